@@ -89,6 +89,29 @@ TEST(AFaultWithoutEffect, IsUnknownWhereNothingOfTheRunDiffers) {
     expect_idle({.faults = bend + "seam = \"sampler.seed\"\nadd = 0\n"}, "the run equals its control");
 }
 
+// Goal: what a fault left in the traces alone is not held against the detectors; a rank that takes more time
+// or memory, or whose calls no longer match its peers', is.
+TEST(AFaultWithoutEffect, IsUnknownWhereTracesAloneDiffer) {
+    const std::string loaders = "kind = \"fsdp\"\nread_data = true\nloader_workers = 6\n";
+    const auto bent = [&](std::string_view workers) {
+        return bend + "seam = \"loader.workers\"\nset = " + std::string(workers) + "\n";
+    };
+    expect_idle({.workload = loaders, .faults = bent("2")},
+                "no more time or memory; only memory.sample differ");
+    EXPECT_EQ(played({.workload = loaders, .faults = bent("7")}).outcome.fault->outcome, Outcome::silent);
+}
+
+// Goal: a metric has a value, so that gathers which one rank makes in another order show.
+TEST(GathersOfMetrics, ThatChangePlacesShowInTheirValues) {
+    const auto trial = played(
+        {.faults = "[[fault]]\nkind = \"bend_value\"\nrank = \"all\"\nseam = \"metric.gathers\"\nset = 3\n"
+                   "[[fault]]\nkind = \"reorder_collective\"\nrank = 2\n"
+                   "when = { step = 1, before = \"all_gather\" }\n",
+         .expect = "symptom = \"wrong_intermediate_value\"\nwithin = \"1m\"\n"});
+    EXPECT_EQ(trial.outcome.fault->outcome, Outcome::caught) << trial.outcome.fault->reason;
+    EXPECT_EQ(trial.outcome.fault->findings.front().blame.step, 1);
+}
+
 TEST(AFaultWithoutEffect, IsRefusedWhereItTakesAwayWhatIsNotThere) {
     const auto trial =
         played({.faults = "[[fault]]\nkind = \"unset_env\"\nrank = 3\nname = \"NCCL_ALGO\"\n"});
@@ -229,6 +252,16 @@ TEST(Rounds, ThatDoNotDivideTheMicroBatchesAreRefused) {
     };
     EXPECT_NE(refusal("3").find("rounds = 3 does not divide micro_batches = 8"), std::string::npos);
     EXPECT_EQ(refusal("4"), "");
+}
+
+TEST(UnevenMicroBatches, ThatCannotGoInPairsAreRefused) {
+    const auto refusal = [](const std::string& cut) {
+        return refusal_of(
+            {.workload = "kind = \"pipeline\"\nuneven_micro_batches = true\n" + cut, .faults = kill});
+    };
+    EXPECT_NE(refusal("").find("8 parts of 1 cannot differ in pairs"), std::string::npos) << refusal("");
+    EXPECT_NE(refusal("batch = 24\nrounds = 8\n").find("1 parts of 3"), std::string::npos);
+    EXPECT_EQ(refusal("batch = 24\nrounds = 4\n"), "");
 }
 
 // Goal: a run in rounds equals its reference, and a bend between them shows, as does what they forget.

@@ -127,7 +127,8 @@ extern const FaultRow fail_call_row{
 // A call is enqueued and its kernel never ends: a device that stopped answering. Peers hang with it.
 extern const FaultRow hang_kernel_row{
     {.name = "hang_kernel",
-     .what = "The call begins and never completes.",
+     .what = "The call begins and never completes; no member leaves it, and evidence does not say whose "
+             "kernel hangs.",
      .parameters = {rank_parameter()},
      .levers = {AlterCall::hang}},
     [](const FaultSpec& spec) { return make_alteration(spec, {.never_completes = true}); },

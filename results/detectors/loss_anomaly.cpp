@@ -1,5 +1,8 @@
 // results/detectors/loss_anomaly.cpp — The loss is not a number, is stuck at zero, or leaves its band. Not a
-// number counts at once, zero after three steps, a jump from a hundredfold on.
+// number counts at once, zero after three steps unless the loss had come down to it, a jump from a
+// hundredfold on.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -15,12 +18,28 @@ namespace {
 constexpr int zeros_min = 3;
 constexpr double jump = 100;         // times the largest earlier loss of the run
 constexpr int loss_history_min = 3;  // earlier losses needed before a jump counts
+constexpr double grain_max = 16;  // times the smallest change: what is left of a loss that came down to zero
 
 struct Curve {
     double largest = 0;
     int seen = 0;
     int zeros = 0;
     bool was_positive = false, was_negative = false;
+    double grain = INFINITY;            // the smallest change between two losses above zero in a row
+    std::array<double, 3> recent = {};  // the last losses above zero
+    std::size_t next = 0;               // of them, the one to replace
+
+    void keep(double size) {
+        const double before = recent[(next + recent.size() - 1) % recent.size()];
+        if (before > 0 && zeros == 0 && size != before) grain = std::min(grain, std::abs(size - before));
+        recent[next++ % recent.size()] = size;
+    }
+    // A small loss is printed with few digits, and in the end as zero. Its last values are then far below the
+    // largest, and a few times the step between two printed numbers, which shows as the smallest change.
+    bool came_down() const {
+        const double last = *std::max_element(recent.begin(), recent.end());
+        return last * jump <= largest && last <= grain_max * grain && std::isfinite(grain);
+    }
 };
 
 std::string anomaly_of(Curve& curve, const StepEnd& end) {
@@ -34,8 +53,9 @@ std::string anomaly_of(Curve& curve, const StepEnd& end) {
         !curve.was_negative) {
         words = fmt::format("a loss of {} after at most {} before", end.loss, curve.largest);
     }
+    if (size > 0) curve.keep(size);
     curve.zeros = size == 0 ? curve.zeros + 1 : 0;
-    if (curve.was_positive && curve.zeros >= zeros_min)
+    if (curve.was_positive && curve.zeros >= zeros_min && !curve.came_down())
         words = fmt::format("a loss of zero for {} steps", curve.zeros);
     curve.was_positive |= size > 0;
     curve.largest = std::max(curve.largest, size);
@@ -92,6 +112,7 @@ extern const DetectorRow loss_anomaly_row{
 extern const Thresholds loss_anomaly_thresholds{
     {"a loss, of the largest before", static_cast<std::int64_t>(jump), "times"},
     {"losses known before", loss_history_min},
-    {"steps with a loss of zero", zeros_min}};
+    {"steps with a loss of zero", zeros_min},
+    {"a loss that came down to zero, of its smallest change", static_cast<std::int64_t>(grain_max), "times"}};
 
 }  // namespace deadrank::results::detectors

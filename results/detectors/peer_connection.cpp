@@ -1,9 +1,10 @@
 // results/detectors/peer_connection.cpp — A connection broke during work. Blame the rank or host that others
 // accuse, not the first that complained: the process that died first, else the node whose port is down or
-// erring, else the host that most complaints name.
+// erring, else the host that most others complain of; both ends, if one alone complains of one other.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
@@ -82,49 +83,93 @@ Culprit bad_port(const Evidence& evidence, const Lives& lives, const Outbreak& o
             fmt::format("the port of node {} is the worst", worst)};
 }
 
-// The ranks of the accused host that ended before any other host complained; if none did, all its ranks.
+// The ranks of the accused host that ended before any other host complained.
 std::vector<Rank> ended_before(const Lives& lives, std::int32_t node, Time accused, int attempt) {
     std::vector<Rank> ranks;
     for (const Life& life : lives.of(attempt)) {
         if (lives.node_of(life.process) == node && life.ended < accused && life.signal != 15)
             ranks.push_back(life.process);
     }
-    return ranks.empty() ? lives.on_node(node) : ranks;
+    return ranks;
 }
 
-// The host that most complaints from other hosts name, even if it accuses all of them itself.
-Culprit most_accused(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
-    std::map<std::int32_t, int> accused;
-    std::map<std::int32_t, Time> since;
+struct Accusations {
+    std::map<std::int32_t, std::set<std::int32_t>> by;  // accused node: the other nodes that complain of it
+    std::map<std::int32_t, std::set<std::int32_t>> links;  // node: the other ends of its broken links
+    std::map<std::int32_t, Time> since;                    // accused node: the first complaint
+};
+
+// A rank may complain of a host twice, as an error and in its traceback, and all ranks of a host see the same
+// link: a host's complaints count once.
+Accusations accusations(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
+    Accusations all;
     for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
         const bool counts = complaint.attempt == outbreak.attempt &&
                             complaint.trouble == Trouble::connection &&
                             complaint.at - outbreak.at <= std::chrono::seconds(5);
         if (!counts) continue;
         const std::int32_t node = node_named(evidence, complaint.text);
-        if (node < 0 || node == lives.node_of(complaint.process)) continue;
-        ++accused[node];
-        since.try_emplace(node, complaint.at);
+        const std::int32_t own = lives.node_of(complaint.process);
+        if (node < 0 || node == own) continue;
+        all.by[node].insert(own);
+        all.links[node].insert(own);
+        all.links[own].insert(node);
+        all.since.try_emplace(node, complaint.at);
     }
-    if (accused.empty()) return {};
-    const auto most = std::max_element(accused.begin(), accused.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-    const auto ties = std::count_if(accused.begin(), accused.end(),
-                                    [&](const auto& entry) { return entry.second == most->second; });
-    if (ties == 2) {  // a connection has two ends, and either may have broken
-        std::vector<std::int32_t> ends;
-        for (const auto& [node, count] : accused) {
-            if (count == most->second) ends.push_back(node);
-        }
-        std::vector<Rank> both = lives.on_node(ends[0]);
-        const std::vector<Rank> other = lives.on_node(ends[1]);
-        both.insert(both.end(), other.begin(), other.end());
-        return {both, fmt::format("link {}-{}", ends[0], ends[1]), "two hosts accuse each other"};
+    return all;
+}
+
+// The nodes that have the most others in their set.
+std::vector<std::int32_t> with_most(const std::map<std::int32_t, std::set<std::int32_t>>& others) {
+    std::size_t most = 0;
+    std::vector<std::int32_t> top;
+    for (const auto& [node, ends] : others) most = std::max(most, ends.size());
+    for (const auto& [node, ends] : others) {
+        if (ends.size() == most) top.push_back(node);
     }
-    if (ties > 1) return {{}, "link", "hosts accuse each other"};
-    return {ended_before(lives, most->first, since[most->first], outbreak.attempt),
-            fmt::format("link {}", most->first),
-            fmt::format("{} complaints name node {}", most->second, most->first)};
+    return top;
+}
+
+Culprit one_node(const Lives& lives, const Outbreak& outbreak, const Accusations& all, std::int32_t node,
+                 std::string why) {
+    const auto since = all.since.find(node);
+    std::vector<Rank> ranks;
+    if (since != all.since.end()) ranks = ended_before(lives, node, since->second, outbreak.attempt);
+    if (ranks.empty()) ranks = lives.on_node(node);
+    return {std::move(ranks), fmt::format("link {}", node), std::move(why)};
+}
+
+// The host that most other hosts complain of, even if it accuses all of them itself; else the one end that
+// several broken links have in common. A single link has two ends: the one whose ranks had ended is to blame,
+// and without such ranks either may be.
+Culprit most_accused(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
+    const Accusations all = accusations(evidence, lives, outbreak);
+    if (all.by.empty()) return {};
+    std::vector<std::int32_t> top = with_most(all.by);
+    const std::size_t accusers = all.by.at(top.front()).size();
+    if (accusers == 1) top = with_most(all.links);
+    if (top.size() > 2) return {{}, "link", "hosts accuse each other"};
+    if (top.size() == 1) {
+        const std::int32_t node = top.front();
+        return one_node(lives, outbreak, all, node,
+                        accusers > 1 ? fmt::format("{} nodes complain of node {}", accusers, node)
+                                     : fmt::format("node {} is an end of all {} broken links", node,
+                                                   all.links.at(node).size()));
+    }
+    if (all.by.size() == 1) {
+        const auto& [node, since] = *all.since.begin();
+        if (!ended_before(lives, node, since, outbreak.attempt).empty())
+            return one_node(lives, outbreak, all, node, fmt::format("node {} is complained of", node));
+    }
+    std::vector<Rank> both = lives.on_node(top[0]);
+    const std::vector<Rank> other = lives.on_node(top[1]);
+    both.insert(both.end(), other.begin(), other.end());
+    return {both, fmt::format("link {}-{}", top[0], top[1]),
+            all.by.size() > 1
+                ? "two hosts accuse each other"
+                : fmt::format("one side of the link from node {} to node {} complains, and either "
+                              "may have broken it",
+                              top[0], top[1])};
 }
 
 // The first process to end was asked to (SIGTERM), had complained of nothing, and the job was restarted: its

@@ -319,11 +319,13 @@ std::vector<Finding> wrongly_counted(const Evidence& evidence) {
     return {found};
 }
 
-// The job exited cleanly long before the configured steps were done. The last batch of an epoch may be
-// dropped on purpose; a quarter of the job may not.
+// The job exited cleanly before the configured steps were done. The last batch of each epoch may be dropped
+// on purpose, whether for one rank or for all; whatever else was left out, somebody counted on.
 std::vector<Finding> ended_early(const Evidence& evidence) {
-    std::int64_t planned = -1, done = -1;
+    std::int64_t planned = -1, done = -1, epochs = 1;
     const Event* last = nullptr;
+    for (const Event* event : evidence.each<DataBatch>())
+        epochs = std::max(epochs, event->as<DataBatch>()->epoch + 1);
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
         if (evidence.text(config->name) == "steps")
@@ -336,7 +338,7 @@ std::vector<Finding> ended_early(const Evidence& evidence) {
     }
     const auto stops = evidence.each<JobStop>();
     const bool well = !stops.empty() && stops.back()->as<JobStop>()->code == 0;
-    if (!well || !last || (done + 1) * 4 > planned * 3) return {};
+    if (!well || !last || planned - (done + 1) <= epochs) return {};
     Finding found{
         .symptom = "wrong_sample_coverage",
         .blame = {},

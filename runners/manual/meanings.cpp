@@ -61,6 +61,12 @@ constexpr Table plan_tables[] = {
      scenarios::trigger_parameters},
 };
 
+// "heal.change" of "[[heal.change]]".
+std::string bare(const std::string& header) {
+    const auto from = header.find_first_not_of('[');
+    return from == std::string::npos ? "" : header.substr(from, header.find(']') - from);
+}
+
 void explain_tables(const Library& library, const std::string& word, std::vector<Meaning>& found) {
     for (const Table& table : plan_tables) {
         if (word == table.name) found.push_back(of_table(word, table.says, table.parameters()));
@@ -71,7 +77,7 @@ void explain_tables(const Library& library, const std::string& word, std::vector
         }
     }
     for (const scenarios::FileTable& table : scenarios::file_tables(library.taxonomy)) {
-        if (!table.name.empty() && table.name == "[" + word + "]") {
+        if (!word.empty() && bare(table.name) == word) {
             Meaning meaning{"table", word, table.what};
             for (const auto& key : table.keys) meaning.rows.emplace_back(key.name, key.what);
             found.push_back(std::move(meaning));
@@ -158,7 +164,7 @@ std::vector<std::string> words_with_meaning(const Library& library) {
         for (const Parameter& parameter : table.parameters()) words.push_back(parameter.name);
     }
     for (const scenarios::FileTable& table : scenarios::file_tables(library.taxonomy)) {
-        if (!table.name.empty()) words.push_back(table.name.substr(1, table.name.size() - 2));
+        if (!table.name.empty()) words.push_back(bare(table.name));
         for (const auto& key : table.keys) words.push_back(key.name);
     }
     for (const auto* kinds : {&library.vocabulary.workloads, &library.vocabulary.faults}) {

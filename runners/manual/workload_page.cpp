@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <set>
 
 #include "runners/backends/sim/played_calls.h"
@@ -337,6 +338,32 @@ std::string told_by_ranks(const PlayedJob& job, std::int64_t step, bool saving, 
     return text;
 }
 
+// What a step's calls have in their midst that the usual ones lack. The phase does not count: what follows
+// may be counted to that of the midst.
+std::vector<PlayedCall> added(const std::vector<PlayedCall>& calls, const std::vector<PlayedCall>& usual) {
+    const auto like = [](const PlayedCall& one, const PlayedCall& other) {
+        return one.kind == other.kind && one.name == other.name && one.comm == other.comm;
+    };
+    const auto begin = std::mismatch(calls.begin(), calls.end(), usual.begin(), usual.end(), like);
+    const auto end = std::mismatch(calls.rbegin(), std::make_reverse_iterator(begin.first), usual.rbegin(),
+                                   std::make_reverse_iterator(begin.second), like);
+    return {begin.first, end.first.base()};
+}
+
+std::string evaluation_section(const sim::WorkloadKind& kind, const PlayedJob& usual) {
+    const Parameter* every = setting_named(kind.words.parameters, "evaluate_every");
+    if (!every) return "";
+    Values settings = usual_settings(kind);
+    settings["evaluate_every"] = scenarios::Value{.type = every->type, .number = usual_step + 1};
+    auto job = played_calls(kind, {}, settings);
+    CHECK(job);
+    for (std::size_t rank = 0; rank < job->ranks.size(); ++rank)
+        job->ranks[rank] = added(calls_at(job->ranks[rank], usual_step, false),
+                                 calls_at(usual.ranks[rank], usual_step, false));
+    return told_by_ranks(*job, usual_step, false, "An evaluation",
+                         "With `evaluate_every`, besides the calls above in a step whose number is due.");
+}
+
 }  // namespace
 
 std::vector<Parameter> settings_of_every_job() {
@@ -360,6 +387,7 @@ std::string workload_page(const sim::WorkloadKind& kind) {
     text += told_by_ranks(*job, -1, false, "Start-up", run + ", what comes before the first step.");
     text += told_by_ranks(*job, usual_step, false, "One step",
                           "In order. `before = \"NAME\"` of a fault's `when` waits for any of these.");
+    text += evaluation_section(kind, *job);
     text += told_by_ranks(*job, saving_step, true, "A checkpoint", "After a step whose number is due.");
     return text;
 }

@@ -262,6 +262,27 @@ Found rest_of_a_cut(const Plan& plan, const Parameter& parameter) {
                          "choose a divisor of it"};
 }
 
+// Of a flag that "divides" several settings, "batch/micro_batches/rounds": the first is cut into so many
+// parts in so many rounds, and under the flag the parts of a round differ in pairs. Each must hold two or
+// more.
+Found parts_without_a_pair(const Plan& plan, const Parameter& parameter) {
+    std::vector<std::int64_t> numbers;
+    for (std::string_view settings = parameter.divides; !settings.empty();) {
+        const auto end = settings.find('/');
+        const std::string name(settings.substr(0, end));
+        const bool stated = plan.workload.contains(name);
+        numbers.push_back(stated ? std::max<std::int64_t>(plan.number(plan.workload, name), 1) : 1);
+        settings = end == std::string_view::npos ? std::string_view() : settings.substr(end + 1);
+    }
+    numbers.resize(3, 1);
+    const std::int64_t size = numbers[0] / numbers[1], parts = numbers[1] / numbers[2];
+    if (size >= 2 && parts % 2 == 0) return std::nullopt;
+    return Contradiction{"workload." + parameter.name,
+                         fmt::format("{} parts of {} cannot differ in pairs ({} = {})", parts, size,
+                                     parameter.divides, fmt::join(numbers, "/")),
+                         "choose an even number of parts with 2 or more in each"};
+}
+
 }  // namespace
 
 Found phase_contradiction(const Plan& plan, const Vocabulary& vocabulary) {
@@ -280,7 +301,9 @@ Found needs_contradiction(const Plan& plan, const Vocabulary& vocabulary, const 
     for (const Parameter& parameter : kind->parameters) {
         if (!among.contains(parameter.name) || !turned_on(plan, parameter)) continue;
         if (!parameter.divides.empty()) {
-            if (auto found = rest_of_a_cut(plan, parameter)) return found;
+            auto found = parameter.type == ValueType::boolean ? parts_without_a_pair(plan, parameter)
+                                                              : rest_of_a_cut(plan, parameter);
+            if (found) return found;
         }
         if (parameter.needs.empty()) continue;
         if (has_what_it_needs(plan, *kind, parameter.needs)) continue;

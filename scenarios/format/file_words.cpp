@@ -30,6 +30,40 @@ FileTable bug_table(const Taxonomy& taxonomy) {
               "variable; where nothing promises to compare it, a wrong result is graded `not checked`"}}};
 }
 
+// Tables inside of others, which a schema holds where they belong.
+FileTable because_table() {
+    return {"[expect.because]",
+            "Why the expectation asks for less than it could; nothing asks for it, and a reader will",
+            {{"blames", Form::text, "why nobody or less is to be named"},
+             {"within", Form::text, "why it takes so long"},
+             {"reaction", Form::text, "why the job may react in any way"}}};
+}
+
+FileTable heal_expect_table() {
+    return {"[heal.expect]",
+            "What is asked of the healed run, in the keys of [expect]; absent = no alarm, and the job "
+            "completes (or "
+            "restarts, where a kept fault ends a process with `provokes` and the cluster restarts it). A "
+            "healed run that "
+            "restarts, or that ends with the error which the fix is meant to give, has to say so here",
+            {{"symptom", Form::word, "what must still be noticed, as in [expect]; \"none\" = no alarm"},
+             {"blames", Form::words, "what of the truth that finding must name", blame_words()},
+             {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated"},
+             {"reaction", Form::word, "how the job must react; complete unless stated", reaction_words()},
+             {"recovers_within", Form::duration, "after the fault the job has recovered or ended"}}};
+}
+
+FileTable heal_change_table() {
+    return {"[[heal.change]]",
+            "What the fix lays over a fault that stays: any parameter of that kind of fault, and `when`, in "
+            "place of "
+            "the fault's own. One table for each fault that is changed",
+            {{"fault", Form::integer,
+              "which [[fault]] it changes, counted from 1 in the order of the file; may be left out if there "
+              "is one"},
+             {"when", Form::text, "keys of `when` that replace the fault's own"}}};
+}
+
 FileTable expect_table(const Taxonomy& taxonomy) {
     const std::vector<std::string> symptoms = ids(taxonomy.symptoms);
     std::vector<std::string> others = symptoms;
@@ -191,6 +225,7 @@ std::vector<FileTable> file_tables(const Taxonomy& taxonomy) {
         bug_table(taxonomy),
         release_table(),
         expect_table(taxonomy),
+        because_table(),
         {"[heal]",
          "The fix; the healed run must be silent and complete, or be as [heal.expect] says. [heal.cluster] "
          "and "
@@ -201,6 +236,8 @@ std::vector<FileTable> file_tables(const Taxonomy& taxonomy) {
            {"none", "keep"}},
           {"says", Form::text, "one sentence: what the fix does"},
           {"as_control", Form::text, "why the healed run is the control again"}}},
+        heal_expect_table(),
+        heal_change_table(),
         {"[teach]",
          "The story, for `deadrank learn`",
          {{"title", Form::text, "a name for the lesson"},

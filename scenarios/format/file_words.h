@@ -29,7 +29,8 @@ struct FileTable {
     std::vector<FileKey> keys;
 };
 
-// The keys before the first header, then [bug], [release], [expect], [heal], [teach], [parity].
+// The keys before the first header, then [bug], [release], [expect], [heal], [teach], [parity], and after
+// their table those that lie in it, such as [heal.expect].
 std::vector<FileTable> file_tables(const Taxonomy& taxonomy);
 std::string_view form_name(FileKey::Form form);  // "list of texts"
 

@@ -135,7 +135,7 @@ std::string editor_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary
     for (const FileTable& one : file_tables(taxonomy)) {
         if (one.name.empty()) {
             properties.push_back({"backends", key_schema(one.keys.back())});
-        } else {
+        } else if (one.name.find('.') == std::string::npos) {
             const std::string name = one.name.substr(1, one.name.size() - 2);
             properties.push_back({name, table_schema(one, name == "heal" ? heal_members(taxonomy, vocabulary)
                                                           : name == "expect" ? expect_members()

@@ -160,8 +160,10 @@ const std::vector<Parameter>& trigger_parameters() {
         optional("before", Type::text,
                  "a call, a family of calls (collective, message, communication), a seam or a block"),
         optional("comm", Type::text, "the name of that call's communicator: world, tp, dp, …"),
-        at_least("nth", Type::integer, "1", 1,
-                 "the n-th matching call of a rank, within the step if one is given"),
+        at_least(
+            "nth", Type::integer, "1", 1,
+            "the n-th matching call of a rank: of its life, with `step` of that step, with `until_step` of "
+            "all steps from the one to the other together; after a restart it is counted anew"),
         {"always", Type::boolean, "false", "at every match from then on, not once"},
         optional("until_step", Type::integer, "the last step; beyond it the fault is taken back"),
         optional("lasts", Type::duration, "after that time the fault is taken back", 1),

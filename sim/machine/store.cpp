@@ -58,7 +58,7 @@ public:
         const std::string name(key);
         const WaitNote note{.kind = WaitKind::store, .text = &name};
         if (!server_->values.contains(name)) server_->waiting[name].push_back(process_.id);
-        machine_.wait_until(process_, note, machine_.engine.now() + timeout,
+        machine_.wait_until(process_, note, machine_.engine.now() + left_of(timeout, name),
                             [&] { return !server_->alive || answered(name); });
         // An answer that was under way when the host left still arrives.
         if (answered(name)) return server_->values.find(name)->second;
@@ -89,6 +89,22 @@ private:
         return server_->values.contains(name) && trouble_of(process_) != StoreTrouble::mute;
     }
 
+    Time lateness() const {
+        return trouble_of(process_) == StoreTrouble::late ? 2 * process_.tampering->store_late : Time{0};
+    }
+
+    // What is left of the patience for a key once a late answer has come. The client bounds such a wait
+    // alone: it takes it back when its time is up, and the answer to that is as late.
+    Time left_of(Time timeout, std::string_view key) {
+        const Time late = lateness();
+        if (late <= timeout) return timeout - late;
+        machine_.engine.sleep(timeout);
+        machine_.processes.settle(process_);
+        throw LibraryError(Code::timeout,
+                           fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: /{}",
+                                       timeout.count() / 1'000'000, key));
+    }
+
     bool ask(std::string_view name) {
         Call call{.kind = CallKind::store, .name = name};
         if (machine_.gate.plain(process_, call)) return true;
@@ -106,8 +122,7 @@ private:
                           [&] { return trouble_of(process_) != StoreTrouble::mute; });
         }
         machine_.engine.sleep(there.latency + back.latency);
-        if (trouble_of(process_) == StoreTrouble::late)
-            machine_.engine.sleep(2 * process_.tampering->store_late);
+        if (const Time late = lateness(); late > Time{0}) machine_.engine.sleep(late);
         check_alive();
         return false;
     }

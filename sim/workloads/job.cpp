@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <limits>
+#include <numeric>
 
 namespace deadrank::sim {
 
@@ -38,7 +39,7 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
         const StepResult result = step(number);
         ++optimizer_steps_;
         reduce_if_asked();
-        gather_metrics();
+        gather_metrics(number);
         show_pace(number, world_.timer().now() - began);
         memory_.step_over();
         world_.phase(results::Phase::none);
@@ -50,12 +51,19 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
     if (until < 0) leave();
 }
 
-// As trainers report a number that all ranks have a part of.
-void Job::gather_metrics() {
-    for (std::int64_t times = world_.seam("metric.gathers", 0); times > 0; --times) {
-        const Number mine[] = {rank_};
+// As trainers report numbers that all ranks have a part of, each with a gather of its own: a rank that makes
+// them in another order puts its part of one number into another.
+void Job::gather_metrics(std::int64_t step) {
+    const std::int64_t times = world_.seam("metric.gathers", 0);
+    const auto part = [&](std::int64_t metric, std::int64_t rank) { return (metric * size_ + rank) * one; };
+    for (std::int64_t metric = 0; metric < times; ++metric) {
+        const Number mine[] = {part(metric, rank_)};
         std::vector<Number> all(static_cast<std::size_t>(size_));
         comm().all_gather(mine, all);
+        Number expected = 0;
+        for (std::int64_t rank = 0; rank < size_; ++rank) expected += part(metric, rank);
+        value(step, fmt::format("metric.{}", metric), std::accumulate(all.begin(), all.end(), Number{0}),
+              expected);
     }
 }
 

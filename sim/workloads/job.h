@@ -115,7 +115,7 @@ private:
     void collect(std::int64_t step);
     void reduce_if_asked();
     void show_pace(std::int64_t step, results::Time took);
-    void gather_metrics();
+    void gather_metrics(std::int64_t step);
     void try_links();
     void ask_helper(std::int64_t lost, std::string_view error);
     void validate();

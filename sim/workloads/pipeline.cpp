@@ -30,9 +30,11 @@ struct PipelineSettings : JobSettings {
                  "times that the schedule runs before the optimizer's step, each on its part of the "
                  "micro-batches, with gradients accumulated; absent = once",
                  "micro_batches");
-    bool uneven_micro_batches =
-        flag("uneven_micro_batches", "",
-             "every second micro-batch is three times as long as the one before it; stages tell each other");
+    bool uneven_micro_batches = pairing(
+        "uneven_micro_batches", "",
+        "every second micro-batch is three times as long as the one before it; stages tell each other. Needs "
+        "an even number of micro-batches (in each round) of two samples or more",
+        "batch/micro_batches/rounds");
     AbsentGradient absent_gradient = choice<AbsentGradient>(
         "absent_gradient", "",
         "what a stage sends back for an input that got no gradient (seam stage.input_gradient): nothing, it "

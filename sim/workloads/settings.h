@@ -50,6 +50,12 @@ protected:
         if (source_.rows) source_.rows->back().divides = divides;
         return value;
     }
+    // A flag under which the parts of a cut differ in pairs: "batch/micro_batches/rounds".
+    bool pairing(Text name, Text usual, Text what, Text cut) {
+        const bool value = flag(name, usual, what);
+        if (source_.rows) source_.rows->back().divides = cut;
+        return value;
+    }
     std::int64_t ratio(Text name, Text usual, Text what, Text needs = {}) {  // in parts per billion
         return number({name, ValueType::ratio, usual, what, 0, needs});
     }
@@ -206,7 +212,10 @@ struct JobSettings : Settings {
     bool assert_equal =
         flag("assert_equal", "",
              "fail as a test does where a one-rank run of the same training has other parameters or loss");
-    Time store_timeout = duration("store_timeout", "5m", "how long start-up waits at the store");
+    Time store_timeout =
+        duration("store_timeout", "5m",
+                 "how long start-up waits at the store: to be let in, for its peers, and for a "
+                 "key, however late the answers are");
     std::int64_t collect_every =
         integer("collect_every", "0", "steps after which a rank's garbage collector has to run; 0 = never");
     Time collect_time = duration("collect_time", "80ms", "how long a collection takes", "collect_every");

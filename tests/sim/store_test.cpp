@@ -102,6 +102,27 @@ TEST(TcpStore, AFarStoreAnswersLate) {
     EXPECT_GT(far.times<results::RankExit>(1).at(0), near.times<results::RankExit>(1).at(0) + 50ms);
 }
 
+// Goal: a wait for a key is bounded, however late the answers are.
+TEST(TcpStore, AnswersThatAreLaterThanItsPatienceTimeAWaitOut) {
+    const auto waiting = [](Time late) {
+        return play(
+            bare(2, 1),
+            [](World& world) {
+                const bool host = world.process() == 0;
+                Store& store = world.rendezvous("node0:29500", host, 10s);
+                if (host) store.set("all", "here");
+                if (host) return world.timer().sleep(60s);
+                const auto all = store.wait("all", 8s);
+                world.log(all ? *all : "no answer");
+            },
+            [late](Cluster& cluster) { cluster.change_store(1, StoreTrouble::late, late); });
+    };
+    const Trial late = waiting(5s);
+    EXPECT_TRUE(late.says(1, "DistStoreError: wait timeout after 8000ms, keys: /all"));
+    EXPECT_LT(late.times<results::RankExit>(1).at(0), 20s);
+    EXPECT_THAT(waiting(3s).lines(1), ElementsAre("here"));
+}
+
 TEST(TcpStore, ATakenPortStopsTheHost) {
     const Trial trial =
         start_with_store(1, 2, [](Cluster& cluster) { cluster.take_port(0, "29500", false); });

@@ -58,6 +58,33 @@ std::string parameter_text(const scenarios::Parameter& parameter) {
     return parameter.what.empty() ? text : fmt::format("{} — {}", text, parameter.what);
 }
 
+// What becomes of each fault, what the fix changes, and what is asked of the healed run.
+void explain_heal(Explanation& explanation, const scenarios::Scenario& scenario) {
+    const scenarios::Heal& heal = scenario.heal;
+    add_row(explanation, "healed by", heal.says);
+    if (!heal.keeps_a_fault()) {
+        add_row(explanation, "healed run", scenario.faults.empty() ? "" : "without any fault");
+    } else {
+        for (std::size_t i = 0; i < heal.faults.size(); ++i) {
+            const scenarios::HealedFault& one = heal.faults[i];
+            const std::string change = settings_text(one.parameters);
+            std::string fate = one.kept ? "kept" : "gone";
+            if (!change.empty()) fate += " with " + change;
+            if (!one.when.values.empty()) fate += ", when " + settings_text(one.when.values);
+            add_row(explanation, "healed run",
+                    fmt::format("fault {} ({}): {}", i + 1, scenario.faults[i].kind, fate));
+        }
+    }
+    const std::string cluster = settings_text(heal.cluster), workload = settings_text(heal.workload);
+    add_row(explanation, "healed run", cluster.empty() ? "" : "cluster with " + cluster);
+    add_row(explanation, "healed run", workload.empty() ? "" : "workload with " + workload);
+    add_row(explanation, "then",
+            heal.expect.silent()
+                ? fmt::format("no alarm; the job should {}", results::wanted_text(heal.expect.reaction))
+                : expected_text(heal.expect));
+    add_row(explanation, "as control", heal.as_control);
+}
+
 }  // namespace
 
 Explanation explain_scenario(const scenarios::Scenario& scenario) {
@@ -74,7 +101,7 @@ Explanation explain_scenario(const scenarios::Scenario& scenario) {
     for (const auto& fault : scenario.faults) add_row(explanation, "fault", fault_text(fault));
     add_row(explanation, "must be seen", expected_text(scenario.expect));
     add_row(explanation, "also right", joined(scenario.expect.also));
-    add_row(explanation, "healed by", scenario.heal.says);
+    explain_heal(explanation, scenario);
     add_row(explanation, "runs on", scenario.backends.empty() ? "sim" : joined(scenario.backends));
     for (const auto& [backend, why] : scenario.parity)
         add_row(explanation, "differs on", backend + ": " + why);

@@ -7,6 +7,37 @@
 namespace deadrank::tests {
 namespace {
 
+// A job in which ranks complain of a lost connection to a host. The library prints each error twice.
+EvidenceBuilder complaining(Rank ranks, std::initializer_list<std::pair<Rank, int>> of_hosts) {
+    EvidenceBuilder job = three_steps(ranks);
+    for (const auto& [rank, host] : of_hosts) {
+        for (const std::string_view says :
+             {"remote process exited or there was a network error", "unwinding"}) {
+            job.add(rank, CommError{1, Code::remote_error,
+                                    job.text(fmt::format("NCCL error: {}, node{}", says, host))});
+        }
+    }
+    return job;
+}
+
+// Goal: of a link that one side alone complains of, the other side is not blamed for it.
+TEST(PeerConnection, BlamesBothEndsOfALinkThatOneSideComplainsOf) {
+    const Finding one = found_by("peer_connection", complaining(16, {{9, 0}}).watched());
+    EXPECT_EQ(one.blame.nodes, (std::vector<std::int32_t>{0, 2})) << one.says;
+    EXPECT_EQ(one.blame.component, "link 0-2");
+    EXPECT_NE(one.says.find("either may have broken it"), std::string::npos) << one.says;
+    const Finding mutual = found_by("peer_connection", complaining(16, {{9, 0}, {1, 2}, {2, 2}}).watched());
+    EXPECT_EQ(mutual.blame.nodes, (std::vector<std::int32_t>{0, 2})) << mutual.says;
+}
+
+TEST(PeerConnection, BlamesTheNodeThatSeveralOthersComplainOf) {
+    const Finding accused = found_by("peer_connection", complaining(16, {{9, 1}, {0, 1}}).watched());
+    EXPECT_EQ(accused.blame.nodes, (std::vector<std::int32_t>{1})) << accused.says;
+    const Finding common = found_by("peer_connection", complaining(16, {{5, 2}, {6, 0}}).watched());
+    EXPECT_EQ(common.blame.nodes, (std::vector<std::int32_t>{1}))
+        << "it complains of two, who have nothing else in common: " << common.says;
+}
+
 TEST(DeviceMemory, NamesTheFirstRankAndTheBytes) {
     EvidenceBuilder job(4);
     job.start().world().step(0).add(3, StepBegin{1}).add(3, MemoryOom{4096, 1024, job.text("device")});
