@@ -68,7 +68,8 @@ StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted,
         reads.reads = scan(rule.expr);
         existence.check(rule, reads, analysis.findings);
         find_misuse(rule, reads.reads, emitted, world.window.scrape, analysis.findings);
-        analysis.wanted.insert(reads.reads.identifiers.begin(), reads.reads.identifiers.end());
+        if (!reads.dead || !rule.is_alert)
+            analysis.wanted.insert(reads.reads.identifiers.begin(), reads.reads.identifiers.end());
         analysis.everything = analysis.everything || reads.reads.everything;
         analysis.rules.push_back(std::move(reads));
     }

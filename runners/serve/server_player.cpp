@@ -286,7 +286,7 @@ Result<PlayerAnswer> ServerPlayer::play(const results::exporters::World& world,
     played.reused = healthy_.unmoved(world, incident, rules, analysis);
     std::vector<bool> served(rules.size(), false), exact(rules.size(), false);
     for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (!rules[i].is_alert) continue;
+        if (!rules[i].is_alert || analysis.rules[i].dead) continue;
         if (played.reused[i]) {
             played.activity[i] = healthy_.activity()[i];
             continue;
