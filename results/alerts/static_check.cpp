@@ -111,6 +111,22 @@ double history_needed(const std::vector<Rule>& rules, const StaticAnalysis& anal
     return std::ceil(std::min(needed, most) / grid) * grid;
 }
 
+double history_needed(const std::vector<Rule>& rules, StaticAnalysis analysis,
+                      const exporters::Window& window, const std::vector<bool>& asked) {
+    for (std::size_t i = 0; i < asked.size(); ++i) analysis.rules[i].dead |= !asked[i];
+    return history_needed(rules, analysis, window);
+}
+
+std::optional<std::set<std::string>> read_by(const StaticAnalysis& analysis, const std::vector<bool>& asked) {
+    std::set<std::string> read;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        if (!asked[i]) continue;
+        if (analysis.rules[i].everything) return std::nullopt;
+        read.insert(analysis.rules[i].metrics.begin(), analysis.rules[i].metrics.end());
+    }
+    return read;
+}
+
 // Rule patterns that load, look right and do not work. Each was seen in published rule sets.
 
 namespace {

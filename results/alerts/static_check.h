@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -73,6 +74,13 @@ StaticAnalysis narrowed(const StaticAnalysis& analysis, const std::vector<bool>&
 // `for` included, when the run begins; more changes no answer. In steps of the clock's grid, at most 2 weeks.
 double history_needed(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
                       const exporters::Window& window);
+
+// What the asked rules read, directly or through recording rules; empty when any of them may read anything.
+std::optional<std::set<std::string>> read_by(const StaticAnalysis& analysis, const std::vector<bool>& asked);
+
+// The history that the asked alerts alone need.
+double history_needed(const std::vector<Rule>& rules, StaticAnalysis analysis,
+                      const exporters::Window& window, const std::vector<bool>& asked);
 
 // Which way each selector of an expression must move for it to have a value.
 std::vector<Wish> wishes_of(const Expression& tree);

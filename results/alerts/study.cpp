@@ -210,12 +210,6 @@ std::set<std::string> sample_of(const Study& study, const Row& row, std::uint64_
     return names;
 }
 
-// The history that the drawn alerts need; more changes no answer.
-double history_of(const Study& study, StaticAnalysis analysis, const std::vector<bool>& wanted) {
-    for (std::size_t i = 0; i < wanted.size(); ++i) analysis.rules[i].dead |= !wanted[i];
-    return history_needed(study.rules, analysis, study.world.window);
-}
-
 }  // namespace
 
 std::vector<std::string> confirm(const Study& study, Player& other, std::size_t rows, std::size_t alerts,
@@ -240,7 +234,7 @@ std::vector<std::string> confirm(const Study& study, Player& other, std::size_t 
         for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = names.contains(study.rules[i].name);
         const auto analysis = narrowed(study.analysis, wanted);
         exporters::World world = study.world;
-        world.window.history = history_of(study, analysis, wanted);
+        world.window.history = history_needed(study.rules, analysis, study.world.window, wanted);
         auto played = other.play(world, row.incident, files, study.rules, analysis);
         if (!played) continue;  // stopped, or out of memory: no disagreement
         for (std::size_t i = 0; i < wanted.size(); ++i) {
