@@ -158,6 +158,26 @@ TEST_F(DevicePrometheus, SaysWhatPromtoolSaysWhateverAClockCouldChange) {
     expect_parity("clocks.yml", {"", "node_reboot", "thermal_throttle", "checkpoint_stale"});
 }
 
+// What a later group records is seen one evaluation late, and the server can play it without promtool.
+TEST_F(DevicePrometheus, SaysWhatPromtoolSaysOfLaterRecordingRules) {
+    expect_parity("later.yml", {"", "node_down", "nccl_hang"});
+    ServerPlayer alone({"prometheus", scratch_, false}, std::nullopt);
+    const auto answer = played(alone, "later.yml", "nccl_hang");
+    for (std::size_t rule = 0; rule < files_[0].rules.size(); ++rule)
+        EXPECT_FALSE(answer.unjudged[rule]) << files_[0].rules[rule].name;
+}
+
+TEST_F(DevicePrometheus, IsNotStartedForDeadRules) {
+    const auto rules = results::alerts::testing::scratch() + "-dead.yml";
+    std::ofstream(rules) << "groups:\n- name: a\n  rules:\n  - alert: Dead\n    expr: kube_hpa_labels > 1\n";
+    files_ = {results::alerts::read_rules(rules, scratch_).value()};
+    const auto analysis = results::alerts::analyse(
+        files_[0].rules, results::alerts::Emitted(site_.world, site_.signatures), site_.world);
+    ServerPlayer none({"/nonexistent/prometheus", scratch_, false}, std::nullopt);
+    const auto healthy = results::exporters::healthy_run();
+    EXPECT_TRUE(none.play(site_.world, healthy, files_, files_[0].rules, analysis));
+}
+
 // A long range elsewhere in the set, or --history, changes no other rule's answer.
 TEST_F(DevicePrometheus, GivesTheSameAnswerAfterALongerPast) {
     for (const char* file : {"broken.yml", "correct.yml"}) {
