@@ -291,37 +291,40 @@ std::string other_word(const std::string& label, const std::set<std::string>& th
 
 }  // namespace
 
+Existence::Shape Existence::no_label(const Selector& selector, const Matcher& matcher,
+                                     const std::set<std::string>& names) {
+    if (const auto* elsewhere = world_.catalog->label_elsewhere(selector.metric, matcher.label)) {
+        return nothing("label-unknown", Weight::note,
+                       elsewhere->off ? DeadKind::off_by_default : DeadKind::not_simulated,
+                       fmt::format("the label '{}' of {} {}", matcher.label, selector.metric,
+                                   elsewhere->says),
+                       "describe such series in a table of your own (--metrics)");
+    }
+    const std::string other = other_word(matcher.label, names);
+    const std::string near = scenarios::nearest(matcher.label, {names.begin(), names.end()});
+    const bool pods =
+        one_of(matcher.label, {"namespace", "pod", "container", "exported_pod", "exported_namespace",
+                               "exported_container", "service", "endpoint"});
+    const std::string says = fmt::format("{} has no label '{}'", selector.metric, matcher.label);
+    if (pods) {
+        return nothing("label-unknown", Weight::error, DeadKind::named_otherwise, says,
+                       selector.metric.starts_with("DCGM_")
+                           ? "dcgm-exporter adds it in Kubernetes: judge with --profile dcgm-kubernetes"
+                           : "a Prometheus Operator adds it: judge with --profile kubernetes");
+    }
+    if (!other.empty()) {
+        return nothing(
+            "label-unknown", Weight::error, DeadKind::named_otherwise, says,
+            fmt::format("here it is called '{0}': write {0}, or rename it in a name map (--map)", other));
+    }
+    return nothing("label-unknown", Weight::error,
+                   near.empty() ? DeadKind::named_otherwise : DeadKind::misspelled, says,
+                   near.empty() ? "it has " + few_of(names) : "did you mean " + near + "?");
+}
+
 Existence::Shape Existence::no_series(const Selector& selector, const Matcher& matcher) {
     const auto names = emitted_.label_names(selector.metric);
-    if (!names.contains(matcher.label)) {
-        if (const auto* elsewhere = world_.catalog->label_elsewhere(selector.metric, matcher.label)) {
-            return nothing("label-unknown", Weight::note,
-                           elsewhere->off ? DeadKind::off_by_default : DeadKind::not_simulated,
-                           fmt::format("the label '{}' of {} {}", matcher.label, selector.metric,
-                                       elsewhere->says),
-                           "describe such series in a table of your own (--metrics)");
-        }
-        const std::string other = other_word(matcher.label, names);
-        const std::string near = scenarios::nearest(matcher.label, {names.begin(), names.end()});
-        const bool pods =
-            one_of(matcher.label, {"namespace", "pod", "container", "exported_pod", "exported_namespace",
-                                   "exported_container", "service", "endpoint"});
-        const std::string says = fmt::format("{} has no label '{}'", selector.metric, matcher.label);
-        if (pods) {
-            return nothing("label-unknown", Weight::error, DeadKind::named_otherwise, says,
-                           selector.metric.starts_with("DCGM_")
-                               ? "dcgm-exporter adds it in Kubernetes: judge with --profile dcgm-kubernetes"
-                               : "a Prometheus Operator adds it: judge with --profile kubernetes");
-        }
-        if (!other.empty()) {
-            return nothing(
-                "label-unknown", Weight::error, DeadKind::named_otherwise, says,
-                fmt::format("here it is called '{0}': write {0}, or rename it in a name map (--map)", other));
-        }
-        return nothing("label-unknown", Weight::error,
-                       near.empty() ? DeadKind::named_otherwise : DeadKind::misspelled, says,
-                       near.empty() ? "it has " + few_of(names) : "did you mean " + near + "?");
-    }
+    if (!names.contains(matcher.label)) return no_label(selector, matcher, names);
     const auto values = emitted_.label_values(selector.metric, matcher.label);
     if (one_of(matcher.op, {"!~", "!="}) && one_of(matcher.value, {".*", "^.*$"})) {
         return nothing("label-value", Weight::error, DeadKind::contradiction,

@@ -116,6 +116,7 @@ private:
     Shape nothing(const std::string& id, Weight weight, DeadKind kind, std::string says, std::string remedy);
     Shape no_metric(const std::string& name);
     Shape no_series(const Selector& selector, const Matcher& matcher);
+    Shape no_label(const Selector& selector, const Matcher& matcher, const std::set<std::string>& names);
     void check_threshold(const Expression& tree);
     void tell(const std::string& id, Weight weight, DeadKind kind, std::string says, std::string remedy);
 

@@ -113,7 +113,8 @@ inline bool needs_promtool(std::size_t index, const std::vector<results::alerts:
 // How long before the run each recording rule must have been recorded, for the asked rules.
 inline std::vector<double> reach_of(const std::vector<results::alerts::Rule>& rules,
                                     const results::alerts::StaticAnalysis& analysis,
-                                    const std::vector<bool>& asked, const results::exporters::Window& window) {
+                                    const std::vector<bool>& asked,
+                                    const results::exporters::Window& window) {
     constexpr double staleness = 300;
     std::vector<double> reach(rules.size(), -1);
     const auto step = [&](std::size_t i) { return rules[i].interval > 0 ? rules[i].interval : window.eval; };

@@ -362,7 +362,8 @@ Result<void> ServerPlayer::play_exactly(const results::exporters::World& world,
         about_alerts =
             about_alerts || (asked[i] && (words.contains("ALERTS") || words.contains("ALERTS_FOR_STATE")));
     }
-    auto left = files_for(files, rules, analysis, about_alerts ? std::vector<bool>(rules.size(), true) : asked,
+    const std::vector<bool> all(rules.size(), true);
+    auto left = files_for(files, rules, analysis, about_alerts ? all : asked,
                           options_.directory / "copies" / results::alerts::file_safe(incident.id));
     if (!left) return tl::unexpected(left.error());
     const StaticAnalysis narrow = about_alerts ? analysis : results::alerts::narrowed(analysis, asked);

@@ -248,7 +248,7 @@ TEST(AlertRules, OfAPrometheusOperatorAreJudgedWithItsLabels) {
   - {alert: Exporter, expr: 'up{job="nvidia-dcgm-exporter", pod!=""} == 0'}
   - {alert: Workload, expr: 'DCGM_FI_DEV_GPU_TEMP{exported_pod=~"pretrain-.*"} > 90'}
   - {alert: Container, expr: 'sum by (pod) (kube_pod_status_phase{namespace="training"}) < 1'}
-  - {alert: Elsewhere, expr: 'up{job="etcd"} == 0'}
+  - {alert: Elsewhere, expr: 'up{job="postgres"} == 0'}
   - {alert: Another, expr: 'kube_pod_status_ready{pod=~"gateway-.*", condition="true"} == 0'}
 )");
     const Site plain, operated("kubernetes");
