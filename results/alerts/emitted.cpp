@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <regex>
 
+#include "results/alerts/static_check.h"
 #include "results/text/toml_tree.h"
+#include "results/text/words.h"
 #include "scenarios/model/text.h"
 #include "scenarios/model/vocabulary.h"
 
@@ -104,7 +106,8 @@ std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const
     std::map<std::string, std::map<std::string, int>> uses;  // exporter → job → how often
     std::map<std::string, std::string> ours;
     for (const exporters::Metric& metric : world.catalog->metrics) {
-        if (metric.exporter != "prometheus")
+        // The NCCL Inspector's metrics come through node_exporter: its target is that one.
+        if (metric.exporter != "prometheus" && metric.exporter != "inspector")
             ours.emplace(metric.exporter, world.profile.job_of(metric.exporter, metric.job));
     }
     for (const Rule& rule : rules) {
@@ -133,7 +136,25 @@ std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const
     return adopted;
 }
 
+bool is_same_but_for_a_slip(const std::string& near, const std::string& name) {
+    const auto words = [](std::string text) {
+        std::replace(text.begin(), text.end(), '-', '_');
+        std::multiset<std::string> all;
+        for (std::size_t at = 0; at <= text.size();) {
+            const std::size_t end = std::min(text.find('_', at), text.size());
+            all.insert(text.substr(at, end - at));
+            at = end + 1;
+        }
+        return all;
+    };
+    if (near.empty()) return false;
+    return scenarios::edit_distance(near, name) <= 1 || words(near) == words(name);
+}
+
 std::string slip_of(const std::string& name, const std::vector<std::string>& known) {
+    for (const std::string& one : known) {
+        if (one.size() == name.size() && is_same_but_for_a_slip(one, name)) return one;
+    }
     const std::string near = scenarios::nearest(name, known);
     const bool same_word = near.substr(0, near.find('_')) == name.substr(0, name.find('_'));
     return same_word || scenarios::edit_distance(near, name) <= 2 ? near : "";
@@ -231,6 +252,113 @@ std::vector<std::string> Emitted::names() const {
     std::vector<std::string> names;
     for (const auto& [name, labels] : series_) names.push_back(name);
     return names;
+}
+
+// Why a selector matches none of them, and of which kind that is.
+
+namespace {
+
+std::string few_of(const std::set<std::string>& words) {
+    std::vector<std::string> some;
+    for (const std::string& word : words) {
+        if (!word.empty() && some.size() < 4) some.push_back("'" + word + "'");
+    }
+    return fmt::format("{}{}", fmt::join(some, ", "), words.size() > 4 ? ", …" : "");
+}
+
+// The corresponding label here: exporters, releases and relabelling differ in their names.
+std::string other_word(const std::string& label, const std::set<std::string>& there) {
+    static const std::vector<std::vector<std::string>> groups = {
+        {"instance", "Hostname", "hostname", "node", "kubernetes_node", "nodename", "host",
+         "exported_instance", "node_name", "server", "machine", "exported_node"},
+        {"gpu", "GPU", "device", "gpu_id", "minor_number", "index", "gpu_index", "gpu_uuid", "UUID", "uuid"},
+        {"err_code", "error_code", "xid", "code"},
+        {"namespace", "kubernetes_namespace", "exported_namespace", "pod_namespace"},
+        {"pod", "pod_name", "kubernetes_pod_name", "exported_pod"},
+        {"container", "container_name", "exported_container"},
+        {"modelName", "model_name", "gpu_name", "name"}};
+    for (const std::string& word : there) {
+        if (lowered(word) == lowered(label)) return word;
+    }
+    for (const auto& group : groups) {
+        if (!has(group, label)) continue;
+        for (const std::string& word : group) {
+            if (there.contains(word)) return word;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Existence::Shape Existence::no_label(const Selector& selector, const Matcher& matcher,
+                                     const std::set<std::string>& names) {
+    if (const auto* elsewhere = world_.catalog->label_elsewhere(selector.metric, matcher.label)) {
+        return nothing("label-unknown", Weight::note,
+                       elsewhere->off ? DeadKind::off_by_default : DeadKind::not_simulated,
+                       fmt::format("the label '{}' of {} {}", matcher.label, selector.metric,
+                                   elsewhere->says),
+                       "describe such series in a table of your own (--metrics)");
+    }
+    const std::string other = other_word(matcher.label, names);
+    const std::string near = scenarios::nearest(matcher.label, {names.begin(), names.end()});
+    const bool pods =
+        one_of(matcher.label, {"namespace", "pod", "container", "exported_pod", "exported_namespace",
+                               "exported_container", "service", "endpoint"});
+    const std::string says = fmt::format("{} has no label '{}'", selector.metric, matcher.label);
+    if (pods) {
+        return nothing("label-unknown", Weight::error, DeadKind::named_otherwise, says,
+                       selector.metric.starts_with("DCGM_")
+                           ? "dcgm-exporter adds it in Kubernetes: judge with --profile dcgm-kubernetes"
+                           : "a Prometheus Operator adds it: judge with --profile kubernetes");
+    }
+    if (!other.empty()) {
+        return nothing(
+            "label-unknown", Weight::error, DeadKind::named_otherwise, says,
+            fmt::format("here it is called '{0}': write {0}, or rename it in a name map (--map)", other));
+    }
+    return nothing("label-unknown", Weight::error,
+                   near.empty() ? DeadKind::named_otherwise : DeadKind::misspelled, says,
+                   near.empty() ? "it has " + few_of(names) : "did you mean " + near + "?");
+}
+
+Existence::Shape Existence::no_series(const Selector& selector, const Matcher& matcher) {
+    const auto names = emitted_.label_names(selector.metric);
+    if (!names.contains(matcher.label)) return no_label(selector, matcher, names);
+    const auto values = emitted_.label_values(selector.metric, matcher.label);
+    if (one_of(matcher.op, {"!~", "!="}) && one_of(matcher.value, {".*", "^.*$"})) {
+        return nothing("label-value", Weight::error, DeadKind::contradiction,
+                       fmt::format("{}{{{}{}\"{}\"}} excludes every value that there can be", selector.metric,
+                                   matcher.label, matcher.op, matcher.value),
+                       "leave the matcher out, or name what is to be excluded");
+    }
+    if (one_of(matcher.op, {"=", "=~"}) && matcher.value.empty()) {
+        return nothing("label-value", Weight::note, DeadKind::not_simulated,
+                       fmt::format("every {} of this run has the label '{}'", selector.metric, matcher.label),
+                       "describe such series in a table of your own (--metrics)");
+    }
+    std::string near =
+        matcher.op == "=" ? scenarios::nearest(matcher.value, {values.begin(), values.end()}) : "";
+    const bool own_target = selector.metric == "up" && matcher.label == "job";
+    // What the operator's own workloads are called: no such pod runs here.
+    const bool own_workload =
+        one_of(matcher.label,
+               {"namespace", "pod", "container", "deployment", "statefulset", "daemonset", "job_name",
+                "cronjob", "persistentvolumeclaim", "persistentvolume", "horizontalpodautoscaler", "service",
+                "exported_namespace", "exported_pod", "exported_container", "exported_job", "image"});
+    if (own_workload && !is_same_but_for_a_slip(near, matcher.value)) near.clear();
+    const bool foreign_target = (own_target || own_workload) && near.empty();
+    const bool misspelt = !near.empty() && !one_of(matcher.label, {"job", "instance", "Hostname"}) &&
+                          matcher.value.find_first_of("0123456789") == std::string::npos;
+    return nothing("label-value", foreign_target ? Weight::note : Weight::error,
+                   foreign_target ? DeadKind::not_simulated
+                   : misspelt     ? DeadKind::misspelled
+                                  : DeadKind::named_otherwise,
+                   fmt::format("nothing emits {}{{{}{}\"{}\"}}", selector.metric, matcher.label, matcher.op,
+                               matcher.value),
+                   misspelt ? "did you mean \"" + near + "\"?"
+                            : fmt::format("here it is {}; say what yours are called in a name map (--map)",
+                                          few_of(values)));
 }
 
 }  // namespace deadrank::results::alerts

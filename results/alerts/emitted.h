@@ -49,6 +49,9 @@ std::string kubernetes_reason(const std::vector<RuleFile>& files, const exporter
 // at most two letters. Long names of two exporters resemble each other by their endings (…_usage_bytes).
 std::string slip_of(const std::string& name, const std::vector<std::string>& known);
 
+// Are these two one letter apart, or of the same words in another order?
+bool is_same_but_for_a_slip(const std::string& near, const std::string& name);
+
 // Does a series with these labels satisfy all of the selector's matchers?
 bool fits(const Selector& selector, const exporters::Labels& labels);
 

@@ -15,34 +15,6 @@ namespace {
 using exporters::Labels;
 using Kind = Expression::Kind;
 
-std::string few_of(const std::set<std::string>& words) {
-    std::vector<std::string> some;
-    for (const std::string& word : words) {
-        if (!word.empty() && some.size() < 4) some.push_back("'" + word + "'");
-    }
-    return fmt::format("{}{}", fmt::join(some, ", "), words.size() > 4 ? ", …" : "");
-}
-
-// The corresponding label here: exporters, releases and relabelling differ in their names.
-std::string other_word(const std::string& label, const std::set<std::string>& there) {
-    static const std::vector<std::vector<std::string>> groups = {
-        {"instance", "Hostname", "hostname", "node", "kubernetes_node", "nodename", "host",
-         "exported_instance", "node_name", "server", "machine", "exported_node"},
-        {"gpu", "GPU", "device", "gpu_id", "minor_number", "index", "gpu_index", "gpu_uuid", "UUID", "uuid"},
-        {"err_code", "error_code", "xid", "code"},
-        {"modelName", "model_name", "gpu_name", "name"}};
-    for (const std::string& word : there) {
-        if (lowered(word) == lowered(label)) return word;
-    }
-    for (const auto& group : groups) {
-        if (!has(group, label)) continue;
-        for (const std::string& word : group) {
-            if (there.contains(word)) return word;
-        }
-    }
-    return {};
-}
-
 // The join key of a series, under on (…) or ignoring (…).
 Labels key_of(const Expression& tree, const Labels& labels) {
     if (!tree.matched) return labels;
@@ -91,6 +63,12 @@ Existence::Shape Existence::no_metric(const std::string& name) {
         return nothing("metric-off", Weight::error, here ? DeadKind::off_by_default : DeadKind::not_simulated,
                        fmt::format("'{}' {}", name, exporters::why_absent(profile, *known)), "");
     }
+    if (const auto renamed = catalog.renamed(name)) {
+        return nothing("metric-renamed", Weight::error, DeadKind::named_otherwise,
+                       fmt::format("'{}' has been called '{}'{}", name, renamed->now,
+                                   renamed->since.empty() ? " for long" : " since " + renamed->since),
+                       "write " + renamed->now);
+    }
     if (name.find(':') != std::string::npos) {
         return nothing(
             "record-missing", Weight::warning, DeadKind::nobody,
@@ -107,7 +85,7 @@ Existence::Shape Existence::no_metric(const std::string& name) {
     const bool of_ours = name.starts_with("DCGM_") || name.starts_with("dcgm_") ||
                          name.starts_with("node_") || name.starts_with("nccl_") ||
                          name.starts_with("training_");
-    if (!near.empty() && (of_ours || whose.empty())) {
+    if (!near.empty() && (of_ours || whose.empty() || is_same_but_for_a_slip(near, name))) {
         return nothing("metric-unknown", of_ours ? Weight::error : Weight::warning, DeadKind::misspelled,
                        fmt::format("no exporter of this run emits '{}'", name), "did you mean " + near + "?");
     }
@@ -119,55 +97,6 @@ Existence::Shape Existence::no_metric(const std::string& name) {
     return nothing("metric-unknown", Weight::warning, DeadKind::nobody,
                    fmt::format("no exporter that is known emits '{}'", name),
                    "describe it in a table of your own (--metrics), or map it to ours (--map)");
-}
-
-Existence::Shape Existence::no_series(const Selector& selector, const Matcher& matcher) {
-    const auto names = emitted_.label_names(selector.metric);
-    if (!names.contains(matcher.label)) {
-        const std::string other = other_word(matcher.label, names);
-        const std::string near = scenarios::nearest(matcher.label, {names.begin(), names.end()});
-        const bool pods =
-            one_of(matcher.label, {"namespace", "pod", "container", "exported_pod", "exported_namespace",
-                                   "exported_container", "service", "endpoint"});
-        const std::string says = fmt::format("{} has no label '{}'", selector.metric, matcher.label);
-        if (pods) {
-            return nothing("label-unknown", Weight::error, DeadKind::named_otherwise, says,
-                           selector.metric.starts_with("DCGM_")
-                               ? "dcgm-exporter adds it in Kubernetes: judge with --profile dcgm-kubernetes"
-                               : "a Prometheus Operator adds it: judge with --profile kubernetes");
-        }
-        if (!other.empty()) {
-            return nothing(
-                "label-unknown", Weight::error, DeadKind::named_otherwise, says,
-                fmt::format("here it is called '{0}': write {0}, or rename it in a name map (--map)", other));
-        }
-        return nothing("label-unknown", Weight::error,
-                       near.empty() ? DeadKind::named_otherwise : DeadKind::misspelled, says,
-                       near.empty() ? "it has " + few_of(names) : "did you mean " + near + "?");
-    }
-    const auto values = emitted_.label_values(selector.metric, matcher.label);
-    if (one_of(matcher.op, {"!~", "!="}) && one_of(matcher.value, {".*", "^.*$"})) {
-        return nothing("label-value", Weight::error, DeadKind::contradiction,
-                       fmt::format("{}{{{}{}\"{}\"}} excludes every value that there can be", selector.metric,
-                                   matcher.label, matcher.op, matcher.value),
-                       "leave the matcher out, or name what is to be excluded");
-    }
-    const std::string near =
-        matcher.op == "=" ? scenarios::nearest(matcher.value, {values.begin(), values.end()}) : "";
-    const bool own_target = selector.metric == "up" && matcher.label == "job";
-    const bool own_workload = one_of(matcher.label, {"namespace", "pod", "container"});
-    const bool foreign_target = (own_target || own_workload) && near.empty();
-    const bool misspelt = !near.empty() && !one_of(matcher.label, {"job", "instance", "Hostname"}) &&
-                          matcher.value.find_first_of("0123456789") == std::string::npos;
-    return nothing("label-value", foreign_target ? Weight::note : Weight::error,
-                   foreign_target ? DeadKind::not_simulated
-                   : misspelt     ? DeadKind::misspelled
-                                  : DeadKind::named_otherwise,
-                   fmt::format("nothing emits {}{{{}{}\"{}\"}}", selector.metric, matcher.label, matcher.op,
-                               matcher.value),
-                   misspelt ? "did you mean \"" + near + "\"?"
-                            : fmt::format("here it is {}; say what yours are called in a name map (--map)",
-                                          few_of(values)));
 }
 
 Existence::Shape Existence::of_recorded(const std::string& name, const Selector& selector) {

@@ -104,6 +104,25 @@ private:
     std::string id_;
 };
 
+std::vector<bool> alerts_of(const std::vector<Rule>& rules) {
+    std::vector<bool> alerts(rules.size());
+    for (std::size_t i = 0; i < rules.size(); ++i) alerts[i] = rules[i].is_alert;
+    return alerts;
+}
+
+// Alerts whose answer is known, and those that can never fire. A file is reduced by name, so that the alerts
+// of one name are asked together.
+std::vector<bool> not_asked(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
+                            const std::vector<bool>& reused) {
+    std::set<std::string> asked;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (!rules[i].is_alert || (!reused[i] && !analysis.rules[i].dead)) asked.insert(rules[i].name);
+    }
+    std::vector<bool> left_out(rules.size());
+    for (std::size_t i = 0; i < rules.size(); ++i) left_out[i] = !asked.contains(rules[i].name);
+    return left_out;
+}
+
 // Keeps promtool's answer for the rules with this interval.
 void take(const external::TestAnswer& answer, const std::vector<Rule>& rules, const TestInput& input,
           bool only_own, double global, PlayerAnswer& played) {
@@ -166,10 +185,12 @@ Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const e
     played.unjudged.resize(rules.size(), false);
     played.reused = healthy_.unmoved(world, incident, rules, analysis);
     const std::string id = file_safe(incident.id);
-    auto asked = reduced(files, rules, played.reused, id);
+    const std::vector<bool> left_out = not_asked(rules, analysis, played.reused);
+    const bool none = left_out == alerts_of(rules);
+    auto asked = reduced(files, rules, left_out, id);
     if (!asked) return tl::unexpected(asked.error());
-    const std::string block = series_block(series_for(world, incident, analysis));
-    const auto intervals = intervals_of(rules, world.window.eval);
+    const std::string block = none ? "" : series_block(series_for(world, incident, analysis));
+    const auto intervals = none ? std::vector<double>{} : intervals_of(rules, world.window.eval);
     for (const double interval : intervals) {
         const bool several = intervals.size() > 1;
         TestInput input{{}, incident.id, block, world.window, interval, groups_of(rules)};

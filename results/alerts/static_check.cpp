@@ -68,7 +68,8 @@ StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted,
         reads.reads = scan(rule.expr);
         existence.check(rule, reads, analysis.findings);
         find_misuse(rule, reads.reads, emitted, world.window.scrape, analysis.findings);
-        analysis.wanted.insert(reads.reads.identifiers.begin(), reads.reads.identifiers.end());
+        if (!reads.dead || !rule.is_alert)
+            analysis.wanted.insert(reads.reads.identifiers.begin(), reads.reads.identifiers.end());
         analysis.everything = analysis.everything || reads.reads.everything;
         analysis.rules.push_back(std::move(reads));
     }
@@ -108,6 +109,22 @@ double history_needed(const std::vector<Rule>& rules, const StaticAnalysis& anal
     }
     grid = std::ceil(grid / window.scrape) * window.scrape;
     return std::ceil(std::min(needed, most) / grid) * grid;
+}
+
+double history_needed(const std::vector<Rule>& rules, StaticAnalysis analysis,
+                      const exporters::Window& window, const std::vector<bool>& asked) {
+    for (std::size_t i = 0; i < asked.size(); ++i) analysis.rules[i].dead |= !asked[i];
+    return history_needed(rules, analysis, window);
+}
+
+std::optional<std::set<std::string>> read_by(const StaticAnalysis& analysis, const std::vector<bool>& asked) {
+    std::set<std::string> read;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        if (!asked[i]) continue;
+        if (analysis.rules[i].everything) return std::nullopt;
+        read.insert(analysis.rules[i].metrics.begin(), analysis.rules[i].metrics.end());
+    }
+    return read;
 }
 
 // Rule patterns that load, look right and do not work. Each was seen in published rule sets.

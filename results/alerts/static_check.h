@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -74,6 +75,13 @@ StaticAnalysis narrowed(const StaticAnalysis& analysis, const std::vector<bool>&
 double history_needed(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
                       const exporters::Window& window);
 
+// What the asked rules read, directly or through recording rules; empty when any of them may read anything.
+std::optional<std::set<std::string>> read_by(const StaticAnalysis& analysis, const std::vector<bool>& asked);
+
+// The history that the asked alerts alone need.
+double history_needed(const std::vector<Rule>& rules, StaticAnalysis analysis,
+                      const exporters::Window& window, const std::vector<bool>& asked);
+
 // Which way each selector of an expression must move for it to have a value.
 std::vector<Wish> wishes_of(const Expression& tree);
 
@@ -108,6 +116,7 @@ private:
     Shape nothing(const std::string& id, Weight weight, DeadKind kind, std::string says, std::string remedy);
     Shape no_metric(const std::string& name);
     Shape no_series(const Selector& selector, const Matcher& matcher);
+    Shape no_label(const Selector& selector, const Matcher& matcher, const std::set<std::string>& names);
     void check_threshold(const Expression& tree);
     void tell(const std::string& id, Weight weight, DeadKind kind, std::string says, std::string remedy);
 

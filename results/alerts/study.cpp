@@ -203,16 +203,11 @@ std::set<std::string> sample_of(const Study& study, const Row& row, std::uint64_
     }
     for (const std::size_t i : drawn(study.rules.size(), seed)) {
         const std::string& name = study.rules[i].name;
-        if (study.rules[i].is_alert && !row.played.unjudged[i] && !far.contains(name) && names.size() < most)
-            names.insert(name);
+        const bool asked =
+            study.rules[i].is_alert && !study.analysis.rules[i].dead && !row.played.unjudged[i];
+        if (asked && !far.contains(name) && names.size() < most) names.insert(name);
     }
     return names;
-}
-
-// The history that the drawn alerts need; more changes no answer.
-double history_of(const Study& study, StaticAnalysis analysis, const std::vector<bool>& wanted) {
-    for (std::size_t i = 0; i < wanted.size(); ++i) analysis.rules[i].dead |= !wanted[i];
-    return history_needed(study.rules, analysis, study.world.window);
 }
 
 }  // namespace
@@ -239,7 +234,7 @@ std::vector<std::string> confirm(const Study& study, Player& other, std::size_t 
         for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = names.contains(study.rules[i].name);
         const auto analysis = narrowed(study.analysis, wanted);
         exporters::World world = study.world;
-        world.window.history = history_of(study, analysis, wanted);
+        world.window.history = history_needed(study.rules, analysis, study.world.window, wanted);
         auto played = other.play(world, row.incident, files, study.rules, analysis);
         if (!played) continue;  // stopped, or out of memory: no disagreement
         for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -256,20 +251,19 @@ std::vector<std::string> confirm(const Study& study, Player& other, std::size_t 
 
 namespace {
 
-// One alert alone, as a file that Prometheus reads.
+// Alerts that are not the operator's, each as a file that Prometheus reads.
 struct Trial {
     std::vector<RuleFile> files;
     std::vector<Rule> rules;
     StaticAnalysis analysis;
 };
 
-Trial trial_of(const Tried& tried, const std::string& id, const Study& study, const Emitted& emitted) {
-    Trial trial;
-    Rule rule{.name = "Suggested", .expr = tried.expr, .group = "suggested"};
+void add_trial(const Tried& tried, const std::string& id, Trial& trial) {
+    Rule rule{.name = "Suggested_" + id, .expr = tried.expr, .group = id};
     rule.hold = std::max(0.0, exporters::seconds_of(tried.hold));
     RuleFile file{.path = "suggestion"};
-    file.content = fmt::format("groups:\n- name: suggested\n  rules:\n  - alert: Suggested\n    expr: {}\n{}",
-                               exporters::label_value(tried.expr),
+    file.content = fmt::format("groups:\n- name: {}\n  rules:\n  - alert: {}\n    expr: {}\n{}", id,
+                               rule.name, exporters::label_value(tried.expr),
                                tried.hold.empty() ? "" : "    for: " + tried.hold + "\n");
     const auto directory =
         std::filesystem::temp_directory_path() / fmt::format("deadrank-suggestions-{}", getpid());
@@ -278,12 +272,17 @@ Trial trial_of(const Tried& tried, const std::string& id, const Study& study, co
     std::ofstream(file.loaded) << file.content;
     trial.files.push_back(std::move(file));
     trial.rules.push_back(std::move(rule));
+}
+
+Trial trial_of(const Tried& tried, const std::string& id, const Study& study, const Emitted& emitted) {
+    Trial trial;
+    add_trial(tried, id, trial);
     trial.analysis = analyse(trial.rules, emitted, study.world);
     return trial;
 }
 
-bool fires(const PlayerAnswer& played) {
-    return std::any_of(played.activity[0].begin(), played.activity[0].end(),
+bool fires(const std::vector<Instance>& played) {
+    return std::any_of(played.begin(), played.end(),
                        [](const Instance& one) { return !one.firing.empty(); });
 }
 
@@ -295,6 +294,44 @@ double first_after(const PlayerAnswer& played, double at) {
         }
     }
     return first;
+}
+
+// What is suggested for the failures that nothing caught in time, by row.
+std::map<std::size_t, Tried> suggestions_for(const Study& study) {
+    std::map<std::size_t, Tried> all;
+    for (std::size_t i = 0; i < study.rows.size(); ++i) {
+        const Row& row = study.rows[i];
+        const bool caught =
+            row.best >= 0 && row.cells[static_cast<std::size_t>(row.best)].in_time(row.incident.within);
+        const exporters::Signature* signature = row.incident.signature;
+        if (caught || !row.trouble.empty() || signature == nullptr || signature->suggest.expr.empty())
+            continue;
+        all[i] = {in_site_words(signature->suggest.expr, study.world), signature->suggest.hold,
+                  signature->suggest.says};
+    }
+    return all;
+}
+
+// Which of them are silent on the healthy run: all are asked in one run. Empty when it was stopped.
+std::map<std::size_t, bool> quiet_when_healthy(const std::map<std::size_t, Tried>& all, Study& study,
+                                               Player& player, const Emitted& emitted) {
+    Trial trial;
+    for (const auto& [row, tried] : all) {
+        if (tried.available) add_trial(tried, fmt::format("healthy_{}", row), trial);
+    }
+    if (trial.rules.empty()) return {};
+    trial.analysis = analyse(trial.rules, emitted, study.world);
+    exporters::Incident healthy = exporters::healthy_run();
+    healthy.id = "suggested/healthy";
+    const auto usual = player.play(study.world, healthy, trial.files, trial.rules, trial.analysis);
+    if (!usual) return {};
+    study.cpu_seconds += usual->cpu_seconds;
+    std::map<std::size_t, bool> quiet;
+    std::size_t rule = 0;
+    for (const auto& [row, tried] : all) {
+        if (tried.available) quiet[row] = !fires(usual->activity[rule++]);
+    }
+    return quiet;
 }
 
 }  // namespace
@@ -321,30 +358,27 @@ std::string in_site_words(std::string expr, const exporters::World& world) {
 void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures,
              const std::function<bool()>& stopped) {
     const Emitted emitted(study.world, signatures);
-    for (Row& row : study.rows) {
+    std::map<std::size_t, Tried> all = suggestions_for(study);
+    std::map<std::size_t, Trial> trials;
+    for (auto& [row, tried] : all) {
+        trials[row] = trial_of(tried, study.rows[row].incident.signature->id, study, emitted);
+        tried.available = !trials[row].analysis.rules[0].dead;
+    }
+    const auto quiet = quiet_when_healthy(all, study, player, emitted);
+    for (auto& [number, tried] : all) {
         if (stopped && stopped()) break;
-        const bool caught =
-            row.best >= 0 && row.cells[static_cast<std::size_t>(row.best)].in_time(row.incident.within);
-        const exporters::Signature* signature = row.incident.signature;
-        if (caught || !row.trouble.empty() || signature == nullptr || signature->suggest.expr.empty())
-            continue;
-        Tried tried{in_site_words(signature->suggest.expr, study.world), signature->suggest.hold,
-                    signature->suggest.says};
-        Trial trial = trial_of(tried, signature->id, study, emitted);
-        tried.available = !trial.analysis.rules[0].dead;
-        if (tried.available) {
+        Row& row = study.rows[number];
+        const Trial& trial = trials[number];
+        if (const auto usual = quiet.find(number); usual != quiet.end()) {
             exporters::Incident incident = row.incident;
             incident.id = "suggested/" + incident.id;
-            exporters::Incident healthy = exporters::healthy_run();
-            healthy.id = "suggested/healthy/" + row.incident.id;
             auto failing = player.play(study.world, incident, trial.files, trial.rules, trial.analysis);
-            auto usual = player.play(study.world, healthy, trial.files, trial.rules, trial.analysis);
-            if (failing && usual) {
+            if (failing) {
                 const double first = first_after(*failing, row.incident.at);
                 tried.fired = first >= 0;
                 tried.latency_low = first - row.incident.at;
-                tried.quiet_when_healthy = !fires(*usual);
-                study.cpu_seconds += failing->cpu_seconds + usual->cpu_seconds;
+                tried.quiet_when_healthy = usual->second;
+                study.cpu_seconds += failing->cpu_seconds;
             }
         }
         row.suggestion = std::move(tried);

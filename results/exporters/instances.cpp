@@ -147,6 +147,7 @@ private:
         Series series{&metric_, world_.profile.shown_name(metric_), {}, node, gpu, {}};
         const NameMap& map = world_.profile.map;
         for (const auto& [name, value] : labels) {
+            if (value.empty()) continue;  // for Prometheus an empty label is none
             const auto renamed = map.labels.find(name);
             if (renamed == map.labels.end())
                 series.labels[name] = value;

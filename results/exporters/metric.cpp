@@ -122,6 +122,14 @@ Result<void> read_others(const std::filesystem::path& file, MetricCatalog& catal
     for (const TomlNode& item : (*tree)["exporter"].items)
         catalog.others.push_back({item["name"].text_or(), item["prefixes"].texts()});
     for (const std::string& name : (*tree)["real"].texts()) catalog.real.insert(name);
+    for (const TomlNode& item : (*tree)["renamed"].items) {
+        catalog.renamings.push_back(
+            {item["old"].text_or(), item["now"].text_or(), item["since"].text_or()});
+    }
+    for (const TomlNode& item : (*tree)["label"].items) {
+        catalog.labels.push_back({item["prefix"].text_or(), item["metrics"].text_or(),
+                                  item["says"].text_or(), item["off"].is_true()});
+    }
     return {};
 }
 
@@ -132,6 +140,27 @@ const Metric* MetricCatalog::find(std::string_view name) const {
         if (metric.name == name || (!metric.old.empty() && metric.old == name)) return &metric;
     }
     return nullptr;
+}
+
+std::optional<Renaming> MetricCatalog::renamed(const std::string& name) const {
+    for (const Renaming& one : renamings) {
+        const std::size_t star = one.old.find('*');
+        if (!name.starts_with(one.old.substr(0, star)) || (star == std::string::npos && name != one.old))
+            continue;
+        Renaming found = one;
+        found.old = name;
+        if (const std::size_t at = found.now.find('*'); star != std::string::npos && at != std::string::npos)
+            found.now.replace(at, 1, name.substr(star));
+        if (find(found.now.substr(0, found.now.find('{'))) != nullptr) return found;
+    }
+    return std::nullopt;
+}
+
+const LabelElsewhere* MetricCatalog::label_elsewhere(std::string_view metric, std::string_view label) const {
+    const auto at = std::find_if(labels.begin(), labels.end(), [&](const LabelElsewhere& one) {
+        return metric.starts_with(one.metrics) && label.starts_with(one.prefix);
+    });
+    return at == labels.end() ? nullptr : &*at;
 }
 
 std::string MetricCatalog::other_exporter(std::string_view name) const {

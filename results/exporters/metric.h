@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -73,13 +74,33 @@ struct OtherExporter {
     std::vector<std::string> prefixes;
 };
 
+// A name of an earlier release. A * in `old` stands for the rest of the name, as one in `now` does.
+struct Renaming {
+    std::string old, now;
+    std::string since;  // "kube-state-metrics 2.0"; empty where the release is not known
+};
+
+// A label, told by its beginning, that these metrics have only in a set-up that is not simulated.
+struct LabelElsewhere {
+    std::string prefix, metrics;  // beginnings
+    std::string says;             // "comes from …"
+    bool off = false;             // the same exporter shows it once it is switched on
+};
+
 struct MetricCatalog {
     std::vector<Metric> metrics;
-    std::vector<OtherExporter> others;  // metrics/known.toml
+    std::vector<OtherExporter> others;  // metrics/known.toml, as all below
+    std::vector<Renaming> renamings;
+    std::vector<LabelElsewhere> labels;
     std::set<std::string> real;         // metrics of real exporters that are not simulated, by name
 
     // Which exporter this metric belongs to, by the longest prefix that fits; empty when none does.
     std::string other_exporter(std::string_view name) const;
+
+    // What an earlier release called by this name, as a selector; only where such a metric is known.
+    std::optional<Renaming> renamed(const std::string& name) const;
+
+    const LabelElsewhere* label_elsewhere(std::string_view metric, std::string_view label) const;
 
     const Metric* find(std::string_view name) const;  // by its name or by its 1.x name
     std::vector<std::string> names() const;

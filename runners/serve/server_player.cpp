@@ -125,21 +125,6 @@ using results::alerts::StaticAnalysis;
 using results::exporters::Window;
 using scenarios::Result;
 
-// Does this rule read a recording rule that is evaluated after it, or the state of alerts? `depth` stops
-// cycles.
-bool needs_promtool(std::size_t index, const std::vector<Rule>& rules, const StaticAnalysis& analysis,
-                    int depth) {
-    if (depth > 8) return true;
-    for (const auto& selector : analysis.rules[index].reads.selectors) {
-        if (selector.metric.starts_with("ALERTS")) return true;
-        for (std::size_t other = 0; other < rules.size(); ++other) {
-            if (rules[other].is_alert || rules[other].name != selector.metric) continue;
-            if (other >= index || needs_promtool(other, rules, analysis, depth + 1)) return true;
-        }
-    }
-    return rules[index].is_alert && !results::alerts::alert_labels(rules[index], {});
-}
-
 // One run on one server. Server times are run times plus the history before the run.
 class ServedRun {
 public:
@@ -155,9 +140,12 @@ public:
             read.insert(analysis_.rules[i].metrics.begin(), analysis_.rules[i].metrics.end());
             everything = everything || analysis_.rules[i].everything;
         }
+        reach_ = reach_of(rules_, analysis_, asked, window_);
+        std::vector<bool> recorded(rules_.size(), false);
         for (std::size_t i = 0; i < rules_.size(); ++i) {
             if (rules_[i].is_alert || !(everything || read.contains(rules_[i].name))) continue;
-            if (auto done = record(rules_[i]); !done) return done;
+            if (everything) reach_[i] = window_.start();
+            if (auto done = record_after_its_own(i, recorded); !done) return done;
         }
         for (std::size_t i = 0; i < rules_.size(); ++i) {
             if (!asked[i]) continue;
@@ -169,16 +157,33 @@ public:
 private:
     double step_of(const Rule& rule) const { return rule.interval > 0 ? rule.interval : window_.eval; }
 
-    // What the rule records over the whole run, with a staleness marker where a series ends.
-    Result<void> record(const Rule& rule) {
+    // First what the rule itself reads: that may be recorded by a later rule.
+    Result<void> record_after_its_own(std::size_t index, std::vector<bool>& recorded) {
+        if (recorded[index]) return {};
+        recorded[index] = true;
+        for (const auto& selector : analysis_.rules[index].reads.selectors) {
+            for (std::size_t other = 0; other < rules_.size(); ++other) {
+                if (rules_[other].is_alert || rules_[other].name != selector.metric) continue;
+                if (auto done = record_after_its_own(other, recorded); !done) return done;
+            }
+        }
+        return record(index);
+    }
+
+    // What the rule records, as far back as it is read, with a staleness marker where a series ends. Rules
+    // that are evaluated before it see its value of the evaluation before: that comes 1 ms late.
+    Result<void> record(std::size_t index) {
+        const Rule& rule = rules_[index];
         const double step = step_of(rule), end = window_.start() + window_.duration;
-        auto found = server_.query_range(rule.expr, 0, end, step);
+        const double begin = std::max(0.0, std::floor((window_.start() - reach_[index]) / step) * step);
+        const double late = read_before_it(index, rules_, analysis_) ? 0.001 : 0;
+        auto found = server_.query_range(rule.expr, begin, end, step);
         if (!found) {
             if (found.error().code == ErrorCode::io) return tl::unexpected(found.error());
             played_.notes.push_back(rule.name + " records nothing: " + found.error().what);
             return {};
         }
-        const auto points = static_cast<std::size_t>(end / step) + 1;
+        const auto points = static_cast<std::size_t>((end - begin) / step) + 1;
         std::vector<results::exporters::Series> recorded;
         for (const RangeSeries& one : *found) {
             results::exporters::Series series{.name = rule.name, .labels = one.labels};
@@ -186,7 +191,7 @@ private:
             for (const auto& [name, value] : rule.labels) series.labels[name] = value;
             series.values.assign(points + 1, results::exporters::absent_value());
             for (std::size_t i = 0; i < one.times.size(); ++i) {
-                const auto at = static_cast<std::size_t>(std::llround(one.times[i] / step));
+                const auto at = static_cast<std::size_t>(std::llround((one.times[i] - begin) / step));
                 if (at >= points) continue;
                 series.values[at] = one.values[i];
                 if (results::exporters::is_absent(series.values[at + 1]))
@@ -195,7 +200,7 @@ private:
             series.values.resize(points);
             recorded.push_back(std::move(series));
         }
-        return server_.write(recorded, 0, step);
+        return server_.write(recorded, begin + late, step);
     }
 
     void unjudged(std::size_t index, const std::string& words) {
@@ -238,20 +243,24 @@ private:
     const StaticAnalysis& analysis_;
     const Window& window_;
     PlayerAnswer& played_;
+    std::vector<double> reach_;  // by rule: how long before the run what it records is read
 };
 
 bool any(const std::vector<bool>& flags) {
     return std::find(flags.begin(), flags.end(), true) != flags.end();
 }
 
-// The rule files without the alerts that are not asked.
+// The rule files without the alerts that are not asked, and without the recording rules that none reads.
 Result<std::vector<results::alerts::RuleFile>> files_for(const std::vector<results::alerts::RuleFile>& files,
                                                          const std::vector<Rule>& rules,
+                                                         const StaticAnalysis& analysis,
                                                          const std::vector<bool>& asked,
                                                          const std::filesystem::path& scratch) {
+    const auto read = results::alerts::read_by(analysis, asked);
     std::set<std::string> others;
     for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (rules[i].is_alert && !asked[i]) others.insert(rules[i].name);
+        const bool unread = read && !read->contains(rules[i].name);
+        if (!asked[i] && (rules[i].is_alert || unread)) others.insert(rules[i].name);
     }
     for (std::size_t i = 0; i < rules.size(); ++i) {
         if (asked[i]) others.erase(rules[i].name);
@@ -286,29 +295,16 @@ Result<PlayerAnswer> ServerPlayer::play(const results::exporters::World& world,
     played.reused = healthy_.unmoved(world, incident, rules, analysis);
     std::vector<bool> served(rules.size(), false), exact(rules.size(), false);
     for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (!rules[i].is_alert) continue;
+        if (!rules[i].is_alert || analysis.rules[i].dead) continue;
         if (played.reused[i]) {
             played.activity[i] = healthy_.activity()[i];
             continue;
         }
         (needs_promtool(i, rules, analysis, 0) ? exact : served)[i] = true;
     }
-    if (any(served)) {
-        const auto directory = std::filesystem::temp_directory_path() /
-                               fmt::format("deadrank-prometheus-{}-{}", getpid(), servers_++);
-        auto server = PrometheusServer::start(options_.program, directory);
-        if (!server) return tl::unexpected(server.error());
-        auto series =
-            results::alerts::series_for(world, incident, results::alerts::narrowed(analysis, served));
-        NeededSeries needed(rules, analysis, served);
-        std::erase_if(series, [&](const auto& one) { return !needed(one); });
-        auto done = (*server)->write(series, 0, world.window.scrape);
-        if (done) done = ServedRun(**server, rules, analysis, world.window, played).ask_all(served);
-        played.cpu_seconds = (*server)->cpu_seconds();
-        server->reset();
-        std::error_code ignored;
-        std::filesystem::remove_all(directory, ignored);
-        if (!done) return tl::unexpected(done.error());
+    for (const auto& part : by_reach(rules, analysis, served)) {
+        if (auto done = serve(world, incident, rules, analysis, part, played); !done)
+            return tl::unexpected(done.error());
     }
     if (any(exact)) {
         if (auto done = play_exactly(world, incident, files, rules, analysis, exact, played); !done)
@@ -321,6 +317,28 @@ Result<PlayerAnswer> ServerPlayer::play(const results::exporters::World& world,
         if (!written) return tl::unexpected(written.error());
     }
     return played;
+}
+
+Result<void> ServerPlayer::serve(results::exporters::World world,
+                                 const results::exporters::Incident& incident, const std::vector<Rule>& rules,
+                                 const StaticAnalysis& analysis, const std::vector<bool>& asked,
+                                 PlayerAnswer& played) {
+    world.window.history = std::min(world.window.history, results::alerts::history_needed(
+                                                              rules, analysis, world.window, asked));
+    const auto directory = std::filesystem::temp_directory_path() /
+                           fmt::format("deadrank-prometheus-{}-{}", getpid(), servers_++);
+    auto server = PrometheusServer::start(options_.program, directory);
+    if (!server) return tl::unexpected(server.error());
+    auto series = results::alerts::series_for(world, incident, results::alerts::narrowed(analysis, asked));
+    NeededSeries needed(rules, analysis, asked);
+    std::erase_if(series, [&](const auto& one) { return !needed(one); });
+    auto done = (*server)->write(series, 0, world.window.scrape);
+    if (done) done = ServedRun(**server, rules, analysis, world.window, played).ask_all(asked);
+    played.cpu_seconds += (*server)->cpu_seconds();
+    server->reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(directory, ignored);
+    return done;
 }
 
 Result<void> ServerPlayer::play_exactly(const results::exporters::World& world,
@@ -344,11 +362,18 @@ Result<void> ServerPlayer::play_exactly(const results::exporters::World& world,
         about_alerts =
             about_alerts || (asked[i] && (words.contains("ALERTS") || words.contains("ALERTS_FOR_STATE")));
     }
-    auto left = files_for(files, rules, about_alerts ? std::vector<bool>(rules.size(), true) : asked,
+    const std::vector<bool> all(rules.size(), true);
+    auto left = files_for(files, rules, analysis, about_alerts ? all : asked,
                           options_.directory / "copies" / results::alerts::file_safe(incident.id));
     if (!left) return tl::unexpected(left.error());
     const StaticAnalysis narrow = about_alerts ? analysis : results::alerts::narrowed(analysis, asked);
-    auto answer = exact_->play(world, incident, *left, rules, narrow);
+    results::exporters::World shorter = world;
+    if (!about_alerts) {
+        shorter.window.history =
+            std::min(world.window.history,
+                     results::alerts::history_needed(rules, analysis, world.window, asked));
+    }
+    auto answer = exact_->play(shorter, incident, *left, rules, narrow);
     if (!answer) return unjudge(answer.error().what), Result<void>{};
     for (std::size_t i = 0; i < rules.size(); ++i) {
         if (!asked[i]) continue;

@@ -67,6 +67,12 @@ public:
         const results::alerts::StaticAnalysis& analysis) override;
 
 private:
+    // Plays the asked rules on a server of their own.
+    scenarios::Result<void> serve(results::exporters::World world,
+                                  const results::exporters::Incident& incident,
+                                  const std::vector<results::alerts::Rule>& rules,
+                                  const results::alerts::StaticAnalysis& analysis,
+                                  const std::vector<bool>& asked, results::alerts::PlayerAnswer& played);
     scenarios::Result<void> play_exactly(const results::exporters::World& world,
                                          const results::exporters::Incident& incident,
                                          const std::vector<results::alerts::RuleFile>& files,

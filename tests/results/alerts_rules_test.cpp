@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <tuple>
 
 #include "tests/results/alerts_site.h"
 
@@ -170,6 +171,36 @@ TEST(AlertRules, SayWhatTheirMetricsAreCalledElsewhere) {
         << analysis.rules[4].why_dead;
 }
 
+// Goal: names of earlier releases, words in another order and labels of other set-ups are told as such.
+TEST(AlertRules, KnowEarlierReleasesAndOtherSetUps) {
+    const Site site;
+    const std::vector<std::tuple<std::string, DeadKind, std::string>> expected = {
+        {"kube_hpa_status_current_replicas > 1", DeadKind::named_otherwise,
+         "write kube_horizontalpodautoscaler_status_current_replicas"},
+        {"sum(kube_node_status_allocatable_cpu_cores) < 9", DeadKind::named_otherwise,
+         "write kube_node_status_allocatable{resource=\"cpu\"}"},
+        {"node_memory_MemTotal < 1", DeadKind::named_otherwise, "write node_memory_MemTotal_bytes"},
+        {"kube_deployment_status_available_replicas < 1", DeadKind::misspelled,
+         "did you mean kube_deployment_status_replicas_available?"},
+        {"container_fs_usage_bytes{container_label_app=\"loki\"} > 1", DeadKind::not_simulated, ""},
+        {"kube_pod_labels{label_app=\"loki\"} > 1", DeadKind::off_by_default, ""},
+        {"kube_pod_container_status_restarts_total{container=\"slurm-exporter\"} > 1",
+         DeadKind::not_simulated, ""},
+        {"container_cpu_cfs_periods_total{namespace=\"\"} > 1", DeadKind::not_simulated, ""},
+        {"container_memory_usage_bytes{namespace=\"\"} > 1", DeadKind::none, ""},
+        {"etcd_server_has_leader == 0", DeadKind::none, ""}};
+    for (const auto& [expr, kind, remedy] : expected) {
+        const std::vector<Rule> rules = {{.name = "One", .expr = expr}};
+        const StaticAnalysis analysis = analysis_of(site, rules);
+        EXPECT_EQ(name_of(analysis.rules[0].dead_kind), name_of(kind)) << expr;
+        if (!remedy.empty()) {
+            EXPECT_EQ(analysis.rules[0].remedy, remedy) << expr;
+        }
+    }
+    const std::vector<Rule> down = {{.name = "Down", .expr = "up{job=\"node\"} == 0"}};
+    EXPECT_EQ(jobs_in(down, site.world).count("node"), 1u) << "the NCCL Inspector shares its target";
+}
+
 // Dead rules cost no history, however far they look back.
 TEST(AlertRules, ThatAreDeadCostNoHistory) {
     const Site site;
@@ -217,7 +248,7 @@ TEST(AlertRules, OfAPrometheusOperatorAreJudgedWithItsLabels) {
   - {alert: Exporter, expr: 'up{job="nvidia-dcgm-exporter", pod!=""} == 0'}
   - {alert: Workload, expr: 'DCGM_FI_DEV_GPU_TEMP{exported_pod=~"pretrain-.*"} > 90'}
   - {alert: Container, expr: 'sum by (pod) (kube_pod_status_phase{namespace="training"}) < 1'}
-  - {alert: Elsewhere, expr: 'up{job="etcd"} == 0'}
+  - {alert: Elsewhere, expr: 'up{job="postgres"} == 0'}
   - {alert: Another, expr: 'kube_pod_status_ready{pod=~"gateway-.*", condition="true"} == 0'}
 )");
     const Site plain, operated("kubernetes");

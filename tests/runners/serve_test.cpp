@@ -51,7 +51,7 @@ TEST(Serve, ShowsEveryExporterInTheTextFormat) {
     EXPECT_EQ(one.body.find("instance="), std::string::npos) << "Prometheus adds that label itself";
     EXPECT_EQ(one.body.find("node_load1"), std::string::npos);
     EXPECT_EQ(stage.get("/nothing").status, 404);
-    EXPECT_EQ(nlohmann::json::parse(stage.get("/sd").body).size(), 36u) << "nine exporters on four nodes";
+    EXPECT_EQ(nlohmann::json::parse(stage.get("/sd").body).size(), 40u) << "ten exporters on four nodes";
 }
 
 TEST(Serve, AnswersNotForANodeThatIsDown) {
@@ -156,6 +156,26 @@ TEST_F(DevicePrometheus, SaysWhatPromtoolSaysOfEveryShippedFile) {
 // Long pasts, unix times, recorded series, states of alerts: one clock for both.
 TEST_F(DevicePrometheus, SaysWhatPromtoolSaysWhateverAClockCouldChange) {
     expect_parity("clocks.yml", {"", "node_reboot", "thermal_throttle", "checkpoint_stale"});
+}
+
+// What a later group records is seen one evaluation late, and the server can play it without promtool.
+TEST_F(DevicePrometheus, SaysWhatPromtoolSaysOfLaterRecordingRules) {
+    expect_parity("later.yml", {"", "node_down", "nccl_hang"});
+    ServerPlayer alone({"prometheus", scratch_, false}, std::nullopt);
+    const auto answer = played(alone, "later.yml", "nccl_hang");
+    for (std::size_t rule = 0; rule < files_[0].rules.size(); ++rule)
+        EXPECT_FALSE(answer.unjudged[rule]) << files_[0].rules[rule].name;
+}
+
+TEST_F(DevicePrometheus, IsNotStartedForDeadRules) {
+    const auto rules = results::alerts::testing::scratch() + "-dead.yml";
+    std::ofstream(rules) << "groups:\n- name: a\n  rules:\n  - alert: Dead\n    expr: kube_hpa_labels > 1\n";
+    files_ = {results::alerts::read_rules(rules, scratch_).value()};
+    const auto analysis = results::alerts::analyse(
+        files_[0].rules, results::alerts::Emitted(site_.world, site_.signatures), site_.world);
+    ServerPlayer none({"/nonexistent/prometheus", scratch_, false}, std::nullopt);
+    const auto healthy = results::exporters::healthy_run();
+    EXPECT_TRUE(none.play(site_.world, healthy, files_, files_[0].rules, analysis));
 }
 
 // A long range elsewhere in the set, or --history, changes no other rule's answer.

@@ -106,6 +106,11 @@ void add_serve(CLI::App& command, Session& session) {
         "  curl http://127.0.0.1:9400/prometheus.yml");
     auto arguments = std::make_shared<ServeArguments>();
     runners::alerts::add_site(command, arguments->site);
+    command.get_option("--profile")
+        ->description(
+            "What dcgm-exporter shows: dcgm-default, dcgm-full, dcgm-kubernetes, dcgm-1x, or your "
+            "counters.csv; kubernetes labels all targets as a Prometheus Operator does, and is never chosen "
+            "by itself, as serve reads no rules [dcgm-default]");
     command.add_option("-p,--port", arguments->port, "Port; 0 takes any [9400]")
         ->type_name("N")
         ->check(CLI::Range(0, 65535).description(""));
