@@ -300,13 +300,23 @@ int direction_of(const std::vector<Active>& active, const Metric& metric, const 
     return common == 2 ? 0 : common;
 }
 
+// Asked before a metric's series are made, since an incident leaves most metrics alone.
+bool may_touch(const Incident& incident, const Metric& metric) {
+    const auto reaches = [&](const Change& change) {
+        return !change.down_target.empty() || change.touches(metric);
+    };
+    return std::any_of(incident.effects.begin(), incident.effects.end(), [&](const Effect& effect) {
+        return std::any_of(effect.signature->changes.begin(), effect.signature->changes.end(), reaches);
+    });
+}
+
 }  // namespace
 
 Touched touched(const World& world, const Incident& incident) {
     Touched found;
     for (const Metric& metric : world.catalog->metrics) {
+        if (!world.profile.emits(metric) || !may_touch(incident, metric)) continue;
         const std::string name = world.profile.shown_name(metric);
-        if (!world.profile.emits(metric)) continue;
         std::size_t number = 0;
         for (const Series& series : instances(world, metric)) {
             Variant level{.value = metric.value, .rate = metric.rate};
