@@ -139,13 +139,8 @@ std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const
 bool is_same_but_for_a_slip(const std::string& near, const std::string& name) {
     const auto words = [](std::string text) {
         std::replace(text.begin(), text.end(), '-', '_');
-        std::multiset<std::string> all;
-        for (std::size_t at = 0; at <= text.size();) {
-            const std::size_t end = std::min(text.find('_', at), text.size());
-            all.insert(text.substr(at, end - at));
-            at = end + 1;
-        }
-        return all;
+        const auto parts = scenarios::parts_of(text, '_');
+        return std::multiset<std::string>(parts.begin(), parts.end());
     };
     if (near.empty()) return false;
     return scenarios::edit_distance(near, name) <= 1 || words(near) == words(name);
@@ -294,11 +289,11 @@ std::string other_word(const std::string& label, const std::set<std::string>& th
 Existence::Shape Existence::no_label(const Selector& selector, const Matcher& matcher,
                                      const std::set<std::string>& names) {
     if (const auto* elsewhere = world_.catalog->label_elsewhere(selector.metric, matcher.label)) {
-        return nothing("label-unknown", Weight::note,
-                       elsewhere->off ? DeadKind::off_by_default : DeadKind::not_simulated,
-                       fmt::format("the label '{}' of {} {}", matcher.label, selector.metric,
-                                   elsewhere->says),
-                       "describe such series in a table of your own (--metrics)");
+        return nothing(
+            "label-unknown", Weight::note,
+            elsewhere->off ? DeadKind::off_by_default : DeadKind::not_simulated,
+            fmt::format("the label '{}' of {} {}", matcher.label, selector.metric, elsewhere->says),
+            "describe such series in a table of your own (--metrics)");
     }
     const std::string other = other_word(matcher.label, names);
     const std::string near = scenarios::nearest(matcher.label, {names.begin(), names.end()});

@@ -65,8 +65,8 @@ Existence::Shape Existence::no_metric(const std::string& name) {
     }
     if (const auto renamed = catalog.renamed(name)) {
         return nothing("metric-renamed", Weight::error, DeadKind::named_otherwise,
-                       fmt::format("'{}' has been called '{}'{}", name, renamed->now,
-                                   renamed->since.empty() ? " for long" : " since " + renamed->since),
+                       fmt::format("'{}' has been called '{}' since {}", name, renamed->now,
+                                   renamed->since.empty() ? "an earlier release" : renamed->since),
                        "write " + renamed->now);
     }
     if (name.find(':') != std::string::npos) {

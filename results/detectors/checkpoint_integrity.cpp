@@ -51,9 +51,7 @@ Findings checkpoint_integrity(const Evidence& evidence) {
         if (!is_damage(checkpoints, *event, evidence.text(event->as<CheckpointLoad>()->path))) continue;
         if (!first) first = event;
         // Ranks of a busy machine come to the same load seconds apart.
-        const bool same_load = event->as<CheckpointLoad>()->step == first->as<CheckpointLoad>()->step &&
-                               lives.attempt_at(event->at) == lives.attempt_at(first->at);
-        if (same_load) ranks.push_back(event->rank);
+        if (lives.same_step<CheckpointLoad>(*event, *first)) ranks.push_back(event->rank);
     }
     if (first) {
         const auto* load = first->as<CheckpointLoad>();

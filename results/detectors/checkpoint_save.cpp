@@ -25,9 +25,7 @@ Findings checkpoint_save(const Evidence& evidence) {
         const auto* save = event->as<results::CheckpointSave>();
         if (save->result == Code::ok && save->bytes > 0) continue;
         if (!first) first = event;
-        const bool same_save = save->step == first->as<results::CheckpointSave>()->step &&
-                               lives.attempt_at(event->at) == lives.attempt_at(first->at);
-        if (same_save) ranks.push_back(event->rank);
+        if (lives.same_step<results::CheckpointSave>(*event, *first)) ranks.push_back(event->rank);
     }
     std::vector<Finding> findings;
     if (first) {

@@ -14,6 +14,7 @@
 #include "results/emitters/logs.h"
 #include "results/external/bounded.h"
 #include "results/external/tool_program.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::results::external {
 
@@ -191,11 +192,7 @@ std::string text_or_empty(const Json& object, const char* key) {
 
 std::vector<std::string_view> columns_of(std::string_view line) {
     std::vector<std::string_view> columns;
-    for (std::size_t at = 0; at <= line.size();) {
-        const std::size_t end = std::min(line.find('|', at), line.size());
-        columns.push_back(trimmed(line.substr(at, end - at)));
-        at = end + 1;
-    }
+    for (const std::string_view part : scenarios::parts_of(line, '|')) columns.push_back(trimmed(part));
     return columns;
 }
 

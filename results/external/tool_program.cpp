@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "results/external/bounded.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::results::external {
 
@@ -167,12 +168,10 @@ std::string find_program(const std::string& name) {
     };
     if (name.find('/') != std::string::npos) return executable(name) ? name : "";
     const char* path = std::getenv("PATH");
-    std::string rest = path != nullptr ? path : "/usr/bin:/bin";
-    for (std::size_t at = 0; at <= rest.size();) {
-        const std::size_t end = std::min(rest.find(':', at), rest.size());
-        const std::string candidate = rest.substr(at, end - at) + "/" + name;
+    for (const std::string_view directory :
+         scenarios::parts_of(path != nullptr ? path : "/usr/bin:/bin", ':')) {
+        const std::string candidate = std::string(directory) + "/" + name;
         if (executable(candidate)) return candidate;
-        at = end + 1;
     }
     return {};
 }

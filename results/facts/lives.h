@@ -31,6 +31,11 @@ public:
 
     int attempts() const { return static_cast<int>(attempts_.size()); }
     int attempt_at(Time time) const;
+    // Whether two saves, or two loads, are of one step in one attempt.
+    template <class P>
+    bool same_step(const Event& one, const Event& other) const {
+        return one.as<P>()->step == other.as<P>()->step && attempt_at(one.at) == attempt_at(other.at);
+    }
     Time begins(int attempt) const { return begins_[static_cast<std::size_t>(attempt)]; }
     Time ends(int attempt) const;  // the next one's begin; for the last: `never`
 

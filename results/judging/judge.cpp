@@ -285,8 +285,7 @@ std::string no_effect(const Evidence& run, const Evidence& control) {
     }
     return fmt::format(
         "the fault had no effect: every rank goes through the steps of the control, with the same results, "
-        "and "
-        "takes no more time or memory; only {} differ",
+        "and takes no more time or memory; only {} differ",
         kinds.empty() ? "times within a hundredth" : kinds);
 }
 

@@ -9,6 +9,7 @@
 #include "results/reports/resilience_table.h"
 #include "results/reports/terminal.h"
 #include "results/text/text_file.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::results::reports {
 
@@ -227,7 +228,7 @@ ResilienceCell standing_from(const Json& json) {
 }  // namespace
 
 scenarios::Result<std::vector<ResilienceCell>> read_standings(const std::filesystem::path& file) {
-    const auto text = read_text(file);
+    const auto text = scenarios::read_text(file);
     if (!text) return tl::unexpected(text.error());
     std::vector<ResilienceCell> standings;
     std::istringstream in(*text);

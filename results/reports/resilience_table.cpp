@@ -7,6 +7,7 @@
 
 #include "results/text/text_file.h"
 #include "results/text/words.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::results::reports {
 
@@ -314,7 +315,8 @@ std::string in_place(std::string page, const PagePlace& place, std::string_view 
 
 scenarios::Result<void> write_in_place(const std::string& text, const PagePlace& place,
                                        const std::filesystem::path& file) {
-    const auto page = std::filesystem::exists(file) ? read_text(file) : scenarios::Result<std::string>("");
+    const auto page =
+        std::filesystem::exists(file) ? scenarios::read_text(file) : scenarios::Result<std::string>("");
     if (!page) return tl::unexpected(page.error());
     if (page->empty() || page->starts_with(place.written_by)) return write_text(text, file);
     const std::string with_text = in_place(*page, place, text);

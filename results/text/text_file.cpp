@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fstream>
-#include <sstream>
 
 namespace deadrank::results::reports {
 
@@ -26,18 +25,6 @@ scenarios::Result<void> write_text(std::string_view text, const std::filesystem:
                       "choose a directory that you may write to and that has room", {file.string()});
     }
     return {};
-}
-
-scenarios::Result<std::string> read_text(const std::filesystem::path& file) {
-    std::error_code ignored;
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    if (in) text << in.rdbuf();
-    if (!in || in.bad() || std::filesystem::is_directory(file, ignored)) {
-        return refuse(ErrorCode::io, "cannot be read", "name a file that exists and that you may read",
-                      {file.string()});
-    }
-    return text.str();
 }
 
 }  // namespace deadrank::results::reports

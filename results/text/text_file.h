@@ -1,4 +1,4 @@
-// results/text/text_file.h — Writes a text to disk and reads it back; an error names the file and a remedy.
+// results/text/text_file.h — Writes a text to disk; an error names the file and a remedy.
 #pragma once
 
 #include <filesystem>
@@ -11,6 +11,5 @@ namespace deadrank::results::reports {
 
 // Creates a missing directory; writes beside the file and renames, so that a reader never sees half a file.
 scenarios::Result<void> write_text(std::string_view text, const std::filesystem::path& file);
-scenarios::Result<std::string> read_text(const std::filesystem::path& file);
 
 }  // namespace deadrank::results::reports

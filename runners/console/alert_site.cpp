@@ -12,6 +12,7 @@
 #include "runners/console/selection.h"
 #include "runners/studies/scenario_incident.h"
 #include "scenarios/format/plan_file.h"
+#include "scenarios/model/text.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::alerts {
@@ -82,15 +83,13 @@ Result<void> take_exporters(const std::string& list, const results::exporters::M
     }
     if (list.empty()) return {};
     into.clear();
-    for (std::size_t at = 0; at <= list.size();) {
-        const std::size_t end = std::min(list.find(',', at), list.size());
-        const std::string name = list.substr(at, end - at);
+    for (const std::string_view part : scenarios::parts_of(list, ',')) {
+        const std::string name(part);
         if (std::find(known.begin(), known.end(), name) == known.end()) {
             return refuse(ErrorCode::usage, "unknown exporter '" + name + "'",
                           fmt::format("known are {}", fmt::join(known, ", ")));
         }
         into.insert(name);
-        at = end + 1;
     }
     return {};
 }

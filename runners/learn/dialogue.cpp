@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "results/text/text_file.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::runners::learn {
 
@@ -147,7 +148,7 @@ Result<Progress> Progress::read(std::filesystem::path file) {
     progress.file_ = std::move(file);
     std::error_code ignored;
     if (progress.file_.empty() || !std::filesystem::exists(progress.file_, ignored)) return progress;
-    const auto text = results::reports::read_text(progress.file_);
+    const auto text = scenarios::read_text(progress.file_);
     if (!text) return tl::unexpected(text.error());
     try {
         const auto json = ordered_json::parse(*text);

@@ -9,6 +9,7 @@
 
 #include "runners/line/build.h"
 #include "scenarios/format/plan_file.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::runners {
 
@@ -20,16 +21,6 @@ constexpr std::size_t digest_digits = 8;
 tl::unexpected<scenarios::Error> refuse(std::string_view text, std::string_view why) {
     return scenarios::refuse(scenarios::ErrorCode::usage, fmt::format("'{}' is not a token: {}", text, why),
                              "copy all of the line that begins with 'dr1-' from a report");
-}
-
-std::vector<std::string_view> parts_of(std::string_view text) {
-    std::vector<std::string_view> parts;
-    for (std::size_t begin = 0; begin <= text.size();) {
-        const std::size_t end = std::min(text.find('-', begin), text.size());
-        parts.push_back(text.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    return parts;
 }
 
 std::optional<std::uint64_t> number(std::string_view text, int base) {
@@ -62,7 +53,7 @@ std::string to_text(const Token& token) {
 }
 
 scenarios::Result<Token> parse_token(std::string_view text) {
-    const std::vector<std::string_view> parts = parts_of(text);
+    const std::vector<std::string_view> parts = scenarios::parts_of(text, '-');
     if (parts.front() != format) return refuse(text, "it does not begin with 'dr1-'");
     if (parts.size() < 8) return refuse(text, "it is not complete");
     const std::size_t last = parts.size() - 1;

@@ -6,11 +6,12 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <thread>
 #include <unistd.h>
+
+#include "scenarios/model/document.h"
 
 namespace deadrank::runners {
 
@@ -112,9 +113,9 @@ scenarios::Result<Gathered> gather(const Snapshot& own, const GatherPlan& plan,
         return tl::unexpected(done.error());
     const auto files = await(plan.directory, ".json", plan.expected, until);
     for (const std::string& file : files) {
-        std::ifstream in(plan.directory / file, std::ios::binary);
-        const std::string text{std::istreambuf_iterator<char>(in), {}};
-        auto one = results::preflight::snapshot_from_json(text, (plan.directory / file).string());
+        const auto text = scenarios::read_text(plan.directory / file);
+        if (!text) return tl::unexpected(text.error());
+        auto one = results::preflight::snapshot_from_json(*text, (plan.directory / file).string());
         if (!one) return tl::unexpected(one.error());
         gathered.job.push_back(std::move(*one));
     }

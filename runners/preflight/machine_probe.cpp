@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "results/external/bounded.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::runners {
 
@@ -104,10 +105,7 @@ namespace {
 namespace fs = std::filesystem;
 using results::preflight::Snapshot;
 
-std::string contents(const fs::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
+std::string contents(const fs::path& file) { return scenarios::read_text(file).value_or(""); }
 
 scenarios::Result<void> read_environment(int pid, Snapshot& snapshot) {
     const fs::path file = fmt::format("/proc/{}/environ", pid == 0 ? "self" : std::to_string(pid));

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <unistd.h>
@@ -77,9 +76,8 @@ int left_after_grace(const std::string& mark) {
         std::error_code ignored;
         for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
             const int pid = std::atoi(entry.path().filename().c_str());
-            std::ifstream file(entry.path() / "environ", std::ios::binary);
-            if (pid <= 0 || pid == getpid() || !file) continue;
-            const std::string environment{std::istreambuf_iterator<char>(file), {}};
+            if (pid <= 0 || pid == getpid()) continue;
+            const std::string environment = process_text(pid, "environ");
             const char state = state_of(pid);
             if (environment.find(mark) != std::string::npos && state != 'Z' && state != 'X') ++alive;
         }

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <sys/prctl.h>
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "results/external/tool_program.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::runners::serve {
 
@@ -265,8 +265,7 @@ bool Daemon::alive() {
 }
 
 double Daemon::cpu_seconds() const {
-    std::ifstream stat(fmt::format("/proc/{}/stat", child_));
-    std::string text((std::istreambuf_iterator<char>(stat)), {});
+    const std::string text = scenarios::read_text(fmt::format("/proc/{}/stat", child_)).value_or("");
     std::istringstream fields(text.substr(std::min(text.rfind(')') + 2, text.size())));
     std::string skipped;
     double user = 0, system = 0;
@@ -282,8 +281,7 @@ Result<void> Daemon::await(int port, const std::string& path, int seconds) {
         if (answer && answer->status == 200) return {};
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    std::ifstream log(log_);
-    const std::string text((std::istreambuf_iterator<char>(log)), {});
+    const std::string text = scenarios::read_text(log_).value_or("");
     return refuse(ErrorCode::environment,
                   fmt::format("the server on port {} did not come up: {}", port,
                               text.substr(text.size() > 400 ? text.size() - 400 : 0)));

@@ -8,9 +8,9 @@
 
 #include "results/reports/json_files.h"
 #include "results/reports/resilience_table.h"
-#include "results/text/text_file.h"
 #include "results/text/words.h"
 #include "runners/studies/parity.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::runners {
 
@@ -180,7 +180,7 @@ std::string parity_line(const Compared& one) {
 scenarios::Result<std::vector<Compared>> read_parity(const std::filesystem::path& file,
                                                      std::uint64_t unsaid) {
     if (!std::filesystem::exists(file)) return std::vector<Compared>{};
-    const auto text = results::reports::read_text(file);
+    const auto text = scenarios::read_text(file);
     if (!text) return tl::unexpected(text.error());
     std::map<std::pair<std::string, std::uint64_t>, Compared> last;
     std::istringstream in(*text);

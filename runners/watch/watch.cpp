@@ -20,7 +20,9 @@
 #include "results/record/subject.h"
 #include "results/text/words.h"
 #include "runners/backends/process/event_reader.h"
+#include "runners/backends/process/job_processes.h"
 #include "runners/backends/process/launch.h"
+#include "scenarios/model/document.h"
 
 extern char** environ;
 
@@ -52,8 +54,7 @@ double processor_seconds() {
 
 // Exit status of a process that has ended but was not reaped yet: the kernel still has it.
 std::optional<int> status_of_zombie(int pid) {
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    std::string text((std::istreambuf_iterator<char>(file)), {});
+    std::string text = process_text(pid, "stat");
     const std::size_t name_ends = text.rfind(") ");
     if (name_ends == std::string::npos || text[name_ends + 2] != 'Z') return std::nullopt;
     while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
@@ -323,10 +324,7 @@ private:
                !std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) { return fs::exists(there(rank)); }))
             usleep(50'000);
         std::string text;
-        for (const Rank rank : ranks) {
-            std::ifstream in(there(rank));
-            text.append(std::istreambuf_iterator<char>(in), {});
-        }
+        for (const Rank rank : ranks) text += scenarios::read_text(there(rank)).value_or("");
         std::error_code ignored;
         fs::remove(wanted, ignored);
         return text;

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "scenarios/model/error.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::scenarios {
 
@@ -267,12 +268,10 @@ Found rest_of_a_cut(const Plan& plan, const Parameter& parameter) {
 // more.
 Found parts_without_a_pair(const Plan& plan, const Parameter& parameter) {
     std::vector<std::int64_t> numbers;
-    for (std::string_view settings = parameter.divides; !settings.empty();) {
-        const auto end = settings.find('/');
-        const std::string name(settings.substr(0, end));
+    for (const std::string_view setting : parts_of(parameter.divides, '/')) {
+        const std::string name(setting);
         const bool stated = plan.workload.contains(name);
         numbers.push_back(stated ? std::max<std::int64_t>(plan.number(plan.workload, name), 1) : 1);
-        settings = end == std::string_view::npos ? std::string_view() : settings.substr(end + 1);
     }
     numbers.resize(3, 1);
     const std::int64_t size = numbers[0] / numbers[1], parts = numbers[1] / numbers[2];

@@ -42,10 +42,10 @@ FileTable because_table() {
 FileTable heal_expect_table() {
     return {"[heal.expect]",
             "What is asked of the healed run, in the keys of [expect]; absent = no alarm, and the job "
-            "completes (or "
-            "restarts, where a kept fault ends a process with `provokes` and the cluster restarts it). A "
-            "healed run that "
-            "restarts, or that ends with the error which the fix is meant to give, has to say so here",
+            "completes "
+            "(or restarts, where a kept fault ends a process with `provokes` and the cluster restarts it). A "
+            "healed run that restarts, or that ends with the error which the fix is meant to give, has to "
+            "say so here",
             {{"symptom", Form::word, "what must still be noticed, as in [expect]; \"none\" = no alarm"},
              {"blames", Form::words, "what of the truth that finding must name", blame_words()},
              {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated"},
@@ -56,8 +56,7 @@ FileTable heal_expect_table() {
 FileTable heal_change_table() {
     return {"[[heal.change]]",
             "What the fix lays over a fault that stays: any parameter of that kind of fault, and `when`, in "
-            "place of "
-            "the fault's own. One table for each fault that is changed",
+            "place of the fault's own. One table for each fault that is changed",
             {{"fault", Form::integer,
               "which [[fault]] it changes, counted from 1 in the order of the file; may be left out if there "
               "is one"},

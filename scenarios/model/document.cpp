@@ -2,11 +2,11 @@
 #include "scenarios/model/document.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
 #include <fstream>
-#include <sstream>
 #include <toml++/toml.h>
 
 namespace deadrank::scenarios {
@@ -92,10 +92,13 @@ Result<std::string> read_text(const std::filesystem::path& file) {
     errno = 0;
     std::ifstream in(file, std::ios::binary);
     if (!in) return cannot(std::strerror(errno));
-    std::ostringstream text;
-    text << in.rdbuf();
-    if (in.bad() || text.bad()) return cannot("reading failed");
-    return std::move(text).str();
+    // read() keeps an error of the system to itself; an iterator over the same buffer would throw it.
+    std::string text;
+    std::array<char, 65'536> part;
+    while (in.read(part.data(), part.size()), in.gcount() > 0)
+        text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+    if (in.bad()) return cannot(std::strerror(errno));
+    return text;
 }
 
 std::string_view kind_name(const Node& node) {

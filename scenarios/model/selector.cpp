@@ -241,7 +241,7 @@ std::vector<std::int64_t> Shape::ranks_of(std::int64_t node) const {
 namespace {
 
 // "node 1 and node 3": each part is a selector of its own.
-std::vector<std::string_view> parts_of(std::string_view text) {
+std::vector<std::string_view> joined_parts(std::string_view text) {
     constexpr std::string_view joint = " and ";
     std::vector<std::string_view> parts;
     for (auto at = text.find(joint); at != std::string_view::npos; at = text.find(joint)) {
@@ -273,7 +273,7 @@ Result<Numbers> select_part(ValueType type, std::string_view text, const Wish& w
 }  // namespace
 
 Result<void> check_selector(ValueType type, std::string_view text) {
-    for (const std::string_view part : parts_of(text)) {
+    for (const std::string_view part : joined_parts(text)) {
         if (!Grammar(part).read())
             return bad_selector(fmt::format("'{}' does not say which {}s", part, noun(type)),
                                 selector_remedy(type));
@@ -284,7 +284,7 @@ Result<void> check_selector(ValueType type, std::string_view text) {
 Result<Numbers> select(ValueType type, std::string_view text, const Shape& shape,
                        const std::vector<Targets>& earlier, const Draw& draw) {
     if (const auto known = check_selector(type, text); !known) return tl::unexpected(known.error());
-    const auto parts = parts_of(text);
+    const auto parts = joined_parts(text);
     Numbers all;
     for (const std::string_view part : parts) {
         auto found = select_part(type, part, *Grammar(part).read(), shape, earlier, draw);

@@ -1,4 +1,5 @@
-// scenarios/model/text.h — Text for people: quoting, the nearest known word, the comment that opens a file.
+// scenarios/model/text.h — Text for people: quoting, parts, the nearest known word, the comment that opens a
+// file.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,9 @@ std::string toml_text(std::string_view text);                               // "
 std::string toml_list(const std::vector<std::string>& texts);               // ["a", "b"]
 std::string toml_table(const std::map<std::string, std::string>& members);  // { a = "b", "c d" = "e" }
 std::string in_one_line(std::string_view text);                             // fit for a comment
+
+// The parts between separators, empty ones too: one more than there are separators.
+std::vector<std::string_view> parts_of(std::string_view text, char separator);
 
 // How far apart two words are; nearest() in vocabulary.h chooses by it.
 

@@ -30,12 +30,10 @@ std::string_view without_spaces(std::string_view text) {
 
 Result<Value> parse_members(ValueType type, std::string_view text) {
     Value value{.type = type};
-    for (std::size_t at = 0; at <= text.size();) {
-        const std::size_t comma = std::min(text.find(',', at), text.size());
-        const auto number = parse_whole(without_spaces(text.substr(at, comma - at)));
+    for (const std::string_view part : parts_of(text, ',')) {
+        const auto number = parse_whole(without_spaces(part));
         if (!number || *number < 0) return not_a_value(type, text, "write numbers from 0: \"1, 2\"");
         value.list.push_back(*number);
-        at = comma + 1;
     }
     std::sort(value.list.begin(), value.list.end());
     if (std::adjacent_find(value.list.begin(), value.list.end()) != value.list.end()) {

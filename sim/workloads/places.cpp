@@ -63,7 +63,7 @@ constexpr CodePlace job_places[] = {
     {"loader.workers",
      "data loader workers that a rank starts (loader_workers); they cost host memory, and no time"},
     {"metric.gathers",
-     "gathers of all ranks that this rank makes after a step, each to report a number of its own (0)"},
+     "gathers that this rank makes after each step with all ranks, one for each number that it reports (0)"},
     {"model.seed", "seed that a rank draws its first parameters from (seed)"},
     {"optimizer.base_rate", "learning rate that the schedule starts from", "parts per billion"},
     {"optimizer.learning_rate", "learning rate that this step uses", "parts per billion"},

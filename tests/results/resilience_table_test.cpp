@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "results/text/text_file.h"
+#include "scenarios/model/document.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {
@@ -135,13 +136,13 @@ TEST(ResilienceTable, GoesToItsPlaceOnAPageAndNowhereElse) {
     ASSERT_TRUE(reports::write_resilience_table({}, file));
     ASSERT_TRUE(reports::write_resilience_table({}, file));
     const std::string once = reports::between_table_marks(page, reports::resilience_table({}));
-    EXPECT_EQ(*reports::read_text(file), once);
+    EXPECT_EQ(*scenarios::read_text(file), once);
     EXPECT_EQ(once.find("\nold\n"), std::string::npos);
     EXPECT_TRUE(once.starts_with("# Mine\n") && once.ends_with("rest\n")) << once;
 
     std::ofstream(file) << "# Mine, too\n";
     EXPECT_FALSE(reports::write_resilience_table({}, file));
-    EXPECT_EQ(*reports::read_text(file), "# Mine, too\n");
+    EXPECT_EQ(*scenarios::read_text(file), "# Mine, too\n");
     fs::remove(file);
 }
 
@@ -150,7 +151,8 @@ TEST(ResilienceTable, GoesToItsPlaceOnAPageAndNowhereElse) {
 TEST(ResilienceTable, OfThePageHasTheFormOfWhatIsPrinted) {
     namespace reports = results::reports;
     const fs::path source(DEADRANK_SOURCE_DIRECTORY);
-    const std::string page = *reports::read_text(source / "runners" / "backends" / "local" / "RESILIENCE.md");
+    const std::string page =
+        *scenarios::read_text(source / "runners" / "backends" / "local" / "RESILIENCE.md");
     const std::string frame = reports::resilience_table({});
     const std::string intro = frame.substr(0, frame.find("\n\n"));
     const std::size_t begin = page.find(intro), end = page.find("<!-- end of the resilience table -->");
@@ -238,12 +240,12 @@ TEST(FrameworksSuite, JudgesACellByAllOfItsRuns) {
     EXPECT_NE(said.find("3 bugs, 3 cells of 3 runs told: 2 agree, 1 differ; 1 not told in every run"),
               std::string::npos)
         << said;
-    const std::string lines = *results::reports::read_text(place / "table");
+    const std::string lines = *scenarios::read_text(place / "table");
     EXPECT_NE(lines.find("\"run\": 3, \"known\": \"after\"}"), std::string::npos) << lines;
     // Only what was not told is played again, and the page is made from what was kept.
     std::ofstream(place / "count") << "xxxxxxxx";
     shell(command);
-    EXPECT_EQ(results::reports::read_text(place / "count")->size(), 10u) << "two runs of one bug are missing";
+    EXPECT_EQ(scenarios::read_text(place / "count")->size(), 10u) << "two runs of one bug are missing";
     fs::remove_all(place);
 }
 

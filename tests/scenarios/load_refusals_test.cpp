@@ -239,6 +239,9 @@ TEST(LoadRefuses, FilesThatCannotBeRead) {
     EXPECT_EQ(missing.error().code, scenarios::ErrorCode::io);
     const auto directory = scenarios::load("/", sample_taxonomy(), sample_vocabulary());
     EXPECT_EQ(directory.error().what, "cannot be read: it is a directory");
+    // It can be opened, and address 0 cannot be read.
+    const auto broken = scenarios::load("/proc/self/mem", sample_taxonomy(), sample_vocabulary());
+    EXPECT_EQ(broken.error().what, "cannot be read: Input/output error");
 }
 
 }  // namespace

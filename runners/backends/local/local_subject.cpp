@@ -6,6 +6,8 @@
 #include <charconv>
 #include <fmt/format.h>
 
+#include "scenarios/model/text.h"
+
 namespace deadrank::runners {
 
 using scenarios::ErrorCode;
@@ -43,10 +45,8 @@ void replace_all(std::string& text, std::string_view word, const std::string& by
 }
 
 void add_words(std::vector<std::string>& command, std::string_view words) {
-    for (std::size_t at = 0; at < words.size();) {
-        const std::size_t end = std::min(words.find(' ', at), words.size());
-        if (end > at) command.emplace_back(words.substr(at, end - at));
-        at = end + 1;
+    for (const std::string_view word : scenarios::parts_of(words, ' ')) {
+        if (!word.empty()) command.emplace_back(word);
     }
 }
 

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <iterator>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -19,6 +18,9 @@
 #include <thread>
 #include <unistd.h>
 #include <utility>
+
+#include "scenarios/model/document.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::runners {
 
@@ -39,11 +41,9 @@ std::string found_on_path(const std::string& program, const std::vector<std::str
     if (program.find('/') != std::string::npos) return program;
     for (const std::string& entry : environment) {
         if (!entry.starts_with("PATH=")) continue;
-        for (std::size_t at = 5; at <= entry.size();) {
-            const std::size_t end = std::min(entry.find(':', at), entry.size());
-            const std::string file = entry.substr(at, end - at) + "/" + program;
+        for (const std::string_view directory : scenarios::parts_of(std::string_view(entry).substr(5), ':')) {
+            const std::string file = std::string(directory) + "/" + program;
             if (access(file.c_str(), X_OK) == 0) return file;
-            at = end + 1;
         }
     }
     return program;
@@ -79,14 +79,8 @@ std::vector<int> all_processes() {
     return found;
 }
 
-std::string environment_of(int pid) {
-    std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 int parent_of(int pid) {
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = process_text(pid, "stat");
     const std::size_t end_of_name = text.rfind(')');
     return end_of_name == std::string::npos ? -1 : std::atoi(text.c_str() + end_of_name + 4);
 }
@@ -95,13 +89,13 @@ int parent_of(int pid) {
 // job.
 bool is_orphan(int pid) {
     return parent_of(pid) == getpid() && getsid(pid) != getsid(0) &&
-           environment_of(pid).find("DEADRANK_EVIDENCE=") == std::string::npos;
+           process_text(pid, "environ").find("DEADRANK_EVIDENCE=") == std::string::npos;
 }
 
 std::vector<int> marked_processes(const std::string& mark) {
     std::vector<int> found;
     for (const int pid : all_processes()) {
-        const std::string environment = environment_of(pid);
+        const std::string environment = process_text(pid, "environ");
         const std::size_t at = environment.find(mark);
         const bool begins = at != std::string::npos && (at == 0 || environment[at - 1] == '\0');
         const bool ends =
@@ -195,9 +189,12 @@ int end_orphans() {
     return ended;
 }
 
+std::string process_text(int pid, std::string_view file) {
+    return scenarios::read_text(fmt::format("/proc/{}/{}", pid, file)).value_or("");
+}
+
 char state_of(int pid) {
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = process_text(pid, "stat");
     const std::size_t end_of_name = text.rfind(')');
     return end_of_name != std::string::npos && end_of_name + 2 < text.size() ? text[end_of_name + 2] : 'X';
 }

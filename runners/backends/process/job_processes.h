@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/record/subject.h"
@@ -35,6 +36,9 @@ void adopt_orphans();
 // Ends the adopted orphans that carry no run's mark. Returns how many there were.
 int end_orphans();
 
+// What /proc/PID/FILE says now. Empty once the process is gone, also when it ends between opening and
+// reading.
+std::string process_text(int pid, std::string_view file);
 char state_of(int pid);  // R, S, D, T, Z; 'X' = gone
 
 // Adds up how long a job's work has waited for a processor: the longest-waiting thread of each process, in

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -186,8 +185,7 @@ std::vector<Undone> undo(const std::vector<Leftover>& all) {
 }
 
 std::string identity_of(int pid) {
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = process_text(pid, "stat");
     const std::size_t end_of_name = text.rfind(')');
     if (end_of_name == std::string::npos) return {};
     // Field 22 of /proc/PID/stat: the start time in clock ticks since boot.

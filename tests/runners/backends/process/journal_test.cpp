@@ -11,6 +11,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "runners/backends/process/job_processes.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::runners {
@@ -141,6 +142,14 @@ TEST_F(JournalTest, ADirectoryWithoutRightsIsRefusedBeforeAnythingIsDone) {
     const auto journal = Journal::open("/proc/undo");
     ASSERT_FALSE(journal);
     EXPECT_THAT(journal.error().text(), HasSubstr("DEADRANK_STATE"));
+}
+
+// A process may end between the opening of its file and the reading; memory that cannot be read does the
+// same.
+TEST(ProcessText, IsEmptyWhenTheFileOpensAndCannotBeRead) {
+    EXPECT_THAT(process_text(getpid(), "stat"), testing::StartsWith(std::to_string(getpid()) + " ("));
+    EXPECT_EQ(process_text(getpid(), "mem"), "");
+    EXPECT_EQ(process_text(getpid(), "no_such_file"), "");
 }
 
 // The whole of it: a real job, its harness killed in the middle, and one command.
