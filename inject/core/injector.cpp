@@ -37,7 +37,7 @@ private:
 // The value or block of the program that the fault is about; empty when it is about none.
 std::string_view program_point(const scenarios::FaultSpec& spec) {
     if (spec.kind == "shift_shard") return "shard.offset";
-    for (const char* name : {"seam", "block"}) {
+    for (const char* name : {"seam", "block", "checks"}) {
         const auto found = spec.parameters.find(name);
         if (found != spec.parameters.end()) return found->second.text;
     }
@@ -205,6 +205,8 @@ std::optional<Subject> subject_of(const Pull& pull) {
     if (const auto* one = std::get_if<BendValue>(&pull)) return Subject{one->rank, std::string(one->seam)};
     if (const auto* one = std::get_if<SkipBlock>(&pull); one && one->skip)
         return Subject{one->rank, std::string(one->block)};
+    if (const auto* one = std::get_if<CheckValue>(&pull); one && one->check)
+        return Subject{one->rank, std::string(one->seam)};
     return std::nullopt;
 }
 

@@ -30,6 +30,7 @@ using results::StorageTrouble;
 using results::StoreChange;
 using results::StoreTrouble;
 using results::Time;
+using results::ValueCheck;
 using scenarios::Result;
 
 struct Done {};  // the lever moved
@@ -184,11 +185,18 @@ struct SkipBlock {
     std::string_view block;
     bool skip;
 };
+struct CheckValue {
+    static constexpr Lever lever{"check_value", "add a check to the program"};
+    Rank rank;
+    std::string_view seam;
+    std::optional<ValueCheck> check;  // none: it is taken back
+};
 
 // One pull of any of them. Its texts belong to the fault and live as long as the call.
-using Pull = std::variant<SetEnv, UnsetEnv, SetVersion, SwapRanks, BreakPackage, TakePort, BreakName,
-                          AddInterface, Kill, Exit, Stop, Resume, ChangeDevice, ChangeHost, ChangeLink,
-                          ChangeStorage, ChangeStore, Preempt, AlterCall, BendValue, Unbend, SkipBlock>;
+using Pull =
+    std::variant<SetEnv, UnsetEnv, SetVersion, SwapRanks, BreakPackage, TakePort, BreakName, AddInterface,
+                 Kill, Exit, Stop, Resume, ChangeDevice, ChangeHost, ChangeLink, ChangeStorage, ChangeStore,
+                 Preempt, AlterCall, BendValue, Unbend, SkipBlock, CheckValue>;
 
 // What the program must ask for before a pull has any effect: a seam, a block, a variable, a version.
 struct Subject {

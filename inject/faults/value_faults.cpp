@@ -1,5 +1,7 @@
 // inject/faults/value_faults.cpp — Faults of what is computed: bits, named values, shards, and steps of the
 // program that are left out.
+#include <algorithm>
+
 #include "inject/core/fault.h"
 
 namespace deadrank::inject {
@@ -80,6 +82,49 @@ extern const FaultRow shift_shard_row{
                                           (void)levers.pull(Unbend{rank, "shard.offset"});
                                       },
                                   .blame = aimed(spec)});
+    }};
+
+// The program refuses a value: a check that is too strict, that compares with another number than it means
+// to, or that tells the user something else than what is wrong. Who raises is decided by the values, and a
+// setting that satisfies the check heals it as well as a better check does.
+extern const FaultRow refuse_value_row{
+    {.name = "refuse_value",
+     .what = "The program checks a value and raises where it does not like it.",
+     .parameters =
+         {rank_parameter(),
+          {"checks", ValueType::text, "",
+           "what is looked at: one of the workload's seams where it is read, or before all else a setting of "
+           "the workload, as setting.batch, or the number of ranks, as setting.ranks"},
+          {"refuses", ValueType::choice, "other_than", "which values it refuses, beside `than` or `against`",
+           results::relation_words()},
+          {"than", ValueType::integer, "0", "the number that it compares with"},
+          {"against",
+           ValueType::text,
+           "",
+           "a setting that it compares with instead, as setting.micro_batches",
+           {},
+           true},
+          {"says", ValueType::text, "ValueError: invalid value {value}",
+           "the last line of its traceback; {value} and {than} stand for the two numbers"}},
+     .levers = {CheckValue::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const auto& words = results::relation_words();
+        const auto which = std::find(words.begin(), words.end(), spec.text("refuses")) - words.begin();
+        const ValueCheck check{.refuses = static_cast<results::Relation>(which),
+                               .than = spec.number("than"),
+                               .against = spec.text("against"),
+                               .says = spec.text("says")};
+        const std::string seam = spec.text("checks");
+        return make_simple_fault(spec, {.apply =
+                                            [seam, check](Levers& levers, Rank rank) {
+                                                return levers.pull(CheckValue{rank, seam, check});
+                                            },
+                                        .revert =
+                                            [seam](Levers& levers, Rank rank) {
+                                                (void)levers.pull(CheckValue{rank, seam, {}});
+                                            },
+                                        .blame = aimed(spec)});
     }};
 
 // A step of the program is not executed on some ranks: the forgotten line, the wrong `if`. The workload

@@ -41,6 +41,41 @@ NameTrouble name_trouble_named(std::string_view name) {
     return trouble_named<NameTrouble>(name_troubles, name);
 }
 
+bool ValueCheck::fits(std::int64_t value, std::int64_t other) const {
+    switch (refuses) {
+        case Relation::above:
+            return value > other;
+        case Relation::below:
+            return value < other;
+        case Relation::equal:
+            return value == other;
+        case Relation::other_than:
+            return value != other;
+        case Relation::no_multiple_of:
+            return other == 0 || value % other != 0;
+        case Relation::no_divisor_of:
+            return value == 0 || other % value != 0;
+    }
+    return false;
+}
+
+std::string ValueCheck::words(std::int64_t value, std::int64_t other) const {
+    std::string text = says;
+    const auto fill = [&](std::string_view gap, std::int64_t number) {
+        for (std::size_t at = text.find(gap); at != std::string::npos; at = text.find(gap, at))
+            text.replace(at, gap.size(), std::to_string(number));
+    };
+    fill("{value}", value);
+    fill("{than}", other);
+    return text;
+}
+
+const std::vector<std::string>& relation_words() {
+    static const std::vector<std::string> words = {"above",      "below",          "equal",
+                                                   "other_than", "no_multiple_of", "no_divisor_of"};
+    return words;
+}
+
 std::int64_t bent(std::int64_t value, const Bend& bend) {
     if (bend.set_it) return bend.set;
     __extension__ using Wide = __int128;

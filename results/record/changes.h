@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "results/record/codes.h"
 #include "results/record/time.h"
@@ -92,6 +93,22 @@ struct Bend {
     std::int64_t multiply = 1;
     std::int64_t divide = 1;
 };
+
+// A check of the program on one of its values: what it refuses, and in which words.
+enum class Relation { above, below, equal, other_than, no_multiple_of, no_divisor_of };
+
+struct ValueCheck {
+    Relation refuses = Relation::other_than;
+    std::int64_t than = 0;
+    std::string against;  // a setting that stands for `than`; empty = none
+    std::string says;     // {value} and {than} stand for the numbers
+
+    bool fits(std::int64_t value, std::int64_t other) const;  // the value is refused
+    std::string words(std::int64_t value, std::int64_t other) const;
+};
+
+// In the order of `Relation`.
+const std::vector<std::string>& relation_words();
 
 // value × multiply / divide + add, or `set`; bounded, never wrapping.
 std::int64_t bent(std::int64_t value, const Bend& bend);

@@ -65,7 +65,7 @@ Aim aim_of(const Kind& kind) {
 
 // The workload's words that a parameter may name: its seams or its blocks.
 const std::vector<std::string>* words_for(const Parameter& parameter, const Kind& workload) {
-    if (parameter.name == "seam") return &workload.seams;
+    if (parameter.name == "seam" || parameter.name == "checks") return &workload.seams;
     if (parameter.name == "block") return &workload.blocks;
     return nullptr;
 }

@@ -9,9 +9,7 @@
 
 namespace deadrank::scenarios {
 
-// Every id is checked against the taxonomy, every kind against the vocabulary.
-
-namespace {
+namespace {  // every id is checked against the taxonomy, every kind against the vocabulary
 
 // The table [key], or a complaint that it is missing.
 const Node* needed_table(Reader& top, std::string_view key, std::string remedy) {
@@ -272,10 +270,9 @@ void check_known_words(const Settings& settings, std::string_view key, const std
     if (setting == settings.end()) return;
     for (const Value& option : setting->second.options) {
         if (has_word(known, option.text)) continue;
-        std::string remedy = elsewhere(option.text);
-        if (remedy.empty()) remedy = suggestion(option.text, known);
+        const std::string there = elsewhere(option.text);
         problems.add(setting->second.place, fmt::format("there is no {} '{}'", what, option.text),
-                     std::move(remedy));
+                     there.empty() ? suggestion(option.text, known) : there);
     }
 }
 
@@ -283,8 +280,8 @@ bool says(const Settings& when, std::string_view key) { return when.count(std::s
 
 void check_trigger(const Settings& when, Problems& problems) {
     const auto start = when.find("start");
-    const bool at_start =
-        start != when.end() && !start->second.options.empty() && start->second.options.front().number != 0;
+    const bool said = start != when.end() && !start->second.options.empty();
+    const bool at_start = said && start->second.options.front().number != 0;
     for (const std::string_view key : {"at", "step", "phase", "before", "comm"}) {
         if (!at_start || !says(when, key)) continue;
         problems.add(when.find(std::string(key))->second.place,
@@ -302,6 +299,8 @@ void check_words(const FaultSettings& fault, const Kind& workload, const Vocabul
     const std::string of = " in " + workload.name;
     check_known_words(fault.parameters, "seam", workload.seams, "seam" + of, others, problems);
     check_known_words(fault.parameters, "block", workload.blocks, "block" + of, others, problems);
+    check_known_words(fault.parameters, "checks", checked_words(workload), "seam" + of, others, problems);
+    check_known_words(fault.parameters, "against", setting_words(workload), "setting" + of, others, problems);
     std::vector<std::string> calls = call_words();
     calls.insert(calls.end(), workload.seams.begin(), workload.seams.end());
     calls.insert(calls.end(), workload.blocks.begin(), workload.blocks.end());

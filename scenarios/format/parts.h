@@ -45,6 +45,11 @@ const std::vector<std::string>& backend_words();
 // What `before` may name besides seams and blocks: calls, and families of calls.
 const std::vector<std::string>& call_words();
 
+// What a check of the program may look at: settings that are numbers, and the number of ranks; these and
+// seams.
+std::vector<std::string> setting_words(const Kind& workload);
+std::vector<std::string> checked_words(const Kind& workload);
+
 // Reads [heal]: what the fix makes of each fault, which settings it changes, and what is then expected.
 
 Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSettings>& faults,

@@ -196,6 +196,20 @@ Setting read_setting(const Node& node, const Parameter& parameter, Problems& pro
     return SettingReader(parameter, problems).read(node);
 }
 
+std::vector<std::string> setting_words(const Kind& workload) {
+    std::vector<std::string> words = {"setting.ranks"};
+    for (const Parameter& parameter : workload.parameters) {
+        if (parameter.type == ValueType::integer) words.push_back("setting." + parameter.name);
+    }
+    return words;
+}
+
+std::vector<std::string> checked_words(const Kind& workload) {
+    std::vector<std::string> words = setting_words(workload);
+    words.insert(words.begin(), workload.seams.begin(), workload.seams.end());
+    return words;
+}
+
 Settings read_settings(Reader& reader, const std::vector<Parameter>& parameters) {
     Settings settings;
     std::map<std::string, Reader> inner;  // one for each table that dotted names go through

@@ -77,7 +77,8 @@ std::string other_causes(const SkeletonWish& wish, const Taxonomy& taxonomy) {
 
 // A first value for a parameter that has no default.
 std::string example(const Parameter& parameter, const Kind& workload) {
-    if (parameter.name == "seam" && !workload.seams.empty()) return toml_text(workload.seams.front());
+    const bool seam = parameter.name == "seam" || parameter.name == "checks";
+    if (seam && !workload.seams.empty()) return toml_text(workload.seams.front());
     if (parameter.name == "block" && !workload.blocks.empty()) return toml_text(workload.blocks.front());
     if (!parameter.choices.empty()) return toml_text(parameter.choices.front());
     switch (parameter.type) {

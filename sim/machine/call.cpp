@@ -61,10 +61,30 @@ void BentPoints::shape(Call& call) {
         asked.emplace(call.name);
     } else if (call.kind == CallKind::seam) {
         const auto bend = seams.find(call.name);
-        if (bend == seams.end()) return;
-        call.count = results::bent(call.count, bend->second);
-        asked.emplace(call.name);
+        if (bend != seams.end()) {
+            call.count = results::bent(call.count, bend->second);
+            asked.emplace(call.name);
+        }
+        if (!checks.empty()) check(call);
     }
+}
+
+// A check that compares with a setting which the job does not have compares with nothing.
+void BentPoints::check(Call& call) {
+    if (call.name.starts_with(setting_seam)) settings[std::string(call.name)] = call.count;
+    const auto one = checks.find(call.name);
+    if (one == checks.end()) return;
+    const results::ValueCheck& check = one->second;
+    asked.emplace(call.name);
+    std::int64_t other = check.than;
+    if (!check.against.empty()) {
+        const auto setting = settings.find(check.against);
+        if (setting == settings.end()) return;
+        other = setting->second;
+    }
+    if (!check.fits(call.count, other)) return;
+    refusal = check.words(call.count, other);
+    call.raises = refusal;
 }
 
 // The order of events before a call: the delay passes, then signals arrive, then its own code may raise.
@@ -80,6 +100,7 @@ void Gate::ask(Process& process, Call& call) {
     process.pending_stop |= call.stop;
     if (call.kill_signal != 0) process.pending_signal = call.kill_signal;
     machine_.processes.settle(process);
+    if (!call.raises.empty()) throw RankFailure(std::string(call.raises));
 }
 
 bool Gate::plain(Process& process, Call& call) {

@@ -61,6 +61,7 @@ struct Call {
         -1;  // bit of the payload (element × 64 + bit) to be flipped, of what this rank contributes
     bool flip_received = false;    // flip what this rank receives instead
     bool never_completes = false;  // enqueued, but its kernel hangs: peers wait with it
+    std::string_view raises = {};  // the program refuses the value of this seam in these words
 };
 
 // The words of a trigger's `before`: a checkpoint's file is named by its path, so the call is named by what
@@ -70,14 +71,24 @@ std::string_view call_name(const Call& call);
 // Applies every member of the alteration that is set. A count does not fall below 0.
 void alter(Call& call, const results::Alteration& how);
 
+// A setting passes its checks under this name and its own, before anything else is done.
+inline constexpr std::string_view setting_seam = "setting.";
+
 // What one rank's seams and blocks answer while faults bend or skip them.
 struct BentPoints {
     std::map<std::string, results::Bend, std::less<>> seams;
     std::set<std::string, std::less<>> left_out;  // blocks
     std::set<std::string, std::less<>> asked;     // of both, what the program came to
 
+    std::map<std::string, results::ValueCheck, std::less<>> checks;  // of seams and settings
+    std::map<std::string, std::int64_t, std::less<>> settings;       // that a check may compare with
+    std::string refusal;
+
     void skip(std::string_view block, bool yes);
-    void shape(Call& call);  // bends the value of a seam, leaves out a block
+    void shape(Call& call);  // bends the value of a seam, checks it, leaves out a block
+
+private:
+    void check(Call& call);
 };
 
 class Interceptor {

@@ -111,8 +111,13 @@ void Job::write_shard(std::int64_t step, int shard, std::span<const Number> numb
     const std::string path = shard_path(step, shard);
     const std::string aside = path + ".tmp";
     std::vector<Number> content{step, shard, state_.shards};
-    content.insert(content.end(), numbers.begin(), numbers.end());
-    if (settings_.optimizer_steps) content.push_back(optimizer_steps_);
+    if (settings_.checkpoint_keys != StateKeys::none) {
+        const std::vector<Number> parts = with_keys(numbers);
+        content.insert(content.end(), parts.begin(), parts.end());
+    } else {
+        content.insert(content.end(), numbers.begin(), numbers.end());
+        if (settings_.optimizer_steps) content.push_back(optimizer_steps_);
+    }
     const auto shown = [&](std::size_t elements, Code result) {
         world_.record(results::CheckpointSave{step, static_cast<std::int64_t>(elements * sizeof(Number)),
                                               digest_of(content), shard, state_.shards, world_.text(path),
@@ -153,7 +158,7 @@ void Job::write_shard(std::int64_t step, int shard, std::span<const Number> numb
 // see different things on a network file system; a rank that sees nothing after a restart waits for it to
 // appear, and never comes to the announcement.
 std::int64_t Job::checkpoint_to_load() {
-    const bool agreed = settings_.load == LoadPolicy::agreed;
+    const bool agreed = settings_.load == LoadPolicy::agreed || settings_.load == LoadPolicy::root;
     const bool announced = settings_.load == LoadPolicy::announced;
     std::vector<Number> latest;
     const auto look = [&] {
@@ -175,15 +180,19 @@ void Job::restore() {
     if (!state_.numbers || !settings_.resume) return;
     const std::int64_t step = checkpoint_to_load();
     if (step < 0) return;
-    const std::string path =
-        shard_path(step, static_cast<int>(world_.seam("checkpoint.load_shard", state_.shard)));
+    const auto shard = static_cast<int>(world_.seam("checkpoint.load_shard", state_.shard));
+    const std::string path = shard_path(step, shard);
     std::vector<Number> content;
-    Code result = world_.storage().read(path, content);
+    Code result = read_state(step, shard, content);
+    const bool keyed = settings_.checkpoint_keys != StateKeys::none;
     const std::size_t around = settings_.optimizer_steps ? 4 : 3;  // numbers beside the state's own
-    if (result == Code::ok && content.size() != state_.numbers->size() + around) result = Code::corrupt;
-    world_.record(results::CheckpointLoad{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
-                                          digest_of(content), state_.shard, state_.shards, world_.text(path),
-                                          result});
+    if (result == Code::ok && !keyed && content.size() != state_.numbers->size() + around)
+        result = Code::corrupt;
+    if (settings_.load != LoadPolicy::root || rank_ == 0) {
+        world_.record(results::CheckpointLoad{
+            step, static_cast<std::int64_t>(content.size() * sizeof(Number)), digest_of(content),
+            state_.shard, state_.shards, world_.text(path), result});
+    }
     if (result == Code::not_found) {
         throw RankFailure(fmt::format("FileNotFoundError: [Errno 2] No such file or directory: '{}'", path));
     }
@@ -194,18 +203,20 @@ void Job::restore() {
             path));
     }
     call_across_releases(world_, Calling::load);
-    if (settings_.optimizer_steps) {
+    if (settings_.optimizer_steps && !keyed) {
         optimizer_steps_ = world_.seam("optimizer.restored_step", content.back());
         content.pop_back();
     }
-    if (world_.block("checkpoint.restore")) {
+    const bool takes = world_.block("checkpoint.restore");
+    if (takes && keyed) take_keys(std::span<const Number>(content).subspan(3));
+    if (takes && !keyed) {
         // Groups of parameters are matched by their places, which hold as long as they are not reordered.
         const std::int64_t first = world_.seam("checkpoint.first_parameter", 0);
         const auto from = content.begin() + 3;
         const auto held = static_cast<std::int64_t>(content.size()) - 3;
         std::rotate_copy(from, from + (first % held + held) % held, content.end(), state_.numbers->begin());
     }
-    first_step_ = step + 1;
+    first_step_ = std::max<std::int64_t>(0, world_.seam("checkpoint.resumed_step", step + 1));
 }
 
 // Parts on the nodes' own disks. Which part lies where is asked of the members that are there now: places may

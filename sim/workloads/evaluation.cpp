@@ -35,7 +35,10 @@ void Job::evaluate(std::int64_t step, std::span<const Number> parameters) {
         std::vector<Number> unused(parameters.size(), 0);
         return train_sample(shape(), parameters, first_sample + id, unused);
     };
-    Number sum = 0, counted = 0;
+    // As sums over all ranks, or as the mean of each rank's own, which weighs a short batch like a full one.
+    const bool of_means = world_.seam("evaluation.formula", 0) == 1;
+    const std::int64_t reductions = std::max<std::int64_t>(1, world_.seam("evaluation.reductions", 1));
+    Number sum = 0, counted = 0, ended = 0;
     for (std::int64_t pass = 0; pass < passes; ++pass) {
         world_.phase(results::Phase::forward);
         world_.device().compute(settings_.step_time / 3);
@@ -46,16 +49,21 @@ void Job::evaluate(std::int64_t step, std::span<const Number> parameters) {
             both[0] = plus(both[0], loss_of(place % samples));
             ++both[1];
         }
+        if (of_means) both[0] = mean_of(both[0], both[1]);
         if (world_.block("evaluation.gather")) comm().all_reduce(both);
+        for (std::int64_t more = 1; more < reductions; ++more)  // of a sum that all ranks have already
+            comm().all_reduce(std::span(both).first(1));
         sum = plus(sum, both[0]);
         counted += both[1];
+        ended += size_;
     }
     const std::int64_t planned = drops ? whole * at_once : samples;
     value(step, "evaluation.samples", counted * one, planned * one);
     if (counted != planned) return;  // another set has another loss
     Number right = 0;
     for (std::int64_t place = 0; place < planned; ++place) right = plus(right, loss_of(place));
-    value(step, "evaluation.loss", mean_of(sum, world_.seam("evaluation.divisor", counted)),
+    value(step, "evaluation.loss",
+          mean_of(sum, world_.seam("evaluation.divisor", of_means ? ended : counted)),
           mean_of(right, planned));
 }
 

@@ -108,10 +108,23 @@ void Job::collect(std::int64_t step) {
     world_.timer().sleep(settings_.collect_time);
 }
 
+// Workers begin with the next batch when one is taken. Those that got no files, and files that are read only
+// to be passed over, cost time that shows where training waits for them.
+void Job::wait_for_loader() {
+    if (settings_.loader_time <= Time{0}) return;
+    const std::int64_t busy = std::max<std::int64_t>(1, world_.seam("loader.busy", settings_.loader_workers));
+    const std::int64_t reads = std::max<std::int64_t>(1, world_.seam("loader.reads", 1));
+    const Time takes = settings_.loader_time * (settings_.batch * reads) / busy;
+    const Time ready = loading_since_.value_or(world_.timer().now()) + takes;
+    if (const Time now = world_.timer().now(); now < ready) world_.timer().sleep(ready - now);
+    loading_since_ = world_.timer().now();
+}
+
 std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank replicas, std::int64_t position) {
     if (settings_.loader_workers > 0)
         ask_helper(world_.seam("loader.helper", 0),
                    "RuntimeError: DataLoader worker (pid 29001) is killed by signal: Killed.");
+    wait_for_loader();
     samples_together_ = settings_.batch * replicas;
     SamplerSettings sampling;
     sampling.samples = settings_.samples;
@@ -289,10 +302,18 @@ scenarios::Kind job_words(std::string name, std::string what) {
                   "checkpoint.visible",
                   "checkpoint.load_shard",
                   "checkpoint.first_parameter",
+                  "checkpoint.prefix",
+                  "checkpoint.load_prefix",
+                  "checkpoint.first_key",
+                  "checkpoint.load_first_key",
+                  "checkpoint.keys",
+                  "checkpoint.resumed_step",
                   "context.device",
                   "weights.device",
                   "load.layers_at_once",
                   "loader.workers",
+                  "loader.busy",
+                  "loader.reads",
                   "rng.seed",
                   "rng.counter",
                   "condition.value",
@@ -305,7 +326,7 @@ scenarios::Kind job_words(std::string name, std::string what) {
     kind.blocks = {"startup.init_process_group", "checkpoint.sync",         "checkpoint.publish",
                    "checkpoint.restore",         "checkpoint.wait_for_all", "checkpoint.close",
                    "activations.release",        "scheduler.to_tensor",     "collector.agree",
-                   "checkpoint.capture",         "group.make_others"};
+                   "checkpoint.capture",         "group.make_others",       "checkpoint.optimizer"};
     return kind;
 }
 
@@ -327,7 +348,8 @@ void leave_out(scenarios::Kind& kind, std::initializer_list<std::string_view> be
 }
 
 void add_whole_model_words(scenarios::Kind& kind) {
-    for (const char* seam : {"evaluation.passes", "evaluation.divisor", "loss.normaliser", "clip.norm"})
+    for (const char* seam : {"evaluation.passes", "evaluation.divisor", "loss.normaliser", "clip.norm",
+                             "evaluation.formula", "evaluation.reductions"})
         kind.seams.emplace_back(seam);
     for (const char* block : {"tokens.all_reduce", "evaluation.trim", "evaluation.gather"})
         kind.blocks.emplace_back(block);

@@ -116,6 +116,7 @@ private:
     void reduce_if_asked();
     void show_pace(std::int64_t step, results::Time took);
     void gather_metrics(std::int64_t step);
+    void wait_for_loader();
     void try_links();
     void ask_helper(std::int64_t lost, std::string_view error);
     void validate();
@@ -123,6 +124,9 @@ private:
     void save(std::int64_t step);
     void write_own(std::int64_t step, std::span<const Number> numbers);
     void write_shard(std::int64_t step, int shard, std::span<const Number> numbers);
+    std::vector<Number> with_keys(std::span<const Number> numbers);
+    void take_keys(std::span<const Number> content);
+    Code read_state(std::int64_t step, int shard, std::vector<Number>& content);
     void publish(std::int64_t step);
     void finish_saves(std::int64_t step);
     std::unique_ptr<Comm> numbered_group(std::string_view name, Rank base, Rank stride, Rank count);
@@ -151,6 +155,7 @@ private:
         std::optional<std::vector<Number>> captured;  // none: it reads the live state when it is written
     };
     std::optional<OpenSave> open_save_;
+    std::optional<results::Time> loading_since_;  // when the workers began with the next batch
     results::Time saved_{0};  // by the rank's own clock, as is whether the next one is due
 };
 

@@ -79,10 +79,25 @@ std::vector<std::string_view> checkpoint_settings_and(std::initializer_list<std:
                                          "optimizer_steps",
                                          "resume",
                                          "load",
+                                         "checkpoint_keys",
                                          "commit",
                                          "sharding"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
+}
+
+std::shared_ptr<const WholeNumbers> whole_numbers(const scenarios::Values& plan) {
+    auto numbers = std::make_shared<WholeNumbers>();
+    for (const auto& [name, value] : plan) {
+        if (value.type == scenarios::ValueType::integer)
+            numbers->emplace_back("setting." + name, value.number);
+    }
+    return numbers;
+}
+
+void pass_checks(World& world, const WholeNumbers& numbers) {
+    (void)world.seam("setting.ranks", world.processes());
+    for (const auto& [name, number] : numbers) (void)world.seam(name, number);
 }
 
 void Settings::usual(Text name, Text value) {

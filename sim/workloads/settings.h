@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 #include <initializer_list>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -123,6 +125,11 @@ bool ignores_as_a_part(std::string_view setting) {
         return false;
 }
 
+// Settings that are whole numbers, as the checks of a program look at them before all else.
+using WholeNumbers = std::vector<std::pair<std::string, std::int64_t>>;
+std::shared_ptr<const WholeNumbers> whole_numbers(const scenarios::Values& plan);
+void pass_checks(World& world, const WholeNumbers& numbers);
+
 // A workload out of its seams and blocks, its settings and what a rank does with them. Settings that every
 // job has and this one never looks at are `ignored`: a scenario that states one is refused.
 template <class Own>
@@ -135,14 +142,18 @@ WorkloadKind workload(scenarios::Kind words, void (*body)(World&, const Own&),
     });
     leave_out_what_needs_more(words);
     return {std::move(words), [body](const scenarios::Values& plan) -> Script {
-                return
-                    [body, settings = Own(Settings::Source(plan))](World& world) { body(world, settings); };
+                return [body, settings = Own(Settings::Source(plan)),
+                        numbers = whole_numbers(plan)](World& world) {
+                    pass_checks(world, *numbers);
+                    body(world, settings);
+                };
             }};
 }
 
 // The settings that every training job has.
 
-enum class LoadPolicy { alone, announced, agreed };
+enum class LoadPolicy { alone, announced, agreed, root };
+enum class StateKeys { none, strict, lenient };
 enum class CommitPolicy { aside, in_place };
 enum class StateSharding { reshardable, flattened };
 enum class RateScaling { none, sqrt };
@@ -184,8 +195,15 @@ struct JobSettings : Settings {
     bool resume = flag("resume", "true", "restore the latest checkpoint after a restart");
     LoadPolicy load = choice<LoadPolicy>(
         "load", "alone",
-        "who looks for a checkpoint: each rank; each, then rank 0 announces the step; rank 0 for all",
-        {"alone", "announced", "agreed"});
+        "who looks for a checkpoint: each rank; each, then rank 0 announces the step; rank 0 for all; rank 0 "
+        "for all, and it alone reads the files and sends them on",
+        {"alone", "announced", "agreed", "root"});
+    StateKeys checkpoint_keys = choice<StateKeys>(
+        "checkpoint_keys", "",
+        "a saved state is numbers in their order; a part for each layer under a key of its own, and the "
+        "optimizer's state apart, where a load refuses keys that are missing or unknown; the same, where it "
+        "passes over them with a warning. Absent = none",
+        {"none", "strict", "lenient"}, "checkpoint_every or checkpoint_interval");
     CommitPolicy commit = choice<CommitPolicy>(
         "commit", "aside", "a shard is written aside and renamed, or over the one that is there",
         {"aside", "in_place"});
@@ -208,6 +226,11 @@ struct JobSettings : Settings {
         bytes("activation_size", "1MiB", "device memory that one kept activation stands for");
     std::int64_t context_size = bytes("context_size", "512MiB", "device memory of a process's context");
     std::int64_t loader_workers = integer("loader_workers", "0", "data loader workers of a rank");
+    Time loader_time =
+        duration("loader_time", "",
+                 "how long a worker takes for a sample; a rank's workers share the next batch while it "
+                 "trains, and it waits for what is not ready. Absent = no time",
+                 "loader_workers");
     std::int64_t worker_memory = bytes("worker_memory", "1GiB", "host memory of a data loader worker");
     bool assert_equal =
         flag("assert_equal", "",

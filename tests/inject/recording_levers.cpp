@@ -140,6 +140,15 @@ std::string words_of(const BendValue& pull) {
 
 std::string words_of(const Unbend& pull) { return fmt::format("{} {}", pull.rank, pull.seam); }
 
+std::string words_of(const CheckValue& pull) {
+    if (!pull.check) return fmt::format("{} {} no more", pull.rank, pull.seam);
+    const auto relation = static_cast<std::size_t>(pull.check->refuses);
+    std::string words =
+        fmt::format("{} {} {} {}", pull.rank, pull.seam, results::relation_words()[relation],
+                    pull.check->against.empty() ? std::to_string(pull.check->than) : pull.check->against);
+    return words + ": " + pull.check->words(7, 8);
+}
+
 std::string words_of(const SkipBlock& pull) {
     return fmt::format("{} {}{}", pull.rank, pull.block, pull.skip ? "" : " no more");
 }

@@ -33,6 +33,10 @@ const std::vector<Situation>& situations() {
         // Saved, killed, restored.
         {{}, {{"restarts_max", "1"}}, {.killed_before = "step", .killed_at = 3}},
         {{{"optimizer_steps", "true"}}, {{"restarts_max", "1"}}, {.killed_before = "step", .killed_at = 3}},
+        {{{"checkpoint_keys", "strict"}, {"optimizer_steps", "true"}},
+         {{"restarts_max", "1"}},
+         {.killed_before = "step", .killed_at = 3}},
+        {{{"load", "root"}}, {{"restarts_max", "1"}}, {.killed_before = "step", .killed_at = 3}},
         {{{"checkpoint_every", "0"}, {"load", "announced"}},
          {{"restarts_max", "1"}},
          {.killed_before = "step", .killed_at = 3}},
@@ -62,6 +66,7 @@ const std::vector<Situation>& situations() {
         {{}, {}, {.seams = {{"sampler.steps", 2}}}},
         {{{"loader_workers", "1"}}, {}, {.seams = {{"loader.helper", 9}}}},
         {{{"loader_workers", "1"}}},
+        {{{"loader_workers", "2"}, {"loader_time", "20ms"}}},
         {{{"compile_workers", "1"}}, {}, {.seams = {{"compile.helper", 9}}}},
         {{}, {}, {.seams = {{"compile.helper", 9}}}},
         {{{"batch", "4"}, {"micro_batches", "2"}}},

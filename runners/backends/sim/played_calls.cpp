@@ -20,6 +20,7 @@ public:
         : cluster_(cluster), job_(job), disturbance_(disturbance) {}
 
     void before(sim::Call& call) override {
+        if (call.name.starts_with(sim::setting_seam)) return;  // no place of the program
         job_.ranks[static_cast<std::size_t>(call.rank)].push_back({.kind = call.kind,
                                                                    .name = std::string(sim::call_name(call)),
                                                                    .comm = std::string(call.comm),

@@ -92,10 +92,9 @@ Result<Done> SimLevers::carry_out(const inject::SwapRanks& pull) {
     return on_rank(pull.a).map([&](Done done) { return cluster_.swap_ranks(pull.a, pull.b), done; });
 }
 Result<Done> SimLevers::carry_out(const inject::BreakPackage& pull) {
-    return on_rank(pull.rank).map(
-        [&](Done done) {
-            return cluster_.break_package(pull.rank, pull.package, pull.problem, pull.shadowed), done;
-        });
+    return on_rank(pull.rank).map([&](Done done) {
+        return cluster_.break_package(pull.rank, pull.package, pull.problem, pull.shadowed), done;
+    });
 }
 Result<Done> SimLevers::carry_out(const inject::TakePort& pull) {
     return on_node(pull.node).map(
@@ -194,6 +193,14 @@ Result<Done> SimLevers::carry_out(const inject::Unbend& pull) {
 Result<Done> SimLevers::carry_out(const inject::SkipBlock& pull) {
     return on_rank(pull.rank).map(
         [&](Done done) { return points_of(pull.rank).skip(pull.block, pull.skip), done; });
+}
+Result<Done> SimLevers::carry_out(const inject::CheckValue& pull) {
+    return on_rank(pull.rank).map([&](Done done) {
+        auto& checks = points_of(pull.rank).checks;
+        if (pull.check) checks[std::string(pull.seam)] = *pull.check;
+        if (!pull.check) checks.erase(std::string(pull.seam));
+        return done;
+    });
 }
 
 }  // namespace deadrank::runners

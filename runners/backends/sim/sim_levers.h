@@ -52,6 +52,7 @@ public:
     Result<Done> carry_out(const inject::BendValue& pull);
     Result<Done> carry_out(const inject::Unbend& pull);
     Result<Done> carry_out(const inject::SkipBlock& pull);
+    Result<Done> carry_out(const inject::CheckValue& pull);
 
 private:
     tl::unexpected<scenarios::Error> missing(const inject::Lever& lever) const override;
