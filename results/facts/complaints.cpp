@@ -179,9 +179,13 @@ constexpr Phrase phrases[] = {
     {"HFValidationError", Trouble::loading},
 };
 
-// The head of a traceback says nothing yet: the exception follows on a line of its own.
+// The head of a traceback says nothing yet: the exception follows on a line of its own, which is its name
+// alone where nobody gave it words, as with a bare `assert`.
 bool is_exception(std::string_view text) {
-    return text.find("Error: ") != std::string_view::npos ||
+    const std::string_view last = text.substr(text.rfind('\n') + 1);
+    const bool bare = (last.ends_with("Error") || last.ends_with("Exception")) &&
+                      last.find(' ') == std::string_view::npos;
+    return bare || text.find("Error: ") != std::string_view::npos ||
            text.find("Exception: ") != std::string_view::npos;
 }
 
