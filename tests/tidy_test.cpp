@@ -101,6 +101,10 @@ TEST(TidyHouse, NamesNoPathOfThisMachine) {
     const auto paths = paths_of_this_machine();
     expect_none([&](const SourceFile& file) { return check_machine_paths(file, paths); });
 }
+TEST(TidyHouse, DefinesMembersWhereTheirClassIsIncluded) {
+    const Complaints complaints = check_definitions_see_their_class(house());
+    EXPECT_TRUE(complaints.empty()) << listed(complaints);
+}
 TEST(TidyHouse, HasAScenarioForEachFault) {
     // Those that still wait for their first scenario. The list only shrinks: an entry that has one fails
     // here.
@@ -123,6 +127,21 @@ TEST(TidyRules, SeeAnIncludeAgainstTheArrows) {
     expect_complaints(check_module_arrows({rows, bad}),
                       {"sim/engine/clock.cpp:2: includes inject/core/fault.h"});
     expect_complaints(check_module_arrows({rows, {"sim/loose.cpp", ""}}), {"no module"});
+}
+
+TEST(TidyRules, SeeAMemberWhoseClassIsDeclaredOutOfSight) {
+    const SourceFile queue{"sim/queue.h", "class Queue {\n    void reset();\n};\n"};
+    const SourceFile above{"sim/above.h", "#include \"sim/queue.h\"\n"};
+    const std::string member = "void Queue::reset() {}\n";
+    expect_complaints(check_definitions_see_their_class(
+                          {queue, above, {"sim/a.cpp", "#include \"sim/above.h\"\n" + member}}),
+                      {});
+    expect_complaints(
+        check_definitions_see_their_class({queue, above, {"sim/a.cpp", "#include <map>\n" + member}}),
+        {"sim/a.cpp:2: defines a member of Queue"});
+    expect_complaints(
+        check_definitions_see_their_class({queue, {"sim/a.cpp", "// Queue::reset()\n    Queue::make();\n"}}),
+        {});
 }
 
 TEST(TidyRules, SeeAPublicHeaderThatNeedsAPrivateOne) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "scenarios/model/error.h"
+#include "sim/engine/queue.h"
 
 namespace deadrank::sim {
 

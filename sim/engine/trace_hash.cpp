@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/engine/rng.h"
+
 namespace deadrank::sim {
 
 TraceWindow first_difference(std::span<const std::uint64_t> one, std::span<const std::uint64_t> other) {

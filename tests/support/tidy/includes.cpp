@@ -1,5 +1,9 @@
 // tests/support/tidy/includes.cpp — Who must stay blind to what, and where other people's headers stay.
 #include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
 #include <string>
 
 #include "tests/support/tidy/tidy.h"
@@ -133,6 +137,43 @@ const std::vector<Foreign>& foreigners() {
     return table;
 }
 
+// A file's own text and all that it includes.
+struct Seen {
+    std::vector<std::string> includes;
+    std::set<std::string> classes;                                 // declared here
+    std::vector<std::pair<std::size_t, std::string>> definitions;  // line and class of `Class::member(…`
+};
+
+Seen seen_in(const SourceFile& file) {
+    static const std::regex declared(R"((?:class|struct)\s+(?:\[\[\w+\]\]\s+)?([A-Z]\w*))");
+    static const std::regex defined(R"(\b([A-Z]\w*)::~?\w+\()");
+    Seen seen;
+    for (const auto& [line, target] : own_includes(file)) seen.includes.push_back(target);
+    std::istringstream lines(without_comments_and_literals(file.text));
+    std::size_t number = 0;
+    for (std::string line; std::getline(lines, line);) {
+        ++number;
+        for (std::sregex_iterator at(line.begin(), line.end(), declared), end; at != end; ++at)
+            seen.classes.insert((*at)[1]);
+        std::smatch found;
+        const bool outermost = !line.empty() && line.front() != ' ';
+        if (outermost && std::regex_search(line, found, defined))
+            seen.definitions.emplace_back(number, found[1]);
+    }
+    return seen;
+}
+
+using AllSeen = std::map<std::string, Seen>;
+
+bool sees_class(const AllSeen& all, const std::string& from, const std::string& name,
+                std::set<std::string>& visited) {
+    const auto file = all.find(from);
+    if (file == all.end() || !visited.insert(from).second) return false;
+    return file->second.classes.count(name) > 0 ||
+           std::any_of(file->second.includes.begin(), file->second.includes.end(),
+                       [&](const std::string& next) { return sees_class(all, next, name, visited); });
+}
+
 std::string place(const SourceFile& file, const Include& include) {
     return file.path + ":" + std::to_string(include.line);
 }
@@ -145,6 +186,26 @@ std::vector<std::pair<std::size_t, std::string>> own_includes(const SourceFile& 
         if (!include.angled) found.emplace_back(include.line, include.target);
     }
     return found;
+}
+
+Complaints check_definitions_see_their_class(const Tree& tree) {
+    AllSeen all;
+    std::set<std::string> in_headers;
+    for (const SourceFile& file : tree) {
+        if (!is_cpp(file.path) || file.path.starts_with("tests/")) continue;
+        const Seen& seen = all[file.path] = seen_in(file);
+        if (file.path.ends_with(".h")) in_headers.insert(seen.classes.begin(), seen.classes.end());
+    }
+    Complaints complaints;
+    for (const auto& [path, seen] : all) {
+        for (const auto& [line, name] : seen.definitions) {
+            std::set<std::string> visited;
+            if (in_headers.count(name) == 0 || sees_class(all, path, name, visited)) continue;
+            complaints.push_back({path + ":" + std::to_string(line),
+                                  "defines a member of " + name + ": include the header that declares it"});
+        }
+    }
+    return complaints;
 }
 
 Complaints check_blindness(const SourceFile& file) {

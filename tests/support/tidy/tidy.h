@@ -54,6 +54,10 @@ Complaints check_basenames(const Tree& tree);
 // A function that a header declares is called somewhere else in the product.
 Complaints check_unused(const Tree& tree);
 
+// A source that defines members of a class includes its header, itself or through another: in a batch of
+// sources a neighbour's include stands in for it, and the build of single files fails.
+Complaints check_definitions_see_their_class(const Tree& tree);
+
 // What a file must not see although its library may link it, and where each foreign header stays.
 Complaints check_blindness(const SourceFile& file);
 Complaints check_third_party(const SourceFile& file);
