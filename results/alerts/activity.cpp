@@ -95,7 +95,8 @@ namespace {
 // condition holds, firing after `for`, and firing on for `keep_firing_for`.
 class AlertStates {
 public:
-    AlertStates(const Rule& rule, Instance& instance) : rule_(rule), instance_(instance) {}
+    AlertStates(const Rule& rule, Instance& instance, double start)
+        : rule_(rule), instance_(instance), start_(start) {}
 
     void evaluate(double time, bool holds) {
         if (holds) {
@@ -105,9 +106,9 @@ public:
             if (!firing_ && time - begun_ >= rule_.hold - 1e-6) {
                 close(instance_.pending, time);
                 firing_ = true;
-                instance_.firing.push_back({std::max(0.0, time), -1});
+                instance_.firing.push_back({std::max(start_, time), -1});
             } else if (!firing_ && (instance_.pending.empty() || !instance_.pending.back().open())) {
-                instance_.pending.push_back({std::max(0.0, time), -1});
+                instance_.pending.push_back({std::max(start_, time), -1});
             }
             return;
         }
@@ -123,15 +124,16 @@ public:
     }
 
 private:
-    // Drops an interval that ended before the run.
-    static void close(std::vector<Interval>& intervals, double time) {
+    // Drops an interval that ended before the start.
+    void close(std::vector<Interval>& intervals, double time) const {
         if (intervals.empty() || !intervals.back().open()) return;
         intervals.back().end = time;
-        if (time <= 0) intervals.pop_back();
+        if (time <= start_) intervals.pop_back();
     }
 
     const Rule& rule_;
     Instance& instance_;
+    double start_;
     bool active_ = false, firing_ = false;
     double begun_ = 0;
     std::optional<double> kept_since_;
@@ -162,10 +164,10 @@ std::optional<std::map<std::string, std::string>> alert_labels(
 }
 
 Instance instance_of(const Rule& rule, const std::map<std::string, std::string>& labels,
-                     const std::vector<double>& times, double step, double end) {
+                     const std::vector<double>& times, double step, double end, double start) {
     Instance instance{.labels = labels};
     if (times.empty()) return instance;
-    AlertStates states(rule, instance);
+    AlertStates states(rule, instance, start);
     std::size_t next = 0;
     const auto evaluations = static_cast<std::int64_t>(std::floor((end - times[0]) / step + 1e-6));
     for (std::int64_t i = 0; i <= evaluations; ++i) {

@@ -49,8 +49,8 @@ std::optional<std::map<std::string, std::string>> alert_labels(
     const Rule& rule, const std::map<std::string, std::string>& series);
 
 // `times`: the evaluations at which one series of the expression had a value, in seconds of the run,
-// ascending, on the grid of `step`. Those before the run count; what they began is reported to begin at 0.
+// ascending, on the grid of `step`. Those before `start` count; what they began is reported to begin there.
 Instance instance_of(const Rule& rule, const std::map<std::string, std::string>& labels,
-                     const std::vector<double>& times, double step, double end);
+                     const std::vector<double>& times, double step, double end, double start = 0);
 
 }  // namespace deadrank::results::alerts

@@ -159,6 +159,19 @@ std::vector<exporters::Series> series_for(const exporters::World& world, const e
                              [&](const std::string& name) { return analysis.wanted.contains(name); });
 }
 
+std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
+                                          const std::vector<Rule>& rules, const StaticAnalysis& analysis,
+                                          const std::vector<bool>& asked) {
+    exporters::World dated = world;
+    dated.epoch = world.window.start();
+    NeededSeries needed(rules, analysis, asked);
+    const StaticAnalysis narrow = narrowed(analysis, asked);
+    return exporters::render(
+        dated, incident,
+        [&](const std::string& name) { return narrow.everything || narrow.wanted.contains(name); },
+        [&](const exporters::Series& one) { return needed(one); });
+}
+
 Result<std::vector<RuleFile>> PromtoolPlayer::reduced(const std::vector<RuleFile>& files,
                                                       const std::vector<Rule>& rules,
                                                       const std::vector<bool>& reused,
@@ -189,7 +202,12 @@ Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const e
     const bool none = left_out == alerts_of(rules);
     auto asked = reduced(files, rules, left_out, id);
     if (!asked) return tl::unexpected(asked.error());
-    const std::string block = none ? "" : series_block(series_for(world, incident, analysis));
+    std::vector<bool> alive = left_out;
+    for (std::size_t i = 0; i < rules.size(); ++i) alive[i] = rules[i].is_alert && !left_out[i];
+    const std::string block =
+        none ? ""
+             : series_block(options_.needed_only ? series_for(world, incident, rules, analysis, alive)
+                                                 : series_for(world, incident, analysis));
     const auto intervals = none ? std::vector<double>{} : intervals_of(rules, world.window.eval);
     for (const double interval : intervals) {
         const bool several = intervals.size() > 1;

@@ -195,11 +195,14 @@ std::vector<std::size_t> drawn(std::size_t count, std::uint64_t seed) {
     return order;
 }
 
-// Names of drawn alerts, without those that look back more than a day: promtool would evaluate all of it.
+// Names of drawn alerts, without those that look back more than a day, as promtool would evaluate all of it,
+// and without those that read the state of others, which would all have to be asked.
 std::set<std::string> sample_of(const Study& study, const Row& row, std::uint64_t seed, std::size_t most) {
     std::set<std::string> names, far;
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
-        if (study.analysis.rules[i].look_back > 86400) far.insert(study.rules[i].name);
+        const double past = study.analysis.rules[i].look_back + study.rules[i].hold;
+        if (past > 86400 || study.analysis.rules[i].metrics.contains("ALERTS"))
+            far.insert(study.rules[i].name);
     }
     for (const std::size_t i : drawn(study.rules.size(), seed)) {
         const std::string& name = study.rules[i].name;
@@ -232,7 +235,9 @@ std::vector<std::string> confirm(const Study& study, Player& other, std::size_t 
         }
         std::vector<bool> wanted(study.rules.size());
         for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = names.contains(study.rules[i].name);
-        const auto analysis = narrowed(study.analysis, wanted);
+        auto analysis = narrowed(study.analysis, wanted);
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+            analysis.rules[i].dead |= study.rules[i].is_alert && !wanted[i];  // not in these files
         exporters::World world = study.world;
         world.window.history = history_needed(study.rules, analysis, study.world.window, wanted);
         auto played = other.play(world, row.incident, files, study.rules, analysis);
@@ -282,8 +287,7 @@ Trial trial_of(const Tried& tried, const std::string& id, const Study& study, co
 }
 
 bool fires(const std::vector<Instance>& played) {
-    return std::any_of(played.begin(), played.end(),
-                       [](const Instance& one) { return !one.firing.empty(); });
+    return std::any_of(played.begin(), played.end(), [](const Instance& one) { return !one.firing.empty(); });
 }
 
 double first_after(const PlayerAnswer& played, double at) {

@@ -53,6 +53,7 @@ public:
     void keep(const exporters::Incident& incident, const std::vector<Rule>& rules,
               const PlayerAnswer& played);
     const Activity& activity() const { return played_.activity; }
+    bool knows(const std::vector<Rule>& rules) const { return rules_ == &rules; }
 
 private:
     PlayerAnswer played_;

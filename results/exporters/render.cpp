@@ -224,6 +224,11 @@ std::vector<Active> active_on(const World& world, const Incident& incident, cons
     return active;
 }
 
+bool relabels(const std::vector<Active>& active) {
+    return std::any_of(active.begin(), active.end(),
+                       [](const Active& one) { return !one.change->labels.empty(); });
+}
+
 // A label that changes with the value ends one series and begins another.
 void add_relabelled(const World& world, Series& series, const Variant& level,
                     const std::vector<Active>& active, std::vector<Series>& out) {
@@ -248,7 +253,8 @@ void add_relabelled(const World& world, Series& series, const Variant& level,
 }  // namespace
 
 std::vector<Series> render(const World& world, const Incident& incident,
-                           const std::function<bool(const std::string&)>& wanted) {
+                           const std::function<bool(const std::string&)>& wanted,
+                           const std::function<bool(const Series&)>& needed) {
     std::vector<Series> out;
     for (const Metric& metric : world.catalog->metrics) {
         if (!world.profile.emits(metric)) continue;
@@ -262,14 +268,26 @@ std::vector<Series> render(const World& world, const Incident& incident,
                 series.labels.erase("err_msg");
             }
             const auto active = active_on(world, incident, series);
+            if (needed && !relabels(active) && !needed(series)) continue;
             series.values = Renderer(world, series, level, active).values();
             std::vector<Series> further;
             add_relabelled(world, series, level, active, further);
-            out.push_back(std::move(series));
-            for (Series& one : further) out.push_back(std::move(one));
+            further.insert(further.begin(), std::move(series));
+            for (Series& one : further) {
+                if (!needed || needed(one)) out.push_back(std::move(one));
+            }
         }
     }
     return out;
+}
+
+double begins(const Incident& incident) {
+    double first = std::numeric_limits<double>::infinity();
+    for (const Effect& effect : incident.effects) {
+        for (const Change& change : effect.signature->changes)
+            first = std::min(first, effect.at + std::min(0.0, change.after));
+    }
+    return first;
 }
 
 namespace {

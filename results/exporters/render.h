@@ -24,9 +24,10 @@ struct World {
     double epoch = 0;  // wall clock when the run begins; unix times count from there
 };
 
-// `wanted` decides by shown name; empty = all.
+// `wanted` decides by shown name, `needed` by all labels; empty = all.
 std::vector<Series> render(const World& world, const Incident& incident,
-                           const std::function<bool(const std::string&)>& wanted = {});
+                           const std::function<bool(const std::string&)>& wanted = {},
+                           const std::function<bool(const Series&)>& needed = {});
 
 // The series without values: what exists, for checks of names and labels.
 std::vector<Series> instances(const World& world, const Metric& metric);
@@ -45,6 +46,10 @@ struct Touched {
     bool empty() const { return moved.empty() && vanished.empty(); }
 };
 Touched touched(const World& world, const Incident& incident);
+
+// When the first change of an incident begins, in seconds of the run: every sample before it is that of the
+// healthy run.
+double begins(const Incident& incident);
 
 std::string host_name(const Profile& profile, int node);
 std::string target_instance(const Profile& profile, int node, int port);

@@ -1,13 +1,15 @@
-// runners/serve/live_server.cpp — Prometheus' HTTP API (v1), GET requests only: status/buildinfo, rules,
-// targets, label values and instant queries.
+// runners/serve/live_server.cpp — Prometheus' HTTP API (v1). Of an operator's server GET requests only:
+// status/buildinfo, rules, targets, label values and instant queries.
 #include "runners/serve/live_server.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "scenarios/model/vocabulary.h"
 
@@ -221,6 +223,99 @@ std::vector<Labels> foreign_targets(const std::vector<Labels>& found,
             foreign.push_back(labels);
     }
     return foreign;
+}
+
+// Remote write in batches of 2,000 series × 60 samples; each series in order of time.
+
+Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::string& program,
+                                                                  const std::filesystem::path& directory) {
+    std::error_code trouble;
+    std::filesystem::remove_all(directory, trouble);
+    std::filesystem::create_directories(directory / "data", trouble);
+    if (trouble)
+        return refuse(ErrorCode::io, "cannot use '" + directory.string() + "': " + trouble.message());
+    std::ofstream(directory / "prometheus.yml") << "global: {scrape_interval: 1h}\n";
+    auto server = std::make_unique<PrometheusServer>();
+    server->port_ = free_port();
+    auto daemon = Daemon::start(
+        {program, "--config.file=" + (directory / "prometheus.yml").string(),
+         "--storage.tsdb.path=" + (directory / "data").string(), "--storage.tsdb.retention.time=50y",
+         // One block longer than any run, so that nothing is compacted or too old to be written.
+         "--storage.tsdb.min-block-duration=60d", "--storage.tsdb.max-block-duration=60d",
+         "--web.enable-remote-write-receiver", "--query.max-samples=500000000",
+         fmt::format("--web.listen-address=127.0.0.1:{}", server->port_)},
+        directory / "prometheus.log");
+    if (!daemon) return tl::unexpected(daemon.error());
+    server->daemon_ = std::move(*daemon);
+    if (auto up = server->daemon_->await(server->port_, "/-/ready", 60); !up)
+        return tl::unexpected(up.error());
+    return server;
+}
+
+Result<void> PrometheusServer::write(const std::vector<results::exporters::Series>& series, double start,
+                                     double step) {
+    constexpr std::size_t series_max = 2000, samples_max = 60;
+    const std::span<const results::exporters::Series> all(series);
+    for (std::size_t first = 0; first < all.size(); first += series_max) {
+        const auto part = all.subspan(first, std::min(series_max, all.size() - first));
+        for (std::size_t sample = 0; sample < part[0].values.size(); sample += samples_max) {
+            const std::string body = results::exporters::snappy_block(results::exporters::write_request(
+                part, sample, sample + samples_max, static_cast<std::int64_t>(start * 1000),
+                static_cast<std::int64_t>(step * 1000)));
+            auto answer = ask(port_, {"POST", "/api/v1/write", body},
+                              {{"Content-Encoding", "snappy"},
+                               {"Content-Type", "application/x-protobuf"},
+                               {"X-Prometheus-Remote-Write-Version", "0.1.0"}});
+            if (!answer) return tl::unexpected(answer.error());
+            if (answer->status / 100 != 2) {
+                return refuse(ErrorCode::io, fmt::format("Prometheus refuses samples ({}): {}",
+                                                         answer->status, answer->body));
+            }
+        }
+    }
+    return {};
+}
+
+namespace {
+
+Result<void> add_answer(const std::string& body,
+                        std::map<std::map<std::string, std::string>, RangeSeries>& found) {
+    const auto json = nlohmann::json::parse(body, nullptr, false);
+    if (json.is_discarded() || json.value("status", "") != "success") {
+        return refuse(ErrorCode::bad_input,
+                      json.is_object() ? json.value("error", "no reason given") : body.substr(0, 200));
+    }
+    for (const auto& one : json["data"]["result"]) {
+        std::map<std::string, std::string> labels;
+        for (const auto& [name, value] : one["metric"].items()) labels[name] = value.get<std::string>();
+        RangeSeries& series = found[labels];
+        series.labels = labels;
+        for (const auto& point : one["values"]) {
+            series.times.push_back(point[0].get<double>());
+            series.values.push_back(std::strtod(point[1].get_ref<const std::string&>().c_str(), nullptr));
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::vector<RangeSeries>> PrometheusServer::query_range(const std::string& expr, double start,
+                                                               double end, double step) {
+    constexpr double points_max = 10'000;  // Prometheus returns at most 11,000 per query
+    std::map<std::map<std::string, std::string>, RangeSeries> found;
+    for (double first = start; first <= end; first += points_max * step) {
+        const double last = std::min(end, first + (points_max - 1) * step);
+        const std::string form =
+            fmt::format("query={}&start={}&end={}&step={}", form_value(expr), first, last, step);
+        auto answer = ask(port_, {"POST", "/api/v1/query_range", form},
+                          {{"Content-Type", "application/x-www-form-urlencoded"}}, 300);
+        if (!answer) return tl::unexpected(answer.error());
+        if (auto added = add_answer(answer->body, found); !added) return tl::unexpected(added.error());
+    }
+    std::vector<RangeSeries> all;
+    for (auto& [labels, series] : found) all.push_back(std::move(series));
+    return all;
 }
 
 }  // namespace deadrank::runners::serve

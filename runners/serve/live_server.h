@@ -1,12 +1,15 @@
-// runners/serve/live_server.h — A running Prometheus: its rules, its targets, and which series it lacks. It
-// is only queried, never written to.
+// runners/serve/live_server.h — A running Prometheus: one that an operator has, which is only queried for its
+// rules, its targets and the series it lacks; and an empty one of our own.
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "results/alerts/static_check.h"
+#include "results/exporters/series.h"
 #include "runners/serve/http.h"
 
 namespace deadrank::runners::serve {
@@ -52,5 +55,35 @@ private:
 // Further targets for a site: those of `found` whose job is not one of the site's exporters.
 std::vector<results::exporters::Labels> foreign_targets(const std::vector<results::exporters::Labels>& found,
                                                         const results::exporters::World& world);
+
+// An empty Prometheus on loopback: filled by remote write, queried over time ranges.
+
+struct RangeSeries {
+    std::map<std::string, std::string> labels;
+    std::vector<double> times;  // unix seconds
+    std::vector<double> values;
+};
+
+class PrometheusServer {
+public:
+    // `directory` must be empty. The server keeps everything in its head block, so that samples of any age
+    // may arrive in any order.
+    static scenarios::Result<std::unique_ptr<PrometheusServer>> start(const std::string& program,
+                                                                      const std::filesystem::path& directory);
+
+    // Sample 0 is at `start` (unix seconds). Errors: io, when the server refuses them.
+    scenarios::Result<void> write(const std::vector<results::exporters::Series>& series, double start,
+                                  double step);
+
+    // Errors: bad_input with Prometheus' words, when the query is refused; io.
+    scenarios::Result<std::vector<RangeSeries>> query_range(const std::string& expr, double start, double end,
+                                                            double step);
+
+    double cpu_seconds() const { return daemon_->cpu_seconds(); }
+
+private:
+    std::unique_ptr<Daemon> daemon_;
+    int port_ = 0;
+};
 
 }  // namespace deadrank::runners::serve

@@ -14,61 +14,16 @@
 
 namespace deadrank::runners::serve {
 
-// The series that a selector of the asked rules, or of a recording rule, can match.
-class NeededSeries {
-public:
-    NeededSeries(const std::vector<results::alerts::Rule>& rules,
-                 const results::alerts::StaticAnalysis& analysis, const std::vector<bool>& asked) {
-        const auto read = results::alerts::read_by(analysis, asked);
-        for (std::size_t i = 0; i < rules.size(); ++i) {
-            const bool recorded = !rules[i].is_alert && (!read || read->contains(rules[i].name));
-            if (!asked[i] && !recorded) continue;
-            for (const auto& selector : analysis.rules[i].reads.selectors) {
-                everything_ = everything_ || selector.metric.empty() || analysis.rules[i].reads.everything;
-                selectors_[selector.metric].push_back({&selector, {}});
-            }
-        }
-    }
-
-    bool operator()(const results::exporters::Series& series) {
-        const auto at = selectors_.find(series.name);
-        if (everything_ || at == selectors_.end()) return everything_;
-        return std::any_of(at->second.begin(), at->second.end(),
-                           [&](One& one) { return fits(one, series.labels); });
-    }
-
-private:
-    struct One {
-        const results::alerts::Selector* selector;
-        std::map<std::pair<std::size_t, std::string>, bool> known;  // by matcher and value
-    };
-
-    static bool fits(One& one, const results::exporters::Labels& labels) {
-        for (std::size_t i = 0; i < one.selector->matchers.size(); ++i) {
-            const auto& matcher = one.selector->matchers[i];
-            if (matcher.label == "__name__") continue;
-            const auto at = labels.find(matcher.label);
-            const std::string value = at == labels.end() ? "" : at->second;
-            const auto [answer, fresh] = one.known.try_emplace({i, value}, true);
-            if (fresh) answer->second = results::alerts::fits(matcher, value);
-            if (!answer->second) return false;
-        }
-        return true;
-    }
-
-    std::map<std::string, std::vector<One>> selectors_;
-    bool everything_ = false;
-};
-
 // The asked rules, parted by how far they look back: hours, a day, more. One rule over three days would
 // otherwise give every series of the others three days.
 inline std::vector<std::vector<bool>> by_reach(const std::vector<results::alerts::Rule>& rules,
                                                const results::alerts::StaticAnalysis& analysis,
-                                               const std::vector<bool>& asked) {
+                                               const std::vector<bool>& asked, bool resumed) {
     constexpr double hours = 2 * 3600, day = 86400;
     std::vector<std::vector<bool>> parts(3, std::vector<bool>(rules.size(), false));
     for (std::size_t i = 0; i < rules.size(); ++i) {
-        const double reach = analysis.rules[i].look_back + rules[i].hold + rules[i].keep_firing;
+        const double hold = resumed ? 0 : rules[i].hold + rules[i].keep_firing;
+        const double reach = analysis.rules[i].look_back + hold;
         if (asked[i]) parts[reach <= hours ? 0 : reach <= day ? 1 : 2][i] = true;
     }
     std::erase_if(parts, [](const std::vector<bool>& part) {
@@ -83,9 +38,8 @@ inline bool read_before_it(std::size_t record, const std::vector<results::alerts
     bool before = false, after = false;
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const auto& selectors = analysis.rules[i].reads.selectors;
-        const bool reads = std::any_of(selectors.begin(), selectors.end(), [&](const auto& one) {
-            return one.metric == rules[record].name;
-        });
+        const bool reads = std::any_of(selectors.begin(), selectors.end(),
+                                       [&](const auto& one) { return one.metric == rules[record].name; });
         if (!reads) continue;
         before = before || (i < record && rules[i].interval == rules[record].interval);
         after = after || i >= record || rules[i].interval != rules[record].interval;
@@ -93,13 +47,74 @@ inline bool read_before_it(std::size_t record, const std::vector<results::alerts
     return before && !after;
 }
 
-// Does this rule read the state of alerts, or a later recording rule that earlier and later rules read alike?
-// `depth` stops cycles.
+inline bool reads_alerts(std::size_t index, const results::alerts::StaticAnalysis& analysis) {
+    return analysis.rules[index].metrics.contains("ALERTS");
+}
+
+// Can an ALERTS series of this alert match the selector? Labels that its expression gives are not known.
+inline bool may_show(const results::alerts::Rule& alert, const results::alerts::Selector& selector) {
+    return std::all_of(selector.matchers.begin(), selector.matchers.end(), [&](const auto& matcher) {
+        if (matcher.label == "alertname") return results::alerts::fits(matcher, alert.name);
+        const auto own = alert.labels.find(matcher.label);
+        return own == alert.labels.end() || own->second.find("{{") != std::string::npos ||
+               results::alerts::fits(matcher, own->second);
+    });
+}
+
+inline bool needs_promtool(std::size_t index, const std::vector<results::alerts::Rule>& rules,
+                           const results::alerts::StaticAnalysis& analysis, int depth);
+
+// The alerts whose state these rules read.
+inline std::vector<bool> shown_to(const std::vector<bool>& readers,
+                                  const std::vector<results::alerts::Rule>& rules,
+                                  const results::alerts::StaticAnalysis& analysis) {
+    std::vector<bool> shown(rules.size(), false);
+    for (std::size_t reader = 0; reader < rules.size(); ++reader) {
+        if (!readers[reader]) continue;
+        for (const auto& selector : analysis.rules[reader].reads.selectors) {
+            if (selector.metric != "ALERTS") continue;
+            for (std::size_t i = 0; i < rules.size(); ++i) {
+                if (rules[i].is_alert && !analysis.rules[i].dead && may_show(rules[i], selector))
+                    shown[i] = true;
+            }
+        }
+    }
+    return shown;
+}
+
+// Can a server play this rule about the present state of other alerts? Their states are then written to it
+// before the rule is asked. All readers must stand on the same side of each alert that they read, since those
+// before it see its state of the evaluation before.
+inline bool state_can_be_written(std::size_t reader, const results::alerts::Selector& selector,
+                                 const std::vector<results::alerts::Rule>& rules,
+                                 const results::alerts::StaticAnalysis& analysis, int depth) {
+    const auto& rule = rules[reader];
+    if (selector.metric != "ALERTS" || !rule.is_alert || rule.hold > 0 || rule.keep_firing > 0) return false;
+    if (selector.range != 0 || selector.offset != 0 || selector.outer != 0) return false;
+    std::vector<bool> alone(rules.size(), false);
+    alone[reader] = true;
+    const auto shown = shown_to(alone, rules, analysis);
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (!shown[i]) continue;
+        if (rules[i].interval != rule.interval || reads_alerts(i, analysis)) return false;
+        if (needs_promtool(i, rules, analysis, depth + 1)) return false;
+        for (std::size_t other = 0; other < rules.size(); ++other) {
+            if (reads_alerts(other, analysis) && (other < i) != (reader < i)) return false;
+        }
+    }
+    return true;
+}
+
+// Does this rule read what cannot be written to a server: the state of alerts that read it themselves, say,
+// or a later recording rule that earlier and later rules read alike? `depth` stops cycles.
 inline bool needs_promtool(std::size_t index, const std::vector<results::alerts::Rule>& rules,
                            const results::alerts::StaticAnalysis& analysis, int depth) {
     if (depth > 8) return true;
     for (const auto& selector : analysis.rules[index].reads.selectors) {
-        if (selector.metric.starts_with("ALERTS")) return true;
+        if (selector.metric.starts_with("ALERTS")) {
+            if (!state_can_be_written(index, selector, rules, analysis, depth)) return true;
+            continue;
+        }
         for (std::size_t other = 0; other < rules.size(); ++other) {
             if (rules[other].is_alert || rules[other].name != selector.metric) continue;
             if ((other >= index && !read_before_it(other, rules, analysis)) ||
@@ -110,16 +125,26 @@ inline bool needs_promtool(std::size_t index, const std::vector<results::alerts:
     return rules[index].is_alert && !results::alerts::alert_labels(rules[index], {});
 }
 
-// How long before the run each recording rule must have been recorded, for the asked rules.
+// Do all rules look into the past alone? Then what they say before a failure begins is what they say without.
+inline bool only_look_back(const std::vector<results::alerts::Rule>& rules) {
+    return std::none_of(rules.begin(), rules.end(), [](const auto& rule) {
+        const auto at = rule.expr.find("offset");
+        return rule.expr.find('@') != std::string::npos ||
+               (at != std::string::npos && rule.expr.find('-', at) != std::string::npos);
+    });
+}
+
+// How long before the first evaluation each recording rule must have been recorded, for the asked rules; with
+// `resumed` the evaluations before it are known, so that no `for` reaches back beyond it.
 inline std::vector<double> reach_of(const std::vector<results::alerts::Rule>& rules,
                                     const results::alerts::StaticAnalysis& analysis,
-                                    const std::vector<bool>& asked,
-                                    const results::exporters::Window& window) {
+                                    const std::vector<bool>& asked, const results::exporters::Window& window,
+                                    bool resumed) {
     constexpr double staleness = 300;
     std::vector<double> reach(rules.size(), -1);
     const auto step = [&](std::size_t i) { return rules[i].interval > 0 ? rules[i].interval : window.eval; };
     for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (asked[i]) reach[i] = rules[i].hold + rules[i].keep_firing + 2 * step(i);
+        if (asked[i]) reach[i] = (resumed ? 0 : rules[i].hold + rules[i].keep_firing) + 2 * step(i);
     }
     for (bool changed = true; changed;) {
         changed = false;

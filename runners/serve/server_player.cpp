@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <fmt/format.h>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <limits>
 #include <set>
-#include <span>
 #include <unistd.h>
 
 #include "results/alerts/activity.h"
@@ -18,103 +15,6 @@
 #include "runners/serve/needed_series.h"
 
 namespace deadrank::runners::serve {
-
-// Remote write in batches of 2,000 series × 60 samples; each series in order of time.
-
-using scenarios::ErrorCode;
-using scenarios::refuse;
-using scenarios::Result;
-
-Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::string& program,
-                                                                  const std::filesystem::path& directory) {
-    std::error_code trouble;
-    std::filesystem::remove_all(directory, trouble);
-    std::filesystem::create_directories(directory / "data", trouble);
-    if (trouble)
-        return refuse(ErrorCode::io, "cannot use '" + directory.string() + "': " + trouble.message());
-    std::ofstream(directory / "prometheus.yml") << "global: {scrape_interval: 1h}\n";
-    auto server = std::make_unique<PrometheusServer>();
-    server->port_ = free_port();
-    auto daemon = Daemon::start(
-        {program, "--config.file=" + (directory / "prometheus.yml").string(),
-         "--storage.tsdb.path=" + (directory / "data").string(), "--storage.tsdb.retention.time=50y",
-         // One block longer than any run, so that nothing is compacted or too old to be written.
-         "--storage.tsdb.min-block-duration=60d", "--storage.tsdb.max-block-duration=60d",
-         "--web.enable-remote-write-receiver", "--query.max-samples=500000000",
-         fmt::format("--web.listen-address=127.0.0.1:{}", server->port_)},
-        directory / "prometheus.log");
-    if (!daemon) return tl::unexpected(daemon.error());
-    server->daemon_ = std::move(*daemon);
-    if (auto up = server->daemon_->await(server->port_, "/-/ready", 60); !up)
-        return tl::unexpected(up.error());
-    return server;
-}
-
-Result<void> PrometheusServer::write(const std::vector<results::exporters::Series>& series, double start,
-                                     double step) {
-    constexpr std::size_t series_max = 2000, samples_max = 60;
-    const std::span<const results::exporters::Series> all(series);
-    for (std::size_t first = 0; first < all.size(); first += series_max) {
-        const auto part = all.subspan(first, std::min(series_max, all.size() - first));
-        for (std::size_t sample = 0; sample < part[0].values.size(); sample += samples_max) {
-            const std::string body = results::exporters::snappy_block(results::exporters::write_request(
-                part, sample, sample + samples_max, static_cast<std::int64_t>(start * 1000),
-                static_cast<std::int64_t>(step * 1000)));
-            auto answer = ask(port_, {"POST", "/api/v1/write", body},
-                              {{"Content-Encoding", "snappy"},
-                               {"Content-Type", "application/x-protobuf"},
-                               {"X-Prometheus-Remote-Write-Version", "0.1.0"}});
-            if (!answer) return tl::unexpected(answer.error());
-            if (answer->status / 100 != 2) {
-                return refuse(ErrorCode::io, fmt::format("Prometheus refuses samples ({}): {}",
-                                                         answer->status, answer->body));
-            }
-        }
-    }
-    return {};
-}
-
-namespace {
-
-Result<void> add_answer(const std::string& body,
-                        std::map<std::map<std::string, std::string>, RangeSeries>& found) {
-    const auto json = nlohmann::json::parse(body, nullptr, false);
-    if (json.is_discarded() || json.value("status", "") != "success") {
-        return refuse(ErrorCode::bad_input,
-                      json.is_object() ? json.value("error", "no reason given") : body.substr(0, 200));
-    }
-    for (const auto& one : json["data"]["result"]) {
-        std::map<std::string, std::string> labels;
-        for (const auto& [name, value] : one["metric"].items()) labels[name] = value.get<std::string>();
-        RangeSeries& series = found[labels];
-        series.labels = labels;
-        for (const auto& point : one["values"]) {
-            series.times.push_back(point[0].get<double>());
-            series.values.push_back(std::strtod(point[1].get_ref<const std::string&>().c_str(), nullptr));
-        }
-    }
-    return {};
-}
-
-}  // namespace
-
-Result<std::vector<RangeSeries>> PrometheusServer::query_range(const std::string& expr, double start,
-                                                               double end, double step) {
-    constexpr double points_max = 10'000;  // Prometheus returns at most 11,000 per query
-    std::map<std::map<std::string, std::string>, RangeSeries> found;
-    for (double first = start; first <= end; first += points_max * step) {
-        const double last = std::min(end, first + (points_max - 1) * step);
-        const std::string form =
-            fmt::format("query={}&start={}&end={}&step={}", form_value(expr), first, last, step);
-        auto answer = ask(port_, {"POST", "/api/v1/query_range", form},
-                          {{"Content-Type", "application/x-www-form-urlencoded"}}, 300);
-        if (!answer) return tl::unexpected(answer.error());
-        if (auto added = add_answer(answer->body, found); !added) return tl::unexpected(added.error());
-    }
-    std::vector<RangeSeries> all;
-    for (auto& [labels, series] : found) all.push_back(std::move(series));
-    return all;
-}
 
 namespace {
 
@@ -129,8 +29,15 @@ using scenarios::Result;
 class ServedRun {
 public:
     ServedRun(PrometheusServer& server, const std::vector<Rule>& rules, const StaticAnalysis& analysis,
-              const Window& window, PlayerAnswer& played)
-        : server_(server), rules_(rules), analysis_(analysis), window_(window), played_(played) {}
+              const Window& window, const ServerPlayer::Known& known, ServerPlayer::Conditions& held,
+              PlayerAnswer& played)
+        : server_(server),
+          rules_(rules),
+          analysis_(analysis),
+          window_(window),
+          known_(known),
+          held_(held),
+          played_(played) {}
 
     Result<void> ask_all(const std::vector<bool>& asked) {
         std::set<std::string> read;
@@ -140,7 +47,7 @@ public:
             read.insert(analysis_.rules[i].metrics.begin(), analysis_.rules[i].metrics.end());
             everything = everything || analysis_.rules[i].everything;
         }
-        reach_ = reach_of(rules_, analysis_, asked, window_);
+        reach_ = reach_of(rules_, analysis_, asked, window_, known_.resumed());
         std::vector<bool> recorded(rules_.size(), false);
         for (std::size_t i = 0; i < rules_.size(); ++i) {
             if (rules_[i].is_alert || !(everything || read.contains(rules_[i].name))) continue;
@@ -148,13 +55,62 @@ public:
             if (auto done = record_after_its_own(i, recorded); !done) return done;
         }
         for (std::size_t i = 0; i < rules_.size(); ++i) {
-            if (!asked[i]) continue;
+            if (!asked[i] || reads_alerts(i, analysis_)) continue;
+            if (auto done = alert(i); !done) return done;
+        }
+        return ask_about_alerts(asked);
+    }
+
+private:
+    Result<void> ask_about_alerts(const std::vector<bool>& asked) {
+        std::vector<bool> readers(rules_.size(), false);
+        for (std::size_t i = 0; i < rules_.size(); ++i) readers[i] = asked[i] && reads_alerts(i, analysis_);
+        const std::vector<bool> shown = shown_to(readers, rules_, analysis_);
+        const auto first =
+            static_cast<std::size_t>(std::find(readers.begin(), readers.end(), true) - readers.begin());
+        for (std::size_t i = 0; i < rules_.size(); ++i) {
+            if (!shown[i]) continue;
+            if (auto done = write_states(i, i > first); !done) return done;
+        }
+        for (std::size_t i = 0; i < rules_.size(); ++i) {
+            if (!readers[i]) continue;
             if (auto done = alert(i); !done) return done;
         }
         return {};
     }
 
-private:
+    // The ALERTS series of one alert from just before the run on; for rules that are evaluated before it,
+    // 1 ms late.
+    Result<void> write_states(std::size_t index, bool late) {
+        const Rule& rule = rules_[index];
+        const double step = step_of(rule), start = -std::min(2 * step, window_.start());
+        const auto points = static_cast<std::size_t>((window_.duration - start) / step) + 1;
+        std::vector<results::exporters::Series> states;
+        const auto add = [&](const auto& labels, const auto& intervals, const char* state) {
+            if (intervals.empty()) return;
+            results::exporters::Series series{.name = "ALERTS", .labels = labels};
+            series.labels["alertstate"] = state;
+            series.values.assign(points + 1, results::exporters::absent_value());
+            for (const auto& one : intervals) {
+                const auto point = [&](double time) {
+                    return std::min(points, static_cast<std::size_t>(std::llround((time - start) / step)));
+                };
+                const std::size_t end = one.open() ? points : point(one.end);
+                for (std::size_t i = point(one.begin); i < end; ++i) series.values[i] = 1;
+                series.values[end] = results::exporters::stale_value();
+            }
+            series.values.resize(points);
+            states.push_back(std::move(series));
+        };
+        for (const auto& [labels, times] : held_[index]) {
+            const auto instance =
+                results::alerts::instance_of(rule, labels, times, step, window_.duration, start);
+            add(labels, instance.pending, "pending");
+            add(labels, instance.firing, "firing");
+        }
+        return server_.write(states, window_.start() + start + (late ? 0.001 : 0), step);
+    }
+
     double step_of(const Rule& rule) const { return rule.interval > 0 ? rule.interval : window_.eval; }
 
     // First what the rule itself reads: that may be recorded by a later rule.
@@ -175,7 +131,8 @@ private:
     Result<void> record(std::size_t index) {
         const Rule& rule = rules_[index];
         const double step = step_of(rule), end = window_.start() + window_.duration;
-        const double begin = std::max(0.0, std::floor((window_.start() - reach_[index]) / step) * step);
+        const double first = window_.start() + (known_.resumed() ? std::max(0.0, known_.until) : 0);
+        const double begin = std::max(0.0, std::floor((first - reach_[index]) / step) * step);
         const double late = read_before_it(index, rules_, analysis_) ? 0.001 : 0;
         auto found = server_.query_range(rule.expr, begin, end, step);
         if (!found) {
@@ -214,8 +171,16 @@ private:
         const double step = step_of(rule), origin = window_.start();
         // Starts as early before the run as its `for` may reach back.
         const double before = std::ceil((rule.hold + rule.keep_firing + 2 * step) / step) * step;
-        auto found = server_.query_range(rule.expr, std::max(std::fmod(origin, step), origin - before),
-                                         origin + window_.duration, step);
+        double first = std::max(std::fmod(origin, step), origin - before);
+        auto& held = held_[index];
+        if (known_.resumed()) {
+            first = std::max(origin, origin + std::ceil(known_.until / step) * step);
+            for (const auto& [labels, times] : (*known_.before)[index]) {
+                const auto until = std::lower_bound(times.begin(), times.end(), first - origin - step / 2);
+                if (until != times.begin()) held[labels].assign(times.begin(), until);
+            }
+        }
+        auto found = server_.query_range(rule.expr, first, origin + window_.duration, step);
         if (!found) {
             if (found.error().code == ErrorCode::io) return tl::unexpected(found.error());
             return unjudged(index, found.error().what), Result<void>{};
@@ -226,12 +191,15 @@ private:
             const auto labels = results::alerts::alert_labels(rule, series.labels);
             if (!labels) continue;
             if (!seen.insert(*labels).second) {
-                played_.activity[index].clear();
                 return unjudged(index,
                                 "vector contains metrics with the same labelset after applying alert labels"),
                        Result<void>{};
             }
-            auto instance = results::alerts::instance_of(rule, *labels, series.times, step, window_.duration);
+            auto& times = held[*labels];
+            times.insert(times.end(), series.times.begin(), series.times.end());
+        }
+        for (const auto& [labels, times] : held) {
+            auto instance = results::alerts::instance_of(rule, labels, times, step, window_.duration);
             if (!instance.firing.empty() || !instance.pending.empty())
                 played_.activity[index].push_back(std::move(instance));
         }
@@ -242,9 +210,31 @@ private:
     const std::vector<Rule>& rules_;
     const StaticAnalysis& analysis_;
     const Window& window_;
+    const ServerPlayer::Known& known_;
+    ServerPlayer::Conditions& held_;  // of this run
     PlayerAnswer& played_;
     std::vector<double> reach_;  // by rule: how long before the run what it records is read
 };
+
+// The history that the asked rules need. A `for` needs none of it where the evaluations until the failure are
+// known, and neither does a range that is shorter than the time until then.
+double history_from(std::vector<Rule> rules, const StaticAnalysis& analysis, const Window& window,
+                    const std::vector<bool>& asked, const ServerPlayer::Known& known) {
+    constexpr double slack = 600;  // staleness, and recorded series that begin later than what they record
+    if (known.resumed())
+        for (Rule& rule : rules) rule.hold = rule.keep_firing = 0;
+    const double needed = results::alerts::history_needed(rules, analysis, window, asked);
+    return known.resumed() && needed + slack <= known.until ? 0 : needed;
+}
+
+// What the healthy run showed of the rules whose answer is reused.
+ServerPlayer::Conditions known_again(const ServerPlayer::Conditions& healthy,
+                                     const std::vector<bool>& reused) {
+    ServerPlayer::Conditions held(healthy.size());
+    for (std::size_t i = 0; i < healthy.size(); ++i)
+        if (reused[i]) held[i] = healthy[i];
+    return held;
+}
 
 bool any(const std::vector<bool>& flags) {
     return std::find(flags.begin(), flags.end(), true) != flags.end();
@@ -279,8 +269,8 @@ Result<std::vector<results::alerts::RuleFile>> files_for(const std::vector<resul
 ServerPlayer::ServerPlayer(Options options, std::optional<results::external::Promtool> promtool)
     : options_(std::move(options)) {
     if (promtool)
-        exact_.emplace(*promtool,
-                       results::alerts::PromtoolPlayer::Options{options_.directory / "promtool", "", false});
+        exact_.emplace(*promtool, results::alerts::PromtoolPlayer::Options{options_.directory / "promtool",
+                                                                           "", false, true});
 }
 
 std::string ServerPlayer::name() const { return "a Prometheus server (" + options_.program + ")"; }
@@ -293,17 +283,28 @@ Result<PlayerAnswer> ServerPlayer::play(const results::exporters::World& world,
     played.activity.resize(rules.size());
     played.unjudged.resize(rules.size(), false);
     played.reused = healthy_.unmoved(world, incident, rules, analysis);
-    std::vector<bool> served(rules.size(), false), exact(rules.size(), false);
+    std::vector<bool> served(rules.size(), false), exact(rules.size(), false), readers = served;
     for (std::size_t i = 0; i < rules.size(); ++i) {
         if (!rules[i].is_alert || analysis.rules[i].dead) continue;
         if (played.reused[i]) {
             played.activity[i] = healthy_.activity()[i];
             continue;
         }
-        (needs_promtool(i, rules, analysis, 0) ? exact : served)[i] = true;
+        const bool by_promtool = needs_promtool(i, rules, analysis, 0);
+        (by_promtool ? exact : reads_alerts(i, analysis) ? readers : served)[i] = true;
     }
-    for (const auto& part : by_reach(rules, analysis, served)) {
-        if (auto done = serve(world, incident, rules, analysis, part, played); !done)
+    Known known;
+    if (!incident.healthy() && healthy_.knows(rules) && only_look_back(rules))
+        known = {&healthy_held_, results::exporters::begins(incident)};
+    Conditions held = known.resumed() ? known_again(healthy_held_, played.reused) : Conditions(rules.size());
+    auto parts = by_reach(rules, analysis, served, known.resumed());
+    if (any(readers)) {  // after all that they read
+        if (parts.empty()) parts.push_back(served);
+        for (std::size_t i = 0; i < rules.size(); ++i)
+            if (readers[i]) parts.back()[i] = true;
+    }
+    for (const auto& part : parts) {
+        if (auto done = serve(world, incident, rules, analysis, part, known, held, played); !done)
             return tl::unexpected(done.error());
     }
     if (any(exact)) {
@@ -311,6 +312,7 @@ Result<PlayerAnswer> ServerPlayer::play(const results::exporters::World& world,
             return tl::unexpected(done.error());
     }
     healthy_.keep(incident, rules, played);
+    if (incident.healthy() && healthy_.knows(rules) && healthy_held_.empty()) healthy_held_ = std::move(held);
     if (options_.keep) {
         auto written = results::alerts::write_kept(world, incident, files, rules, analysis, played, name(),
                                                    options_.directory);
@@ -322,18 +324,16 @@ Result<PlayerAnswer> ServerPlayer::play(const results::exporters::World& world,
 Result<void> ServerPlayer::serve(results::exporters::World world,
                                  const results::exporters::Incident& incident, const std::vector<Rule>& rules,
                                  const StaticAnalysis& analysis, const std::vector<bool>& asked,
-                                 PlayerAnswer& played) {
-    world.window.history = std::min(world.window.history, results::alerts::history_needed(
-                                                              rules, analysis, world.window, asked));
+                                 const Known& known, Conditions& held, PlayerAnswer& played) {
+    world.window.history =
+        std::min(world.window.history, history_from(rules, analysis, world.window, asked, known));
     const auto directory = std::filesystem::temp_directory_path() /
                            fmt::format("deadrank-prometheus-{}-{}", getpid(), servers_++);
     auto server = PrometheusServer::start(options_.program, directory);
     if (!server) return tl::unexpected(server.error());
-    auto series = results::alerts::series_for(world, incident, results::alerts::narrowed(analysis, asked));
-    NeededSeries needed(rules, analysis, asked);
-    std::erase_if(series, [&](const auto& one) { return !needed(one); });
+    const auto series = results::alerts::series_for(world, incident, rules, analysis, asked);
     auto done = (*server)->write(series, 0, world.window.scrape);
-    if (done) done = ServedRun(**server, rules, analysis, world.window, played).ask_all(asked);
+    if (done) done = ServedRun(**server, rules, analysis, world.window, known, held, played).ask_all(asked);
     played.cpu_seconds += (*server)->cpu_seconds();
     server->reset();
     std::error_code ignored;
@@ -366,12 +366,13 @@ Result<void> ServerPlayer::play_exactly(const results::exporters::World& world,
     auto left = files_for(files, rules, analysis, about_alerts ? all : asked,
                           options_.directory / "copies" / results::alerts::file_safe(incident.id));
     if (!left) return tl::unexpected(left.error());
-    const StaticAnalysis narrow = about_alerts ? analysis : results::alerts::narrowed(analysis, asked);
+    StaticAnalysis narrow = about_alerts ? analysis : results::alerts::narrowed(analysis, asked);
+    for (std::size_t i = 0; i < rules.size() && !about_alerts; ++i)
+        narrow.rules[i].dead |= rules[i].is_alert && !asked[i];  // not in these files
     results::exporters::World shorter = world;
     if (!about_alerts) {
-        shorter.window.history =
-            std::min(world.window.history,
-                     results::alerts::history_needed(rules, analysis, world.window, asked));
+        shorter.window.history = std::min(
+            world.window.history, results::alerts::history_needed(rules, analysis, world.window, asked));
     }
     auto answer = exact_->play(shorter, incident, *left, rules, narrow);
     if (!answer) return unjudge(answer.error().what), Result<void>{};

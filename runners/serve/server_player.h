@@ -11,46 +11,16 @@
 
 #include "results/alerts/promtool_player.h"
 #include "results/alerts/study.h"
-#include "results/exporters/series.h"
-#include "runners/serve/http.h"
+#include "runners/serve/live_server.h"
 
 namespace deadrank::runners::serve {
-
-// An empty Prometheus on loopback: filled by remote write, queried over time ranges.
-
-struct RangeSeries {
-    std::map<std::string, std::string> labels;
-    std::vector<double> times;  // unix seconds
-    std::vector<double> values;
-};
-
-class PrometheusServer {
-public:
-    // `directory` must be empty. The server keeps everything in its head block, so that samples of any age
-    // may arrive in any order.
-    static scenarios::Result<std::unique_ptr<PrometheusServer>> start(const std::string& program,
-                                                                      const std::filesystem::path& directory);
-
-    // Sample 0 is at `start` (unix seconds). Errors: io, when the server refuses them.
-    scenarios::Result<void> write(const std::vector<results::exporters::Series>& series, double start,
-                                  double step);
-
-    // Errors: bad_input with Prometheus' words, when the query is refused; io.
-    scenarios::Result<std::vector<RangeSeries>> query_range(const std::string& expr, double start, double end,
-                                                            double step);
-
-    double cpu_seconds() const { return daemon_->cpu_seconds(); }
-
-private:
-    std::unique_ptr<Daemon> daemon_;
-    int port_ = 0;
-};
 
 // The alternative to promtool: a real Prometheus server on loopback holds the series, and each expression is
 // queried over the whole run; a fresh server for each failure. Its clock begins at 0 with the history before
 // the run, as promtool's does. Recording rules are evaluated over the run and written back before the alerts
-// that read them; the states of an alert are counted from the answers. What this cannot do is played by
-// promtool: rules that read ALERTS or a recording rule of a later group, and labels made by templates.
+// that read them, as is the state of alerts for rules about ALERTS; the states of an alert are counted from
+// the answers. A failing run is asked from the failure on: until then every answer is that of the healthy
+// run. What this cannot do is played by promtool: see needs_promtool().
 class ServerPlayer final : public results::alerts::Player {
 public:
     struct Options {
@@ -66,13 +36,27 @@ public:
         const std::vector<results::alerts::RuleFile>& files, const std::vector<results::alerts::Rule>& rules,
         const results::alerts::StaticAnalysis& analysis) override;
 
+    // For each rule and the labels of its alert: the evaluations at which its condition held, in seconds of
+    // the run.
+    using Conditions = std::vector<std::map<std::map<std::string, std::string>, std::vector<double>>>;
+
+    // What is known of a run before a server is asked: what the healthy run showed, and until when that
+    // holds.
+    struct Known {
+        const Conditions* before = nullptr;
+        double until = 0;
+
+        bool resumed() const { return before != nullptr; }
+    };
+
 private:
     // Plays the asked rules on a server of their own.
     scenarios::Result<void> serve(results::exporters::World world,
                                   const results::exporters::Incident& incident,
                                   const std::vector<results::alerts::Rule>& rules,
                                   const results::alerts::StaticAnalysis& analysis,
-                                  const std::vector<bool>& asked, results::alerts::PlayerAnswer& played);
+                                  const std::vector<bool>& asked, const Known& known, Conditions& held,
+                                  results::alerts::PlayerAnswer& played);
     scenarios::Result<void> play_exactly(const results::exporters::World& world,
                                          const results::exporters::Incident& incident,
                                          const std::vector<results::alerts::RuleFile>& files,
@@ -84,6 +68,7 @@ private:
     Options options_;
     std::optional<results::alerts::PromtoolPlayer> exact_;
     results::alerts::HealthyMemory healthy_;
+    Conditions healthy_held_;
     std::atomic<int> servers_ = 0;  // started so far
 };
 

@@ -279,7 +279,7 @@ private:
     // Lets promtool confirm a random sample of the server's verdicts.
     void confirm() {
         alerts::PromtoolPlayer player(*tool_, {std::filesystem::path(arguments_.out) / "confirm",
-                                               arguments_.no_cache ? "" : cache_directory(), false});
+                                               arguments_.no_cache ? "" : cache_directory(), false, true});
         std::size_t asked = 0;
         const auto differences =
             alerts::confirm(study_, player, 2, 8, std::filesystem::path(arguments_.out) / "confirm", asked);
