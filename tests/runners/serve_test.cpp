@@ -178,6 +178,26 @@ TEST_F(DevicePrometheus, IsNotStartedForDeadRules) {
     EXPECT_TRUE(none.play(site_.world, healthy, files_, files_[0].rules, analysis));
 }
 
+// A player that has played the healthy run asks a failing one from the failure on, and says the same.
+TEST_F(DevicePrometheus, SaysTheSameFromTheFailureOn) {
+    played(*std::make_unique<ServerPlayer>(ServerPlayer::Options{"prometheus", scratch_, false}, *tool_),
+           "clocks.yml", "");
+    const auto& rules = files_[0].rules;
+    const auto analysis = results::alerts::analyse(
+        rules, results::alerts::Emitted(site_.world, site_.signatures), site_.world);
+    ServerPlayer knowing({"prometheus", scratch_, false}, *tool_);
+    ASSERT_TRUE(knowing.play(site_.world, results::exporters::healthy_run(), files_, rules, analysis));
+    for (const char* fault : {"node_reboot", "thermal_throttle", "checkpoint_stale", "node_down"}) {
+        ServerPlayer fresh({"prometheus", scratch_, false}, *tool_);
+        const auto incident = site_.incident(fault);
+        const auto a = fresh.play(site_.world, incident, files_, rules, analysis),
+                   b = knowing.play(site_.world, incident, files_, rules, analysis);
+        ASSERT_TRUE(a && b);
+        for (std::size_t rule = 0; rule < rules.size(); ++rule)
+            EXPECT_EQ(told(a->activity[rule]), told(b->activity[rule])) << fault << " " << rules[rule].name;
+    }
+}
+
 // A long range elsewhere in the set, or --history, changes no other rule's answer.
 TEST_F(DevicePrometheus, GivesTheSameAnswerAfterALongerPast) {
     for (const char* file : {"broken.yml", "correct.yml"}) {
