@@ -1,6 +1,8 @@
 // tests/runners/promises_test.cpp — Goal: a promise is judged by what workers did beside a control; a run
 // whose fault did not happen proves nothing; mistakes in a file are named with their place; what is shipped
 // can be read.
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <set>
 
@@ -157,6 +159,41 @@ TEST(Promises, TellTheWorstOfTheRunsOfACell) {
     cell.runs = {{Kept::late, "12 s", ""}, {Kept::broken, "hangs", ""}, {Kept::kept, "", ""}};
     EXPECT_EQ(cell.worst().kept, Kept::broken);
     EXPECT_EQ(cell.text(), "broken (1 of 3)");
+}
+
+// Goal: a table is written anew from the lines of its cells; a later file takes the place of an earlier one,
+// and a line that is no cell is named with its place.
+TEST(Promises, AreTabledFromTheLinesOfTheirCells) {
+    const auto book = load_promises();
+    ASSERT_TRUE(book) << book.error().text();
+    const PromiseSubject& subject = book->subjects.front();
+    const std::filesystem::path first = testing::TempDir() + "promise_lines_1", second = first.string() + "b";
+    PromiseCell cell{subject.name, "healthy", promise_under(subject, "healthy"), {}, "again"};
+    cell.runs = {{Kept::broken, "it hangs", "9 s"}, {Kept::kept, "", "8 s"}};
+    const std::string broken = promise_line(cell);
+    std::ofstream(first) << broken;
+    cell.runs = {{Kept::late, "12 s", ""}};
+    std::ofstream(second) << promise_line(cell);
+
+    auto table = table_of_lines(*book, {first});
+    ASSERT_TRUE(table) << table.error().text();
+    ASSERT_EQ(table->cells.size(), 1u);
+    EXPECT_EQ(promise_line(table->cells.front()), broken);
+    EXPECT_EQ(table->cells.front().text(), "broken (1 of 2)");
+    table->about = "On a machine of two cores.";
+    EXPECT_NE(promise_markdown(*table).find("On a machine of two cores."), std::string::npos);
+    table = table_of_lines(*book, {first, second});
+    ASSERT_TRUE(table && table->cells.size() == 1u);
+    EXPECT_EQ(table->cells.front().worst().kept, Kept::late);
+
+    for (const std::string bad : {"{", "[]", "{\"subject\": 3}", "null", "{\"subject\": \"torchft\"}"}) {
+        std::ofstream(second) << broken << bad << "\n";
+        const auto refused = table_of_lines(*book, {second});
+        ASSERT_FALSE(refused) << bad;
+        EXPECT_NE(refused.error().text().find("promise_lines_1b:2"), std::string::npos)
+            << refused.error().text();
+    }
+    EXPECT_FALSE(table_of_lines(*book, {first.string() + "-not-there"}));
 }
 
 TEST(Promises, ReadNoTornLine) {
