@@ -1,13 +1,17 @@
 // tests/runners/promises_test.cpp — Goal: a promise is judged by what workers did beside a control; a run
 // whose fault did not happen proves nothing; mistakes in a file are named with their place; what is shipped
 // can be read.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <set>
 
+#include "runners/line/library.h"
 #include "runners/promises/promise_overlay.h"
 #include "runners/promises/promise_suite.h"
+#include "runners/releases/collection.h"
+#include "scenarios/format/reader.h"
 
 namespace deadrank::tests {
 namespace {
@@ -238,6 +242,39 @@ TEST(PromiseFiles, ThatAreShippedCanBeReadAndPromiseUnderFifteenFaults) {
     }
     EXPECT_GE(played, 8);
     EXPECT_GE(promised.size(), 15u);
+}
+
+// Goal: the page lists as known breaks the scenarios of recovery in frameworks that promise to survive: each
+// with its report and its releases, and no other.
+TEST(PromiseFiles, ListTheKnownBreaksOfTheirFrameworks) {
+    const auto page = scenarios::read_text(DEADRANK_SOURCE_DIRECTORY "/runners/promises/README.md");
+    ASSERT_TRUE(page) << page.error().text();
+    const std::size_t begin = page->find("<!-- known breaks -->");
+    const std::size_t end = page->find("<!-- end of the known breaks -->");
+    ASSERT_TRUE(begin < end && end != std::string::npos);
+    const std::string listed = page->substr(begin, end - begin);
+    const runners::Extension extension;
+    const auto library = runners::open_library(DEADRANK_BINARY_DIRECTORY "/deadrank", extension, "");
+    ASSERT_TRUE(library) << library.error().text();
+    const auto collection = runners::releases::open_collection(*library, {});
+    ASSERT_TRUE(collection) << collection.error().text();
+    const std::set<std::string> promising = {"accelerate", "pytorch-lightning",    "torchft-nightly", "ray",
+                                             "jax",        "nvidia-resiliency-ext"};
+    int known = 0;
+    for (const auto& [scenario, release] : collection->bugs) {
+        const bool ours =
+            scenario.id.starts_with("fault_tolerance/") && promising.contains(release.bug.package);
+        EXPECT_EQ(listed.find("(../../scenarios/releases/" + scenario.id + ".toml)") != std::string::npos,
+                  ours)
+            << scenario.id;
+        if (!ours) continue;
+        ++known;
+        const std::string row = "| " + release.bug.package + " " + release.bug.version + " → " +
+                                release.fixed.version + " | [" + scenario.bug.replays.front() + "](";
+        EXPECT_NE(listed.find(row), std::string::npos) << row;
+    }
+    EXPECT_GE(known, 10);
+    EXPECT_EQ(std::count(listed.begin(), listed.end(), '\n'), known + 3);
 }
 
 // Goal: one promise for real, where its packages are: a worker that raises below torchrun is restarted, and
