@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 def main():
     keeps = DataLoaderConfiguration(use_stateful_dataloader=True)
     accelerator = Accelerator(cpu=True, dataloader_config=keeps)
-    # Arrays come from the worker by its pipe; tensors would need a socket below TMPDIR, whose path may be long.
+    # Arrays come by a pipe; tensors would need a socket below TMPDIR, whose path may be too long for one.
     loader = DataLoader(list(range(24)), batch_size=2, num_workers=1, collate_fn=numpy.array)
     loader = accelerator.prepare(loader)
     for step, batch in enumerate(loader):
