@@ -4,8 +4,12 @@
 import argparse
 import json
 import pathlib
+import queue
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 import tomllib
 
 import junit
@@ -13,13 +17,59 @@ import junit
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-def play(program, arguments, lines):
-    """One line of JSON per cell, and the sentences about subjects that could not be played."""
-    words = [program, "promises", "--prepare", "--json", *arguments]
-    with open(lines, "w", encoding="utf-8") as out:
-        done = subprocess.run(words, stdout=out, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
-    print(done.stderr, end="", flush=True)
-    return done.returncode
+def subjects_of(program):
+    """The names of the subjects that promise something; those that cannot be played are told by the table."""
+    listed = subprocess.run([program, "promises", "--list", "--json"], stdout=subprocess.PIPE, text=True,
+                            cwd=ROOT, check=True).stdout
+    return sorted({json.loads(line)["subject"] for line in listed.splitlines()})
+
+
+def play(program, arguments, lines, at_once):
+    """One line of JSON per cell. A subject mostly waits for time-outs, so some are played at once, each by a
+    process of its own: what a run leaves behind is then found below the process that started it."""
+    waiting, codes = queue.Queue(), []
+    for subject in subjects_of(program):
+        waiting.put(subject)
+
+    def play_some(place):
+        while not waiting.empty():
+            try:
+                subject = waiting.get_nowait()
+            except queue.Empty:
+                return
+            began = time.monotonic()
+            words = [program, "promises", "--prepare", "--json", "--subject", subject, *arguments]
+            with open(place / (subject + ".jsonl"), "w", encoding="utf-8") as out:
+                done = subprocess.run(words, stdout=out, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+                                      check=False)
+            codes.append(done.returncode)
+            told = "".join(line + "\n" for line in done.stderr.splitlines())
+            print(f"{told}{subject}: {time.monotonic() - began:.0f} s", flush=True)
+
+    with tempfile.TemporaryDirectory() as scratch:
+        place = pathlib.Path(scratch)
+        threads = [threading.Thread(target=play_some, args=(place,)) for _ in range(at_once)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        lines.write_text("".join(part.read_text(encoding="utf-8") for part in sorted(place.glob("*.jsonl"))),
+                         encoding="utf-8")
+    return max(codes)
+
+
+def write_table(program, lines, table, page, seconds, at_once):
+    """The table of all that was played, with the commit and how long it took."""
+    commit = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], stdout=subprocess.PIPE, text=True,
+                            cwd=ROOT, check=False).stdout.strip() or "unknown"
+    about = f"At commit {commit}, {time.strftime('%Y-%m-%d', time.gmtime())}; {seconds:.0f} s in all" \
+            f", {at_once} subjects at once."
+    words = [program, "promises", "--from", str(lines), "--about", about, "--json"]
+    for option, file in (("--table", table), ("--html", page)):
+        words += [option, str(file)] if file else []
+    told = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+                          check=False)
+    print(told.stderr, end="", flush=True)
 
 
 def judged(cell, known):
@@ -39,11 +89,18 @@ def main():
     parser.add_argument("program", help="deadrank")
     parser.add_argument("--junit", type=pathlib.Path, required=True)
     parser.add_argument("--lines", type=pathlib.Path, required=True)
+    parser.add_argument("--table", type=pathlib.Path, help="the table as Markdown")
+    parser.add_argument("--html", type=pathlib.Path, help="the table as a page")
+    parser.add_argument("--at-once", type=int, default=2, help="subjects that are played at once")
     parser.add_argument("--judge", action="store_true", help="play nothing, judge the lines")
     options, rest = parser.parse_known_args()
     known = tomllib.loads((ROOT / "runners/promises/known.toml").read_text(encoding="utf-8"))
-    if not options.judge and play(options.program, rest, options.lines) == 64:
+    began = time.monotonic()
+    if not options.judge and play(options.program, rest, options.lines, options.at_once) == 64:
         return 64
+    if not options.judge:
+        write_table(options.program, options.lines, options.table, options.html, time.monotonic() - began,
+                    options.at_once)
     cells = [json.loads(line) for line in options.lines.read_text(encoding="utf-8").splitlines()]
     suite = junit.suite("promises", (judged(cell, known.get(cell["subject"], {}).get(cell["fault"], []))
                                      for cell in cells if cell["cell"] != "not_promised"))

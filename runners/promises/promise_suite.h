@@ -40,11 +40,18 @@ struct PromiseTable {
     std::vector<const PromiseSubject*> subjects;
     std::vector<PromiseCell> cells;
     std::vector<std::string> notes;  // what could not be played, and why
+    std::string about;               // a sentence above it: of which commit, on which machine
 };
 
 std::string promise_markdown(const PromiseTable& table);
 std::string promise_page(const PromiseTable& table);  // HTML, no network needed
 std::string promise_line(const PromiseCell& cell);    // JSON, ends with a newline
+
+// The table of cells that were played before, from files of such lines. A cell in a later file takes the
+// place of an earlier one. Errors: io; bad_input (with file and line): no such line, or a subject or fault
+// that is not in the book.
+scenarios::Result<PromiseTable> table_of_lines(const PromiseBook& book,
+                                               const std::vector<std::filesystem::path>& files);
 
 // The whole suite: a control for each subject, a run for each promise and fault.
 

@@ -2,6 +2,7 @@
 // the measurements, and the command.
 #include <algorithm>
 #include <fmt/format.h>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "results/reports/resilience_table.h"
@@ -98,13 +99,82 @@ std::string details_of(const PromiseTable& table, const PromiseSubject& subject)
     return rest.empty() ? text : text + "\nNot promised:\n\n" + rest;
 }
 
+// Empty: no such line.
+std::optional<PromiseCell> cell_of_line(const PromiseBook& book, const std::string& text) {
+    const auto line = nlohmann::json::parse(text, nullptr, false);
+    const auto word = [](const nlohmann::json& from, const char* key) {
+        return from.is_object() ? from.value(key, nlohmann::json()) : nlohmann::json();
+    };
+    const auto named = [](const auto& rows, const nlohmann::json& name) {
+        return std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return name == row.name; });
+    };
+    const auto subject = named(book.subjects, word(line, "subject"));
+    const auto fault = named(book.faults, word(line, "fault"));
+    const auto runs = word(line, "runs"), again = word(line, "again");
+    if (subject == book.subjects.end() || fault == book.faults.end() || !runs.is_array() || runs.empty() ||
+        !again.is_string())
+        return std::nullopt;
+    PromiseCell cell{subject->name, fault->name, promise_under(*subject, fault->name), {}, again};
+    for (const nlohmann::json& run : runs) {
+        const auto id = word(run, "cell"), why = word(run, "why"), told = word(run, "measured");
+        const auto kept = id.is_string() ? kept_of(id.get<std::string>()) : std::nullopt;
+        if (!kept || !why.is_string() || !told.is_string()) return std::nullopt;
+        cell.runs.push_back({*kept, why, told});
+    }
+    return cell;
+}
+
+// Cells in the book's order, and a note for each subject that cannot be played.
+void arrange(PromiseTable& table) {
+    std::vector<PromiseCell> cells;
+    for (const PromiseSubject& subject : table.book->subjects) {
+        const std::size_t before = cells.size();
+        for (const PromisedFault& fault : table.book->faults) {
+            if (const PromiseCell* cell = cell_of(table, subject.name, fault.name)) cells.push_back(*cell);
+        }
+        if (cells.size() > before) table.subjects.push_back(&subject);
+        if (!subject.unplayed.empty()) table.notes.push_back(subject.framework + ": " + subject.unplayed);
+    }
+    table.cells = std::move(cells);
+}
+
 }  // namespace
+
+scenarios::Result<PromiseTable> table_of_lines(const PromiseBook& book,
+                                               const std::vector<std::filesystem::path>& files) {
+    PromiseTable table;
+    table.book = &book;
+    for (const std::filesystem::path& file : files) {
+        std::ifstream in(file);
+        if (!in)
+            return scenarios::refuse(scenarios::ErrorCode::io,
+                                     fmt::format("'{}' cannot be read", file.string()),
+                                     "name a file that `deadrank promises --json` wrote");
+        std::string text;
+        for (int number = 1; std::getline(in, text); ++number) {
+            auto cell = cell_of_line(book, text);
+            if (!cell)
+                return scenarios::refuse(
+                    scenarios::ErrorCode::bad_input,
+                    fmt::format("{}:{} is no cell of a subject and a fault that are known", file.string(),
+                                number),
+                    "name a file that `deadrank promises --json` wrote");
+            std::erase_if(table.cells, [&](const PromiseCell& old) {
+                return old.subject == cell->subject && old.fault == cell->fault;
+            });
+            table.cells.push_back(std::move(*cell));
+        }
+    }
+    arrange(table);
+    return table;
+}
 
 std::string promise_markdown(const PromiseTable& table) {
     std::string text =
         "# Promises kept\n\nWhat frameworks that say they survive do under faults, beside a "
         "healthy run of the same program. The words of a promise are ours, the source is behind "
         "it. A cell that is not kept at first is played three times, and the worst counts.\n\n";
+    if (!table.about.empty()) text += table.about + "\n\n";
     text += counts_of(table) + ".\n\n" + matrix(table) + "\n";
     text += "The faults:\n\n";
     for (const PromisedFault& fault : table.book->faults)
@@ -123,7 +193,7 @@ std::string promise_page(const PromiseTable& table) {
         "vertical-align:top}.kept{background:#2a82}.kept_late{background:#ca03}.broken{background:#d225}"
         ".unknown{background:#8882}details summary{cursor:pointer}code{font-size:.9em}</style>"
         "<h1>Promises kept</h1><p>" +
-        escaped(counts_of(table)) + ".</p><table><tr><th>fault</th>";
+        escaped(table.about) + " " + escaped(counts_of(table)) + ".</p><table><tr><th>fault</th>";
     for (const PromiseSubject* subject : table.subjects)
         text += fmt::format("<th title=\"{}\">{}</th>", escaped(release_of(*subject)),
                             escaped(subject->framework));

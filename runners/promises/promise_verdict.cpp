@@ -84,6 +84,12 @@ std::optional<double> took(const Promise& promise, const Measured& measured) {
 std::string_view text_of(Kept kept) { return word_of(kept).text; }
 std::string_view id_of(Kept kept) { return word_of(kept).id; }
 
+std::optional<Kept> kept_of(std::string_view id) {
+    const auto found = std::find_if(words_of_cells.begin(), words_of_cells.end(),
+                                    [&](const Word& word) { return word.id == id; });
+    return found == words_of_cells.end() ? std::nullopt : std::optional(found->kept);
+}
+
 PromiseVerdict verdict_of(const PromiseSubject& subject, const Promise& promise, const PlayedRun& run,
                           const PlayedRun& control) {
     const Measured measured = measure(run, control);

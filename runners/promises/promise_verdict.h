@@ -18,6 +18,8 @@ enum class Kept { kept, late, broken, not_promised, unknown };
 std::string_view text_of(Kept kept);  // "kept", "kept late", "broken", "not promised", "unknown"
 std::string_view id_of(Kept kept);    // "kept", "kept_late", …: in JSON
 
+std::optional<Kept> kept_of(std::string_view id);  // from JSON; empty: no such word
+
 struct PromiseVerdict {
     Kept kept = Kept::unknown;
     std::string why;   // unless kept: which ask failed, or why it is unknown

@@ -1,11 +1,17 @@
 // tests/runners/promises_test.cpp — Goal: a promise is judged by what workers did beside a control; a run
 // whose fault did not happen proves nothing; mistakes in a file are named with their place; what is shipped
 // can be read.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <set>
 
+#include "runners/line/library.h"
 #include "runners/promises/promise_overlay.h"
 #include "runners/promises/promise_suite.h"
+#include "runners/releases/collection.h"
+#include "scenarios/format/reader.h"
 
 namespace deadrank::tests {
 namespace {
@@ -159,6 +165,41 @@ TEST(Promises, TellTheWorstOfTheRunsOfACell) {
     EXPECT_EQ(cell.text(), "broken (1 of 3)");
 }
 
+// Goal: a table is written anew from the lines of its cells; a later file takes the place of an earlier one,
+// and a line that is no cell is named with its place.
+TEST(Promises, AreTabledFromTheLinesOfTheirCells) {
+    const auto book = load_promises();
+    ASSERT_TRUE(book) << book.error().text();
+    const PromiseSubject& subject = book->subjects.front();
+    const std::filesystem::path first = testing::TempDir() + "promise_lines_1", second = first.string() + "b";
+    PromiseCell cell{subject.name, "healthy", promise_under(subject, "healthy"), {}, "again"};
+    cell.runs = {{Kept::broken, "it hangs", "9 s"}, {Kept::kept, "", "8 s"}};
+    const std::string broken = promise_line(cell);
+    std::ofstream(first) << broken;
+    cell.runs = {{Kept::late, "12 s", ""}};
+    std::ofstream(second) << promise_line(cell);
+
+    auto table = table_of_lines(*book, {first});
+    ASSERT_TRUE(table) << table.error().text();
+    ASSERT_EQ(table->cells.size(), 1u);
+    EXPECT_EQ(promise_line(table->cells.front()), broken);
+    EXPECT_EQ(table->cells.front().text(), "broken (1 of 2)");
+    table->about = "On a machine of two cores.";
+    EXPECT_NE(promise_markdown(*table).find("On a machine of two cores."), std::string::npos);
+    table = table_of_lines(*book, {first, second});
+    ASSERT_TRUE(table && table->cells.size() == 1u);
+    EXPECT_EQ(table->cells.front().worst().kept, Kept::late);
+
+    for (const std::string bad : {"{", "[]", "{\"subject\": 3}", "null", "{\"subject\": \"torchft\"}"}) {
+        std::ofstream(second) << broken << bad << "\n";
+        const auto refused = table_of_lines(*book, {second});
+        ASSERT_FALSE(refused) << bad;
+        EXPECT_NE(refused.error().text().find("promise_lines_1b:2"), std::string::npos)
+            << refused.error().text();
+    }
+    EXPECT_FALSE(table_of_lines(*book, {first.string() + "-not-there"}));
+}
+
 TEST(Promises, ReadNoTornLine) {
     EXPECT_FALSE(worker_event(R"({"at": 5, "event": "st)"));
     EXPECT_FALSE(worker_event(R"({"at": "five", "event": "step"})"));
@@ -201,6 +242,39 @@ TEST(PromiseFiles, ThatAreShippedCanBeReadAndPromiseUnderFifteenFaults) {
     }
     EXPECT_GE(played, 8);
     EXPECT_GE(promised.size(), 15u);
+}
+
+// Goal: the page lists as known breaks the scenarios of recovery in frameworks that promise to survive: each
+// with its report and its releases, and no other.
+TEST(PromiseFiles, ListTheKnownBreaksOfTheirFrameworks) {
+    const auto page = scenarios::read_text(DEADRANK_SOURCE_DIRECTORY "/runners/promises/README.md");
+    ASSERT_TRUE(page) << page.error().text();
+    const std::size_t begin = page->find("<!-- known breaks -->");
+    const std::size_t end = page->find("<!-- end of the known breaks -->");
+    ASSERT_TRUE(begin < end && end != std::string::npos);
+    const std::string listed = page->substr(begin, end - begin);
+    const runners::Extension extension;
+    const auto library = runners::open_library(DEADRANK_BINARY_DIRECTORY "/deadrank", extension, "");
+    ASSERT_TRUE(library) << library.error().text();
+    const auto collection = runners::releases::open_collection(*library, {});
+    ASSERT_TRUE(collection) << collection.error().text();
+    const std::set<std::string> promising = {"accelerate", "pytorch-lightning",    "torchft-nightly", "ray",
+                                             "jax",        "nvidia-resiliency-ext"};
+    int known = 0;
+    for (const auto& [scenario, release] : collection->bugs) {
+        const bool ours =
+            scenario.id.starts_with("fault_tolerance/") && promising.contains(release.bug.package);
+        EXPECT_EQ(listed.find("(../../scenarios/releases/" + scenario.id + ".toml)") != std::string::npos,
+                  ours)
+            << scenario.id;
+        if (!ours) continue;
+        ++known;
+        const std::string row = "| " + release.bug.package + " " + release.bug.version + " → " +
+                                release.fixed.version + " | [" + scenario.bug.replays.front() + "](";
+        EXPECT_NE(listed.find(row), std::string::npos) << row;
+    }
+    EXPECT_GE(known, 10);
+    EXPECT_EQ(std::count(listed.begin(), listed.end(), '\n'), known + 3);
 }
 
 // Goal: one promise for real, where its packages are: a worker that raises below torchrun is restarted, and

@@ -23,7 +23,8 @@ using promises::PromiseTable;
 
 struct PromisesArguments {
     promises::SuiteOptions suite;
-    std::string table, html, out, release, packages;
+    std::string table, html, out, release, packages, about;
+    std::vector<std::string> from;
     bool list = false, json = false;
 };
 
@@ -102,16 +103,13 @@ bool choose_release(PromiseBook& book, const PromisesArguments& arguments, Sessi
     return true;
 }
 
-void play_promises(const PromisesArguments& arguments, Session& session) {
-    auto book = promises::load_promises();
-    if (!session.take(book) || !choose_release(*book, arguments, session)) return;
-    if (arguments.list) return list_promises(*book, arguments);
+scenarios::Result<PromiseTable> table_played(const PromiseBook& book, const PromisesArguments& arguments) {
     promises::SuiteOptions options = arguments.suite;
     options.out = arguments.out;
     options.stop = &stop_on_interrupt();
     Progress progress;
     auto table = promises::play_suite(
-        *book, options,
+        book, options,
         [&](const PromiseCell& cell) {
             progress.clear();
             if (arguments.json)
@@ -122,12 +120,23 @@ void play_promises(const PromisesArguments& arguments, Session& session) {
         },
         [&](const std::string& what) { progress.show(what); });
     progress.clear();
+    return table;
+}
+
+void play_promises(const PromisesArguments& arguments, Session& session) {
+    auto book = promises::load_promises();
+    if (!session.take(book) || !choose_release(*book, arguments, session)) return;
+    if (arguments.list) return list_promises(*book, arguments);
+    auto table = arguments.from.empty()
+                     ? table_played(*book, arguments)
+                     : promises::table_of_lines(*book, {arguments.from.begin(), arguments.from.end()});
     if (!session.take(table)) return;
+    table->about = arguments.about;
     for (const std::string& note : table->notes) fmt::print(stderr, "not played: {}\n", note);
     session.code = code_of_cells(*table);
     write_promises(arguments.table, promises::promise_markdown(*table), session);
     write_promises(arguments.html, promises::promise_page(*table), session);
-    if (*options.stop) session.code = exit_interrupted;
+    if (stop_on_interrupt()) session.code = exit_interrupted;
 }
 
 void add_promises(CLI::App& command, Session& session) {
@@ -174,6 +183,14 @@ void add_promises(CLI::App& command, Session& session) {
         ->type_name("FILE");
     command.add_option("-o,--out", arguments->out, "Keep what workers and frameworks wrote below DIR")
         ->type_name("DIR");
+    command
+        .add_option("--from", arguments->from,
+                    "Play nothing: the table of cells that were played before, from files of --json")
+        ->type_name("FILE")
+        ->delimiter(',');
+    command
+        .add_option("--about", arguments->about, "A sentence above the table: which commit, which machine")
+        ->type_name("TEXT");
     add_json(command, arguments->json, "One JSON object a line and cell");
     command.callback([arguments, &session] { play_promises(*arguments, session); });
 }
