@@ -77,9 +77,9 @@ int left_after_grace(const std::string& mark) {
         for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
             const int pid = std::atoi(entry.path().filename().c_str());
             if (pid <= 0 || pid == getpid()) continue;
-            const std::string environment = process_text(pid, "environ");
+            const bool marked = process_text(pid, "environ").find(mark) != std::string::npos;
             const char state = state_of(pid);
-            if (environment.find(mark) != std::string::npos && state != 'Z' && state != 'X') ++alive;
+            if ((marked || is_orphan(pid)) && state != 'Z' && state != 'X') ++alive;
         }
         if (alive == 0) break;
         std::this_thread::sleep_for(std::chrono::milliseconds(250));

@@ -55,8 +55,7 @@ std::string broken_ask(const std::string& ask, const Promise& promise, const Pla
                    : fmt::format("workers without a fault are restarted {} times", m.lives_of_others);
     if (ask == "no_restart")
         return m.lives == 0 ? "" : fmt::format("workers are restarted {} times", m.lives);
-    if (ask == "nothing_left")
-        return m.processes_left == 0 ? "" : fmt::format("{} processes are left running", m.processes_left);
+    if (ask == "nothing_left") return m.processes_left == 0 ? "" : "processes are left running";
     if (ask == "ends") return run.over ? "" : "it neither goes on nor ends: " + run.stuck;
     if (ask == "ends_with_error") {
         if (!run.stuck.empty()) return "it does not end: " + run.stuck;

@@ -66,7 +66,8 @@ int files_below(const std::filesystem::path& directory);
 // Cuts the newest file in half, as a power loss would. False if there was none.
 bool tear_newest(const std::filesystem::path& directory);
 
-// Number of live processes with this mark in their environment, after up to five seconds for them to end.
+// Number of live processes with this mark in their environment, and of adopted orphans that dropped it, after
+// up to five seconds for them to end.
 int left_after_grace(const std::string& mark);
 
 }  // namespace deadrank::runners::promises

@@ -2,11 +2,13 @@
 // whose fault did not happen proves nothing; mistakes in a file are named with their place; what is shipped
 // can be read.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <set>
 
+#include "runners/backends/process/job_processes.h"
 #include "runners/line/library.h"
 #include "runners/promises/promise_overlay.h"
 #include "runners/promises/promise_suite.h"
@@ -275,6 +277,17 @@ TEST(PromiseFiles, ListTheKnownBreaksOfTheirFrameworks) {
     }
     EXPECT_GE(known, 10);
     EXPECT_EQ(std::count(listed.begin(), listed.end(), '\n'), known + 3);
+}
+
+// Goal: a process that leaves its session, its parent and its environment is counted as left behind.
+TEST(DevicePromises, CountAProcessThatDroppedItsMark) {
+    runners::adopt_orphans();
+    const std::string mark = "DEADRANK_EVIDENCE=no_such_run";
+    EXPECT_EQ(left_after_grace(mark), 0);
+    ASSERT_EQ(std::system("setsid --fork env -i sleep 60; sleep 0.5"), 0);
+    EXPECT_EQ(left_after_grace(mark), 1);
+    EXPECT_EQ(runners::end_orphans(), 1);
+    EXPECT_EQ(left_after_grace(mark), 0);
 }
 
 // Goal: one promise for real, where its packages are: a worker that raises below torchrun is restarted, and

@@ -85,13 +85,6 @@ int parent_of(int pid) {
     return end_of_name == std::string::npos ? -1 : std::atoi(text.c_str() + end_of_name + 4);
 }
 
-// Our own children share our session or carry a mark; an orphan comes from a session that we started for a
-// job.
-bool is_orphan(int pid) {
-    return parent_of(pid) == getpid() && getsid(pid) != getsid(0) &&
-           process_text(pid, "environ").find("DEADRANK_EVIDENCE=") == std::string::npos;
-}
-
 std::vector<int> marked_processes(const std::string& mark) {
     std::vector<int> found;
     for (const int pid : all_processes()) {
@@ -169,6 +162,13 @@ int end_all_marked(const std::string& mark) {
 }
 
 void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+// Our own children share our session or carry a mark; an orphan comes from a session that we started for a
+// job.
+bool is_orphan(int pid) {
+    return parent_of(pid) == getpid() && getsid(pid) != getsid(0) &&
+           process_text(pid, "environ").find("DEADRANK_EVIDENCE=") == std::string::npos;
+}
 
 int end_orphans() {
     int ended = 0;

@@ -33,6 +33,8 @@ int end_all_marked(const std::string& mark);
 // Makes orphaned processes our children, whatever they did to their session and environment. Lasts until this
 // process ends.
 void adopt_orphans();
+// Is this an adopted orphan that carries no run's mark?
+bool is_orphan(int pid);
 // Ends the adopted orphans that carry no run's mark. Returns how many there were.
 int end_orphans();
 
