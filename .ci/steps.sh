@@ -75,6 +75,7 @@ test_command() {
   [ $frameworks = no ] || stand_frameworks
   [ $releases = no ] || play_releases
   [ $builds = no ] || compare_builds "${sanitize:-$watched}"
+  [ $builds = no ] || compile_files_alone
   /usr/bin/env python3 "$ROOT/.ci/tally.py" "$RESULTS" --seconds "$(since "$started")"
 }
 
@@ -149,6 +150,25 @@ compare_builds() {
     python3 "$ROOT/.ci/tally.py" --compare "$reference" "$RESULTS/hashes-$build.txt" \
       --junit "$RESULTS/builds-$build.xml" --name "Builds.${build}GivesTheHashesOfTheProduct" || true
   done
+}
+
+# The product compiles files in batches, where one file may live on the includes of another. Here each is a
+# unit of its own, as in the preset dev: 40 drawn by the day in CI, all of them with --builds.
+compile_files_alone() {
+  local directory=$BUILD/alone-files status=run objects
+  configure dev "$directory" -DDEADRANK_TESTS=ON -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug \
+    -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g0"
+  mapfile -t objects < <(ninja -C "$directory" -t targets all | sed -n 's/\(\.cpp\.o\): .*/\1/p' | sort)
+  [ ${#objects[@]} -gt 0 ] || die "the build ${directory#"$ROOT"/} has no object files"
+  [ $ci = no ] || mapfile -t objects < <(printf '%s\n' "${objects[@]}" | python3 -c '
+import datetime, random, sys
+print("".join(random.Random(str(datetime.date.today())).sample(sys.stdin.readlines(), 40)), end="")')
+  phase_may_fail "${#objects[@]} files compiled alone" \
+    ninja -C "$directory" -j "$JOBS" -k 0 "${objects[@]}" || status=fail
+  [ $status = run ] || grep -E 'error:|^FAILED' "$log" || true
+  printf '<testsuite><testcase name="Builds.FilesCompileAlone" status="%s"><system-out>%s</system-out>' \
+    "$status" "./dev test --builds compiles all of them" >"$RESULTS/builds-files-alone.xml"
+  printf '</testcase></testsuite>\n' >>"$RESULTS/builds-files-alone.xml"
 }
 
 # In CI, once 50 minutes have passed, further builds are left out and counted as skipped.

@@ -23,6 +23,7 @@ using results::alerts::Rule;
 using results::alerts::RuleReads;
 using results::alerts::StaticAnalysis;
 using results::exporters::Window;
+using scenarios::ErrorCode;
 using scenarios::Result;
 
 // One run on one server. Server times are run times plus the history before the run.
