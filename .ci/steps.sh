@@ -53,8 +53,7 @@ test_command() {
   say_what_tests_need "$quick" "$only" "$ci"
   prepare_packages
   prepare_torch
-  local fetching=''
-  [ $ci = no ] || fetch_beside
+  [ $ci = no ] || beside fetch_all
   RESULTS=$BUILD/test-results
   rm -rf "$RESULTS" && mkdir -p "$RESULTS"
   if [ -n "$sanitize" ] && [ $builds = no ]; then
@@ -64,13 +63,17 @@ test_command() {
   else
     build_product
   fi
-  [ -z "$fetching" ] || await_what_is_fetched
+  [ $ci = no ] || await_what_is_fetched
   [ $ci$frameworks = nono ] || prepare_frameworks
   if [ $promises = yes ]; then keep_promises
   elif [ $builds != only ]; then
     local label labels="fast slow device"
     [ $quick = yes ] && labels=fast
-    for label in $labels; do run_tests "$directory" "$label" "$only"; done
+    for label in $labels; do
+      [ $ci$label != yesdevice ] || beside compile_builds "$watched"
+      run_tests "$directory" "$label" "$only"
+    done
+    [ $ci = no ] || await compile_builds "the rest of what was compiled meanwhile"
   fi
   [ $frameworks = no ] || stand_frameworks
   [ $releases = no ] || play_releases
@@ -80,16 +83,14 @@ test_command() {
 }
 
 # Downloads what tests use while the compiler has the processors.
-fetch_beside() {
-  mkdir -p "$LOGS"
-  { prepare_frameworks && prepare_tools && prepare_nccl && prepare_newer_torch; } >"$LOGS/fetched.log" 2>&1 &
-  fetching=$!
+fetch_all() {
+  prepare_frameworks && prepare_tools && prepare_nccl && prepare_newer_torch
 }
 # Repeats the steps in this shell: what is there costs nothing, and what failed gets a second chance.
 await_what_is_fetched() {
-  phase_may_fail "the rest of what was fetched meanwhile" wait "$fetching" || true
-  cat "$LOGS/fetched.log"
-  prepare_frameworks && prepare_tools && prepare_nccl && prepare_newer_torch
+  await fetch_all "the rest of what was fetched meanwhile"
+  cat "$LOGS/fetch_all.log"
+  fetch_all
 }
 
 # Says what a first call fetches, and what is skipped without `./dev tools`.
@@ -141,15 +142,28 @@ compare_builds() {
   local build sanitize=$1 reference=$RESULTS/hashes-product.txt
   play_catalogue product "$BUILD/deadrank"
   play_catalogue product-again "$BUILD/deadrank"
-  build_variant gcc-O0 g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g1"
-  build_variant clang-O2 clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo
-  build_variant clang-O0 clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g0"
-  [ -z "$sanitize" ] || build_variant "gcc-$sanitize" g++ -DDEADRANK_SANITIZE="$sanitize"
+  builds_of "$sanitize" build_variant
   for build in product-again gcc-O0 clang-O2 clang-O0 ${sanitize:+"gcc-$sanitize"}; do
     [ -e "$RESULTS/hashes-$build.txt" ] || continue
     python3 "$ROOT/.ci/tally.py" --compare "$reference" "$RESULTS/hashes-$build.txt" \
       --junit "$RESULTS/builds-$build.xml" --name "Builds.${build}GivesTheHashesOfTheProduct" || true
   done
+}
+
+# builds_of SANITIZE COMMAND: calls the command with name, compiler and options of each build.
+builds_of() {
+  local sanitize=$1 command=$2
+  "$command" gcc-O0 g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g1"
+  "$command" clang-O2 clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo
+  "$command" clang-O0 clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g0"
+  [ -z "$sanitize" ] || "$command" "gcc-$sanitize" g++ -DDEADRANK_SANITIZE="$sanitize"
+}
+
+# Device tests mostly wait. The other builds get the processors while no test wants them; what they have not
+# finished, or could not, is done and told later.
+compile_builds() {
+  chrt --all-tasks --idle --pid 0 $BASHPID || renice -n 19 $BASHPID
+  builds_of "$1" compile_variant
 }
 
 # The product compiles files in batches, where one file may live on the includes of another. Here each is a
@@ -182,10 +196,16 @@ build_variant() {
     printf '</testcase></testsuite>\n' >> "$RESULTS/builds-$name.xml"
     return
   fi
+  compile_variant "$name" "$compiler" "$@"
+  hash_catalogue "$name" "$BUILD/$name/tests/deadrank_hashes"
+}
+
+compile_variant() {
+  local name=$1 compiler=$2
+  shift 2
   configure dev "$BUILD/$name" -DDEADRANK_TESTS=ON -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
     -DCMAKE_CXX_COMPILER="$compiler" "$@"
   compile "$BUILD/$name" deadrank_hashes
-  hash_catalogue "$name" "$BUILD/$name/tests/deadrank_hashes"
 }
 
 # Exit code 1 is a verdict, which the catalogue test judges; here only the hashes count.

@@ -113,6 +113,7 @@ ChildSpec torchrun(const scenarios::Plan& plan, const Subject& subject, const Py
     }
     if (!subject.script) child.command.emplace_back("--no-python");
     child.command.insert(child.command.end(), subject.command.begin(), subject.command.end());
+    if (plays_a_release(plan)) child.command = on_loopback_alone(std::move(child.command));
     return child;
 }
 

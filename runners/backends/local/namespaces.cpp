@@ -136,6 +136,34 @@ std::string Namespaces::told(const inject::Levers& levers) const {
         .dump();
 }
 
+// A network that only its processes can see, and that ends with the last of them: nothing to undo. The user
+// stays the same inside, where the capability is kept that turns loopback on.
+
+namespace {
+
+std::vector<std::string> loopback_words() {
+    return {program("unshare"), "--user", "--map-current-user", "--keep-caps", "--net", "sh", "-c",
+            program("ip") + " link set lo up && exec \"$@\"", "sh"};
+}
+
+bool loopback_can_be_alone() {
+    if (program("unshare").empty() || program("ip").empty()) return false;
+    std::vector<std::string> command = loopback_words();
+    command.push_back(program("true"));
+    const auto answer = results::external::run_bounded(command, {.time = std::chrono::seconds(20)});
+    return answer && answer->well();
+}
+
+}  // namespace
+
+std::vector<std::string> on_loopback_alone(std::vector<std::string> command) {
+    static const bool can = loopback_can_be_alone();
+    if (!can) return command;
+    const std::vector<std::string> words = loopback_words();
+    command.insert(command.begin(), words.begin(), words.end());
+    return command;
+}
+
 // A socket bound on all interfaces, closed at the end.
 
 namespace {

@@ -43,6 +43,10 @@ private:
     std::vector<Journal::Entry> entries_;
 };
 
+// The command in a network of its own that has nothing but loopback, so that it can reach no other machine.
+// Unchanged where the kernel gives this user none; the environment is all that keeps it off the network then.
+std::vector<std::string> on_loopback_alone(std::vector<std::string> command);
+
 // Occupies the port where the job wants to meet, for the length of a run.
 
 class TakenPort {

@@ -16,6 +16,7 @@
 #include "results/external/bounded.h"
 #include "runners/backends/local/local_levers.h"
 #include "runners/backends/local/local_runner.h"
+#include "runners/backends/process/job_processes.h"
 #include "runners/backends/process/mpirun.h"
 #include "tests/runners/backends/local/small_plan.h"
 
@@ -57,8 +58,7 @@ std::string of_our_runs() {
     std::string found;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-        std::ifstream file(entry.path() / "environ");
-        const std::string environment((std::istreambuf_iterator<char>(file)), {});
+        const std::string environment = process_text(std::atoi(entry.path().filename().c_str()), "environ");
         if (environment.find(fmt::format("/deadrank-{}-", getpid())) != std::string::npos)
             found += entry.path().filename().string() + " ";
     }
@@ -90,6 +90,30 @@ TEST_F(DeviceNamespaces, AreThereWhileNeededAndGoneAfterwards) {
     }
     EXPECT_TRUE(ours(getpid()).empty());
     EXPECT_TRUE(leftovers()->empty());
+}
+
+// What a release plays in: no network but loopback, the same user, and the exit code of the command.
+TEST(DeviceLoopbackAlone, ReachesNoOtherMachine) {
+    const std::string program = R"(
+import os, socket, sys
+print(os.readlink('/proc/self/ns/net'), os.getuid())
+here = socket.create_server(('127.0.0.1', 0))
+socket.create_connection(here.getsockname(), timeout=10).close()
+try:
+    socket.create_connection(('192.0.2.1', 9), timeout=10)
+except OSError as trouble:
+    print(trouble.strerror)
+sys.exit(7)
+)";
+    const std::vector<std::string> command = {"python3", "-c", program};
+    const std::vector<std::string> alone = on_loopback_alone(command);
+    if (alone == command) GTEST_SKIP() << "this user may not make a network namespace here";
+    const auto answer = results::external::run_bounded(alone, {.time = std::chrono::seconds(60)});
+    ASSERT_TRUE(answer) << answer.error().text();
+    EXPECT_EQ(answer->code, 7) << answer->how() << answer->last_words();
+    EXPECT_EQ(answer->out.find(fs::read_symlink("/proc/self/ns/net").string()), std::string::npos);
+    EXPECT_THAT(answer->out, HasSubstr(fmt::format("] {}\n", getuid())));
+    EXPECT_THAT(answer->out, HasSubstr("Network is unreachable"));
 }
 
 TEST_F(DeviceNamespaces, OfAKilledProcessAreTakenBackByUndo) {
