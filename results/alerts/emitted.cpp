@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
+#include <functional>
 #include <regex>
 
 #include "results/alerts/static_check.h"
@@ -58,36 +59,55 @@ std::string named_by(const Matcher& matcher, const std::map<std::string, std::st
     return found;
 }
 
-// Does this selector ask for a label or a job that only a Prometheus Operator gives?
-bool wants_operator(const Selector& selector, const exporters::Metric& metric,
-                    const exporters::Profile& there) {
-    const auto target = there.kubernetes.find(metric.exporter);
-    return std::any_of(selector.matchers.begin(), selector.matchers.end(), [&](const Matcher& matcher) {
-        if (one_of(matcher.label, {"namespace", "service", "pod", "container", "endpoint"}))
-            return !metric.labels.contains(matcher.label) && !fits(matcher, "");
-        return matcher.label == "job" && target != there.kubernetes.end() && !fits(matcher, metric.job) &&
-               fits(matcher, target->second.at("job"));
-    });
+// Exporter → the job of its targets.
+std::map<std::string, std::string> names_of_jobs(const exporters::World& world) {
+    std::map<std::string, std::string> jobs;
+    for (const exporters::Metric& metric : world.catalog->metrics) {
+        // The NCCL Inspector's metrics come through node_exporter: its target is that one.
+        if (metric.exporter != "prometheus" && metric.exporter != "inspector")
+            jobs.emplace(metric.exporter, world.profile.job_of(metric.exporter, metric.job));
+    }
+    return jobs;
 }
 
-}  // namespace
+// Does the exporter itself show this label, in place of the one that its target has?
+bool shows_its_own(const exporters::Metric& metric, const std::string& label,
+                   const exporters::Profile& profile) {
+    if (!metric.honor_labels) return false;
+    return metric.labels.contains(label) ||
+           (metric.exporter == "dcgm" && profile.dcgm_labels.contains(label)) ||
+           std::any_of(metric.variants.begin(), metric.variants.end(),
+                       [&](const exporters::Variant& one) { return one.labels.contains(label); });
+}
 
-std::string kubernetes_reason(const std::vector<RuleFile>& files, const exporters::World& world) {
-    exporters::Profile there = world.profile;
-    exporters::put_in_kubernetes(there, *world.catalog);
-    for (const RuleFile& file : files) {
-        if (file.resource) return file.path + " is a PrometheusRule, which a Prometheus Operator loads";
-        for (const Rule& rule : file.rules) {
-            for (const Selector& selector : scan(rule.expr).selectors) {
-                const exporters::Metric* metric = world.catalog->find(selector.metric);
-                if (metric != nullptr && wants_operator(selector, *metric, there))
-                    return fmt::format("{} asks {} for what only a Prometheus Operator gives its targets",
-                                       rule.name, selector.metric);
+// Every matcher that says what this label of an exporter's targets is. Whose target `up` is about, its job
+// tells.
+void each_matcher(const std::vector<Rule>& rules, const std::string& label,
+                  const std::map<std::string, std::string>& jobs, const exporters::World& world,
+                  const std::function<void(const std::string& exporter, const Matcher&)>& use) {
+    const auto says = [](const Selector& selector, const std::string& name) {
+        return std::find_if(selector.matchers.begin(), selector.matchers.end(), [&](const Matcher& one) {
+            return one.label == name && one_of(one.op, {"=", "=~"});
+        });
+    };
+    for (const Rule& rule : rules) {
+        for (const Selector& selector : scan(rule.expr).selectors) {
+            const exporters::Metric* metric = world.catalog->find(selector.metric);
+            if (metric == nullptr || shows_its_own(*metric, label, world.profile)) continue;
+            std::string exporter = metric->exporter;
+            if (exporter == "prometheus") {
+                const auto job = says(selector, "job");
+                exporter = job == selector.matchers.end() ? "" : named_by(*job, jobs);
+            }
+            if (exporter.empty()) continue;
+            for (const Matcher& matcher : selector.matchers) {
+                if (matcher.label == label && one_of(matcher.op, {"=", "=~"})) use(exporter, matcher);
             }
         }
     }
-    return {};
 }
+
+}  // namespace
 
 bool fits(const Matcher& matcher, const std::string& value) {
     if (matcher.op == "=") return value == matcher.value;
@@ -103,29 +123,15 @@ bool fits(const Matcher& matcher, const std::string& value) {
 }
 
 std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world) {
+    auto ours = names_of_jobs(world);
     std::map<std::string, std::map<std::string, int>> uses;  // exporter → job → how often
-    std::map<std::string, std::string> ours;
-    for (const exporters::Metric& metric : world.catalog->metrics) {
-        // The NCCL Inspector's metrics come through node_exporter: its target is that one.
-        if (metric.exporter != "prometheus" && metric.exporter != "inspector")
-            ours.emplace(metric.exporter, world.profile.job_of(metric.exporter, metric.job));
-    }
-    for (const Rule& rule : rules) {
-        for (const Selector& selector : scan(rule.expr).selectors) {
-            const exporters::Metric* metric = world.catalog->find(selector.metric);
-            if (metric == nullptr) continue;
-            for (const Matcher& matcher : selector.matchers) {
-                if (matcher.label != "job" || !one_of(matcher.op, {"=", "=~"})) continue;
-                const std::string exporter =
-                    metric->exporter == "prometheus" ? named_by(matcher, ours) : metric->exporter;
-                if (exporter.empty()) continue;
-                if (fits(matcher, ours[exporter]))
-                    ++uses[exporter][ours[exporter]];
-                else if (const std::string word = first_word(matcher); !word.empty())
-                    ++uses[exporter][word];
-            }
-        }
-    }
+    const auto jobs = ours;
+    each_matcher(rules, "job", jobs, world, [&](const std::string& exporter, const Matcher& matcher) {
+        if (fits(matcher, ours[exporter]))
+            ++uses[exporter][ours[exporter]];
+        else if (const std::string word = first_word(matcher); !word.empty())
+            ++uses[exporter][word];
+    });
     std::map<std::string, std::string> adopted;
     for (const auto& [exporter, words] : uses) {
         if (world.profile.map.jobs.contains(exporter) || words.contains(ours[exporter])) continue;
@@ -134,6 +140,38 @@ std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const
         adopted[exporter] = most->first;
     }
     return adopted;
+}
+
+std::map<std::string, std::string> namespaces_in(const std::vector<Rule>& rules,
+                                                 const exporters::World& world) {
+    std::map<std::string, std::set<std::string>> uses;
+    each_matcher(rules, "namespace", names_of_jobs(world), world,
+                 [&](const std::string& exporter, const Matcher& matcher) {
+                     if (const std::string word = first_word(matcher); !word.empty())
+                         uses[exporter].insert(word);
+                 });
+    std::map<std::string, std::string> adopted;
+    for (const auto& [exporter, words] : uses) {
+        const auto target = world.profile.kubernetes.find(exporter);
+        if (target == world.profile.kubernetes.end() || words.size() != 1) continue;
+        const std::string& ours = target->second.at("namespace");
+        if (*words.begin() != ours && !is_same_but_for_a_slip(ours, *words.begin()))
+            adopted[exporter] = *words.begin();
+    }
+    return adopted;
+}
+
+void adopt_names(const std::vector<Rule>& rules, exporters::World& world, std::vector<std::string>& notes) {
+    for (const auto& [exporter, job] : jobs_in(rules, world)) {
+        world.profile.map.jobs[exporter] = job;
+        notes.push_back(fmt::format("the rules call the job of the {} exporter '{}', and so does this run",
+                                    exporter, job));
+    }
+    for (const auto& [exporter, space] : namespaces_in(rules, world)) {
+        world.profile.kubernetes[exporter]["namespace"] = space;
+        notes.push_back(fmt::format(
+            "the rules put the {} exporter into the namespace '{}', and so does this run", exporter, space));
+    }
 }
 
 bool is_same_but_for_a_slip(const std::string& near, const std::string& name) {

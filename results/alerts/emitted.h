@@ -40,6 +40,15 @@ private:
 // so a different one makes no rule dead.
 std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world);
 
+// Exporter → the namespace that all rules about its targets name, where that is not ours: a site chooses
+// where its monitoring runs. Not what merely misspells ours, and only for targets that a Prometheus Operator
+// found.
+std::map<std::string, std::string> namespaces_in(const std::vector<Rule>& rules,
+                                                 const exporters::World& world);
+
+// Calls jobs and namespaces of this run as the rules do, and notes it.
+void adopt_names(const std::vector<Rule>& rules, exporters::World& world, std::vector<std::string>& notes);
+
 // Why these rules were written for a Kubernetes cluster with a Prometheus Operator: a file is a
 // PrometheusRule, or a rule asks for a label or a job that only such a site gives its targets. Empty when
 // nothing says so.

@@ -27,7 +27,36 @@ Labels key_of(const Expression& tree, const Labels& labels) {
 
 bool is_comparison(const std::string& op) { return one_of(op, {"==", "!=", ">", "<", ">=", "<="}); }
 
+// Does this selector ask for a label or a job that only a Prometheus Operator gives?
+bool wants_operator(const Selector& selector, const exporters::Metric& metric,
+                    const exporters::Profile& there) {
+    const auto target = there.kubernetes.find(metric.exporter);
+    return std::any_of(selector.matchers.begin(), selector.matchers.end(), [&](const Matcher& matcher) {
+        if (one_of(matcher.label, {"namespace", "service", "pod", "container", "endpoint"}))
+            return !metric.labels.contains(matcher.label) && !fits(matcher, "");
+        return matcher.label == "job" && target != there.kubernetes.end() && !fits(matcher, metric.job) &&
+               fits(matcher, target->second.at("job"));
+    });
+}
+
 }  // namespace
+
+std::string kubernetes_reason(const std::vector<RuleFile>& files, const exporters::World& world) {
+    exporters::Profile there = world.profile;
+    exporters::put_in_kubernetes(there, *world.catalog);
+    for (const RuleFile& file : files) {
+        if (file.resource) return file.path + " is a PrometheusRule, which a Prometheus Operator loads";
+        for (const Rule& rule : file.rules) {
+            for (const Selector& selector : scan(rule.expr).selectors) {
+                const exporters::Metric* metric = world.catalog->find(selector.metric);
+                if (metric != nullptr && wants_operator(selector, *metric, there))
+                    return fmt::format("{} asks {} for what only a Prometheus Operator gives its targets",
+                                       rule.name, selector.metric);
+            }
+        }
+    }
+    return {};
+}
 
 void Existence::tell(const std::string& id, Weight weight, DeadKind kind, std::string says,
                      std::string remedy) {

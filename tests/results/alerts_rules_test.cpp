@@ -305,6 +305,36 @@ TEST(AlertRules, NameTheJobsOfTheirTargets) {
     EXPECT_EQ(jobs, (std::map<std::string, std::string>{{"kubelet", "kubelet-main"}, {"node", "gpu-nodes"}}));
 }
 
+// Where a site's monitoring runs is its own choice, as far as its rules agree; a slip and a workload's
+// namespace are not taken for it.
+TEST(AlertRules, NameTheNamespacesOfTheirTargets) {
+    const Site plain, operated("kubernetes");
+    const auto file = read_text("namespaces.yml", R"(groups:
+- name: g
+  rules:
+  - {alert: A, expr: 'prometheus_operator_ready{job="prometheus-operator", namespace="ops"} == 0'}
+  - {alert: B, expr: 'up{job="alertmanager-main", namespace=~"observability"} == 0'}
+  - {alert: C, expr: 'node_load1{namespace="monitorin"} > 900'}
+  - {alert: D, expr: 'kube_pod_status_ready{namespace="shop", condition="true"} == 0'}
+  - {alert: E, expr: 'kubelet_running_pods{namespace="one"} > 900'}
+  - {alert: F, expr: 'kubelet_running_pods{namespace="two"} > 900'}
+)");
+    EXPECT_EQ(namespaces_in(file.rules, operated.world),
+              (std::map<std::string, std::string>{{"prometheus-operator", "ops"},
+                                                  {"alertmanager", "observability"}}));
+    EXPECT_TRUE(namespaces_in(file.rules, plain.world).empty());
+    Site adopted("kubernetes");
+    std::vector<std::string> notes;
+    adopt_names(file.rules, adopted.world, notes);
+    EXPECT_EQ(notes.size(), 2u);
+    EXPECT_TRUE(analysis_of(operated, file.rules).rules[0].dead);
+    const auto rules = analysis_of(adopted, file.rules).rules;
+    EXPECT_FALSE(rules[0].dead) << rules[0].why_dead;
+    EXPECT_FALSE(rules[1].dead);
+    EXPECT_TRUE(rules[2].dead) << "misspelled";
+    EXPECT_TRUE(rules[3].dead) << "a workload that is not simulated";
+}
+
 TEST(PromQlScan, FindsMetricsAndNotFunctionsLabelsOrTexts) {
     const Reads reads = scan(
         "sum by (job, gpu) (rate(a_total{x=\"metric_in_text\", y=~\"b|c\"}[5m])) / on (node) group_left "

@@ -186,6 +186,37 @@ TEST(Goodput, OfLlama3IsAboutWhatItsPaperSays) {
     EXPECT_THAT(goodput_figure(*rsc, sizes), HasSubstr("131072"));
 }
 
+// Each file's rate and weights give back what the paper states in other words: mean times between errors of
+// the partition, and in its abstract memory errors on an H100 at 3.2 times the rate of an A100.
+TEST(Goodput, OfDeltaHasTheRatesThatItsPaperStates) {
+    const std::string source = DEADRANK_SOURCE_DIRECTORY;
+    const auto taxonomy = scenarios::load_taxonomy(source + "/scenarios/taxonomy.toml");
+    ASSERT_TRUE(taxonomy);
+    const auto a100 = load_cluster(source + "/scenarios/storms/clusters/delta_a100.toml", *taxonomy);
+    const auto h100 = load_cluster(source + "/scenarios/storms/clusters/delta_h100.toml", *taxonomy);
+    ASSERT_TRUE(a100) << a100.error().text();
+    ASSERT_TRUE(h100) << h100.error().text();
+    const auto per_gpu = [](const ClusterModel& model, const std::string& cause) {
+        double all = 0, own = 0;
+        for (const Cause& one : model.causes) {
+            all += one.weight;
+            if (one.name == cause) own = one.weight;
+        }
+        return model.rate * own / all;
+    };
+    EXPECT_NEAR(1 / per_gpu(*a100, "GSP (Xid 119)") / a100->gpus, 6, 0.5);
+    EXPECT_NEAR(1 / per_gpu(*h100, "GSP (Xid 119)") / h100->gpus, 1168, 5);
+    const double memory_a = per_gpu(*a100, "Uncorrectable memory");
+    const double memory_h = per_gpu(*h100, "Uncorrectable memory");
+    EXPECT_NEAR(1 / memory_a, 283271, 1500);
+    EXPECT_NEAR(1 / memory_h, 88768, 500);
+    EXPECT_NEAR(memory_h / memory_a, 3.2, 0.05);
+    const auto goodput = [](const ClusterModel& model) {
+        return study_goodput(model, {.lives = 10}).variants.front().goodput;
+    };
+    EXPECT_LT(goodput(*a100).high, goodput(*h100).low);
+}
+
 // Seconds of virtual time from the job's first step to its end, in the full simulator.
 double simulated(int steps, int every, std::vector<double> kills) {
     if (kills.empty()) kills = {1e6};  // a scenario has a fault: this one is long after the end

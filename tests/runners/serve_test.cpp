@@ -167,6 +167,29 @@ TEST_F(DevicePrometheus, SaysWhatPromtoolSaysOfLaterRecordingRules) {
         EXPECT_FALSE(answer.unjudged[rule]) << files_[0].rules[rule].name;
 }
 
+// The stronger alert really fires, and the weaker one is silent from then on: at once where it is evaluated
+// after it, one evaluation later where before. The server says so without promtool.
+TEST_F(DevicePrometheus, SaysWhatPromtoolSaysOfAlertsThatInhibitOthers) {
+    for (const bool first : {false, true}) {
+        const std::string file = first ? "inhibited_first.yml" : "inhibits.yml";
+        expect_parity(file, {"", "thermal_throttle"});
+        ServerPlayer alone({"prometheus", scratch_, false}, std::nullopt);
+        const auto answer = played(alone, file, "thermal_throttle");
+        std::map<std::string, Interval> firing;
+        for (std::size_t rule = 0; rule < files_[0].rules.size(); ++rule) {
+            const std::string& name = files_[0].rules[rule].name;
+            EXPECT_FALSE(answer.unjudged[rule]) << name;
+            ASSERT_EQ(answer.activity[rule].size(), 1u) << name;
+            ASSERT_FALSE(answer.activity[rule][0].firing.empty()) << name;
+            firing[name] = answer.activity[rule][0].firing.front();
+        }
+        EXPECT_EQ(firing["Mild"].begin, firing["Warm"].begin);
+        EXPECT_LT(firing["Mild"].begin, firing["Hot"].begin);
+        EXPECT_EQ(firing["Mild"].end, firing["Hot"].begin + (first ? site_.world.window.eval : 0));
+        EXPECT_GT(firing["Warm"].end, firing["Mild"].end);
+    }
+}
+
 TEST_F(DevicePrometheus, IsNotStartedForDeadRules) {
     const auto rules = results::alerts::testing::scratch() + "-dead.yml";
     std::ofstream(rules) << "groups:\n- name: a\n  rules:\n  - alert: Dead\n    expr: kube_hpa_labels > 1\n";

@@ -157,7 +157,7 @@ void add_goodput(CLI::App& command, Session& session) {
         "and "
         "spares, and\nwhat the job does. Each life is months of the job's clock; the same lives are lived "
         "again with "
-        "one thing changed.\nShipped are llama_3 and rsc.\n\nExamples:\n"
+        "one thing changed.\nShipped are llama_3, rsc, delta_a100 and delta_h100.\n\nExamples:\n"
         "  deadrank storm goodput\n"
         "  deadrank storm goodput rsc --gpus 100000 --days 90 --figure goodput.svg");
     auto arguments = std::make_shared<GoodputArguments>();

@@ -144,7 +144,7 @@ private:
             }
         }
         if (arguments_.site.profile.empty()) alerts::choose_profile(study_);
-        adopt_jobs();
+        alerts::adopt_names(study_.rules, study_.world, study_.notes);
         const alerts::Emitted emitted(study_.world, site_->signatures);
         study_.analysis = alerts::analyse(study_.rules, emitted, study_.world);
         lengthen_history();
@@ -171,15 +171,6 @@ private:
             for (std::string& one : found) files.emplace_back(std::move(one), true);
         }
         return files;
-    }
-
-    // Scrape jobs have site-specific names: take those that the rules use.
-    void adopt_jobs() {
-        for (const auto& [exporter, job] : alerts::jobs_in(study_.rules, study_.world)) {
-            study_.world.profile.map.jobs[exporter] = job;
-            study_.notes.push_back(fmt::format(
-                "the rules call the job of the {} exporter '{}', and so does this run", exporter, job));
-        }
     }
 
     bool check(const alerts::RuleFile& file) {
