@@ -26,6 +26,9 @@ function(deadrank_module folder)
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/deadrank>
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PUBLIC ${uses} ${module_LIBS} PRIVATE ${module_PRIVATE_LIBS})
+  # Position-independent code keeps every function replaceable, and so not inlined. A module's are replaced by
+  # nobody; those of shims and stand-ins are, as a real library's.
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   if(module_COLD)
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   endif()

@@ -26,9 +26,6 @@ set(CMAKE_C_FLAGS_DEV "-O1 -g1" CACHE STRING "Flags of a quick build")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1" CACHE STRING "Flags of the product; asserts stay on" FORCE)
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1" CACHE STRING "Flags of the product" FORCE)
 
-# Position-independent code keeps every function replaceable, and so not inlined. Ours are replaced by nobody,
-# except those of inject/, which stand in for a library's and turn this off again.
-add_compile_options(-fno-semantic-interposition)
 # The same numbers from every compiler: no fused multiply-add, which only some of them would emit.
 add_compile_options(-Wall -Wextra -Wpedantic -ffp-contract=off)
 # Designated initializers name what matters and leave the rest to its default; this is intended.

@@ -42,7 +42,7 @@ struct PlayedRun {
     std::string unpulled;  // why a fault did not happen; empty = all did
     int processes_left = 0, files_left = 0;
     std::string last_words;  // output of the process that failed first
-    double busy = 0;         // highest load average per processor
+    double waited = 0;       // for a processor: largest share of any ten seconds
 };
 
 struct Measured {

@@ -144,7 +144,7 @@ private:
             const Moment now = monotonic();
             take(events_.read(), now);
             processes.look(now, hit_pids_);
-            look_at_the_machine();
+            look_at_waiting(processes, now);
             do_due(now);
         }
         run_.ended = monotonic();
@@ -164,10 +164,16 @@ private:
         return std::move(run_);
     }
 
-    void look_at_the_machine() {
-        double wanting = 0;
-        const double processors = std::max(1u, std::thread::hardware_concurrency());
-        if (getloadavg(&wanting, 1) == 1) run_.busy = std::max(run_.busy, wanting / processors);
+    // Once a second, the share of the last ten in which the job's processes waited for a processor.
+    void look_at_waiting(const Processes& processes, Moment now) {
+        constexpr Moment second = 1'000'000'000;
+        if (now < next_look_) return;
+        next_look_ = now + second;
+        for (const int pid : processes.alive()) of_job_.insert(pid);
+        const results::Time at(now - run_.began), ten(10 * second);
+        starvation_.look(of_job_, at);
+        const results::Time waited = results::waited_between(starvation_.waiting(), at - ten, at);
+        run_.waited = std::max(run_.waited, double(waited.count()) / double(ten.count()));
     }
 
     bool over(const Processes& processes) {
@@ -187,6 +193,7 @@ private:
     void take(std::vector<WorkerEvent>&& events, Moment now) {
         for (WorkerEvent& event : events) {
             last_sign_ = now;
+            of_job_.insert(event.pid);
             if (event.kind == "fault") {
                 pulled(event.at, event.step);
                 if (event.does == "kill" || event.does == "raise") hit(event.unit);
@@ -286,7 +293,9 @@ private:
     Moment last_sign_ = 0;
     std::set<std::size_t> done_;
     std::size_t done_by_workers_ = 0;
-    std::set<int> hit_pids_;
+    std::set<int> hit_pids_, of_job_;  // process ids
+    Starvation starvation_;
+    Moment next_look_ = 0;
     std::vector<std::pair<Moment, int>> wakes_, mends_;
 };
 

@@ -149,6 +149,14 @@ bool Processes::all_over() const {
     return true;
 }
 
+std::vector<int> Processes::alive() const {
+    std::vector<int> pids;
+    for (const Child& child : children_) {
+        if (child.pid > 0) pids.push_back(child.pid);
+    }
+    return pids;
+}
+
 bool Processes::kill_role(const std::string& role, int number, Moment now, double back) {
     int at = 0;
     for (Child& child : children_) {

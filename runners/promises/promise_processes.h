@@ -34,6 +34,7 @@ public:
     // Reads their output, notices which have ended, restarts those that are due. `hit`: pids ended by faults.
     void look(Moment now, const std::set<int>& hit);
     bool all_over() const;  // without services
+    std::vector<int> alive() const;
 
     // Kills the process of that role and number; it is restarted after `back` seconds if a scheduler would do
     // so.

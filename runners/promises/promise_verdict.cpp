@@ -64,12 +64,14 @@ std::string broken_ask(const std::string& ask, const Promise& promise, const Pla
     return "there is no ask '" + ask + "'";
 }
 
-// With a load average of four per processor, a five-second time-out may be the machine's fault.
-constexpr double too_busy = 4;
+// A process that has a processor for a quarter of the time, as with four that want each, may pass a time-out of
+// five seconds by the machine's fault.
+constexpr double too_busy = 0.75;
 
 std::string busy_machine(const PlayedRun& run) {
-    return fmt::format("; the machine was too busy to tell, {:.0f} processes wanted each processor",
-                       run.busy);
+    return fmt::format(
+        "; the machine was too busy to tell: its processes waited for a processor in {:.0f} % of ten seconds",
+        100 * run.waited);
 }
 
 // The seconds that `within` bounds: until training continues, or until the error.
@@ -108,7 +110,7 @@ PromiseVerdict verdict_of(const PromiseSubject& subject, const Promise& promise,
         if (const std::string why = broken_ask(ask, promise, run, measured); !why.empty()) {
             verdict.kept = Kept::broken;
             verdict.why = why;
-            if (!run.stuck.empty() && !run.failed && run.busy > too_busy) {
+            if (!run.stuck.empty() && !run.failed && run.waited > too_busy) {
                 verdict.kept = Kept::unknown;
                 verdict.why += busy_machine(run);
             }
@@ -120,7 +122,7 @@ PromiseVerdict verdict_of(const PromiseSubject& subject, const Promise& promise,
         verdict.kept = Kept::late;
         verdict.why = fmt::format("{:.1f} s, and {:g} s follow from {}'s settings", *after, promise.within,
                                   subject.framework);
-        if (run.busy > too_busy) {
+        if (run.waited > too_busy) {
             verdict.kept = Kept::unknown;
             verdict.why += busy_machine(run);
         }

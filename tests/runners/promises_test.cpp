@@ -136,7 +136,9 @@ TEST(Promises, AreUnknownWhereTheFaultDidNotHappen) {
 // Goal: a hang and a delay on a machine without a free processor are the machine's; wrong numbers are not.
 TEST(Promises, AreUnknownWhereTheMachineWasTooBusyForThem) {
     PlayedRun run = restarted();
-    run.busy = 9;
+    run.waited = 0.5;
+    EXPECT_EQ(judged(run, {"finishes"}, 4).kept, Kept::late);
+    run.waited = 0.9;
     EXPECT_EQ(judged(run, {"finishes"}).kept, Kept::kept);
     EXPECT_EQ(judged(run, {"finishes"}, 4).kept, Kept::unknown);
     EXPECT_EQ(judged(run, {"steps_redone"}).kept, Kept::broken);
