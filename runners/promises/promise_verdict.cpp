@@ -64,8 +64,8 @@ std::string broken_ask(const std::string& ask, const Promise& promise, const Pla
     return "there is no ask '" + ask + "'";
 }
 
-// A process that has a processor for a quarter of the time, as with four that want each, may pass a time-out of
-// five seconds by the machine's fault.
+// A process that has a processor for a quarter of the time, as with four that want each, may pass a time-out
+// of five seconds by the machine's fault.
 constexpr double too_busy = 0.75;
 
 std::string busy_machine(const PlayedRun& run) {

@@ -135,7 +135,9 @@ TEST_F(DeviceLocalRunner, AKilledRankIsSeenToDie) {
     }
     EXPECT_EQ(signal, 9);
     EXPECT_EQ(count<results::StepEnd>(record, 1), 2u);
-    EXPECT_GE(count<results::CommError>(record, 0), 1u);
+    // Rank 0 hears of it from its lost connection, or torchrun ends it before that.
+    EXPECT_TRUE(count<results::CommError>(record, 0) >= 1u || record.truth.ends[0] == RankEnd::killed);
+    EXPECT_NE(record.truth.ends[0], RankEnd::finished);
     EXPECT_TRUE(log_says(record, "ChildFailedError"));
 }
 
