@@ -2,12 +2,13 @@
 # .ci/promises.py — Plays the promises of fault-tolerant frameworks, and compares each cell with the known one
 # (runners/promises/known.toml): a broken promise is a finding, a changed cell is a failure.
 import argparse
+import collections
 import json
 import pathlib
 import queue
+import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import tomllib
@@ -18,10 +19,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def subjects_of(program):
-    """The names of the subjects that promise something; those that cannot be played are told by the table."""
+    """The names of the subjects that promise something, those with most cells first: they take longest, and
+    would end alone. Those that cannot be played are told by the table."""
     listed = subprocess.run([program, "promises", "--list", "--json"], stdout=subprocess.PIPE, text=True,
                             cwd=ROOT, check=True).stdout
-    return sorted({json.loads(line)["subject"] for line in listed.splitlines()})
+    rows = map(json.loads, listed.splitlines())
+    cells = collections.Counter(row["subject"] for row in rows if row["cell"] != "not_promised")
+    return [subject for subject, _ in cells.most_common()]
 
 
 def play(program, arguments, lines, at_once):
@@ -46,15 +50,16 @@ def play(program, arguments, lines, at_once):
             told = "".join(line + "\n" for line in done.stderr.splitlines())
             print(f"{told}{subject}: {time.monotonic() - began:.0f} s", flush=True)
 
-    with tempfile.TemporaryDirectory() as scratch:
-        place = pathlib.Path(scratch)
-        threads = [threading.Thread(target=play_some, args=(place,)) for _ in range(at_once)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        lines.write_text("".join(part.read_text(encoding="utf-8") for part in sorted(place.glob("*.jsonl"))),
-                         encoding="utf-8")
+    place = lines.with_suffix(".parts")  # stays: what a killed play has told so far can be judged
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    threads = [threading.Thread(target=play_some, args=(place,)) for _ in range(at_once)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    lines.write_text("".join(part.read_text(encoding="utf-8") for part in sorted(place.glob("*.jsonl"))),
+                     encoding="utf-8")
     return max(codes)
 
 
@@ -91,7 +96,7 @@ def main():
     parser.add_argument("--lines", type=pathlib.Path, required=True)
     parser.add_argument("--table", type=pathlib.Path, help="the table as Markdown")
     parser.add_argument("--html", type=pathlib.Path, help="the table as a page")
-    parser.add_argument("--at-once", type=int, default=2, help="subjects that are played at once")
+    parser.add_argument("--at-once", type=int, default=4, help="subjects that are played at once")
     parser.add_argument("--judge", action="store_true", help="play nothing, judge the lines")
     options, rest = parser.parse_known_args()
     known = tomllib.loads((ROOT / "runners/promises/known.toml").read_text(encoding="utf-8"))
