@@ -2,11 +2,13 @@
 #include "runners/studies/failure_table.h"
 
 #include <algorithm>
+#include <cctype>
 #include <ctime>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "results/text/toml_tree.h"
@@ -40,6 +42,22 @@ double offset_of(const std::string& zone) {
     const double seconds =
         std::atoi(zone.substr(1, 2).c_str()) * 3600 + std::atoi(zone.substr(4, 2).c_str()) * 60;
     return zone[0] == '-' ? -seconds : seconds;
+}
+
+// What may follow a time: a fraction of a second, then Z or an offset (+02:00, +0200, +02), as ISO 8601
+// writes them. Seconds east of UTC; `usual` where no offset is written, nothing where something else is.
+std::optional<double> offset_behind(const char* rest, double usual) {
+    if (*rest == '.' || *rest == ',')
+        for (++rest; std::isdigit(static_cast<unsigned char>(*rest));) ++rest;
+    std::string text;
+    for (; *rest != '\0'; ++rest)
+        if (*rest != ' ' && *rest != ':') text += *rest;
+    if (text.empty()) return usual;
+    if (text == "Z" || text == "UTC") return 0.0;
+    const bool digits = std::all_of(text.begin() + 1, text.end(), [](unsigned char c) { return isdigit(c); });
+    if ((text[0] != '+' && text[0] != '-') || !digits || (text.size() != 3 && text.size() != 5)) return {};
+    text.resize(5, '0');
+    return offset_of(text.substr(0, 3) + ":" + text.substr(3));
 }
 
 class TableReader {
@@ -93,8 +111,11 @@ private:
 
     double time_of(const std::string& text) const {
         std::tm parts{};
-        if (text.empty() || strptime(text.c_str(), columns_.format.c_str(), &parts) == nullptr) return -1;
-        return static_cast<double>(timegm(&parts)) - columns_.zone;
+        const char* rest = strptime(text.c_str(), columns_.format.c_str(), &parts);
+        if (text.empty() || rest == nullptr) return -1;
+        const bool said = columns_.format.find("%z") != std::string::npos;
+        const auto east = offset_behind(rest, said ? static_cast<double>(parts.tm_gmtoff) : columns_.zone);
+        return east ? static_cast<double>(timegm(&parts)) - *east : -1;
     }
 
     void row(const std::vector<std::string>& fields, int number) {
@@ -125,8 +146,9 @@ private:
             if (one.repaired >= 0) busy[one.place] = std::max(busy[one.place], one.repaired);
         }
         if (unread_ > 0)
-            table_.notes.push_back(fmt::format("{} rows without a time were left out, the first in line {}",
-                                               unread_, first_unread_));
+            table_.notes.push_back(
+                fmt::format("{} rows without a time of the form '{}' were left out, the first in line {}",
+                            unread_, columns_.format, first_unread_));
         if (backwards > 0)
             table_.notes.push_back(
                 fmt::format("{} rows were repaired before they failed: their repair is not used", backwards));

@@ -155,5 +155,26 @@ TEST(FailureTables, SayWhatIsWrongWithThem) {
     EXPECT_EQ(table.notes.size(), 4u);
 }
 
+// A time that writes its own offset is taken at its word; one with anything else behind it is not guessed.
+TEST(FailureTables, TakeTheOffsetThatATimeWrites) {
+    std::string refused;
+    const std::string iso = "time = \"when\"\nformat = \"%Y-%m-%dT%H:%M:%S\"\nzone = \"-07:00\"\n";
+    const FailureTable table = table_of(
+        "when\n2020-01-01T00:00:00Z\n2020-01-02T02:00:00+02:00\n2020-01-03T00:00:00.250-0100\n"
+        "2020-01-04T00:00:00\n2020-01-05T00:00:00 PST\n",
+        iso, refused);
+    ASSERT_EQ(table.failures.size(), 4u);
+    EXPECT_EQ(table.failures[0].at, 1577836800);
+    EXPECT_EQ(table.failures[1].at, 1577836800 + 86400);
+    EXPECT_EQ(table.failures[2].at, 1577836800 + 2 * 86400 + 3600);
+    EXPECT_EQ(table.failures[3].at, 1577836800 + 3 * 86400 + 7 * 3600) << "the zone of the columns file";
+    ASSERT_FALSE(table.notes.empty());
+    EXPECT_NE(table.notes[0].find("line 6"), std::string::npos) << table.notes[0];
+    const FailureTable read = table_of("when\n2020-01-01 02:00:00 +0200\n",
+                                       "time = \"when\"\nformat = \"%Y-%m-%d %H:%M:%S %z\"\n", refused);
+    ASSERT_EQ(read.failures.size(), 1u);
+    EXPECT_EQ(read.failures[0].at, 1577836800);
+}
+
 }  // namespace
 }  // namespace deadrank::runners
