@@ -76,6 +76,7 @@ TEST_F(Cli, RefusesValuesWithWhatWouldDo) {
     expect_refusal("run --jobs 0", "--jobs");
     expect_refusal("plan", "scenario is required");
     EXPECT_EQ(deadrank("").code, 64);
+    expect_refusal("alerts --prometheus localhost:9090", "'localhost:9090' is no address");
 }
 
 TEST_F(Cli, NamesThePlaceOfAMistakeInAScenario) {

@@ -93,7 +93,12 @@ private:
     // Asks a running server for its targets, and for its rules where none are given.
     bool ask_live() {
         rules_ = arguments_.rules;
-        if (!live_url()) return true;
+        if (!live_url()) {
+            const std::string& said = arguments_.prometheus;  // a program, unless it reads like HOST:PORT
+            if (said.find(':') == std::string::npos || std::filesystem::exists(said)) return true;
+            session_.complain({ErrorCode::usage, "'" + said + "' is no address", "write http://" + said});
+            return false;
+        }
         auto live = serve::LiveServer::open(arguments_.prometheus);
         if (!session_.take(live)) return false;
         live_.emplace(std::move(*live));
