@@ -2,7 +2,6 @@
 # .ci/promises.py — Plays the promises of fault-tolerant frameworks, and compares each cell with the known one
 # (runners/promises/known.toml): a broken promise is a finding, a changed cell is a failure.
 import argparse
-import collections
 import json
 import pathlib
 import queue
@@ -18,21 +17,21 @@ import junit
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-def subjects_of(program):
-    """The names of the subjects that promise something, those with most cells first: they take longest, and
+def subjects_of(program, known):
+    """The names of the subjects that promise something, those first that took longest when last played: they
     would end alone. Those that cannot be played are told by the table."""
     listed = subprocess.run([program, "promises", "--list", "--json"], stdout=subprocess.PIPE, text=True,
                             cwd=ROOT, check=True).stdout
     rows = map(json.loads, listed.splitlines())
-    cells = collections.Counter(row["subject"] for row in rows if row["cell"] != "not_promised")
-    return [subject for subject, _ in cells.most_common()]
+    promising = dict.fromkeys(row["subject"] for row in rows if row["cell"] != "not_promised")
+    return sorted(promising, key=lambda name: -known.get(name, {}).get("seconds", float("inf")))
 
 
-def play(program, arguments, lines, at_once):
+def play(program, arguments, lines, at_once, known):
     """One line of JSON per cell. A subject mostly waits for time-outs, so some are played at once, each by a
     process of its own: what a run leaves behind is then found below the process that started it."""
     waiting, codes = queue.Queue(), []
-    for subject in subjects_of(program):
+    for subject in subjects_of(program, known):
         waiting.put(subject)
 
     def play_some(place):
@@ -96,12 +95,12 @@ def main():
     parser.add_argument("--lines", type=pathlib.Path, required=True)
     parser.add_argument("--table", type=pathlib.Path, help="the table as Markdown")
     parser.add_argument("--html", type=pathlib.Path, help="the table as a page")
-    parser.add_argument("--at-once", type=int, default=4, help="subjects that are played at once")
+    parser.add_argument("--at-once", type=int, default=5, help="subjects that are played at once")
     parser.add_argument("--judge", action="store_true", help="play nothing, judge the lines")
     options, rest = parser.parse_known_args()
     known = tomllib.loads((ROOT / "runners/promises/known.toml").read_text(encoding="utf-8"))
     began = time.monotonic()
-    if not options.judge and play(options.program, rest, options.lines, options.at_once) == 64:
+    if not options.judge and play(options.program, rest, options.lines, options.at_once, known) == 64:
         return 64
     if not options.judge:
         write_table(options.program, options.lines, options.table, options.html, time.monotonic() - began,
