@@ -24,12 +24,11 @@ bool names_a_checkpoint(std::string_view text) {
     const std::size_t from = text.find(before) + before.size();
     const std::string_view path = text.substr(from, text.find('\'', from) - from);
     if (path.ends_with(".py")) return false;
-    constexpr std::string_view parts[] = {"checkpoint", "ckpt",       "global_step", "zero_pp_rank_",
-                                          "mp_rank_",   "iter_0",     ".distcp",     "/.metadata",
+    constexpr std::string_view parts[] = {"checkpoint",   "ckpt",        "global_step", "zero_pp_rank_",
+                                          "mp_rank_",     "iter_0",      ".distcp",     "/.metadata",
                                           "optim_states", "model_states"};
-    return std::any_of(std::begin(parts), std::end(parts), [&](std::string_view part) {
-        return path.find(part) != std::string_view::npos;
-    });
+    return std::any_of(std::begin(parts), std::end(parts),
+                       [&](std::string_view part) { return path.find(part) != std::string_view::npos; });
 }
 
 constexpr Phrase phrases[] = {
@@ -57,10 +56,14 @@ constexpr Phrase phrases[] = {
     {"monitoredBarrier", Trouble::timeout},
 
     {"Mismatched NCCL version", Trouble::setup},
+    {"socketFinalizeAccept: wrong", Trouble::setup},
+    {"NET/OFI Couldn't", Trouble::setup},
+    {"connect() timed out", Trouble::setup},
     {"Duplicate GPU detected", Trouble::setup},
     {"Set NCCL_MULTI_RANK_GPU_ENABLE=1", Trouble::setup},  // replaces it since 2.30
     {"no socket interface found", Trouble::setup},
     {"Unable to find address for", Trouble::setup},
+    {"Could not find NET with id", Trouble::setup},
     {"Failed to initialize any NET plugin", Trouble::setup},
     {"Unrecognized element token", Trouble::setup},
     {"Invalid rank requested", Trouble::setup},
@@ -98,6 +101,9 @@ constexpr Phrase phrases[] = {
     {"Too many open files", Trouble::host},
     {"Cannot allocate memory", Trouble::host},
     {"is killed by signal", Trouble::host},
+    {"exited unexpectedly", Trouble::host},
+    {"oom_kill event", Trouble::host},
+    {"oom-kill event", Trouble::host},
     {"insufficient shared memory", Trouble::host},
     {"MemoryError", Trouble::host},
 
@@ -107,11 +113,13 @@ constexpr Phrase phrases[] = {
     {"SafetensorError", Trouble::unreadable},
     {"CheckpointException", Trouble::unreadable},
     {"incomplete metadata", Trouble::unreadable},
+    {"find a valid checkpoint at", Trouble::unreadable},
     {"No such file or directory: '", Trouble::unreadable, names_a_checkpoint},
     {"didn't get saved by one or more processes", Trouble::reshard},
     {"Automatic adjustment of ZeRO", Trouble::reshard},
     {"contains a parameter group that doesn't match", Trouble::reshard},
     {"Missing key(s) in state_dict", Trouble::reshard},
+    {"Missing key in checkpoint", Trouble::reshard},
     {"Error(s) in loading state_dict", Trouble::reshard},
     {"used a DP world size of", Trouble::reshard},
     {"value from checkpoint", Trouble::reshard},
@@ -124,6 +132,8 @@ constexpr Phrase phrases[] = {
     {"Unable to find compilation cuda version", Trouble::build},
     {"error: command", Trouble::build},
     {"fatal error:", Trouble::build},
+    {"Cannot open include file", Trouble::build},
+    {"Command '['ninja'", Trouble::build},
     {"CUDAMismatchException", Trouble::build},
     {"CompileError", Trouble::build},
     {"BuildError", Trouble::build},
@@ -140,6 +150,9 @@ constexpr Phrase phrases[] = {
     {"unspecified launch failure", Trouble::device},
     {"CUDA error: unknown error", Trouble::device},
     {"no CUDA-capable device", Trouble::device},
+    {"CUDA_ERROR_UNKNOWN", Trouble::device},
+    {"Unable to determine the device handle", Trouble::device},
+    {"AER: Uncorrected", Trouble::device},
     {"Cuda failure", Trouble::device},
 
     {"same device, but found at least two", Trouble::placement},
@@ -160,12 +173,16 @@ constexpr Phrase phrases[] = {
     {"Mismatch in shape: grad_output", Trouble::shape},
     {"Dimension out of range", Trouble::shape},
     {"tuple index out of range", Trouble::shape},
+    {"to match target batch_size", Trouble::shape},
+    {"requires uniform dtype", Trouble::shape},
     {"is out of bounds for dimension", Trouble::shape},
 
     {"Connection closed by", Trouble::connection},
     {"Connection reset by peer", Trouble::connection},
     {"Connection was likely closed", Trouble::connection},
     {"Broken pipe", Trouble::connection},
+    {"Proxy Call to rank", Trouble::connection},
+    {"Failed to execute operation Connect", Trouble::connection},
     {"remote process exited or there was a network error", Trouble::connection},
     {"IBV_WC_RETRY_EXC_ERR", Trouble::connection},
     {"port error", Trouble::connection},
@@ -183,8 +200,8 @@ constexpr Phrase phrases[] = {
 // alone where nobody gave it words, as with a bare `assert`.
 bool is_exception(std::string_view text) {
     const std::string_view last = text.substr(text.rfind('\n') + 1);
-    const bool bare = (last.ends_with("Error") || last.ends_with("Exception")) &&
-                      last.find(' ') == std::string_view::npos;
+    const bool bare =
+        (last.ends_with("Error") || last.ends_with("Exception")) && last.find(' ') == std::string_view::npos;
     return bare || text.find("Error: ") != std::string_view::npos ||
            text.find("Exception: ") != std::string_view::npos;
 }
@@ -207,6 +224,7 @@ Trouble trouble_of(Code code) {
 }  // namespace
 
 Trouble trouble_in(std::string_view text) {
+    if (text.find(" NCCL INFO ") != text.npos) return Trouble::none;  // said for information
     for (const Phrase& phrase : phrases) {
         if (text.find(phrase.words) == std::string_view::npos) continue;
         if (!phrase.also || phrase.also(text)) return phrase.trouble;

@@ -53,6 +53,7 @@ constexpr Row rows[] = {
      "GPU is lost|DUE TO NODE FAILURE|NODE_FAIL|Hardware Error|CUDA error: unknown error|"
      "no CUDA-capable device is detected|unspecified launch failure|CUDA error: device unavailable|"
      "NVSwitch fatal|nvidia-nvswitch: SXid|Failed to initialize NVML|row remapping failure|NodeNotReady|"
+     "AER: Uncorrected|CUDA_ERROR_UNKNOWN|"
      "node lost"},
     {ending, "host_resource_exhaustion", {settings, placement, unpropagated},
      "unexpected system error|Worker unexpectedly exits|worker process has died|"
@@ -78,9 +79,11 @@ constexpr Row rows[] = {
      "PytorchStreamReader|unexpected EOF, expected|failed finding central directory|"
      "archive is corrupted|storage has wrong size|MetadataIncompleteBuffer|Error while deserializing|"
      "invalid load key|Ran out of input|pickle data was truncated|truncated file|metadata is None|"
-     "incomplete metadata|CheckpointException|HeaderTooLarge|InvalidHeaderDeserialization|EOFError"},
+     "incomplete metadata|CheckpointException|HeaderTooLarge|InvalidHeaderDeserialization|EOFError|"
+     "find a valid checkpoint at"},
     {own, "reshard_restore_failure", {layout, incomplete, misaligned},
      "used a DP world size of|Automatic adjustment of ZeRO|Missing key(s) in state_dict|"
+     "Missing key in checkpoint|"
      "Unexpected key(s) in state_dict|Error(s) in loading state_dict|Size mismatch between saved|"
      "Cannot merge two lists|values missing out of|zero_shard_files|contains a parameter group|"
      "different number of parameter groups|create_local_plan|"
@@ -95,16 +98,17 @@ constexpr Row rows[] = {
      "DDP expects same model across all ranks|appears not to match sizes of the same param|"
      "params with different shapes across"},
     {own, "communication_setup_failure", {variable, path, skew},
-     "no socket interface found|Unable to find address for|socket interface found|with family"},
+     "no socket interface found|Unable to find address for|socket interface found|with family|"
+     "Could not find NET with id"},
     {own, "communication_setup_failure", {store, variable, settings},
      "Address already in use|EADDRINUSE|failed to bind to|failed to listen on any local|gaierror|"
      "Name or service not known|could not be resolved|cannot be resolved|name resolution|gai error|"
      "RendezvousTimeoutError|RendezvousConnectionError|clients joined|workers joined|"
-     "client socket has timed out|client socket has failed to connect|wait timeout after|"
+     "client socket has timed out|client socket has failed to connect|connect() timed out|wait timeout after|"
      "failed to connect/validate|DistStoreError|DistNetworkError|Connection refused|"
      "Timed out initializing process group|Socket Timeout|address already in use"},
     {own, "communication_setup_failure", {skew, mismatch, variable},
-     "Mismatched NCCL version|Mismatched NCCL"},
+     "Mismatched NCCL version|Mismatched NCCL|socketFinalizeAccept: wrong"},
     {own, "communication_setup_failure", {derivation, settings, variable},
      "Duplicate GPU detected|invalid device ordinal|Invalid rank requested|has already checked in|"
      "mismatch in info from procs|is out of range. Valid ranks are"},
@@ -115,7 +119,8 @@ constexpr Row rows[] = {
      "No route to host|Network is unreachable|connectFullMesh failed"},
     {own, "communication_setup_failure", {mismatch, variable, fault},
      "driver version is insufficient|Failed to initialize any NET plugin|unhandled cuda error|"
-     "NCCL failure|ncclUnhandledCudaError|no kernel image is available|only supported with GPUs"},
+     "NCCL failure|ncclUnhandledCudaError|no kernel image is available|only supported with GPUs|"
+     "NET/OFI Couldn't"},
     {own, "communication_setup_failure", {misuse, derivation, settings},
      "process group has not been initialized|ncclInvalidUsage|ncclInvalidArgument"},
     {own, "restart_or_recovery_failure", {unpropagated, settings, store},
@@ -123,7 +128,7 @@ constexpr Row rows[] = {
     {own, "build_or_install_failure", {mismatch},
      "Error building extension|CUDAMismatchException|Unable to find compilation cuda version|nvcc fatal|"
      "ninja: build stopped|Ninja is required|CompileError|BuildError|Unable to JIT load|"
-     "error: command '|fatal error: "},
+     "error: command '|fatal error: |Cannot open include file|Command '['ninja'"},
     {own, "build_or_install_failure", {mismatch, settings, variable}, "command not found"},
     {own, "import_or_symbol_error", {mismatch},
      "ImportError|ModuleNotFoundError|undefined symbol|cannot open shared object|cannot import name|"
@@ -145,13 +150,13 @@ constexpr Row rows[] = {
      "must be the same size as output size times|Mismatch in shape: grad_output|Dimension out of range|"
      "tuple index out of range|is out of bounds for dimension|must be a matrix|must be a vector|"
      "vector and matrix expected|must be a 1D|must be a 2D|must be a 3D|-D tensor|Expected 2D|Expected 3D|"
-     "same number of dimensions|expects each tensor to be equal size|could not be broadcast|"
+     "to match target batch_size|requires uniform dtype|same number of dimensions|expects each tensor to be equal size|could not be broadcast|"
      "expanded size of the tensor|storage that is not resizable|Given groups=|inhomogeneous shape|"
      "to have the same dtype"},
     {own, "model_or_data_loading_failure", {mismatch, settings}, "Weights only load failed"},
     {own, "loss_nan_or_divergence", {edge_case, fault},
      "loss is nan|Loss is nan|loss is NaN|Loss is NaN|NaN detected|nan loss|"
-     "loss scale already at minimum|Found NaN|found NaN|gradients are nan|grad norm is nan|loss: nan|"
+     "loss scale already at minimum|Attempted loss scale: 1, reducing to 1|Found NaN|found NaN|gradients are nan|grad norm is nan|loss: nan|"
      "loss=nan|'loss': nan|NaN loss"},
     {own, "model_or_data_loading_failure", {settings, incomplete},
      "FileNotFoundError|HFValidationError|not a valid model identifier|Can't load tokenizer|"
@@ -166,6 +171,9 @@ constexpr Row rows[] = {
     {own, "framework_runtime_exception", {settings, misuse},
      "error: unrecognized arguments|error: the following arguments are required|error: argument "},
     {own, "framework_runtime_exception", {mismatch, misuse}, "got an unexpected keyword argument"},
+    {own, "framework_runtime_exception", {mismatch, edge_case},
+     "CUBLAS_STATUS_NOT_SUPPORTED|CUBLAS_STATUS_INVALID_VALUE|CUDNN_STATUS_NOT_SUPPORTED|"
+     "CUDNN_STATUS_BAD_PARAM"},
     {own, "framework_runtime_exception", {misuse, mismatch},
      "has already been destroyed|invalid root|Expected to have finished reduction|marked as ready twice|"
      "marked a variable ready twice"},
@@ -194,7 +202,8 @@ constexpr Row rows[] = {
      "Connection reset by peer|Connection closed by peer|onnection was likely closed|Broken pipe|"
      "recv failed while polling|Failed to recv, got 0 bytes|Could not receive type from|"
      "communicator was aborted|Connection timed out|Read error [|Connection closed by|"
-     "Horovod has been shut down|recvBytes failed|Stop_waiting response"},
+     "Horovod has been shut down|recvBytes failed|Stop_waiting response|Proxy Call to rank|"
+     "Failed to execute operation Connect"},
     {ending, "host_resource_exhaustion", {settings, placement, unpropagated},
      "return code = -9|exitcode: -9|exited on signal 9|Signal 9 (SIGKILL)|exit code 137|exitcode  : -9|"
      "KILLED BY SIGNAL: 9|Signals.SIGKILL|: Killed| Killed  |exit code: 137|exitCode: 137|"
@@ -293,7 +302,12 @@ const PhraseSearch& phrase_search() {
 
 }  // namespace
 
-const Signature* signature_in(std::string_view text) { return phrase_search().first_in(text); }
+const Signature* signature_in(std::string_view text) {
+    // NCCL tells much at this level that only sounds like trouble: a plugin that is not there, a peer that
+    // has left at the end.
+    if (text.find(" NCCL INFO ") != text.npos) return nullptr;
+    return phrase_search().first_in(text);
+}
 
 std::span<const Signature> all_signatures() { return phrase_search().all(); }
 
@@ -320,9 +334,8 @@ std::string LogRead::line() const {
 std::optional<LogRead> LogRead::of_line(std::string_view line) {
     if (!line.starts_with("import: ")) return std::nullopt;
     LogRead read;
-    std::int64_t* const fields[] = {&read.lines, &read.not_understood, &read.untold,
-                                    &read.files, &read.orphans,        &read.ranks_told,
-                                    &read.stamps};
+    std::int64_t* const fields[] = {&read.lines,   &read.not_understood, &read.untold, &read.files,
+                                    &read.orphans, &read.ranks_told,     &read.stamps};
     std::size_t at = 0;
     for (std::int64_t* field : fields) {
         if (field == &read.stamps && line.find(" stamps") == line.npos) {

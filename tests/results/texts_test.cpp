@@ -67,6 +67,67 @@ constexpr Said real_lines[] = {
      "build_or_install_failure", Trouble::build},
     {"RuntimeError: CUDA error: an illegal memory access was encountered", "native_crash_or_illegal_access",
      Trouble::native},
+    {"RuntimeError: connect() timed out. Original timeout was 90000 ms.", "communication_setup_failure",
+     Trouble::setup},
+    {"hostb:771:802 [3] misc/socket.cc:517 NCCL WARN socketFinalizeAccept: wrong type 2 != 5",
+     "communication_setup_failure", Trouble::setup},
+    {"hostb:771:802 [3] NCCL WARN NET/OFI Couldn't open a fabric access domain. RC: -13, ERROR: Permission "
+     "denied",
+     "communication_setup_failure", Trouble::setup},
+    {"Test CUDA failure common.cu:988 'CUDA driver version is insufficient for CUDA runtime version'",
+     "communication_setup_failure", Trouble::setup},
+    {"RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo/gloo/transport/tcp/pair.cc:144] no "
+     "error",
+     "communication_setup_failure", Trouble::setup},
+    {"torch.distributed.DistBackendError: NCCL error in: /build/torch/csrc/distributed/c10d/"
+     "ProcessGroupNCCL.cpp:1331, internal error",
+     "communication_setup_failure", Trouble::exception},
+    {"subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.",
+     "build_or_install_failure", Trouble::build},
+    {"csrc/cpu/ops.cpp(12): fatal error C1083: Cannot open include file: 'blas/api.hpp': No such file or "
+     "directory",
+     "build_or_install_failure", Trouble::build},
+    {"/opt/env/include/ATen/Context.h:5:10: fatal error: 'cuda_api.h' file not found",
+     "build_or_install_failure", Trouble::build},
+    {"RuntimeError: cuBLAS Error: CUBLAS_STATUS_NOT_SUPPORTED when calling cublasLtMatmulAlgoGetHeuristic",
+     "framework_runtime_exception", Trouble::exception},
+    {"ValueError: Can't find a valid checkpoint at ./runs/base-7b/checkpoint-900", "checkpoint_unreadable",
+     Trouble::unreadable},
+    {"torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([0, 1])",
+     "checkpoint_unreadable", Trouble::unreadable},
+    {"RuntimeError: Missing key in checkpoint state_dict: blocks.3.weight", "reshard_restore_failure",
+     Trouble::reshard},
+    {"ValueError: Expected input batch_size (16) to match target batch_size (12).",
+     "tensor_shape_or_dtype_error", Trouble::shape},
+    {"RuntimeError: DataLoader worker (pid(s) 4021, 4022) exited unexpectedly", "host_resource_exhaustion",
+     Trouble::host},
+    {"slurmstepd: error: Detected 2 oom_kill events in StepId=4711.0. Some of the step tasks have been OOM "
+     "Killed.",
+     "host_resource_exhaustion", Trouble::host},
+    {"NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.", "device_fault_reported", Trouble::device},
+    {"Unable to determine the device handle for GPU0000:17:00.0: Unknown Error", "device_fault_reported",
+     Trouble::device},
+    {"[4889.54] pcieport 0000:00:02.0: AER: Uncorrected (Fatal) error received: id=0010",
+     "device_fault_reported", Trouble::device},
+    {"Failure during compute: Error in \"read\": CUDA_ERROR_UNKNOWN", "device_fault_reported",
+     Trouble::device},
+    {"RuntimeError: [Rank 3] Timed out waiting 900000ms for send operation to complete",
+     "collective_timeout_abort", Trouble::timeout},
+    {"RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer "
+     "[10.2.0.7]:28048",
+     "remote_peer_connection_error", Trouble::connection},
+    {"hostb:771:802 [1] proxy.cc:884 NCCL WARN Proxy Call to rank 1 failed (Connect)",
+     "remote_peer_connection_error", Trouble::connection},
+    {"hostb:771:802 [1] proxy.cc:1119 NCCL WARN [Proxy Service 1] Failed to execute operation Connect from "
+     "rank "
+     "1, retcode 6",
+     "remote_peer_connection_error", Trouble::connection},
+    {"hostb:771:802 [1] graph/topo.h:230 NCCL WARN Could not find NET with id 0",
+     "communication_setup_failure", Trouble::setup},
+    {"ValueError: FlatParameter requires uniform dtype but got torch.float16 and torch.float32",
+     "tensor_shape_or_dtype_error", Trouble::shape},
+    {"[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 1, reducing to 1",
+     "loss_nan_or_divergence", Trouble::none},
 };
 
 TEST(Texts, KnowWhatRealProgramsPrint) {
@@ -108,6 +169,24 @@ constexpr std::string_view harmless[] = {
     "step 120 loss 2.113 grad_norm 0.97 lr 3.0e-4",
     "rank 3 has checked in, world size 8",
     "INFO: refusing nothing: all 128 requests were admitted",
+    "hostb:771:802 [0] NCCL INFO NET/Plugin : Plugin load (libnccl-net.so) returned 2 : libnccl-net.so: "
+    "cannot "
+    "open shared object file: No such file or directory",
+    "hostb:771:802 [0] NCCL INFO NET/Plugin: Failed to find ncclNetPlugin_v7 symbol.",
+    "hostb:771:850 [0] NCCL INFO [Service thread] Connection closed by localRank 3",
+    "hostb:771:802 [0] misc/ibvwrap.cu:60 WARN Failed to open libibverbs.so[.1]",
+    "libfabric:21:172:core:core:cuda_hmem_dl_init():499<warn> Failed to dlopen libnvidia-ml.so. Trying "
+    "libnvidia-ml.so.1",
+    "WARNING: No preset parameters were found for the device that Open MPI detected:",
+    "Installed CUDA version 11.0 does not match the version torch was compiled with 11.2 but since the APIs "
+    "are "
+    "compatible, accepting this combination",
+    "[  +0.000316] pcieport 0000:00:03.0: AER: Corrected error received: 0000:00:03.0",
+    "docker0: port 1(vethde6db48) entered disabled state",
+    "hostb:771:802 [0] graph/search.cc:1135 NCCL WARN Could not find a path for pattern 1, falling back to "
+    "simple "
+    "order",
+    "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 33554432.0, reducing to 16777216.0",
 };
 
 TEST(Texts, AreSilentAboutHealthyLines) {
