@@ -93,14 +93,13 @@ Nearness nearness(const scenarios::Trigger& when, const Moment& moment) {
 results::Mark missed_mark(std::size_t fault, const PlannedFault& planned, const ArmedFault* nearest,
                           Time now) {
     const std::string near = nearest && nearest->nearest
-                                 ? "; the nearest was " + sighting_text(nearest->nearest->sighting)
+                                 ? "; the nearest moment was " + sighting_text(nearest->nearest->sighting)
                                  : std::string();
     return {.at = now,
             .kind = results::MarkKind::missed,
             .fault = static_cast<std::int32_t>(fault),
             .blame = {},
-            .says = fmt::format("{} never came: its `when` was never met that matched its `when`{}",
-                                planned.spec.kind, near)};
+            .says = fmt::format("the `when` of {} was never met{}", planned.spec.kind, near)};
 }
 
 results::Mark unread_mark(std::size_t fault, const PlannedFault& planned, const ArmedFault& armed, Time now) {

@@ -45,7 +45,7 @@ bool crashed(Judgement& judgement) {
 std::string why_never_applied(const Truth& truth) {
     if (const Mark* refusal = truth.refusal()) return refusal->says;
     const Mark* idle = truth.idle();
-    return idle ? idle->says : "no moment of the run matched its `when`";
+    return idle ? idle->says : "its `when` was never met";
 }
 
 // A fault that never happened or had no effect; empty if each did its part. If the backend does not mark idle
@@ -58,7 +58,7 @@ std::string idle_fault(const scenarios::Plan& plan, const Truth& truth) {
             return mark.fault == static_cast<std::int32_t>(fault);
         });
         if (!marked)
-            return fmt::format("fault {} ({}) never came: its `when` was never met", fault + 1,
+            return fmt::format("fault {}: the `when` of {} was never met", fault + 1,
                                plan.faults[fault].kind);
     }
     return {};
@@ -204,8 +204,13 @@ private:
         const Rank rank = event.rank;
         Event timeless = event;
         timeless.at = Time{0};
+        work_.kinds[kind_name(event)].insert(to_json_line(evidence, timeless));
+        if (const auto* host = event.as<HostSample>()) {  // a limit costs nothing until something meets it
+            HostSample used = *host;
+            used.shared_limit = used.open_files_limit = 0;
+            timeless.what = used;
+        }
         std::string line = to_json_line(evidence, timeless);
-        work_.kinds[kind_name(event)].insert(line);
         if (const auto* call = event.as<CollectiveEnter>()) {
             std::string text = call_text(*call);
             entered_[{rank, call->comm, call->seq}] = {fmt::format("{} {} {}", rank, call->comm, text),

@@ -248,8 +248,7 @@ TEST_F(InjectorTest, AFaultWithoutAMomentIsMissedAndNamesTheNearest) {
     ASSERT_EQ(marks(), Pulls{"fault.missed"});
     EXPECT_EQ(truth.marks[0].at, Time(99));
     EXPECT_EQ(truth.marks[0].says,
-              "kill_rank never came: its `when` was never met that matched its `when`; the nearest was at "
-              "all_gather in step 5");
+              "the `when` of kill_rank was never met; the nearest moment was at all_gather in step 5");
     ASSERT_NE(truth.idle(), nullptr);
 }
 

@@ -49,7 +49,7 @@ Case unknown() {
     Case one = judged_case({});
     one.fault->verdict = Verdict::unknown;
     one.fault->outcome = results::Outcome::not_applied;
-    one.fault->reason = "the fault never happened: no moment of the run matched its `when`";
+    one.fault->reason = "the fault never happened: its `when` was never met";
     one.conclude();
     return one;
 }
