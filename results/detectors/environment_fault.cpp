@@ -24,6 +24,7 @@ struct Suspect {
     std::vector<Rank> ranks;
     std::string why;
     std::string cause = "misconfigured_environment_variable";
+    std::string elsewhere = {};  // what the other ranks have, to be said after these
 };
 
 // The variable that an error is about, if its text does not name it.
@@ -133,8 +134,7 @@ private:
             if (name == "WORLD_SIZE" && started > 0) {
                 std::int64_t ranks = 0;
                 std::from_chars(value.data(), value.data() + value.size(), ranks);
-                if (ranks != started)
-                    why = fmt::format("WORLD_SIZE={} where {} ranks were started", ranks, started);
+                if (ranks != started) why = fmt::format("WORLD_SIZE={} instead of {}", ranks, started);
             }
             return std::pair(std::string(name), why);
         });
@@ -157,9 +157,13 @@ private:
             if (!ours || (known && known->differs_by_right)) continue;
             const auto drift = difference_in(tables_, name);
             if (!drift) continue;
-            const std::string odd = drift->odd_has_none ? "nothing" : fmt::format("'{}'", drift->odd_value);
-            return Suspect{std::string(name), drift->odd,
-                           fmt::format("{} is {} there and '{}' elsewhere", name, odd, drift->usual_value)};
+            const auto held = [](std::string_view value) {
+                return value.empty() ? std::string("unset") : fmt::format("'{}'", value);
+            };
+            Suspect found{std::string(name), drift->odd,
+                          fmt::format("{} is {}", name, held(drift->odd_value))};
+            found.elsewhere = fmt::format(" and {} elsewhere", held(drift->usual_value));
+            return found;
         }
         return std::nullopt;
     }
@@ -179,7 +183,8 @@ Findings environment_fault(const Evidence& evidence) {
     if (!broken) return {};
     broken->blame = blame_ranks(lives, suspect->ranks);
     broken->blame.variable = suspect->variable;
-    broken->says = fmt::format("{} on {}; {}", suspect->why, ranks_text(suspect->ranks), broken->says);
+    broken->says = fmt::format("{} on {}{}; {}", suspect->why, ranks_text(suspect->ranks), suspect->elsewhere,
+                               broken->says);
     broken->causes = {suspect->cause};
     return {*broken};
 }

@@ -53,9 +53,10 @@ Findings inference_inconsistency(const Evidence& evidence) {
             if (other->as<ServeOutput>()->request == output->request) whole.push_back(other);
         }
         const auto odd = odd_answers_in(whole);
-        Finding found = inference_finding(evidence, odd, event->at,
-                                          fmt::format("request {} was answered in two ways: {} differ",
-                                                      output->request, ranks_text(sorted(odd))));
+        Finding found =
+            inference_finding(evidence, odd, event->at,
+                              fmt::format("request {} was answered in two ways: {} {}", output->request,
+                                          ranks_text(sorted(odd)), odd.size() == 1 ? "differs" : "differ"));
         return {found};
     }
     auto wrong = first_wrong(evidence, Origin::reference);

@@ -28,7 +28,7 @@ std::vector<Finding> never_assigned(const Evidence& evidence) {
     return {{.symptom = "model_or_data_loading_failure",
              .blame = blame_ranks(evidence.facts<Lives>(), ranks),
              .at = first->at,
-             .says = fmt::format("{} of {} are {} where the file has {}", evidence.text(sample->name),
+             .says = fmt::format("{} of {} is {} where the file has {}", evidence.text(sample->name),
                                  ranks_text(sorted(ranks)), sample->value, sample->expected),
              .causes = {"incomplete_checkpoint_state"}}};
 }

@@ -17,7 +17,8 @@ std::vector<Finding> from_loads(const Evidence& evidence) {
     for (const Event* event : evidence.each<PackageLoad>()) {
         const auto* load = event->as<PackageLoad>();
         if (load->result == Code::ok) continue;
-        const std::string_view package = evidence.text(load->name), problem = evidence.text(load->problem);
+        const std::string_view package = evidence.text(load->name), problem = evidence.text(load->problem),
+                               version = evidence.text(load->version);
         auto* same = findings.empty() ? nullptr : &findings.front();
         if (same && same->blame.component == package) {
             same->blame.ranks.push_back(event->rank);
@@ -28,8 +29,8 @@ std::vector<Finding> from_loads(const Evidence& evidence) {
             {.symptom = is_build(problem) ? "build_or_install_failure" : "import_or_symbol_error",
              .blame = {.ranks = {event->rank}, .component = std::string(package)},
              .at = event->at,
-             .says = fmt::format("{} {} could not be loaded: {}", package, evidence.text(load->version),
-                                 heart_of(problem)),
+             .says = fmt::format("{}{}{} could not be loaded: {}", package, version.empty() ? "" : " ",
+                                 version, heart_of(problem)),
              .causes = {"dependency_or_hardware_mismatch"}});
     }
     for (Finding& finding : findings) {

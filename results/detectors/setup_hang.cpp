@@ -3,6 +3,7 @@
 // Blame the ranks that never came.
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -149,9 +150,14 @@ Findings setup_hang(const Evidence& evidence) {
     if (stuck.empty() || since + lives.hang_after() > evidence.observed_until()) return {};
     stuck = sorted(std::move(stuck));
     const std::vector<Rank> culprits = culprits_of(holds);
-    const std::string why = culprits.empty()    ? "though all had come"
-                            : culprits == stuck ? "and never got through"
-                                                : "for " + ranks_text(culprits);
+    // Who is waited for may wait as well, somewhere else; nobody is said to wait for himself.
+    std::vector<Rank> others;
+    std::set_difference(stuck.begin(), stuck.end(), culprits.begin(), culprits.end(),
+                        std::back_inserter(others));
+    const std::string why = culprits.empty() ? "though all had come"
+                            : others.empty() ? "and never got through"
+                                             : "for " + ranks_text(culprits);
+    if (!others.empty()) stuck = std::move(others);
     return {{.symptom = "communication_setup_hang",
              .blame = blame_ranks(lives, culprits),
              .at = since + lives.hang_after(),

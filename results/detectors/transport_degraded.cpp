@@ -118,12 +118,13 @@ std::vector<Finding> lossy(const Evidence& evidence) {
         downs = std::max(downs, down);
     }
     if (nodes.empty()) return {};
-    const std::string where = ranges_text({nodes.begin(), nodes.end()});
-    Finding found =
-        transport_finding(lives, {}, at,
-                          again > 0 ? fmt::format("ports of node {} sent {} messages again", where, again)
-                                    : fmt::format("the port of node {} went down {} times", where, downs),
-                          "hardware_or_link_fault");
+    const std::string where =
+        fmt::format("{} {}", nodes.size() == 1 ? "the port of node" : "the ports of nodes",
+                    ranges_text({nodes.begin(), nodes.end()}));
+    Finding found = transport_finding(lives, {}, at,
+                                      again > 0 ? fmt::format("{} sent {} messages again", where, again)
+                                                : fmt::format("{} went down {} times", where, downs),
+                                      "hardware_or_link_fault");
     found.blame.nodes = {nodes.begin(), nodes.end()};
     found.blame.component =
         nodes.size() == 1 ? fmt::format("link {}", *nodes.begin()) : link_of(evidence, found.blame);

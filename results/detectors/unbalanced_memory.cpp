@@ -33,8 +33,9 @@ std::vector<Finding> strangers_on_devices(const Evidence& evidence) {
     return {{.symptom = "unbalanced_rank_memory",
              .blame = blame_ranks(evidence.facts<Lives>(), ranks),
              .at = first->at,
-             .says = fmt::format("{} of {} lie on device {} of another rank", evidence.text(bind->what),
-                                 ranks_text(sorted(ranks)), bind->device),
+             .says = fmt::format("{} put {} on device {} of another rank", ranks_text(sorted(ranks)),
+                                 evidence.text(bind->what) == "weights" ? "their weights" : "a context",
+                                 bind->device),
              .causes = {"memory_placement_or_lifetime_error"}}};
 }
 

@@ -344,7 +344,11 @@ void Waits::explain(Standstill& found) const {
     const Life* life = lives_.find(attempt_, found.culprits.front());
     const bool gone = life && !life->alive_at(when_);
     const bool done = gone && life->code == 0 && life->signal == 0;
-    const std::string state = !gone ? "" : done ? ": it had ended by itself" : ": it was gone";
+    const bool one = found.culprits.size() == 1;
+    const std::string state = !gone  ? ""
+                              : done ? one ? ": it had ended by itself" : ": they had ended by themselves"
+                              : one  ? ": it was gone"
+                                     : ": they were gone";
     found.why = fmt::format("{} never entered {} {} of {}{}", ranks_text(found.culprits),
                             name_of(found.last.op), found.last.seq, found.last.comm->name, state);
     found.cause = gone && !done ? "unpropagated_rank_failure" : "rank_divergent_control_flow";
