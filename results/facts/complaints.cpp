@@ -101,7 +101,6 @@ constexpr Phrase phrases[] = {
     {"Too many open files", Trouble::host},
     {"Cannot allocate memory", Trouble::host},
     {"is killed by signal", Trouble::host},
-    {"exited unexpectedly", Trouble::host},
     {"oom_kill event", Trouble::host},
     {"oom-kill event", Trouble::host},
     {"insufficient shared memory", Trouble::host},

@@ -100,7 +100,7 @@ constexpr Said real_lines[] = {
     {"ValueError: Expected input batch_size (16) to match target batch_size (12).",
      "tensor_shape_or_dtype_error", Trouble::shape},
     {"RuntimeError: DataLoader worker (pid(s) 4021, 4022) exited unexpectedly", "host_resource_exhaustion",
-     Trouble::host},
+     Trouble::exception},
     {"slurmstepd: error: Detected 2 oom_kill events in StepId=4711.0. Some of the step tasks have been OOM "
      "Killed.",
      "host_resource_exhaustion", Trouble::host},
