@@ -33,11 +33,11 @@ const runners::Proofs& proofs() {
 }
 
 // The numbers only rise: a heal that is rewritten to what the fix really is raises them here.
-constexpr std::size_t heals_that_leave_the_trigger = 127;
-constexpr std::size_t heals_that_differ = 131;
+constexpr std::size_t heals_that_leave_the_trigger = 162;
+constexpr std::size_t heals_that_differ = 166;
 // Caught from plain evidence alone, with what hooks observe, with what programs assert of themselves.
-constexpr runners::BySource caught_at_least{118, 196, 218};
-constexpr std::size_t causes_first = 90;
+constexpr runners::BySource caught_at_least{145, 231, 271};
+constexpr std::size_t causes_first = 165;
 
 TEST(Catalogue, HealsLeaveTheTriggerOrSayWhyNot) {
     const tests::ShippedCatalog catalog;
