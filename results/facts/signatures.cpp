@@ -150,13 +150,15 @@ constexpr Row rows[] = {
      "must be the same size as output size times|Mismatch in shape: grad_output|Dimension out of range|"
      "tuple index out of range|is out of bounds for dimension|must be a matrix|must be a vector|"
      "vector and matrix expected|must be a 1D|must be a 2D|must be a 3D|-D tensor|Expected 2D|Expected 3D|"
-     "to match target batch_size|requires uniform dtype|same number of dimensions|expects each tensor to be equal size|could not be broadcast|"
+     "to match target batch_size|requires uniform dtype|"
+     "same number of dimensions|expects each tensor to be equal size|could not be broadcast|"
      "expanded size of the tensor|storage that is not resizable|Given groups=|inhomogeneous shape|"
      "to have the same dtype"},
     {own, "model_or_data_loading_failure", {mismatch, settings}, "Weights only load failed"},
     {own, "loss_nan_or_divergence", {edge_case, fault},
      "loss is nan|Loss is nan|loss is NaN|Loss is NaN|NaN detected|nan loss|"
-     "loss scale already at minimum|Attempted loss scale: 1, reducing to 1|Found NaN|found NaN|gradients are nan|grad norm is nan|loss: nan|"
+     "loss scale already at minimum|Attempted loss scale: 1, reducing to 1|"
+     "Found NaN|found NaN|gradients are nan|grad norm is nan|loss: nan|"
      "loss=nan|'loss': nan|NaN loss"},
     {own, "model_or_data_loading_failure", {settings, incomplete},
      "FileNotFoundError|HFValidationError|not a valid model identifier|Can't load tokenizer|"

@@ -14,6 +14,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/record/sources.h"
+#include "scenarios/format/plan_file.h"
 #include "tests/mutation/turned.h"
 #include "tests/support/catalog.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# tests/mutation/mutants.py — Writes copies of the detectors in which each threshold and each comparison can be
-# changed while the program runs, so that one build holds all mutants. main.cpp turns them on, one at a time.
+# tests/mutation/mutants.py — Writes copies of the detectors in which each threshold and each comparison can
+# be changed while the program runs, so that one build holds all mutants. main.cpp turns them on one by one.
 """Usage: mutants.py SOURCE OUT FILE...
 
 Writes a copy of each FILE (a path below SOURCE) to OUT, and OUT/mutants.inc with a line for each mutant."""
@@ -11,7 +11,8 @@ import sys
 COMPARISON = re.compile(r" (<|>|<=|>=|==|!=) ")
 CONSTANT = re.compile(r"^constexpr (?:int|double|Time|Rank|std::\w+_t|std::size_t) (\w+) = ", re.M)
 # A number of two or more, or a duration, that stands beside an operator: a limit without a name.
-LITERAL = re.compile(r"(?<=[*/<>=] )(?<!== )(?:[2-9]|\d\d[\d']*)(?:\.\d+)?(?=[;,) ])|(?<![\w.-])(?:[2-9]|\d\d+)(?= \* )"
+LITERAL = re.compile(r"(?<=[*/<>=] )(?<!== )(?:[2-9]|\d\d[\d']*)(?:\.\d+)?(?=[;,) ])"
+                     r"|(?<![\w.-])(?:[2-9]|\d\d+)(?= \* )"
                      r"|(?<![\w.])\d+(?:ms|s|min|h)\b|std::chrono::(?:\w+)\(\d+\)")
 STOPS = ("&&", "||", ",", ";", "?", " : ", "return ", " = ", " =\n", " |= ", " &= ")
 MEMBER = re.compile(r"^(.*?)(?:\.|->)(\w+(?:\(\))?)$")
@@ -64,7 +65,7 @@ def right_end(code, at):
 
 
 def inside_loop_head(code, at):
-    """Whether `at` is in the head of a for or while: turned round, such a comparison only hangs or crashes."""
+    """Whether `at` is in the head of a for or while, which turned round only hangs or crashes."""
     depth = 0
     for here in range(at - 1, max(at - 400, 0), -1):
         if code[here] == ")":
@@ -107,7 +108,8 @@ class Copy:
         return len(self.mutants) - 1
 
     def wrap(self, begin, end, call, number):
-        self.inserts += [(begin, 1, begin - end, f"::deadrank::mutation::{call}({number}, "), (end, 0, begin, ")")]
+        self.inserts.append((begin, 1, begin - end, f"::deadrank::mutation::{call}({number}, "))
+        self.inserts.append((end, 0, begin, ")"))
 
     def two_of(self, at, what):
         first = self.mutant(at, "doubled", what)
@@ -116,7 +118,7 @@ class Copy:
 
     def in_constant(self, at):
         line = self.code[self.code.rfind("\n", 0, at) + 1:at]
-        return re.match(r"\s*(?:static |inline )?constexpr|\s*#|\s*(?:static_assert|template)", line) is not None
+        return re.match(r"\s*(?:(?:static |inline )?constexpr|#|static_assert|template)", line) is not None
 
     def constants(self):
         for match in CONSTANT.finditer(self.code):
@@ -131,9 +133,10 @@ class Copy:
 
     def literals(self):
         for match in LITERAL.finditer(self.code):
-            if not self.in_constant(match.start()) and not inside_loop_head(self.code, match.start()):
-                line = self.text[self.text.rfind("\n", 0, match.start()) + 1:self.text.index("\n", match.end())]
-                self.wrap(match.start(), match.end(), "dial", self.two_of(match.start(), f"{match[0]} in {line}"))
+            begin, end = match.span()
+            if not self.in_constant(begin) and not inside_loop_head(self.code, begin):
+                line = self.text[self.text.rfind("\n", 0, begin) + 1:self.text.index("\n", end)]
+                self.wrap(begin, end, "dial", self.two_of(begin, f"{match[0]} in {line}"))
 
     def comparisons(self):
         for match in COMPARISON.finditer(self.code):
@@ -162,8 +165,11 @@ def main():
         copy = Copy(name, (source / name).read_text(), mutants)
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text(copy.written())
-    quoted = [(n, line, kind, what.replace("\\", "\\\\").replace('"', '\\"')) for n, line, kind, what in mutants]
-    (out / "mutants.inc").write_text("".join(f'{{"{n}", {line}, "{k}", "{w}"}},\n' for n, line, k, w in quoted))
+    rows = []
+    for name, line, kind, what in mutants:
+        quoted = what.replace("\\", "\\\\").replace('"', '\\"')
+        rows.append(f'{{"{name}", {line}, "{kind}", "{quoted}"}},\n')
+    (out / "mutants.inc").write_text("".join(rows))
 
 
 if __name__ == "__main__":
