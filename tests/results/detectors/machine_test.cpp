@@ -278,6 +278,60 @@ TEST(Straggler, SeesOneLongPause) {
     EXPECT_EQ(found.blame.step, 5);
 }
 
+// Goal: each limit is where it is said to be: twice as much, or half as much, would be noticed here.
+TEST(Straggler, WaitsForFourStepsInARowAndForTenSecondsAtOnce) {
+    const auto slow_in = [](std::int64_t steps) {
+        return steps_of(8, 16, [steps](Rank rank, std::int64_t step) {
+            return rank == 5 && step >= 3 && step < 3 + steps ? 116ms : 100ms;
+        });
+    };
+    expect_silence_of("straggler", slow_in(3));
+    EXPECT_EQ(found_by("straggler", slow_in(5)).blame.ranks, ranks({5}));
+    const auto pauses = [](Time pause) {
+        return steps_of(4, 8, [pause](Rank rank, std::int64_t step) {
+            return rank == 1 && step == 5 ? pause : Time(1s);
+        });
+    };
+    expect_silence_of("straggler", pauses(9s));
+    EXPECT_EQ(found_by("straggler", pauses(15s)).blame.ranks, ranks({1}));
+    // Ten seconds are no pause where a step takes two.
+    expect_silence_of("straggler", steps_of(4, 8, [](Rank rank, std::int64_t step) {
+                          return rank == 1 && step == 5 ? Time(15s) : Time(2s);
+                      }));
+}
+
+TEST(Straggler, IsSilentBelowEightPercentAndBelowATimeSlice) {
+    const auto later = [](Time slower) {
+        return steps_of(8, 12, [slower](Rank rank, std::int64_t) {
+            return rank == 5 ? Time(100ms) + slower : Time(100ms);
+        });
+    };
+    expect_silence_of("straggler", later(6ms));
+    EXPECT_EQ(found_by("straggler", later(9ms)).blame.ranks, ranks({5}));
+    // In steps of a few milliseconds the time slice of a scheduler counts, not the share.
+    const auto short_steps = [](Time slower) {
+        return steps_of(8, 12, [slower](Rank rank, std::int64_t) {
+            return rank == 5 ? Time(20ms) + slower : Time(20ms);
+        });
+    };
+    expect_silence_of("straggler", short_steps(4ms));
+    EXPECT_EQ(found_by("straggler", short_steps(7ms)).blame.ranks, ranks({5}));
+}
+
+TEST(Straggler, CallsFiveOfEightStepsARotation) {
+    const auto late_in = [](std::int64_t of_eight, Rank different) {
+        return steps_of(8, 24, [of_eight, different](Rank rank, std::int64_t step) {
+            return step % 8 < of_eight && rank == step % different ? 140ms : 100ms;
+        });
+    };
+    expect_silence_of("straggler", late_in(3, 7));
+    EXPECT_TRUE(found_by("straggler", late_in(6, 7)).blame.ranks.empty());
+    // An eighth more is no rank's turn: it takes a fifth.
+    expect_silence_of("straggler", steps_of(8, 24, [](Rank rank, std::int64_t step) {
+                          return rank == step * 3 % 8 ? 112ms : 100ms;
+                      }));
+}
+
 TEST(LowThroughput, SeesAllRanksSlowDown) {
     const Evidence evidence =
         steps_of(4, 16, [](Rank, std::int64_t step) { return step < 6 ? 100ms : 125ms; });
