@@ -70,6 +70,17 @@ void read_fault_changes(Reader& reader, const Kind* workload, const std::vector<
     }
 }
 
+// A fix may bring texts of its own.
+void check_healed_words(Reader& top, Reader& heal, const Kind& workload) {
+    const Node* table = top.table("workload");
+    const Node* over = heal.table("workload");
+    if (!table || !over) return;
+    Kind healed = workload;
+    healed.seams.clear();
+    healed.blocks.clear();
+    for (const Error& error : healed.complete(*table, over, healed)) heal.problems().add(error.place, error);
+}
+
 // When a kept fault ends a process only to make the bug show, and the cluster restarts processes, the healed
 // job restarts too. [heal.expect] may say otherwise.
 bool keeps_a_restart(Reader& top, const Heal& heal, const std::vector<FaultSettings>& faults) {
@@ -117,6 +128,7 @@ Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSetting
     heal.cluster = read_changes(reader, "cluster", cluster_parameters());
     if (workload) heal.workload = read_changes(reader, "workload", workload->parameters);
     reader.know("workload");
+    if (workload && workload->complete && !heal.workload.empty()) check_healed_words(top, reader, *workload);
     read_fault_changes(reader, workload, faults, vocabulary, heal);
     if (keeps_a_restart(top, heal, faults)) heal.expect.reaction = "restart";
     if (const Node* expect = reader.table("expect"))

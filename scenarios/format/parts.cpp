@@ -130,6 +130,12 @@ WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary) {
         }
         return workload;
     }
+    if (workload.kind->complete) {
+        auto own = std::make_shared<Kind>(*workload.kind);
+        for (const Error& error : own->complete(*table, nullptr, *own)) top.problems().add(error.place, error);
+        workload.kind = own.get();
+        workload.own = std::move(own);
+    }
     workload.settings = read_settings(reader, workload.kind->parameters);
     reader.elsewhere(
         [&](std::string_view word) { return settings_of_others(word, "setting", vocabulary.workloads); });
@@ -305,6 +311,10 @@ void check_words(const FaultSettings& fault, const Kind& workload, const Vocabul
     calls.insert(calls.end(), workload.seams.begin(), workload.seams.end());
     calls.insert(calls.end(), workload.blocks.begin(), workload.blocks.end());
     check_known_words(fault.when.values, "before", calls, "call" + of, others, problems);
+    if (!workload.complete) return;  // phases of others may need a setting: what resolves them looks
+    std::vector<std::string> phases;
+    for (const PhaseWord& phase : workload.phases) phases.push_back(phase.name);
+    check_known_words(fault.when.values, "phase", phases, "phase" + of, others, problems);
 }
 
 void read_when(Reader& reader, TriggerSettings& trigger) {

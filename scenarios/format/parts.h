@@ -2,6 +2,7 @@
 // are read by their declared parameters.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ Settings read_cluster(Reader& top);
 
 struct WorkloadSettings {
     const Kind* kind = nullptr;  // nullptr when it is not known
+    std::shared_ptr<const Kind> own = {};  // holds the kind where the file adds words to it
     std::string name;
     Settings settings;
 };

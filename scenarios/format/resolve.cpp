@@ -123,6 +123,11 @@ Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, co
     auto settings = closing.all(scenario.workload, workload->parameters, "workload");
     if (!settings) return tl::unexpected(settings.error());
     plan.workload = std::move(*settings);
+    if (workload->complete) {  // settings that the file alone knows
+        auto own = closing.stated(scenario.workload, "workload");
+        if (!own) return tl::unexpected(own.error());
+        plan.workload.merge(*own);
+    }
     if (auto done = close_faults(closing, scenario, vocabulary, plan); !done)
         return tl::unexpected(done.error());
     if (const auto found = contradiction(plan)) return refuse_it(scenario, *found);

@@ -99,11 +99,12 @@ void read_all(Reader& top, Scenario& scenario, const Taxonomy& taxonomy, const V
     check_stage(top, scenario, taxonomy);
     scenario.cluster = read_cluster(top);
     const Kind* workload = nullptr;
+    WorkloadSettings stated;
     if (read_release(top, scenario)) {
         workload = vocabulary.workload(scenario.workload_kind);
         check_no_workload(top);
     } else {
-        WorkloadSettings stated = read_workload(top, vocabulary);
+        stated = read_workload(top, vocabulary);
         workload = stated.kind;
         scenario.workload_kind = stated.name;
         scenario.workload = std::move(stated.settings);

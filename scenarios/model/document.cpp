@@ -61,6 +61,33 @@ Node convert(const toml::node& from, const std::string& file) {
     return node;
 }
 
+// Where each line of the file begins.
+std::vector<std::size_t> lines_of(std::string_view text) {
+    std::vector<std::size_t> begins = {0};
+    for (std::size_t i = 0; i < text.size(); ++i)
+        if (text[i] == '\n') begins.push_back(i + 1);
+    return begins;
+}
+
+// Behind three quotes a first line break does not count. Of a text in one line the place is its quote's.
+void find_first_letters(Node& node, std::string_view text, const std::vector<std::size_t>& lines) {
+    for (Node& item : node.items) find_first_letters(item, text, lines);
+    for (Member& member : node.members) find_first_letters(member.value, text, lines);
+    const auto line = static_cast<std::size_t>(node.place.line);
+    if (!node.is(Node::Kind::text) || line < 1 || line > lines.size() || node.place.column < 1) return;
+    const std::size_t at = lines[line - 1] + static_cast<std::size_t>(node.place.column) - 1;
+    if (at >= text.size()) return;
+    const std::string_view rest = text.substr(at);
+    node.first_letter = node.place;
+    ++node.first_letter.column;
+    node.several_lines = rest.starts_with("'''") || rest.starts_with("\"\"\"");
+    if (!node.several_lines) return;
+    node.first_letter.column += 2;
+    const std::string_view behind = rest.substr(3);
+    if (behind.starts_with('\n') || behind.starts_with("\r\n"))
+        node.first_letter = {node.place.file, node.place.line + 1, 1};
+}
+
 }  // namespace
 
 const Member* Node::find(std::string_view key) const {
@@ -71,7 +98,9 @@ const Member* Node::find(std::string_view key) const {
 
 Result<Node> parse_document(std::string_view text, const std::string& file) {
     try {
-        return convert(toml::parse(text, file), file);
+        Node document = convert(toml::parse(text, file), file);
+        find_first_letters(document, text, lines_of(text));
+        return document;
     } catch (const toml::parse_error& error) {
         return refuse(ErrorCode::bad_input, fmt::format("this is not TOML: {}", error.description()), {},
                       region_place(error.source(), file));

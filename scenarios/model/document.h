@@ -21,6 +21,8 @@ struct Node {
     Place place;
     std::string text;              // of a text; else what parse_value would take: "7", "1.5", "true"
     std::int64_t integer = 0;      // also 0 and 1 of a boolean
+    Place first_letter = {};       // of a text, behind its quotes; line 0 where that is not known
+    bool several_lines = false;    // a text between three quotes
     std::vector<Node> items = {};  // of a list
     std::vector<Member> members;   // of a table, in the order of the file
 

@@ -126,50 +126,69 @@ std::unique_ptr<Comm> Job::make_group(CommRequest request) {
     return world_.communicator(request);
 }
 
-// Own groups carry communicators, those of others only a number. The first member leaves the group's key in
-// the store; a rank that asks under that name gets the first key left there. At the end of each creation all
+namespace {
+
+[[noreturn]] void refuse_missing(const std::string& key, Time timeout) {
+    throw LibraryError(Code::timeout,
+                       fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: /{}//cuda//0",
+                                   timeout.count() / 1'000'000, key));
+}
+
+}  // namespace
+
+// One creation. Own groups carry communicators, those of others only a number. The first member leaves the
+// group's key in the store; a rank that asks under that name gets the first key left there. At the end all
 // ranks of the world are counted, until the store times out.
+std::unique_ptr<Comm> Job::created_group(std::string_view name, const std::vector<Rank>& wanted, bool mine) {
+    std::unique_ptr<Comm> own;
+    // All ranks are at one creation, since each ends with all of them counted.
+    std::int64_t number = world_.seam("group.number", ++groups_made_);
+    if (settings_.groups == GroupMaking::store) number = (store_->add("groups", 1) - 1) / size_ + 1;
+    const std::string key = fmt::format("default_pg/{}", number);
+    if (mine) {
+        if (wanted.front() == rank_ && store_->add(key + "/asked", 1) == 1)
+            store_->set(key + "/members", text_of(wanted));
+        const auto found = store_->wait(key + "/members", settings_.store_timeout);
+        if (!found) refuse_missing(key, settings_.store_timeout);
+        own = world_.communicator({std::string(name), members_in(*found), rank_});
+    }
+    const std::string barrier = fmt::format("store_based_barrier_key:{}", number);
+    world_.record(results::RendezvousEnter{rank_, size_, world_.text(barrier)});
+    const std::int64_t joined = store_->add(barrier, 1);
+    if (joined == size_) store_->set(barrier + ":last_worker", "1");
+    const bool all = store_->wait(barrier + ":last_worker", settings_.store_timeout).has_value();
+    const auto came = static_cast<std::int32_t>(all ? size_ : store_->add(barrier, 0));
+    world_.record(results::RendezvousLeave{came, all ? Code::ok : Code::timeout});
+    if (all) return own;
+    throw LibraryError(
+        Code::timeout,
+        fmt::format("torch.distributed.DistStoreError: Timed out initializing process group in store "
+                    "based barrier on rank: {}, for key: {} (world_size={}, num_workers_joined={}, "
+                    "timeout={}s)",
+                    rank_, barrier, size_, came, settings_.store_timeout.count() / 1'000'000'000));
+}
+
 std::unique_ptr<Comm> Job::numbered_group(std::string_view name, Rank base, Rank stride, Rank count) {
     std::unique_ptr<Comm> own;
     for (Rank first = 0; first < size_; ++first) {
         if (first / stride % count != 0) continue;
         const bool mine = first == base;
         if (!mine && !world_.block("group.make_others")) continue;
-        // All ranks are at one creation, since each ends with all of them counted.
-        std::int64_t number = world_.seam("group.number", ++groups_made_);
-        if (settings_.groups == GroupMaking::store) number = (store_->add("groups", 1) - 1) / size_ + 1;
-        const std::string key = fmt::format("default_pg/{}", number);
-        if (mine) {
-            const std::vector<Rank> wanted = strided(base, stride, count, size_);
-            if (wanted.front() == rank_ && store_->add(key + "/asked", 1) == 1)
-                store_->set(key + "/members", text_of(wanted));
-            const auto found = store_->wait(key + "/members", settings_.store_timeout);
-            if (!found) {
-                throw LibraryError(
-                    Code::timeout,
-                    fmt::format(
-                        "torch.distributed.DistStoreError: wait timeout after {}ms, keys: /{}//cuda//0",
-                        settings_.store_timeout.count() / 1'000'000, key));
-            }
-            own = world_.communicator({std::string(name), members_in(*found), rank_});
-        }
-        const std::string barrier = fmt::format("store_based_barrier_key:{}", number);
-        world_.record(results::RendezvousEnter{rank_, size_, world_.text(barrier)});
-        const std::int64_t joined = store_->add(barrier, 1);
-        if (joined == size_) store_->set(barrier + ":last_worker", "1");
-        const bool all = store_->wait(barrier + ":last_worker", settings_.store_timeout).has_value();
-        const auto came = static_cast<std::int32_t>(all ? size_ : store_->add(barrier, 0));
-        world_.record(results::RendezvousLeave{came, all ? Code::ok : Code::timeout});
-        if (!all) {
-            throw LibraryError(
-                Code::timeout,
-                fmt::format("torch.distributed.DistStoreError: Timed out initializing process group in store "
-                            "based barrier on rank: {}, for key: {} (world_size={}, num_workers_joined={}, "
-                            "timeout={}s)",
-                            rank_, barrier, size_, came, settings_.store_timeout.count() / 1'000'000'000));
-        }
+        const std::vector<Rank> wanted = mine ? strided(base, stride, count, size_) : std::vector<Rank>{};
+        auto made = created_group(name, wanted, mine);
+        if (mine) own = std::move(made);
     }
     return own;
+}
+
+std::unique_ptr<Comm> Job::new_group(std::string_view name, const std::vector<Rank>& members) {
+    (void)comm();  // groups are cut out of the default one
+    return created_group(name, members, std::find(members.begin(), members.end(), rank_) != members.end());
+}
+
+Store& Job::store() {
+    if (!store_) (void)comm();
+    return *store_;
 }
 
 }  // namespace deadrank::sim

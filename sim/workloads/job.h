@@ -47,6 +47,11 @@ public:
     // A communicator among `members` (of RANK space); nullptr for ranks outside it.
     std::unique_ptr<Comm> group(std::string_view name, const std::vector<Rank>& members);
 
+    // As torch makes one: every rank of the world calls this for every group, in one order, and stays until
+    // all have come. nullptr for ranks outside it.
+    std::unique_ptr<Comm> new_group(std::string_view name, const std::vector<Rank>& members);
+    Store& store();  // the one that start() met the others at; throws as comm() does
+
     // The ranks base, base + stride, … of a dimension of `count`: how parallel groups are cut out of the
     // world.
     std::unique_ptr<Comm> strided_group(std::string_view name, Rank base, Rank stride, Rank count);
@@ -109,6 +114,7 @@ public:
 
 private:
     void read_environment();
+    void show_recipe();
     std::int64_t configured_rate() const;
     [[noreturn]] void fail_test(std::int64_t step, Number mine, Number right);
     void meet();
@@ -130,6 +136,7 @@ private:
     void publish(std::int64_t step);
     void finish_saves(std::int64_t step);
     std::unique_ptr<Comm> numbered_group(std::string_view name, Rank base, Rank stride, Rank count);
+    std::unique_ptr<Comm> created_group(std::string_view name, const std::vector<Rank>& wanted, bool mine);
     std::unique_ptr<Comm> make_group(CommRequest request);
     void restore();
     std::int64_t checkpoint_to_load();

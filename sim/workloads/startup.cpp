@@ -67,16 +67,20 @@ void Job::read_environment() {
     config("rank", rank_);
     config("world_size", size_);
     config("steps", settings_.steps);
-    config("batch", settings_.batch);
-    config("micro_batches", settings_.micro_batches);
-    if (settings_.expected_throughput > 0) config("expected_throughput", settings_.expected_throughput);
-    config("seed", settings_.seed);
-    config("learning_rate_ppb", world_.seam("optimizer.base_rate", configured_rate()));
+    if (settings_.has_recipe) show_recipe();
     const std::int64_t wanted = world_.seam("startup.device", world_.device().index());
     if (wanted < 0 || wanted >= local_size) {
         throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal");
     }
     world_.record(results::DeviceBind{world_.text("model"), static_cast<std::int32_t>(wanted)});
+}
+
+void Job::show_recipe() {
+    config("batch", settings_.batch);
+    config("micro_batches", settings_.micro_batches);
+    if (settings_.expected_throughput > 0) config("expected_throughput", settings_.expected_throughput);
+    config("seed", settings_.seed);
+    config("learning_rate_ppb", world_.seam("optimizer.base_rate", configured_rate()));
 }
 
 void Job::validate() {

@@ -1,0 +1,58 @@
+// scenarios/program/expression_parser.h — Expressions by recursive descent, each as deep as a rank's small
+// stack bears.
+#pragma once
+
+#include <optional>
+
+#include "scenarios/program/program_lexer.h"
+
+namespace deadrank::scenarios::program {
+
+// Stops a parse; caught where it began.
+struct Stop {
+    Mistake mistake;
+};
+
+class ExpressionParser {
+public:
+    explicit ExpressionParser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+
+    Expr expression();    // one, with its `if` and `else`
+    Expr expressions();   // several between commas are a list
+    bool at_end() const { return now().kind == TokenKind::end; }
+
+protected:
+    const Token& now() const { return tokens_[at_]; }
+    const Token& next() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
+    Token take();
+    bool is(std::string_view word) const;    // a sign or a keyword
+    bool accept(std::string_view word);
+    void expect(std::string_view word, std::string_view after);
+    std::string expect_name(std::string_view what);
+    [[noreturn]] void fail(std::string what, std::string remedy) const;
+    [[noreturn]] void fail_at(const Spot& spot, std::string what, std::string remedy) const;
+
+private:
+    Expr either();
+    Expr both();
+    Expr inverted();
+    Expr comparison();
+    Expr chain(int level);
+    Expr signed_one();
+    Expr raised();
+    Expr with_trailers();
+    Expr atom();
+    Expr list(std::string_view close);
+    Expr dict();
+    Expr joined(const Token& token);
+    Expr subscript(Expr object);
+    void arguments(Expr& call);
+    std::optional<Operator> comparing();
+    Expr made(ExprKind kind, const Spot& spot, std::vector<Expr> parts) const;
+
+    std::vector<Token> tokens_;
+    std::size_t at_ = 0;
+    int depth_ = 0;
+};
+
+}  // namespace deadrank::scenarios::program

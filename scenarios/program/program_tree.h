@@ -1,0 +1,129 @@
+// scenarios/program/program_tree.h — A rank's program as a tree: a small strict part of Python. Names are
+// already places in tables, and arguments are in the order of the function that takes them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace deadrank::scenarios::program {
+
+// Where a word stands: which of the program's texts, and line and column in it, from 1.
+enum class Part : std::uint8_t { setup, step, finish };
+
+struct Spot {
+    Part part = Part::step;
+    int line = 1;
+    int column = 1;
+};
+
+enum class Operator : std::uint8_t {
+    add,
+    subtract,
+    multiply,
+    divide,
+    floor_divide,
+    modulo,
+    power,
+    equal,
+    unequal,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    in,
+    not_in,
+    is,
+    is_not,
+};
+
+enum class ExprKind : std::uint8_t {
+    absent,   // an argument or an end of a slice that is not stated
+    none,     // None
+    boolean,  // number
+    whole,    // number
+    decimal,  // number, in 65536ths
+    text,
+    joined,     // f"…": its parts, one after the other
+    list,       // also (a, b)
+    dict,       // key, value, key, value, …
+    name,       // slot in the table that `where` says
+    attribute,  // parts[0].text
+    call,       // text(parts…); slot: the function, or -1 - the place in the table of built-ins
+    method,     // parts[0].text(parts[1…])
+    index,      // parts[0][parts[1]]
+    slice,      // parts[0][parts[1]:parts[2]]
+    negate,
+    invert,   // not
+    binary,   // operators[0]
+    compare,  // parts[0] operators[0] parts[1] operators[1] parts[2] …
+    both,     // and
+    either,   // or
+    choice,   // parts[0] if parts[1] else parts[2]
+    each,     // [parts[0] for parts[1] in parts[2] if parts[3]]
+};
+
+enum class Where : std::uint8_t { unknown, local, global, constant };
+
+struct Expr {
+    ExprKind kind = ExprKind::absent;
+    Where where = Where::unknown;
+    Spot spot = {};
+    std::string text = {};
+    std::int64_t number = 0;
+    int slot = -1;
+    int depth = 1;  // of the tree below, this one included
+    std::vector<Operator> operators = {};
+    std::vector<Expr> parts = {};
+    std::vector<std::string> keywords = {};  // of the last arguments, before they are put in order
+};
+
+enum class StmtKind : std::uint8_t {
+    expression,
+    assign,   // parts[0] = parts[1]
+    augment,  // parts[0] operator= parts[1]
+    branch,   // blocks[i] if parts[i]; one more block is the else
+    each,     // for parts[0] in parts[1]
+    loop,     // while
+    give,     // return
+    leave,    // break
+    next,     // continue
+    pass,
+    raise,      // text(parts[0]); without a text what is being handled goes on
+    guard,      // try blocks[0] except words[i] as parts[i]: blocks[i + 1]; one more block is the finally
+    assertion,  // parts[0], and a message
+};
+
+struct Stmt {
+    StmtKind kind = StmtKind::pass;
+    Operator op = Operator::add;
+    Spot spot = {};
+    std::string text = {};
+    std::vector<Expr> parts = {};
+    std::vector<std::vector<Stmt>> blocks = {};
+    std::vector<std::string> words = {};  // exceptions that a guard catches; empty = any
+};
+
+struct Function {
+    std::string name;
+    Spot spot = {};
+    std::vector<std::string> locals = {};  // parameters first
+    std::vector<Expr> defaults = {};       // one for each parameter; absent = it must be given
+    std::vector<Stmt> body = {};
+    std::vector<std::string> globals = {};  // names that it says are global
+};
+
+// A name that the program publishes for faults, and where it does first.
+struct Published {
+    std::string name;
+    Spot spot;
+};
+
+struct Program {
+    std::vector<Stmt> setup, step, finish;
+    std::vector<Function> functions;
+    std::vector<std::string> globals;  // settings of `let` first
+    std::vector<Published> seams, blocks, phases;
+};
+
+}  // namespace deadrank::scenarios::program

@@ -1,0 +1,232 @@
+// sim/program/builtins.cpp — Each word finds its function once; lists, dicts, texts, handles and groups have
+// their methods here.
+#include "sim/program/builtins.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "scenarios/model/error.h"
+#include "scenarios/model/value.h"
+#include "scenarios/program/program_words.h"
+#include "sim/program/program_tensor.h"
+
+namespace deadrank::sim::program {
+
+Builtin builtin(int place) {
+    static const std::vector<Builtin> table = [] {
+        std::vector<BuiltinRow> rows;
+        for (const auto& part : {python_builtins(), tensor_builtins(), comm_builtins(), world_builtins()})
+            rows.insert(rows.end(), part.begin(), part.end());
+        std::vector<Builtin> calls;
+        for (const auto& word : scenarios::program::builtin_words()) {
+            const std::string name = word.name();
+            const auto found =
+                std::find_if(rows.begin(), rows.end(), [&](const BuiltinRow& row) { return row.name == name; });
+            CHECK(found != rows.end());
+            calls.push_back(found->call);
+        }
+        CHECK(calls.size() == rows.size());
+        return calls;
+    }();
+    return table[static_cast<std::size_t>(place)];
+}
+
+std::vector<Value> items_of(const Value& value) {
+    std::vector<Value> items;
+    switch (value.type()) {
+        case Type::list:
+            return value.list().items;
+        case Type::dict:
+            for (const auto& [key, item] : value.dict().items) items.push_back(key);
+            return items;
+        case Type::text:
+            for (const char letter : value.text()) items.push_back(Value::new_text(std::string(1, letter)));
+            return items;
+        case Type::tensor: {
+            const Value rows = method(value, "tolist", {});
+            if (!rows.is(Type::list)) raise("TypeError", "iteration over a 0-d tensor");
+            if (value.tensor().shape.size() == 1) return rows.list().items;
+            return parts(value.tensor(), Shape(static_cast<std::size_t>(value.tensor().shape.front()), 1));
+        }
+        default:
+            raise("TypeError", fmt::format("{} object is not iterable", type_word(value)));
+    }
+}
+
+const std::string& text_in(const Value& value, std::string_view what) {
+    if (!value.is(Type::text)) raise("TypeError", fmt::format("{} must be str, not {}", what, type_word(value)));
+    return value.text();
+}
+
+std::shared_ptr<Tensor> tensor_in(const Value& value, std::string_view function, std::string_view parameter) {
+    if (value.is(Type::tensor)) return value.shared_tensor();
+    raise("TypeError", fmt::format("Invalid function argument. Expected parameter `{}` of {} to be of type "
+                                   "torch.Tensor, but got {} instead.",
+                                   parameter, function, type_word(value)));
+}
+
+Time time_in(const Value& value) {
+    if (value.is(Type::text)) {
+        const auto parsed = scenarios::parse_value(scenarios::ValueType::duration, value.text());
+        if (!parsed) raise("ValueError", fmt::format("'{}' is not a time: write \"10ms\" or seconds", value.text()));
+        return Time(parsed->number);
+    }
+    if (!value.is_number()) raise("TypeError", fmt::format("a time cannot be {}", type_word(value)));
+    constexpr std::int64_t second = 1'000'000'000, longest = 1'000'000'000;
+    const Wide seconds = std::clamp<Wide>(as_decimal(value), 0, Wide{longest} * one);
+    return Time(static_cast<std::int64_t>(seconds * second / one));
+}
+
+namespace {
+
+const Value& needed(const std::vector<Value>& arguments, std::size_t place, const std::string& name) {
+    if (place >= arguments.size()) raise("TypeError", fmt::format("{}() lacks an argument", name));
+    return arguments[place];
+}
+
+[[noreturn]] void no_method(const Value& object, const std::string& name) {
+    raise("AttributeError", fmt::format("{} object has no attribute '{}'", type_word(object), name));
+}
+
+bool before(const Value& a, const Value& b) { return relate(scenarios::program::Operator::less, a, b); }
+
+Value list_method(const Value& object, const std::string& name, const std::vector<Value>& arguments) {
+    auto& items = object.list().items;
+    const auto take = [&](const Value& value) {
+        if (holds(value, object)) raise("ValueError", "a list cannot hold itself");
+        if (items.size() >= (1U << 20)) raise("MemoryError", "a list of more than a million values");
+        return value;
+    };
+    if (name == "append") {
+        items.push_back(take(needed(arguments, 0, name)));
+    } else if (name == "extend") {
+        for (const Value& item : items_of(needed(arguments, 0, name))) items.push_back(take(item));
+    } else if (name == "insert") {
+        const std::int64_t size = std::ssize(items), asked = as_whole(needed(arguments, 0, name), "a place");
+        const std::int64_t at = std::clamp<std::int64_t>(asked < 0 ? asked + size : asked, 0, size);
+        items.insert(items.begin() + at, take(needed(arguments, 1, name)));
+    } else if (name == "pop") {
+        const std::int64_t asked = arguments.empty() ? -1 : as_whole(arguments[0], "a place");
+        if (items.empty()) raise("IndexError", "pop from empty list");
+        const auto at = items.begin() + place_in(asked, std::ssize(items), "pop index out of range");
+        const Value value = *at;
+        items.erase(at);
+        return value;
+    } else if (name == "index") {
+        for (std::size_t i = 0; i < items.size(); ++i)
+            if (equal(items[i], needed(arguments, 0, name))) return Value::whole(static_cast<std::int64_t>(i));
+        raise("ValueError", fmt::format("{} is not in list", repr(needed(arguments, 0, name))));
+    } else if (name == "sort") {
+        std::stable_sort(items.begin(), items.end(), before);
+    } else if (name == "reverse") {
+        std::reverse(items.begin(), items.end());
+    } else {
+        no_method(object, name);
+    }
+    return Value::none();
+}
+
+Value dict_method(const Value& object, const std::string& name, const std::vector<Value>& arguments) {
+    Dict& dict = object.dict();
+    std::vector<Value> found;
+    if (name == "keys" || name == "values" || name == "items") {
+        for (const auto& [key, value] : dict.items)
+            found.push_back(name == "keys"     ? key
+                            : name == "values" ? value
+                                               : Value::new_list({key, value}));
+        return Value::new_list(std::move(found));
+    }
+    if (name == "get" || name == "pop") {
+        const Value& key = needed(arguments, 0, name);
+        const Value* known = dict.find(key);
+        if (!known && arguments.size() < 2 && name == "pop") raise("KeyError", repr(key));
+        if (!known) return arguments.size() > 1 ? arguments[1] : Value::none();
+        const Value value = *known;
+        if (name == "pop") std::erase_if(dict.items, [&](const auto& item) { return equal(item.first, key); });
+        return value;
+    }
+    if (name != "update") no_method(object, name);
+    const Value& other = needed(arguments, 0, name);
+    if (!other.is(Type::dict)) raise("TypeError", fmt::format("{} object is not a dict", type_word(other)));
+    if (holds(other, object) && !other.same_object(object)) raise("ValueError", "a dict cannot hold itself");
+    const auto more = other.dict().items;
+    for (const auto& [key, value] : more) dict.set(key, value);
+    return Value::none();
+}
+
+std::string replaced(const std::string& text, const std::string& old, const std::string& by) {
+    if (old.empty()) return text;
+    std::string out;
+    std::size_t from = 0;
+    for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, from)) {
+        out += text.substr(from, at - from) + by;
+        from = at + old.size();
+    }
+    return out + text.substr(from);
+}
+
+Value text_method(const Value& object, const std::string& name, const std::vector<Value>& arguments) {
+    const std::string& text = object.text();
+    if (name == "strip") {
+        const auto first = text.find_first_not_of(" \n\t"), last = text.find_last_not_of(" \n\t");
+        return Value::new_text(first == std::string::npos ? "" : text.substr(first, last - first + 1));
+    }
+    if (name == "join") {
+        std::string out;
+        bool begun = false;
+        for (const Value& item : items_of(needed(arguments, 0, name))) {
+            out += (begun ? text : "") + text_in(item, "sequence item");
+            begun = true;
+        }
+        return Value::new_text(std::move(out));
+    }
+    const std::string& other = text_in(needed(arguments, 0, name), "an argument");
+    if (name == "startswith") return Value::boolean(text.starts_with(other));
+    if (name == "endswith") return Value::boolean(text.ends_with(other));
+    if (name == "replace")
+        return Value::new_text(replaced(text, other, text_in(needed(arguments, 1, name), "an argument")));
+    if (name != "split") no_method(object, name);
+    if (other.empty()) raise("ValueError", "empty separator");
+    std::vector<Value> pieces;
+    std::size_t from = 0;
+    for (std::size_t at = text.find(other); at != std::string::npos; at = text.find(other, from)) {
+        pieces.push_back(Value::new_text(text.substr(from, at - from)));
+        from = at + other.size();
+    }
+    pieces.push_back(Value::new_text(text.substr(from)));
+    return Value::new_list(std::move(pieces));
+}
+
+}  // namespace
+
+Value method_of(Interpreter& rank, const Value& object, const std::string& name,
+                const std::vector<Value>& arguments) {
+    rank.spend(0);
+    switch (object.type()) {
+        case Type::list:
+            return list_method(object, name, arguments);
+        case Type::dict:
+            return dict_method(object, name, arguments);
+        case Type::text:
+            return text_method(object, name, arguments);
+        case Type::handle: {
+            Handle& handle = object.handle();
+            if (name == "is_completed") return Value::boolean(!handle.work || handle.work->ready());
+            if (name != "wait") no_method(object, name);
+            if (handle.work) handle.work->wait();
+            handle.work.reset();
+            return Value::none();
+        }
+        case Type::group: {
+            if (name == "name") return Value::new_text(object.group().name);
+            if (name != "ranks") no_method(object, name);
+            std::vector<Value> ranks;
+            for (const Rank member : object.group().ranks) ranks.push_back(Value::whole(member));
+            return Value::new_list(std::move(ranks));
+        }
+        default:
+            no_method(object, name);
+    }
+}
+
+}  // namespace deadrank::sim::program

@@ -1,0 +1,311 @@
+// sim/program/builtins_world.cpp — The store, files, time, memory, what is told to observers, chance, and where
+// faults act.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "scenarios/model/value.h"
+#include "sim/program/builtins.h"
+#include "sim/program/program_tensor.h"
+
+namespace deadrank::sim::program {
+
+namespace {
+
+using Arguments = std::vector<Value>;
+
+bool stated(const Value& value) { return !value.is(Type::unset) && !value.is(Type::none); }
+
+// Store.
+
+Value store_set(Interpreter& rank, Arguments& given) {
+    rank.host().store().set(text_in(given[0], "a key"), shown_text(given[1]));
+    return Value::none();
+}
+
+Value store_set_once(Interpreter& rank, Arguments& given) {
+    return Value::new_text(rank.host().store().set_once(text_in(given[0], "a key"), shown_text(given[1])));
+}
+
+Value store_get(Interpreter& rank, Arguments& given) {
+    constexpr Time usual{300'000'000'000};
+    const Time patience = stated(given[1]) ? time_in(given[1]) : usual;
+    const std::string key = text_in(given[0], "a key");
+    if (auto found = rank.host().store().wait(key, patience)) return Value::new_text(*found);
+    throw LibraryError(Code::timeout,
+                       fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: /{}",
+                                   patience.count() / 1'000'000, key));
+}
+
+Value store_add(Interpreter& rank, Arguments& given) {
+    return Value::whole(rank.host().store().add(text_in(given[0], "a key"), as_whole(given[1], "an amount")));
+}
+
+Value store_check(Interpreter& rank, Arguments& given) {
+    constexpr Time at_once{1'000'000};
+    return Value::boolean(rank.host().store().wait(text_in(given[0], "a key"), at_once).has_value());
+}
+
+// Files.
+
+// As Python and torch say what the disk answered.
+void check_disk(Code answer, const std::string& path) {
+    switch (answer) {
+        case Code::ok:
+            return;
+        case Code::not_found:
+            raise("FileNotFoundError", fmt::format("[Errno 2] No such file or directory: '{}'", path));
+        case Code::no_space:
+            raise("OSError", fmt::format("[Errno 28] No space left on device: '{}'", path));
+        case Code::corrupt:
+            raise("RuntimeError",
+                  "PytorchStreamReader failed reading zip archive: failed finding central directory");
+        default:
+            raise("OSError", fmt::format("[Errno 5] Input/output error: '{}'", path));
+    }
+}
+
+// A saved dict that says its step has it; other values have that of the program.
+std::int64_t step_in(Interpreter& rank, const Value& value) {
+    const Value* step = value.is(Type::dict) ? value.dict().find(Value::new_text("step")) : nullptr;
+    return step && step->is(Type::whole) ? step->number() : rank.step();
+}
+
+template <class Payload>
+void tell(Interpreter& rank, std::int64_t step, const std::vector<Number>& content, const std::string& path,
+          Code answer) {
+    rank.world().record(Payload{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
+                                digest_of(content), 0, 1, rank.world().text(path), answer});
+}
+
+Value save(Interpreter& rank, Arguments& given) {
+    const std::string path = text_in(given[1], "a path");
+    std::vector<Number> content;
+    encode_value(given[0], content);
+    rank.spend(std::ssize(content));
+    Code answer = rank.world().storage().write(path, content);
+    if (answer == Code::ok) answer = rank.world().storage().sync(path);
+    tell<results::CheckpointSave>(rank, step_in(rank, given[0]), content, path, answer);
+    check_disk(answer, path);
+    return Value::none();
+}
+
+Value load(Interpreter& rank, Arguments& given) {
+    const std::string path = text_in(given[0], "a path");
+    std::vector<Number> content;
+    const Code answer = rank.world().storage().read(path, content);
+    rank.spend(std::ssize(content));
+    Value value = Value::none();
+    std::string broken;
+    if (answer == Code::ok) {
+        try {
+            value = decode_value(content);
+        } catch (const RankFailure& failure) {
+            broken = failure.what();
+        }
+    }
+    tell<results::CheckpointLoad>(rank, step_in(rank, value), content, path,
+                                  broken.empty() ? answer : Code::corrupt);
+    check_disk(answer, path);
+    if (!broken.empty()) throw RankFailure(broken);
+    return value;
+}
+
+Value exists(Interpreter& rank, Arguments& given) {
+    const std::string& path = text_in(given[0], "a path");
+    const auto found = rank.world().storage().list(path);
+    return Value::boolean(std::find(found.begin(), found.end(), path) != found.end());
+}
+
+Value listdir(Interpreter& rank, Arguments& given) {
+    std::vector<Value> paths;
+    for (const std::string& path : rank.world().storage().list(text_in(given[0], "a path")))
+        paths.push_back(Value::new_text(path));
+    return Value::new_list(std::move(paths));
+}
+
+Value rename(Interpreter& rank, Arguments& given) {
+    const std::string& from = text_in(given[0], "a path");
+    check_disk(rank.world().storage().rename(from, text_in(given[1], "a path")), from);
+    return Value::none();
+}
+
+Value remove(Interpreter& rank, Arguments& given) {
+    const std::string& path = text_in(given[0], "a path");
+    check_disk(rank.world().storage().remove(path), path);
+    return Value::none();
+}
+
+// Time and memory.
+
+Value compute(Interpreter& rank, Arguments& given) {
+    rank.world().device().compute(time_in(given[0]));
+    return Value::none();
+}
+
+Value sleep(Interpreter& rank, Arguments& given) {
+    rank.world().timer().sleep(time_in(given[0]));
+    return Value::none();
+}
+
+Value now(Interpreter& rank, Arguments&) {
+    return Value::decimal(saturate((Wide{rank.world().timer().now().count()} << fraction_bits) / 1'000'000'000));
+}
+
+std::int64_t bytes_in(const Value& size) {
+    if (!size.is(Type::text)) return std::max<std::int64_t>(as_whole(size, "a size"), 0);
+    const auto parsed = scenarios::parse_value(scenarios::ValueType::bytes, size.text());
+    if (!parsed) raise("ValueError", fmt::format("'{}' is not a size: write \"1GiB\" or bytes", size.text()));
+    return parsed->number;
+}
+
+Value allocate(Interpreter& rank, Arguments& given) {
+    const std::int64_t bytes = bytes_in(given[0]);
+    Device& device = rank.world().device();
+    const std::int64_t handle =
+        stated(given[1]) ? device.allocate_on(static_cast<int>(as_whole(given[1], "a device")), bytes)
+                         : device.allocate(bytes);
+    rank.sizes_of_handles[handle] = bytes;
+    return Value::whole(handle);
+}
+
+Value free(Interpreter& rank, Arguments& given) {
+    const std::int64_t handle = as_whole(given[0], "a handle");
+    if (rank.sizes_of_handles.erase(handle) == 0) raise("ValueError", "invalid handle");
+    rank.world().device().release(handle);
+    return Value::none();
+}
+
+// Told to observers.
+
+Value phase(Interpreter& rank, Arguments& given) {
+    rank.world().phase(results::phase_named(given[0].text()));
+    return Value::none();
+}
+
+Value log(Interpreter& rank, Arguments& given) {
+    int level = 0;
+    if (stated(given[1])) {
+        const std::string& word = text_in(given[1], "a level");
+        level = word == "error" ? 2 : word == "warning" ? 1 : 0;
+        if (level == 0 && word != "info")
+            raise("ValueError", fmt::format("there is no level '{}': known are info, warning and error", word));
+    }
+    rank.world().log(shown_text(given[0]), level);
+    return Value::none();
+}
+
+Number number_in(const Value& value, std::string_view what) {
+    if (value.is(Type::tensor)) return element_from(value, Dtype::f32);
+    if (!value.is_number()) raise("TypeError", fmt::format("{} must be a number, not {}", what, type_word(value)));
+    return as_decimal(value);
+}
+
+Value loss(Interpreter& rank, Arguments& given) {
+    rank.loss = number_in(given[0], "a loss");
+    return Value::none();
+}
+
+Value grad_norm(Interpreter& rank, Arguments& given) {
+    rank.gradient_norm = number_in(given[0], "a norm");
+    return Value::none();
+}
+
+Value samples(Interpreter& rank, Arguments& given) {
+    std::string listed;
+    std::vector<std::int64_t> ids;
+    bool in_order = true;
+    for (const Value& item : items_of(given[0])) {
+        ids.push_back(as_whole(item, "a sample"));
+        in_order &= ids.size() == 1 || ids.back() == ids[ids.size() - 2] + 1;
+        listed += fmt::format("{}{}", listed.empty() ? "" : ",", ids.back());
+    }
+    results::DataBatch shown{rank.step(), 0, ids.empty() ? 0 : ids.front(), static_cast<std::int32_t>(ids.size()),
+                             1,           results::TextId::none};
+    if (!in_order) shown.samples = rank.world().text(listed);
+    rank.world().record(shown);
+    return Value::none();
+}
+
+Value digest(Interpreter& rank, Arguments& given) {
+    std::vector<Number> content;
+    encode_value(given[1], content);
+    rank.spend(std::ssize(content));
+    const std::string group = stated(given[2]) ? text_in(given[2], "a group") : "replica";
+    rank.world().record(results::ParametersDigest{rank.step(), digest_of(content), rank.world().text(group),
+                                                  rank.world().text(text_in(given[0], "a name"))});
+    return Value::none();
+}
+
+Value config(Interpreter& rank, Arguments& given) {
+    rank.world().record(results::RankConfig{rank.world().text(text_in(given[0], "a name")),
+                                            rank.world().text(shown_text(given[1]))});
+    return Value::none();
+}
+
+void sample(Interpreter& rank, const Value& name, const Value& value, double expected) {
+    rank.world().record(results::ValueSample{rank.step(), rank.world().text(text_in(name, "a name")),
+                                             shown(number_in(value, "a value")), expected});
+}
+
+Value value(Interpreter& rank, Arguments& given) {
+    sample(rank, given[0], given[1], std::numeric_limits<double>::quiet_NaN());
+    return Value::none();
+}
+
+Value check(Interpreter& rank, Arguments& given) {
+    sample(rank, given[0], given[1], shown(number_in(given[2], "what is expected")));
+    return Value::none();
+}
+
+// Chance, environment, faults.
+
+Value random(Interpreter& rank, Arguments& given) {
+    const std::int64_t bound = as_whole(given[2], "bound");
+    if (bound < 1) raise("ValueError", "bound must be positive");
+    const auto index = static_cast<std::uint64_t>(as_whole(given[1], "index"));
+    return Value::whole(static_cast<std::int64_t>(
+        rank.world().chance(text_in(given[0], "a purpose"), index, static_cast<std::uint64_t>(bound))));
+}
+
+Value env(Interpreter& rank, Arguments& given) {
+    const auto found = rank.world().env().get(text_in(given[0], "a name"));
+    return found ? Value::new_text(*found) : given[1].is(Type::unset) ? Value::none() : given[1];
+}
+
+Value version(Interpreter& rank, Arguments& given) {
+    return Value::new_text(rank.world().env().version(text_in(given[0], "a package")));
+}
+
+Value leave(Interpreter&, Arguments& given) {
+    const auto code = given[0].is(Type::unset) ? 1 : static_cast<int>(as_whole(given[0], "a code"));
+    throw RankFailure(fmt::format("SystemExit: {}", code), code);
+}
+
+Value seam(Interpreter& rank, Arguments& given) {
+    const Value& usual = given[1];
+    if (!usual.is_number())
+        raise("TypeError", fmt::format("the value of a seam must be a number, not {}", type_word(usual)));
+    const std::int64_t bent = rank.world().seam(given[0].text(), usual.number());
+    if (usual.is(Type::boolean)) return Value::boolean(bent != 0);
+    return usual.is(Type::whole) ? Value::whole(bent) : Value::decimal(bent);
+}
+
+Value block(Interpreter& rank, Arguments& given) { return Value::boolean(rank.world().block(given[0].text())); }
+
+}  // namespace
+
+std::vector<BuiltinRow> world_builtins() {
+    return {{"store_set", store_set}, {"store_set_once", store_set_once}, {"store_get", store_get},
+            {"store_add", store_add}, {"store_check", store_check},       {"save", save},
+            {"load", load},           {"exists", exists},                 {"listdir", listdir},
+            {"rename", rename},       {"remove", remove},                 {"compute", compute},
+            {"sleep", sleep},         {"now", now},                       {"allocate", allocate},
+            {"free", free},           {"phase", phase},                   {"log", log},
+            {"loss", loss},           {"grad_norm", grad_norm},           {"samples", samples},
+            {"digest", digest},       {"config", config},                 {"value", value},
+            {"check", check},         {"random", random},                 {"env", env},
+            {"version", version},     {"exit", leave},                    {"seam", seam},
+            {"block", block}};
+}
+
+}  // namespace deadrank::sim::program

@@ -1,0 +1,114 @@
+// sim/program/interpreter.h — Runs a rank's program: statements one after the other, so many at most, and
+// Python's exceptions as the rank's own. What it calls of the cluster goes through the host.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scenarios/program/program_tree.h"
+#include "sim/program/program_value.h"
+
+namespace deadrank::sim::program {
+
+using scenarios::program::Expr;
+using scenarios::program::Part;
+using scenarios::program::Program;
+using scenarios::program::Stmt;
+
+// What a program has beside the world: the job that runs it.
+class Host {
+public:
+    virtual ~Host() = default;
+    virtual World& world() = 0;
+    virtual Rank rank() const = 0;
+    virtual Rank size() const = 0;
+    virtual std::int64_t steps() const = 0;
+    virtual void start() = 0;  // what init_process_group does
+    virtual Comm& comm() = 0;  // throws what torch does where there is none
+    virtual std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks) = 0;
+    virtual Store& store() = 0;
+};
+
+class Interpreter {
+public:
+    // `program` outlives it. `most_statements`: of this rank, in all.
+    Interpreter(const Program& program, Host& host, std::int64_t most_statements);
+    ~Interpreter();
+
+    void let(const std::string& name, Value value);
+    void run(Part part, std::int64_t step);  // throws RankFailure
+
+    Host& host() { return host_; }
+    World& world() { return host_.world(); }
+    std::int64_t step() const { return step_; }
+    std::int64_t statements() const { return statements_; }
+
+    // What built-ins leave behind.
+    Number loss = 0, gradient_norm = 0;
+    std::map<std::int64_t, std::int64_t> sizes_of_handles;  // of device memory
+    std::shared_ptr<Group> whole;                           // the world, once it is used
+    std::int64_t groups_made = 0;
+    std::uint64_t garbage_drawn = 0;                        // numbers that empty() gave
+
+    // An operation on many elements is as long as so many statements.
+    void spend(std::int64_t elements);
+
+private:
+    enum class Flow { on, leave, next, give };
+    using Frame = std::vector<Value>;
+    class Deeper;
+
+    Flow run(const std::vector<Stmt>& block);
+    Flow run(const Stmt& stmt);
+    Flow branch(const Stmt& stmt);
+    Flow each(const Stmt& stmt);
+    Flow loop(const Stmt& stmt);
+    Flow guard(const Stmt& stmt);
+    Flow guarded(const std::vector<Stmt>& block, std::string& raised, int& code);
+    void raise_stated(const Stmt& stmt);
+    void check(const Stmt& stmt);
+
+    Value eval(const Expr& expr);
+    Value name(const Expr& expr);
+    Value constant(int place) const;
+    Value joined(const Expr& expr);
+    Value listed(const Expr& expr);
+    Value mapped(const Expr& expr);
+    Value logical(const Expr& expr);
+    Value compared(const Expr& expr);
+    Value called(const Expr& expr);
+    Value called_function(const Expr& expr);
+    Value method(const Expr& expr);
+    Value indexed(const Expr& expr);
+    Value sliced(const Expr& expr);
+    Value comprehended(const Expr& expr);
+    std::vector<Value> walked(const Expr& expr);
+
+    void assign(const Expr& target, Value value);
+    void assign_index(const Expr& target, Value value);
+    void augment(const Stmt& stmt);
+    Value& slot(const Expr& expr);
+
+    const Program& program_;
+    Host& host_;
+    std::vector<Value> globals_;
+    Frame* frame_ = nullptr;
+    Value given_;  // by a return
+    const Stmt* now_ = nullptr;
+    std::string handled_;  // the exception of the except block under way
+    std::int64_t step_ = 0;
+    std::int64_t statements_ = 0, most_statements_;
+    int depth_ = 0;
+    bool exhausted_ = false;
+};
+
+// Operators on any values; raises TypeError.
+Value operate(scenarios::program::Operator op, const Value& a, const Value& b);
+bool relate(scenarios::program::Operator op, const Value& a, const Value& b);
+
+// Whether `except NAME` catches what was raised as "Kind: says".
+bool catches(const std::string& name, const std::string& raised);
+
+}  // namespace deadrank::sim::program

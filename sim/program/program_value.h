@@ -1,0 +1,133 @@
+// sim/program/program_value.h — What a name of a rank's program may hold: Python's values, with whole numbers
+// of 64 bits and decimals in 65536ths, so that every machine computes the same.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/world/numbers.h"
+#include "sim/world/world.h"
+
+namespace deadrank::sim::program {
+
+enum class Type : std::uint8_t { unset, none, boolean, whole, decimal, text, list, dict, tensor, group, handle };
+
+struct Object {
+    virtual ~Object() = default;
+};
+
+struct Text;
+struct List;
+struct Dict;
+struct Tensor;
+struct Group;
+struct Handle;
+
+class Value {
+public:
+    Value() = default;
+    static Value none() { return {Type::none, 0}; }
+    static Value boolean(bool value) { return {Type::boolean, value}; }
+    static Value whole(std::int64_t value) { return {Type::whole, value}; }
+    static Value decimal(Number value) { return {Type::decimal, value}; }
+    static Value new_text(std::string value);
+    static Value new_list(std::vector<Value> items);
+    static Value new_dict();
+    static Value of(std::shared_ptr<Tensor> tensor);
+    static Value of(std::shared_ptr<Group> group);
+    static Value of(std::shared_ptr<Handle> handle);
+
+    Type type() const { return type_; }
+    bool is(Type type) const { return type_ == type; }
+    bool is_number() const { return is(Type::whole) || is(Type::decimal) || is(Type::boolean); }
+    std::int64_t number() const { return number_; }
+    const std::string& text() const;
+    List& list() const;
+    Dict& dict() const;
+    Tensor& tensor() const;
+    std::shared_ptr<Tensor> shared_tensor() const;
+    Group& group() const;
+    Handle& handle() const;
+    bool same_object(const Value& other) const { return object_ && object_ == other.object_; }
+    bool held_once() const { return object_.use_count() == 1; }
+
+private:
+    Value(Type type, std::int64_t number) : type_(type), number_(number) {}
+    Value(Type type, std::shared_ptr<Object> object) : type_(type), object_(std::move(object)) {}
+
+    Type type_ = Type::unset;
+    std::int64_t number_ = 0;
+    std::shared_ptr<Object> object_;
+};
+
+struct Text final : Object {
+    std::string text;
+};
+
+// Lists and dicts may be nested as deep as a program likes: their ends are not.
+struct List final : Object {
+    std::vector<Value> items;
+    ~List() override;
+};
+
+struct Dict final : Object {
+    std::vector<std::pair<Value, Value>> items;  // in the order in which keys came in
+    ~Dict() override;
+    Value* find(const Value& key);
+    void set(const Value& key, Value value);
+};
+
+// Elements in row order. Parts of a tensor share its memory, as views do.
+struct Tensor final : Object {
+    std::shared_ptr<std::vector<Number>> memory;
+    std::size_t first = 0;
+    std::vector<std::int64_t> shape;
+    Dtype dtype = Dtype::f32;
+
+    std::int64_t count() const;
+    std::span<Number> data() const {
+        return std::span(*memory).subspan(first, static_cast<std::size_t>(count()));
+    }
+    bool whole() const { return dtype == Dtype::i64 || dtype == Dtype::i32 || dtype == Dtype::i8; }
+    Value element(std::int64_t place) const;
+    std::shared_ptr<Tensor> part(std::int64_t from, std::vector<std::int64_t> of_shape) const;
+};
+
+struct Group final : Object {
+    std::string name;
+    std::vector<Rank> ranks;
+    std::unique_ptr<Comm> own;  // nullptr where the rank is no member
+};
+
+// A call under way. It holds the memory that it reads and writes, and gives that up after the call.
+struct Handle final : Object {
+    std::vector<std::shared_ptr<Tensor>> held;
+    std::unique_ptr<Work> work;
+};
+
+// "TypeError: …", as an exception of the program.
+[[noreturn]] void raise(std::string_view kind, std::string_view says);
+
+std::string_view type_word(const Value& value);   // "'int'" is what Python calls it
+std::string repr(const Value& value);             // as Python prints it; a text in quotes
+std::string shown_text(const Value& value);       // as str() gives it
+std::string decimal_text(Number value);
+bool truth(const Value& value);
+bool equal(const Value& a, const Value& b);
+bool holds(const Value& container, const Value& sought);  // at any depth, the very object
+
+// Numbers as one kind: what is whole becomes a decimal.
+Number as_decimal(const Value& value);
+std::int64_t as_whole(const Value& value, std::string_view what);
+
+// A value as numbers, and back: what a file or an object on its way to other ranks holds.
+void encode_value(const Value& value, std::vector<Number>& into);
+// Throws what torch does where the numbers are none.
+Value decode_value(std::span<const Number> from);
+
+}  // namespace deadrank::sim::program

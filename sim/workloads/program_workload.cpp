@@ -1,0 +1,197 @@
+// sim/workloads/program_workload.cpp — Ranks run what the scenario says: a program in a strict part of Python,
+// within the start-up, steps and evidence of every other job.
+#include <algorithm>
+#include <fmt/format.h>
+#include <memory>
+
+#include "scenarios/program/program_kind.h"
+#include "sim/program/interpreter.h"
+#include "sim/program/program_tensor.h"
+#include "sim/workloads/job.h"
+#include "sim/workloads/workload_catalog.h"
+
+namespace deadrank::sim {
+
+namespace {
+
+using program::Part;
+using scenarios::Values;
+using scenarios::ValueType;
+
+enum class Start { job, own };
+
+// A program and its settings, ready for every rank of a run.
+struct Prepared {
+    scenarios::program::Program program;
+    std::vector<std::pair<std::string, scenarios::Value>> lets;
+    std::string mistake;  // what Python would say before anything runs; empty where there is none
+};
+
+std::shared_ptr<const Prepared> prepare(const Values& plan) {
+    auto prepared = std::make_shared<Prepared>();
+    std::vector<scenarios::program::Mistake> mistakes;
+    prepared->program = scenarios::program::read_program(scenarios::program::source_of(plan), mistakes);
+    if (!mistakes.empty())
+        prepared->mistake = fmt::format("SyntaxError: {}: {}", scenarios::program::place_text(mistakes[0].spot),
+                                        mistakes[0].what);
+    const std::string prefix = scenarios::program::let_prefix;
+    for (const auto& [name, value] : plan)
+        if (name.starts_with(prefix)) prepared->lets.emplace_back(name.substr(prefix.size()), value);
+    return prepared;
+}
+
+struct ProgramSettings : JobSettings {
+    explicit ProgramSettings(Source source) : JobSettings(source) {
+        has_recipe = false;
+        if (source.plan) prepared = prepare(*source.plan);
+        if (!source.rows) return;
+        for (const auto& [name, what] :
+             {std::pair{"setup", "what each rank does once, before its first step"},
+              std::pair{"step", "what each rank does in a step; names of setup are known there"},
+              std::pair{"finish", "what each rank does after its last step"}})
+            source.rows->push_back({.name = name, .type = ValueType::text, .what = what, .optional = true});
+    }
+
+    Start start = choice<Start>("start", "",
+                                "ranks start up as those of every job do, before setup; or setup begins at once, "
+                                "and calls init_process_group() when it likes. Absent = job",
+                                {"job", "own"});
+    std::int64_t statements =
+        integer("statements", "1000000", "statements of a rank in all; one more ends it as a loop without an end", 1);
+    std::shared_ptr<const Prepared> prepared;
+};
+
+constexpr std::string_view kept[] = {"steps",           "store_timeout", "validate",           "place_from",
+                                     "discover_mpi",    "exit_barrier",  "lenient_environment", "own_group_file",
+                                     "expected_step_time", "context_size", "start",             "statements",
+                                     "setup",           "step",          "finish"};
+
+std::vector<std::string_view> ignored() {
+    static const std::vector<scenarios::Parameter> rows = [] {
+        std::vector<scenarios::Parameter> all;
+        ProgramSettings{Settings::Source(all)};
+        return all;
+    }();
+    std::vector<std::string_view> names;
+    for (const scenarios::Parameter& row : rows)
+        if (std::find(std::begin(kept), std::end(kept), row.name) == std::end(kept)) names.push_back(row.name);
+    return names;
+}
+
+// What `let` holds, as the program reads it: a text that begins with a bracket is a list or a dict.
+
+program::Value literal(const scenarios::program::Expr& expr) {
+    using scenarios::program::ExprKind;
+    using program::Value;
+    std::vector<Value> items;
+    switch (expr.kind) {
+        case ExprKind::boolean:
+            return Value::boolean(expr.number != 0);
+        case ExprKind::whole:
+            return Value::whole(expr.number);
+        case ExprKind::decimal:
+            return Value::decimal(expr.number);
+        case ExprKind::text:
+            return Value::new_text(expr.text);
+        case ExprKind::negate:
+            return program::operate(scenarios::program::Operator::multiply, literal(expr.parts[0]),
+                                    Value::whole(-1));
+        case ExprKind::list:
+            for (const auto& part : expr.parts) items.push_back(literal(part));
+            return Value::new_list(std::move(items));
+        case ExprKind::dict: {
+            Value made = Value::new_dict();
+            for (std::size_t i = 0; i + 1 < expr.parts.size(); i += 2)
+                made.dict().set(literal(expr.parts[i]), literal(expr.parts[i + 1]));
+            return made;
+        }
+        default:
+            return Value::none();
+    }
+}
+
+program::Value let_value(const scenarios::Value& value) {
+    using program::Value;
+    constexpr std::int64_t billion = 1'000'000'000;
+    switch (value.type) {
+        case ValueType::boolean:
+            return Value::boolean(value.number != 0);
+        case ValueType::integer:
+            return Value::whole(value.number);
+        case ValueType::ratio: {
+            const Wide scaled_up = Wide{value.number} * one * 2 / billion;
+            return Value::decimal(saturate((scaled_up + (scaled_up < 0 ? -1 : 1)) / 2));
+        }
+        default:
+            break;
+    }
+    const bool bracket = value.text.starts_with('[') || value.text.starts_with('{');
+    if (const auto parsed = bracket ? scenarios::program::parse_literal(value.text) : std::nullopt)
+        return literal(*parsed);
+    return Value::new_text(value.text);
+}
+
+class JobHost final : public program::Host {
+public:
+    JobHost(Job& job, const ProgramSettings& settings) : job_(job), settings_(settings) {}
+
+    World& world() override { return job_.world(); }
+    Rank rank() const override { return started_ ? job_.rank() : job_.world().process(); }
+    Rank size() const override { return started_ ? job_.size() : job_.world().processes(); }
+    std::int64_t steps() const override { return settings_.steps; }
+    void start() override {
+        if (started_) program::raise("ValueError", "trying to initialize the default process group twice!");
+        started_ = true;
+        job_.start();
+    }
+    Comm& comm() override { return job_.comm(); }
+    std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks) override {
+        return job_.new_group(name, ranks);
+    }
+    Store& store() override {
+        if (started_) return job_.store();
+        if (!own_store_) {
+            const auto address = world().env().get("MASTER_ADDR"), port = world().env().get("MASTER_PORT");
+            if (!address || !port) program::raise("KeyError", address ? "'MASTER_PORT'" : "'MASTER_ADDR'");
+            own_store_ = &world().rendezvous(*address + ":" + *port, world().process() == 0, settings_.store_timeout);
+        }
+        return *own_store_;
+    }
+
+private:
+    Job& job_;
+    const ProgramSettings& settings_;
+    Store* own_store_ = nullptr;
+    bool started_ = false;
+};
+
+void program_rank(World& world, const ProgramSettings& settings) {
+    const Prepared& prepared = *settings.prepared;
+    Job job(world, settings);
+    JobHost host(job, settings);
+    if (settings.start == Start::job) host.start();
+    if (!prepared.mistake.empty()) throw RankFailure(prepared.mistake);
+    program::Interpreter interpreter(prepared.program, host, settings.statements);
+    for (const auto& [name, value] : prepared.lets) interpreter.let(name, let_value(value));
+    interpreter.run(Part::setup, 0);
+    job.train([&](std::int64_t step) {
+        interpreter.run(Part::step, step);
+        return StepResult{interpreter.loss, interpreter.gradient_norm};
+    });
+    interpreter.run(Part::finish, settings.steps);
+}
+
+scenarios::Kind program_words() {
+    scenarios::Kind kind = job_words("program", "what each rank does is written in the scenario, in a strict part of Python");
+    leave_out(kind, {""}, {"startup.rank", "startup.world_size", "startup.device", "context.device", "sampler.steps",
+                           "startup.init_process_group"});
+    kind.phases.clear();
+    kind.complete = scenarios::program::complete;
+    return kind;
+}
+
+}  // namespace
+
+extern const WorkloadRow program_row{[] { return workload(program_words(), program_rank, ignored()); }};
+
+}  // namespace deadrank::sim
