@@ -9,6 +9,7 @@
 #include "runners/backends/sim/played_calls.h"
 #include "runners/manual/manual_pages.h"
 #include "runners/manual/markdown.h"
+#include "scenarios/program/program_kind.h"
 #include "sim/workloads/job.h"
 #include "sim/workloads/workload_catalog.h"
 #include "sim/world/members.h"
@@ -381,7 +382,10 @@ std::string workload_page(const sim::WorkloadKind& kind) {
     std::string text = fmt::format("# Workload {}\n\n{}.\n\n", kind.words.name, what);
     if (!kind.words.launcher.empty())
         text += fmt::format("Played with `launcher = \"{}\"` in `[cluster]` alone.\n\n", kind.words.launcher);
-    text += settings_section(kind, *job) + phases_section(kind) + places_section(kind, *job);
+    if (kind.words.name == scenarios::program::kind_name) text += program_sections();
+    text += settings_section(kind, *job);
+    if (!kind.words.phases.empty()) text += phases_section(kind);
+    text += places_section(kind, *job);
     const std::string run = fmt::format(
         "`deadrank manual` played it for this page: {} ranks on the default cluster", job->ranks.size());
     text += told_by_ranks(*job, -1, false, "Start-up", run + ", what comes before the first step.");

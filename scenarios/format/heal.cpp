@@ -5,6 +5,7 @@
 
 #include "scenarios/format/parts.h"
 #include "scenarios/model/plan.h"
+#include "scenarios/program/program_kind.h"
 
 namespace deadrank::scenarios {
 
@@ -78,7 +79,8 @@ void check_healed_words(Reader& top, Reader& heal, const Kind& workload) {
     Kind healed = workload;
     healed.seams.clear();
     healed.blocks.clear();
-    for (const Error& error : healed.complete(*table, over, healed)) heal.problems().add(error.place, error);
+    for (const Error& error : program::complete(*table, over, healed))
+        heal.problems().add(error.place, error);
 }
 
 // When a kept fault ends a process only to make the bug show, and the cluster restarts processes, the healed
@@ -128,7 +130,8 @@ Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSetting
     heal.cluster = read_changes(reader, "cluster", cluster_parameters());
     if (workload) heal.workload = read_changes(reader, "workload", workload->parameters);
     reader.know("workload");
-    if (workload && workload->complete && !heal.workload.empty()) check_healed_words(top, reader, *workload);
+    if (workload && workload->name == program::kind_name && !heal.workload.empty())
+        check_healed_words(top, reader, *workload);
     read_fault_changes(reader, workload, faults, vocabulary, heal);
     if (keeps_a_restart(top, heal, faults)) heal.expect.reaction = "restart";
     if (const Node* expect = reader.table("expect"))

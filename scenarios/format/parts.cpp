@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "scenarios/model/plan.h"
+#include "scenarios/program/program_kind.h"
 
 namespace deadrank::scenarios {
 
@@ -130,9 +131,10 @@ WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary) {
         }
         return workload;
     }
-    if (workload.kind->complete) {
+    if (workload.kind->name == program::kind_name) {
         auto own = std::make_shared<Kind>(*workload.kind);
-        for (const Error& error : own->complete(*table, nullptr, *own)) top.problems().add(error.place, error);
+        for (const Error& error : program::complete(*table, nullptr, *own))
+            top.problems().add(error.place, error);
         workload.kind = own.get();
         workload.own = std::move(own);
     }
@@ -311,7 +313,8 @@ void check_words(const FaultSettings& fault, const Kind& workload, const Vocabul
     calls.insert(calls.end(), workload.seams.begin(), workload.seams.end());
     calls.insert(calls.end(), workload.blocks.begin(), workload.blocks.end());
     check_known_words(fault.when.values, "before", calls, "call" + of, others, problems);
-    if (!workload.complete) return;  // phases of others may need a setting: what resolves them looks
+    if (workload.name != program::kind_name)
+        return;  // phases of others may need a setting: what resolves them looks
     std::vector<std::string> phases;
     for (const PhaseWord& phase : workload.phases) phases.push_back(phase.name);
     check_known_words(fault.when.values, "phase", phases, "phase" + of, others, problems);

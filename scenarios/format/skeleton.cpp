@@ -9,6 +9,8 @@
 #include "scenarios/format/parts.h"
 #include "scenarios/model/text.h"
 #include "scenarios/model/value.h"
+#include "scenarios/program/program_examples.h"
+#include "scenarios/program/program_kind.h"
 
 namespace deadrank::scenarios {
 
@@ -152,8 +154,14 @@ Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonom
     for (const Parameter& parameter : workload.parameters) {
         if (parameter.name == "steps") out += "steps = 8\n";
     }
+    Kind published = workload;
+    if (workload.name == program::kind_name) {
+        out += program::first_text();
+        published.seams.insert(published.seams.begin(), "learning_rate");
+        published.blocks.insert(published.blocks.begin(), "gradient.reduce");
+    }
     out += "\n";
-    out += fault_table(*vocabulary.fault(wish.fault), workload);
+    out += fault_table(*vocabulary.fault(wish.fault), published);
     out += fmt::format(
         "\n[expect]\nsymptom = {}\nblames = []  # of {}: what the alarm must name\n"
         "within = \"60s\"  # after the fault, in the run's own time\n"

@@ -13,8 +13,6 @@
 
 namespace deadrank::scenarios {
 
-struct Node;
-
 struct Parameter {
     std::string name;
     ValueType type = ValueType::integer;
@@ -47,9 +45,6 @@ struct Kind {
     bool at_start = false;      // faults: applied before the job starts unless `when` says otherwise
     std::string launcher = {};  // workloads: the only launcher that they can be played with; empty = any
     std::vector<PhaseWord> phases = {};  // workloads: those they enter; empty = nobody has said
-    // Workloads whose words depend on what a file says: adds parameters, seams, blocks and phases, and
-    // answers what is wrong. The tables are [workload] and [heal.workload], which may be nullptr.
-    std::function<std::vector<Error>(const Node& table, const Node* over, Kind& kind)> complete = {};
 };
 
 struct Vocabulary {

@@ -13,19 +13,24 @@ struct Stop {
     Mistake mistake;
 };
 
+inline constexpr int deepest_expression = 40;
+
+bool is_keyword(std::string_view word);
+std::string shown(const Token& token);  // for messages: "the end of the line"
+
 class ExpressionParser {
 public:
     explicit ExpressionParser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
 
-    Expr expression();    // one, with its `if` and `else`
-    Expr expressions();   // several between commas are a list
+    Expr expression();   // one, with its `if` and `else`
+    Expr expressions();  // several between commas are a list
     bool at_end() const { return now().kind == TokenKind::end; }
 
 protected:
     const Token& now() const { return tokens_[at_]; }
     const Token& next() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
     Token take();
-    bool is(std::string_view word) const;    // a sign or a keyword
+    bool is(std::string_view word) const;  // a sign or a keyword
     bool accept(std::string_view word);
     void expect(std::string_view word, std::string_view after);
     std::string expect_name(std::string_view what);

@@ -52,7 +52,9 @@ ValueType type_of(const Node& node) {
         case Node::Kind::list:
             return node.items.empty() ? ValueType::text : type_of(node.items.front());
         default:
-            return is_range(node.text) ? ValueType::integer : is_share(node.text) ? ValueType::ratio : ValueType::text;
+            return is_range(node.text)   ? ValueType::integer
+                   : is_share(node.text) ? ValueType::ratio
+                                         : ValueType::text;
     }
 }
 
@@ -64,7 +66,7 @@ bool is_name(std::string_view text) {
 }
 
 bool is_given(std::string_view name) {
-    const auto& words = constant_words();
+    const auto words = constant_words();
     return std::any_of(words.begin(), words.end(), [&](const auto& word) { return word.name == name; });
 }
 
@@ -79,9 +81,18 @@ std::vector<std::string> read_lets(const Node& table, Kind& kind, std::vector<Er
     }
     for (const Member& member : let->value.members) {
         if (!is_name(member.key) || is_given(member.key)) {
-            errors.push_back({ErrorCode::bad_input, fmt::format("'{}' cannot be a setting of let", member.key),
+            errors.push_back({ErrorCode::bad_input,
+                              fmt::format("'{}' cannot be a setting of let", member.key),
                               is_given(member.key) ? "choose another name: its value is given"
                                                    : "write a name of letters, digits and _",
+                              member.place});
+            continue;
+        }
+        const auto differs = [&](const Node& item) { return type_of(item) != type_of(member.value); };
+        if (std::any_of(member.value.items.begin(), member.value.items.end(), differs)) {
+            errors.push_back({ErrorCode::bad_input,
+                              fmt::format("'{}' is a choice of several types", member.key),
+                              "write values of one type; a list that is itself a value is a text: \"[1, 2]\"",
                               member.place});
             continue;
         }
@@ -120,14 +131,17 @@ std::vector<Error> complete(const Node& table, const Node* over, Kind& kind) {
     for (const Part part : all_parts) {
         const Node* text = text_node(table, over, part);
         any |= text != nullptr;
-        std::string& into = part == Part::setup ? source.setup : part == Part::step ? source.step : source.finish;
+        std::string& into = part == Part::setup  ? source.setup
+                            : part == Part::step ? source.step
+                                                 : source.finish;
         if (text) into = text->text;
     }
     if (!any) {
-        errors.push_back({ErrorCode::bad_input, "the program has no text",
-                          "add step = '''…''' with what each rank does in a step; `deadrank explain program` has "
-                          "two examples",
-                          table.place});
+        errors.push_back(
+            {ErrorCode::bad_input, "the program has no text",
+             "add step = '''…''' with what each rank does in a step; `deadrank explain program` has "
+             "two examples",
+             table.place});
         return errors;
     }
     std::vector<Mistake> mistakes;

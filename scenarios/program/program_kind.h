@@ -12,6 +12,7 @@
 
 namespace deadrank::scenarios::program {
 
+inline constexpr std::string_view kind_name = "program";  // of the workload
 inline constexpr const char* let_prefix = "let.";
 
 // `table` is [workload], `over` is [heal.workload], whose texts replace those of the table, or nullptr.

@@ -11,7 +11,7 @@ namespace deadrank::scenarios::program {
 namespace {
 
 constexpr int fraction_bits = 16;  // as the simulator's numbers
-constexpr std::size_t deepest = 12;
+constexpr std::size_t most_levels = 12;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -30,9 +30,7 @@ public:
     }
 
 private:
-    char peek(std::size_t ahead = 0) const {
-        return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
-    }
+    char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
     void step(std::size_t count = 1) {
         for (; count > 0 && at_ < text_.size(); --count) {
             if (text_[at_++] == '\n') {
@@ -89,8 +87,8 @@ private:
         if (indents_.empty()) indents_.push_back(column);
         if (column > indents_.back()) {
             indents_.push_back(column);
-            if (indents_.size() > deepest)
-                fail(fmt::format("this is more than {} levels deep", deepest), "make a function of it");
+            if (indents_.size() > most_levels)
+                fail(fmt::format("this is more than {} levels deep", most_levels), "make a function of it");
             return add(TokenKind::indent);
         }
         while (column < indents_.back() && indents_.size() > 1) {

@@ -11,7 +11,18 @@
 
 namespace deadrank::scenarios::program {
 
-enum class TokenKind : std::uint8_t { name, whole, decimal, text, joined, sign, newline, indent, dedent, end };
+enum class TokenKind : std::uint8_t {
+    name,
+    whole,
+    decimal,
+    text,
+    joined,
+    sign,
+    newline,
+    indent,
+    dedent,
+    end
+};
 
 struct Token {
     TokenKind kind = TokenKind::end;

@@ -53,8 +53,7 @@ std::string suggestion_for(std::string_view word, const std::vector<std::string>
 
 class Resolver {
 public:
-    Resolver(Program& program, std::vector<Mistake>& mistakes)
-        : program_(program), mistakes_(mistakes) {}
+    Resolver(Program& program, std::vector<Mistake>& mistakes) : program_(program), mistakes_(mistakes) {}
 
     void run() {
         check_functions();
@@ -84,7 +83,7 @@ private:
     }
 
     static bool is_constant(std::string_view name) {
-        const auto& words = constant_words();
+        const auto words = constant_words();
         return std::any_of(words.begin(), words.end(), [&](const auto& word) { return word.name == name; });
     }
 
@@ -131,7 +130,7 @@ private:
         expr.where = Where::global;
         expr.slot = place_in(program_.globals, expr.text);
         if (expr.slot >= 0) return;
-        const auto& constants = constant_words();
+        const auto constants = constant_words();
         for (std::size_t i = 0; i < constants.size(); ++i) {
             if (constants[i].name != expr.text) continue;
             expr.where = Where::constant;
@@ -172,9 +171,9 @@ private:
             std::vector<std::string> known;
             for (const Function& function : program_.functions) known.push_back(function.name);
             for (const BuiltinWord& word : builtin_words()) known.push_back(word.name());
-            return complain(call.spot, fmt::format("there is no function '{}'", call.text),
-                            suggestion_for(call.text, known,
-                                           "`deadrank explain program` lists what a rank may call"));
+            return complain(
+                call.spot, fmt::format("there is no function '{}'", call.text),
+                suggestion_for(call.text, known, "`deadrank explain program` lists what a rank may call"));
         }
         call.slot = -1 - builtin;
         const BuiltinWord& word = builtin_words()[static_cast<std::size_t>(builtin)];
@@ -192,30 +191,29 @@ private:
             ordered[0] = {.kind = ExprKind::list, .spot = call.spot, .depth = call.depth};
             for (std::size_t i = 0; i < plain; ++i) ordered[0].parts.push_back(std::move(call.parts[i]));
         } else if (plain > parameters.size()) {
-            return complain(call.spot,
-                            fmt::format("{}() takes {} arguments but {} were given", call.text,
-                                        parameters.size(), plain),
-                            "leave the last ones out");
+            return complain(
+                call.spot,
+                fmt::format("{}() takes {} arguments but {} were given", call.text, parameters.size(), plain),
+                "leave the last ones out");
         } else {
             for (std::size_t i = 0; i < plain; ++i) ordered[i] = std::move(call.parts[i]);
         }
         for (std::size_t i = 0; i < named; ++i) {
-            const auto place = std::find_if(parameters.begin(), parameters.end(), [&](const auto& one) {
-                return one.name == call.keywords[i];
-            });
+            const auto place = std::find_if(parameters.begin(), parameters.end(),
+                                            [&](const auto& one) { return one.name == call.keywords[i]; });
             std::vector<std::string> known;
             for (const auto& one : parameters) known.push_back(one.name);
             if (place == parameters.end())
-                return complain(call.parts[plain + i].spot,
-                                fmt::format("{}() got an unexpected keyword argument '{}'", call.text,
-                                            call.keywords[i]),
-                                suggestion_for(call.keywords[i], known, "leave it out"));
+                return complain(
+                    call.parts[plain + i].spot,
+                    fmt::format("{}() got an unexpected keyword argument '{}'", call.text, call.keywords[i]),
+                    suggestion_for(call.keywords[i], known, "leave it out"));
             Expr& taken = ordered[static_cast<std::size_t>(place - parameters.begin())];
             if (taken.kind != ExprKind::absent)
-                return complain(call.spot,
-                                fmt::format("{}() got multiple values for argument '{}'", call.text,
-                                            call.keywords[i]),
-                                "state it once");
+                return complain(
+                    call.spot,
+                    fmt::format("{}() got multiple values for argument '{}'", call.text, call.keywords[i]),
+                    "state it once");
             taken = std::move(call.parts[plain + i]);
         }
         call.keywords.clear();
@@ -252,9 +250,10 @@ private:
             if (word.called() == called) known.push_back(word.name());
         }
         if (!expr.keywords.empty())
-            complain(expr.spot, fmt::format("{}() takes no named arguments", expr.text), "write it without a name");
+            complain(expr.spot, fmt::format("{}() takes no named arguments", expr.text),
+                     "write it without a name");
         if (place_in(known, expr.text) >= 0) return;
-        const auto& all = method_words();
+        const auto all = method_words();
         const bool other = std::any_of(all.begin(), all.end(),
                                        [&](const MethodWord& word) { return word.name() == expr.text; });
         complain(expr.spot, fmt::format("there is no {} '{}'", called ? "method" : "attribute", expr.text),
@@ -276,7 +275,8 @@ void names_read(const Expr& expr, std::set<std::string>& names) {
 void names_read(const std::vector<Stmt>& block, std::set<std::string>& names) {
     for (const Stmt& stmt : block) {
         for (std::size_t i = 0; i < stmt.parts.size(); ++i) {
-            const bool only_set = stmt.kind == StmtKind::assign && i == 0 && stmt.parts[0].kind == ExprKind::name;
+            const bool only_set =
+                stmt.kind == StmtKind::assign && i == 0 && stmt.parts[0].kind == ExprKind::name;
             if (!only_set) names_read(stmt.parts[i], names);
         }
         for (const auto& inner : stmt.blocks) names_read(inner, names);
@@ -292,7 +292,8 @@ Program read_program(const Source& source, std::vector<Mistake>& mistakes) {
     parse_part(source.finish, Part::finish, program, mistakes);
     if (!mistakes.empty()) return program;
     program.globals = source.lets;
-    for (const auto* block : {&program.setup, &program.step, &program.finish}) collect(*block, program.globals);
+    for (const auto* block : {&program.setup, &program.step, &program.finish})
+        collect(*block, program.globals);
     for (Function& function : program.functions) {
         std::vector<std::string> assigned;
         collect(function.body, assigned);

@@ -57,7 +57,8 @@ private:
         }
         if (at_end()) return;
         if (is("|") || is("&") || is("@") || is("~"))
-            fail(fmt::format("'{}' is not an operator here", now().text), "use and, or, not, + - * / // % **");
+            fail(fmt::format("'{}' is not an operator here", now().text),
+                 "use and, or, not, + - * / // % **");
         fail(fmt::format("'{}' is not expected here", now().text), "end the statement before it");
     }
 
@@ -70,7 +71,8 @@ private:
         }
         take();
         if (now().kind != TokenKind::indent)
-            fail(fmt::format("expected an indented block after {}", after), "indent its lines, or write pass");
+            fail(fmt::format("expected an indented block after {}", after),
+                 "indent its lines, or write pass");
         take();
         while (now().kind != TokenKind::dedent && !at_end()) statement(inner);
         if (!at_end()) take();
@@ -78,7 +80,8 @@ private:
     }
 
     void statement(Block& into) {
-        if (now().kind == TokenKind::indent) fail("unexpected indent", "let it begin where the line above does");
+        if (now().kind == TokenKind::indent)
+            fail("unexpected indent", "let it begin where the line above does");
         if (is("if")) return into.push_back(branch());
         if (is("for")) return into.push_back(each());
         if (is("while")) return into.push_back(loop());
@@ -164,7 +167,8 @@ private:
 
     void define() {
         const Spot spot = take().spot;
-        if (defining_ || loops_ > 0) fail_at(spot, "a def within another block", "write it at the beginning of a line");
+        if (defining_ || loops_ > 0)
+            fail_at(spot, "a def within another block", "write it at the beginning of a line");
         Function function{.name = expect_name("the name of the function"), .spot = spot};
         for (const Function& known : program_.functions)
             if (known.name == function.name)
@@ -220,7 +224,8 @@ private:
     Stmt give() {
         Stmt stmt = begun(StmtKind::give);
         take();
-        if (!defining_) fail_at(stmt.spot, "'return' outside function", "use if and else, or make a def of it");
+        if (!defining_)
+            fail_at(stmt.spot, "'return' outside function", "use if and else, or make a def of it");
         if (now().kind != TokenKind::newline) stmt.parts.push_back(expressions());
         return stmt;
     }
@@ -263,7 +268,8 @@ private:
         for (const auto& [sign, op] : augments) {
             if (!accept(sign)) continue;
             check_target(left);
-            if (left.kind == ExprKind::list) fail_at(left.spot, "several names cannot be augmented", "one by one");
+            if (left.kind == ExprKind::list)
+                fail_at(left.spot, "several names cannot be augmented", "one by one");
             stmt.kind = StmtKind::augment;
             stmt.op = op;
             stmt.parts.push_back(std::move(left));
@@ -287,7 +293,9 @@ void parse_part(std::string_view text, Part part, Program& program, std::vector<
     if (mistakes.size() > before) return;
     try {
         Parser parser(std::move(tokens), program);
-        Block& into = part == Part::setup ? program.setup : part == Part::step ? program.step : program.finish;
+        Block& into = part == Part::setup  ? program.setup
+                      : part == Part::step ? program.step
+                                           : program.finish;
         into = parser.all();
     } catch (Stop& stop) {
         mistakes.push_back(std::move(stop.mistake));

@@ -3,6 +3,7 @@
 // each row, and the manual prints them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,14 +27,14 @@ struct BuiltinWord {
     std::vector<ParameterWord> parameters() const;
 };
 
-const std::vector<BuiltinWord>& builtin_words();
+std::span<const BuiltinWord> builtin_words();
 int builtin_place(std::string_view name);  // in that table; -1 = none
 
 // Names that have a value without being assigned: rank, world_size, …
 struct ConstantWord {
     std::string_view name, what;
 };
-const std::vector<ConstantWord>& constant_words();
+std::span<const ConstantWord> constant_words();
 
 // What may follow a dot, with or without arguments.
 struct MethodWord {
@@ -41,7 +42,7 @@ struct MethodWord {
     std::string name() const;
     bool called() const;  // an attribute is not
 };
-const std::vector<MethodWord>& method_words();
+std::span<const MethodWord> method_words();
 
 // Words that log, phase and dtype= accept.
 const std::vector<std::string>& phase_names();

@@ -20,8 +20,8 @@ Builtin builtin(int place) {
         std::vector<Builtin> calls;
         for (const auto& word : scenarios::program::builtin_words()) {
             const std::string name = word.name();
-            const auto found =
-                std::find_if(rows.begin(), rows.end(), [&](const BuiltinRow& row) { return row.name == name; });
+            const auto found = std::find_if(rows.begin(), rows.end(),
+                                            [&](const BuiltinRow& row) { return row.name == name; });
             CHECK(found != rows.end());
             calls.push_back(found->call);
         }
@@ -54,7 +54,8 @@ std::vector<Value> items_of(const Value& value) {
 }
 
 const std::string& text_in(const Value& value, std::string_view what) {
-    if (!value.is(Type::text)) raise("TypeError", fmt::format("{} must be str, not {}", what, type_word(value)));
+    if (!value.is(Type::text))
+        raise("TypeError", fmt::format("{} must be str, not {}", what, type_word(value)));
     return value.text();
 }
 
@@ -68,7 +69,8 @@ std::shared_ptr<Tensor> tensor_in(const Value& value, std::string_view function,
 Time time_in(const Value& value) {
     if (value.is(Type::text)) {
         const auto parsed = scenarios::parse_value(scenarios::ValueType::duration, value.text());
-        if (!parsed) raise("ValueError", fmt::format("'{}' is not a time: write \"10ms\" or seconds", value.text()));
+        if (!parsed)
+            raise("ValueError", fmt::format("'{}' is not a time: write \"10ms\" or seconds", value.text()));
         return Time(parsed->number);
     }
     if (!value.is_number()) raise("TypeError", fmt::format("a time cannot be {}", type_word(value)));
@@ -114,7 +116,8 @@ Value list_method(const Value& object, const std::string& name, const std::vecto
         return value;
     } else if (name == "index") {
         for (std::size_t i = 0; i < items.size(); ++i)
-            if (equal(items[i], needed(arguments, 0, name))) return Value::whole(static_cast<std::int64_t>(i));
+            if (equal(items[i], needed(arguments, 0, name)))
+                return Value::whole(static_cast<std::int64_t>(i));
         raise("ValueError", fmt::format("{} is not in list", repr(needed(arguments, 0, name))));
     } else if (name == "sort") {
         std::stable_sort(items.begin(), items.end(), before);
@@ -131,9 +134,7 @@ Value dict_method(const Value& object, const std::string& name, const std::vecto
     std::vector<Value> found;
     if (name == "keys" || name == "values" || name == "items") {
         for (const auto& [key, value] : dict.items)
-            found.push_back(name == "keys"     ? key
-                            : name == "values" ? value
-                                               : Value::new_list({key, value}));
+            found.push_back(name == "keys" ? key : name == "values" ? value : Value::new_list({key, value}));
         return Value::new_list(std::move(found));
     }
     if (name == "get" || name == "pop") {
@@ -142,7 +143,8 @@ Value dict_method(const Value& object, const std::string& name, const std::vecto
         if (!known && arguments.size() < 2 && name == "pop") raise("KeyError", repr(key));
         if (!known) return arguments.size() > 1 ? arguments[1] : Value::none();
         const Value value = *known;
-        if (name == "pop") std::erase_if(dict.items, [&](const auto& item) { return equal(item.first, key); });
+        if (name == "pop")
+            std::erase_if(dict.items, [&](const auto& item) { return equal(item.first, key); });
         return value;
     }
     if (name != "update") no_method(object, name);

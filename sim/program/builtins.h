@@ -10,8 +10,10 @@
 
 namespace deadrank::sim::program {
 
+using Arguments = std::vector<Value>;
+
 // Arguments are as the table of words orders them; `unset` where one was left out.
-using Builtin = Value (*)(Interpreter& rank, std::vector<Value>& arguments);
+using Builtin = Value (*)(Interpreter& rank, Arguments& arguments);
 
 Builtin builtin(int place);  // in builtin_words(); each has one
 

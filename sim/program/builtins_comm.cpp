@@ -9,8 +9,6 @@ namespace deadrank::sim::program {
 
 namespace {
 
-using Arguments = std::vector<Value>;
-
 bool stated(const Value& value) { return !value.is(Type::unset) && !value.is(Type::none); }
 
 // Of a group, or of the world; nullptr where the rank is no member, which torch passes over with a warning.
@@ -19,10 +17,11 @@ Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call) {
     if (!group.is(Type::group))
         raise("TypeError", fmt::format("group must be a ProcessGroup, not {}", type_word(group)));
     if (Comm* own = group.group().own.get()) return own;
-    rank.world().log(fmt::format("UserWarning: Running {} on global rank {} which does not belong to the given "
-                                 "group.",
-                                 call, rank.host().rank()),
-                     1);
+    rank.world().log(
+        fmt::format("UserWarning: Running {} on global rank {} which does not belong to the given "
+                    "group.",
+                    call, rank.host().rank()),
+        1);
     return nullptr;
 }
 
@@ -47,7 +46,8 @@ ReduceOp reduction(const Value& word) {
     if (!stated(word)) return ReduceOp::sum;
     const ReduceOp op = results::reduce_op_named(text_in(word, "op"));
     if (op == ReduceOp::none)
-        raise("ValueError", fmt::format("there is no reduction {}: known are sum, avg, max, min and prod", repr(word)));
+        raise("ValueError",
+              fmt::format("there is no reduction {}: known are sum, avg, max, min and prod", repr(word)));
     return op;
 }
 
@@ -63,7 +63,8 @@ Value new_group(Interpreter& rank, Arguments& given) {
     for (const Value& member : items_of(given[0])) {
         const std::int64_t number = as_whole(member, "a rank");
         if (number < 0 || number >= rank.host().size())
-            raise("RuntimeError", "The new group's rank should be within the world_size set by init_process_group");
+            raise("RuntimeError",
+                  "The new group's rank should be within the world_size set by init_process_group");
         group->ranks.push_back(static_cast<Rank>(number));
     }
     std::sort(group->ranks.begin(), group->ranks.end());
@@ -99,7 +100,8 @@ Value all_reduce(Interpreter& rank, Arguments& given) {
     const ReduceOp op = reduction(given[1]);
     Comm* comm = comm_of(rank, given[2], "all_reduce");
     if (!comm) return Value::none();
-    if (truth(given[3])) return handle_of({tensor}, comm->all_reduce_async(tensor->data(), op, tensor->dtype));
+    if (truth(given[3]))
+        return handle_of({tensor}, comm->all_reduce_async(tensor->data(), op, tensor->dtype));
     comm->all_reduce(tensor->data(), op, tensor->dtype);
     return Value::none();
 }
@@ -147,7 +149,8 @@ Value all_gather_into(Interpreter& rank, Arguments& given) {
     if (output->count() != input->count() * comm->size())
         raise("ValueError", "output tensor size must be equal to world_size times input tensor size");
     if (truth(given[3]))
-        return handle_of({output, input}, comm->all_gather_async(input->data(), output->data(), input->dtype));
+        return handle_of({output, input},
+                         comm->all_gather_async(input->data(), output->data(), input->dtype));
     comm->all_gather(input->data(), output->data(), input->dtype);
     return Value::none();
 }
@@ -204,8 +207,8 @@ Value all_gather_object(Interpreter& rank, Arguments& given) {
     const Number length[] = {std::ssize(mine)};
     std::vector<Number> lengths(members);
     comm->all_gather(length, lengths, Dtype::i64);
-    const Number longest = std::clamp<Number>(*std::max_element(lengths.begin(), lengths.end()), length[0],
-                                              most_elements);
+    const Number longest =
+        std::clamp<Number>(*std::max_element(lengths.begin(), lengths.end()), length[0], most_elements);
     mine.resize(static_cast<std::size_t>(longest));
     std::vector<Number> all(mine.size() * members);
     comm->all_gather(mine, all, Dtype::i64);
@@ -224,7 +227,8 @@ Value broadcast_object(Interpreter& rank, Arguments& given) {
     if (comm->rank() == root) encode_value(given[0], content);
     Number length[] = {std::ssize(content)};
     comm->broadcast(length, root, Dtype::i64);
-    content.resize(static_cast<std::size_t>(std::clamp<Number>(length[0], std::ssize(content), most_elements)));
+    content.resize(
+        static_cast<std::size_t>(std::clamp<Number>(length[0], std::ssize(content), most_elements)));
     comm->broadcast(content, root, Dtype::i64);
     rank.spend(std::ssize(content));
     return decoded(content);
@@ -244,8 +248,9 @@ Line line_of(Interpreter& rank, Arguments& given, std::string_view call, std::st
     line.peer = place_of(*line.comm, given[1], given[3], what);
     if (line.peer == line.comm->rank())
         raise("ValueError",
-              fmt::format("Invalid {0} rank: {0} rank should not be the same as the rank of the current process.",
-                          what));
+              fmt::format(
+                  "Invalid {0} rank: {0} rank should not be the same as the rank of the current process.",
+                  what));
     line.tag = given[2].is(Type::unset) ? 0 : static_cast<int>(as_whole(given[2], "tag"));
     return line;
 }

@@ -14,8 +14,6 @@ using scenarios::program::Operator;
 
 namespace {
 
-using Arguments = std::vector<Value>;
-
 Value absolute(Interpreter&, Arguments& given) {
     if (!given[0].is_number())
         raise("TypeError", fmt::format("bad operand type for abs(): {}", type_word(given[0])));
@@ -43,9 +41,7 @@ Value enumerated(Interpreter&, Arguments& given) {
     return Value::new_list(std::move(pairs));
 }
 
-Value scalar(const Value& value) {
-    return value.is(Type::tensor) ? method(value, "item", {}) : value;
-}
+Value scalar(const Value& value) { return value.is(Type::tensor) ? method(value, "item", {}) : value; }
 
 Value to_float(Interpreter&, Arguments& given) {
     const Value x = scalar(given[0]);
@@ -97,7 +93,7 @@ Value length(Interpreter&, Arguments& given) {
 
 Value to_list(Interpreter&, Arguments& given) { return Value::new_list(items_of(given[0])); }
 
-Value extreme(Arguments& given, bool largest) {
+Value farthest(Arguments& given, bool largest) {
     const auto& stated = given[0].list().items;
     const std::vector<Value> items = stated.size() == 1 ? items_of(stated.front()) : stated;
     if (items.empty())
@@ -108,8 +104,8 @@ Value extreme(Arguments& given, bool largest) {
     return best;
 }
 
-Value largest(Interpreter&, Arguments& given) { return extreme(given, true); }
-Value smallest(Interpreter&, Arguments& given) { return extreme(given, false); }
+Value largest(Interpreter&, Arguments& given) { return farthest(given, true); }
+Value smallest(Interpreter&, Arguments& given) { return farthest(given, false); }
 
 Value print(Interpreter& rank, Arguments& given) {
     std::string line;
@@ -155,7 +151,8 @@ Value sum(Interpreter&, Arguments& given) {
 Value zipped(Interpreter&, Arguments& given) {
     const auto a = items_of(given[0]), b = items_of(given[1]);
     std::vector<Value> pairs;
-    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) pairs.push_back(Value::new_list({a[i], b[i]}));
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+        pairs.push_back(Value::new_list({a[i], b[i]}));
     return Value::new_list(std::move(pairs));
 }
 
@@ -176,7 +173,8 @@ Value unwritten(Interpreter& rank, std::shared_ptr<Tensor> made) {
     constexpr std::uint64_t spread = 1 << 12;
     for (Number& element : made->data()) {
         const auto drawn = rank.world().chance("program.empty", rank.garbage_drawn++, spread);
-        element = converted(static_cast<Number>(drawn) - static_cast<Number>(spread / 2), Dtype::i64, made->dtype);
+        element =
+            converted(static_cast<Number>(drawn) - static_cast<Number>(spread / 2), Dtype::i64, made->dtype);
     }
     return filled(rank, std::move(made), {});
 }
@@ -188,7 +186,8 @@ Value zeros(Interpreter& rank, Arguments& given) {
     return filled(rank, new_tensor(stated_dtype(given[1], Dtype::f32), shape_from(given[0])), {});
 }
 Value ones(Interpreter& rank, Arguments& given) {
-    return filled(rank, new_tensor(stated_dtype(given[1], Dtype::f32), shape_from(given[0])), Value::whole(1));
+    return filled(rank, new_tensor(stated_dtype(given[1], Dtype::f32), shape_from(given[0])),
+                  Value::whole(1));
 }
 Value empty(Interpreter& rank, Arguments& given) {
     return unwritten(rank, new_tensor(stated_dtype(given[1], Dtype::f32), shape_from(given[0])));
@@ -226,17 +225,37 @@ Value stack(Interpreter& rank, Arguments& given) {
 }  // namespace
 
 std::vector<BuiltinRow> python_builtins() {
-    return {{"abs", absolute},    {"all", all_true},          {"any", any_true}, {"bool", to_bool},
-            {"enumerate", enumerated}, {"float", to_float},   {"int", to_int},   {"isinstance", is_instance},
-            {"len", length},      {"list", to_list},          {"max", largest},  {"min", smallest},
-            {"print", print},     {"range", range},           {"sorted", sorted}, {"str", to_str},
-            {"sum", sum},         {"zip", zipped}};
+    return {{"abs", absolute},
+            {"all", all_true},
+            {"any", any_true},
+            {"bool", to_bool},
+            {"enumerate", enumerated},
+            {"float", to_float},
+            {"int", to_int},
+            {"isinstance", is_instance},
+            {"len", length},
+            {"list", to_list},
+            {"max", largest},
+            {"min", smallest},
+            {"print", print},
+            {"range", range},
+            {"sorted", sorted},
+            {"str", to_str},
+            {"sum", sum},
+            {"zip", zipped}};
 }
 
 std::vector<BuiltinRow> tensor_builtins() {
-    return {{"tensor", new_from}, {"zeros", zeros},           {"ones", ones},
-            {"empty", empty},     {"full", full},             {"arange", arange},
-            {"zeros_like", zeros_like}, {"empty_like", empty_like}, {"cat", cat}, {"stack", stack}};
+    return {{"tensor", new_from},
+            {"zeros", zeros},
+            {"ones", ones},
+            {"empty", empty},
+            {"full", full},
+            {"arange", arange},
+            {"zeros_like", zeros_like},
+            {"empty_like", empty_like},
+            {"cat", cat},
+            {"stack", stack}};
 }
 
 }  // namespace deadrank::sim::program

@@ -1,5 +1,5 @@
-// sim/program/builtins_world.cpp — The store, files, time, memory, what is told to observers, chance, and where
-// faults act.
+// sim/program/builtins_world.cpp — The store, files, time, memory, what is told to observers, chance, and
+// where faults act.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -11,9 +11,7 @@ namespace deadrank::sim::program {
 
 namespace {
 
-using Arguments = std::vector<Value>;
-
-bool stated(const Value& value) { return !value.is(Type::unset) && !value.is(Type::none); }
+bool given_one(const Value& value) { return !value.is(Type::unset) && !value.is(Type::none); }
 
 // Store.
 
@@ -28,7 +26,7 @@ Value store_set_once(Interpreter& rank, Arguments& given) {
 
 Value store_get(Interpreter& rank, Arguments& given) {
     constexpr Time usual{300'000'000'000};
-    const Time patience = stated(given[1]) ? time_in(given[1]) : usual;
+    const Time patience = given_one(given[1]) ? time_in(given[1]) : usual;
     const std::string key = text_in(given[0], "a key");
     if (auto found = rank.host().store().wait(key, patience)) return Value::new_text(*found);
     throw LibraryError(Code::timeout,
@@ -64,11 +62,7 @@ void check_disk(Code answer, const std::string& path) {
     }
 }
 
-// A saved dict that says its step has it; other values have that of the program.
-std::int64_t step_in(Interpreter& rank, const Value& value) {
-    const Value* step = value.is(Type::dict) ? value.dict().find(Value::new_text("step")) : nullptr;
-    return step && step->is(Type::whole) ? step->number() : rank.step();
-}
+// A file begins with the step in which it was written; the value follows.
 
 template <class Payload>
 void tell(Interpreter& rank, std::int64_t step, const std::vector<Number>& content, const std::string& path,
@@ -79,12 +73,12 @@ void tell(Interpreter& rank, std::int64_t step, const std::vector<Number>& conte
 
 Value save(Interpreter& rank, Arguments& given) {
     const std::string path = text_in(given[1], "a path");
-    std::vector<Number> content;
+    std::vector<Number> content = {rank.step()};
     encode_value(given[0], content);
     rank.spend(std::ssize(content));
     Code answer = rank.world().storage().write(path, content);
     if (answer == Code::ok) answer = rank.world().storage().sync(path);
-    tell<results::CheckpointSave>(rank, step_in(rank, given[0]), content, path, answer);
+    tell<results::CheckpointSave>(rank, rank.step(), content, path, answer);
     check_disk(answer, path);
     return Value::none();
 }
@@ -98,16 +92,23 @@ Value load(Interpreter& rank, Arguments& given) {
     std::string broken;
     if (answer == Code::ok) {
         try {
-            value = decode_value(content);
+            value = decode_value(std::span(content).subspan(std::min<std::size_t>(content.size(), 1)));
         } catch (const RankFailure& failure) {
             broken = failure.what();
         }
     }
-    tell<results::CheckpointLoad>(rank, step_in(rank, value), content, path,
+    tell<results::CheckpointLoad>(rank, content.empty() ? -1 : content.front(), content, path,
                                   broken.empty() ? answer : Code::corrupt);
     check_disk(answer, path);
     if (!broken.empty()) throw RankFailure(broken);
     return value;
+}
+
+Value resume_at(Interpreter& rank, Arguments& given) {
+    const std::int64_t step = as_whole(given[0], "a step");
+    if (step < 0) raise("ValueError", fmt::format("there is no step {}", step));
+    rank.host().begin_at(step);
+    return Value::none();
 }
 
 Value exists(Interpreter& rank, Arguments& given) {
@@ -148,7 +149,8 @@ Value sleep(Interpreter& rank, Arguments& given) {
 }
 
 Value now(Interpreter& rank, Arguments&) {
-    return Value::decimal(saturate((Wide{rank.world().timer().now().count()} << fraction_bits) / 1'000'000'000));
+    return Value::decimal(
+        saturate((Wide{rank.world().timer().now().count()} << fraction_bits) / 1'000'000'000));
 }
 
 std::int64_t bytes_in(const Value& size) {
@@ -162,8 +164,8 @@ Value allocate(Interpreter& rank, Arguments& given) {
     const std::int64_t bytes = bytes_in(given[0]);
     Device& device = rank.world().device();
     const std::int64_t handle =
-        stated(given[1]) ? device.allocate_on(static_cast<int>(as_whole(given[1], "a device")), bytes)
-                         : device.allocate(bytes);
+        given_one(given[1]) ? device.allocate_on(static_cast<int>(as_whole(given[1], "a device")), bytes)
+                            : device.allocate(bytes);
     rank.sizes_of_handles[handle] = bytes;
     return Value::whole(handle);
 }
@@ -184,11 +186,12 @@ Value phase(Interpreter& rank, Arguments& given) {
 
 Value log(Interpreter& rank, Arguments& given) {
     int level = 0;
-    if (stated(given[1])) {
+    if (given_one(given[1])) {
         const std::string& word = text_in(given[1], "a level");
         level = word == "error" ? 2 : word == "warning" ? 1 : 0;
         if (level == 0 && word != "info")
-            raise("ValueError", fmt::format("there is no level '{}': known are info, warning and error", word));
+            raise("ValueError",
+                  fmt::format("there is no level '{}': known are info, warning and error", word));
     }
     rank.world().log(shown_text(given[0]), level);
     return Value::none();
@@ -196,7 +199,8 @@ Value log(Interpreter& rank, Arguments& given) {
 
 Number number_in(const Value& value, std::string_view what) {
     if (value.is(Type::tensor)) return element_from(value, Dtype::f32);
-    if (!value.is_number()) raise("TypeError", fmt::format("{} must be a number, not {}", what, type_word(value)));
+    if (!value.is_number())
+        raise("TypeError", fmt::format("{} must be a number, not {}", what, type_word(value)));
     return as_decimal(value);
 }
 
@@ -219,8 +223,9 @@ Value samples(Interpreter& rank, Arguments& given) {
         in_order &= ids.size() == 1 || ids.back() == ids[ids.size() - 2] + 1;
         listed += fmt::format("{}{}", listed.empty() ? "" : ",", ids.back());
     }
-    results::DataBatch shown{rank.step(), 0, ids.empty() ? 0 : ids.front(), static_cast<std::int32_t>(ids.size()),
-                             1,           results::TextId::none};
+    results::DataBatch shown{
+        rank.step(),          0, ids.empty() ? 0 : ids.front(), static_cast<std::int32_t>(ids.size()), 1,
+        results::TextId::none};
     if (!in_order) shown.samples = rank.world().text(listed);
     rank.world().record(shown);
     return Value::none();
@@ -230,7 +235,7 @@ Value digest(Interpreter& rank, Arguments& given) {
     std::vector<Number> content;
     encode_value(given[1], content);
     rank.spend(std::ssize(content));
-    const std::string group = stated(given[2]) ? text_in(given[2], "a group") : "replica";
+    const std::string group = given_one(given[2]) ? text_in(given[2], "a group") : "replica";
     rank.world().record(results::ParametersDigest{rank.step(), digest_of(content), rank.world().text(group),
                                                   rank.world().text(text_in(given[0], "a name"))});
     return Value::none();
@@ -290,21 +295,44 @@ Value seam(Interpreter& rank, Arguments& given) {
     return usual.is(Type::whole) ? Value::whole(bent) : Value::decimal(bent);
 }
 
-Value block(Interpreter& rank, Arguments& given) { return Value::boolean(rank.world().block(given[0].text())); }
+Value block(Interpreter& rank, Arguments& given) {
+    return Value::boolean(rank.world().block(given[0].text()));
+}
 
 }  // namespace
 
 std::vector<BuiltinRow> world_builtins() {
-    return {{"store_set", store_set}, {"store_set_once", store_set_once}, {"store_get", store_get},
-            {"store_add", store_add}, {"store_check", store_check},       {"save", save},
-            {"load", load},           {"exists", exists},                 {"listdir", listdir},
-            {"rename", rename},       {"remove", remove},                 {"compute", compute},
-            {"sleep", sleep},         {"now", now},                       {"allocate", allocate},
-            {"free", free},           {"phase", phase},                   {"log", log},
-            {"loss", loss},           {"grad_norm", grad_norm},           {"samples", samples},
-            {"digest", digest},       {"config", config},                 {"value", value},
-            {"check", check},         {"random", random},                 {"env", env},
-            {"version", version},     {"exit", leave},                    {"seam", seam},
+    return {{"store_set", store_set},
+            {"store_set_once", store_set_once},
+            {"store_get", store_get},
+            {"store_add", store_add},
+            {"store_check", store_check},
+            {"save", save},
+            {"load", load},
+            {"exists", exists},
+            {"listdir", listdir},
+            {"rename", rename},
+            {"remove", remove},
+            {"resume_at", resume_at},
+            {"compute", compute},
+            {"sleep", sleep},
+            {"now", now},
+            {"allocate", allocate},
+            {"free", free},
+            {"phase", phase},
+            {"log", log},
+            {"loss", loss},
+            {"grad_norm", grad_norm},
+            {"samples", samples},
+            {"digest", digest},
+            {"config", config},
+            {"value", value},
+            {"check", check},
+            {"random", random},
+            {"env", env},
+            {"version", version},
+            {"exit", leave},
+            {"seam", seam},
             {"block", block}};
 }
 

@@ -1,5 +1,5 @@
-// sim/program/interpreter.cpp — Statements. A rank's stack is small, so how deep blocks, calls and expressions
-// may nest is counted.
+// sim/program/interpreter.cpp — Statements. A rank's stack is small, so how deep blocks, calls and
+// expressions may nest is counted.
 #include "sim/program/interpreter.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ using namespace scenarios::program;
 
 namespace {
 
-constexpr int deepest = 96;
+constexpr int deepest_call = 96;
 constexpr std::int64_t elements_a_statement = 16;
 
 }  // namespace
@@ -20,7 +20,7 @@ constexpr std::int64_t elements_a_statement = 16;
 class Interpreter::Deeper {
 public:
     explicit Deeper(Interpreter& of) : of_(of) {
-        if (++of_.depth_ <= deepest) return;
+        if (++of_.depth_ <= deepest_call) return;
         --of_.depth_;
         raise("RecursionError", "maximum recursion depth exceeded");
     }
@@ -46,9 +46,10 @@ void Interpreter::spend(std::int64_t elements) {
     if (statements_ <= most_statements_) return;
     exhausted_ = true;
     raise("RuntimeError",
-          fmt::format("the program of this rank went on for {} statements, last in {}; a loop without an end, or "
-                      "too small a setting `statements`",
-                      most_statements_, now_ ? place_text(now_->spot) : "its beginning"));
+          fmt::format(
+              "the program of this rank went on for {} statements, last in {}; a loop without an end, or "
+              "too small a setting `statements`",
+              most_statements_, now_ ? place_text(now_->spot) : "its beginning"));
 }
 
 // Where an exception left the program is told as Python tells it; the exception itself follows.
@@ -216,12 +217,12 @@ bool is_kind_of(std::string_view kind, std::string_view family) {
     struct Kin {
         std::string_view kind, family;
     };
-    constexpr Kin known[] = {{"FileNotFoundError", "OSError"},  {"DistStoreError", "RuntimeError"},
+    constexpr Kin known[] = {{"FileNotFoundError", "OSError"},     {"DistStoreError", "RuntimeError"},
                              {"DistBackendError", "RuntimeError"}, {"DistNetworkError", "RuntimeError"},
                              {"OutOfMemoryError", "RuntimeError"}, {"AcceleratorError", "RuntimeError"},
-                             {"RecursionError", "RuntimeError"},  {"ZeroDivisionError", "ArithmeticError"},
+                             {"RecursionError", "RuntimeError"},   {"ZeroDivisionError", "ArithmeticError"},
                              {"OverflowError", "ArithmeticError"}, {"KeyError", "LookupError"},
-                             {"IndexError", "LookupError"},      {"TimeoutError", "OSError"},
+                             {"IndexError", "LookupError"},        {"TimeoutError", "OSError"},
                              {"ConnectionError", "OSError"}};
     for (const Kin& one_of : known)
         if (one_of.kind == kind && one_of.family == family) return true;

@@ -25,8 +25,9 @@ public:
     virtual Rank rank() const = 0;
     virtual Rank size() const = 0;
     virtual std::int64_t steps() const = 0;
-    virtual void start() = 0;  // what init_process_group does
-    virtual Comm& comm() = 0;  // throws what torch does where there is none
+    virtual void begin_at(std::int64_t step) = 0;  // the first step to make
+    virtual void start() = 0;                      // what init_process_group does
+    virtual Comm& comm() = 0;                      // throws what torch does where there is none
     virtual std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks) = 0;
     virtual Store& store() = 0;
 };
@@ -50,7 +51,7 @@ public:
     std::map<std::int64_t, std::int64_t> sizes_of_handles;  // of device memory
     std::shared_ptr<Group> whole;                           // the world, once it is used
     std::int64_t groups_made = 0;
-    std::uint64_t garbage_drawn = 0;                        // numbers that empty() gave
+    std::uint64_t garbage_drawn = 0;  // numbers that empty() gave
 
     // An operation on many elements is as long as so many statements.
     void spend(std::int64_t elements);
@@ -107,6 +108,12 @@ private:
 // Operators on any values; raises TypeError.
 Value operate(scenarios::program::Operator op, const Value& a, const Value& b);
 bool relate(scenarios::program::Operator op, const Value& a, const Value& b);
+
+// x[index] and x[from:to]; unset ends are those of x. Raise what Python and torch do.
+Value element_of(const Value& object, const Value& index);
+Value slice_of(const Value& object, const Value& from, const Value& to);
+
+inline constexpr std::size_t most_values = 1 << 20;  // of a list, or letters of a text
 
 // Whether `except NAME` catches what was raised as "Kind: says".
 bool catches(const std::string& name, const std::string& raised);

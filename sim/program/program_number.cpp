@@ -69,8 +69,8 @@ Value power(const Value& a, const Value& b) {
 Number square_root(Number decimal) {
     if (decimal < 0) raise("ValueError", "math domain error");
     if (decimal >= infinite) return infinite;
-    const auto radicand = static_cast<unsigned __int128>(decimal) << fraction_bits;
-    unsigned __int128 low = 0, high = static_cast<unsigned __int128>(1) << 40;
+    const Wide radicand = Wide{decimal} << fraction_bits;
+    Wide low = 0, high = Wide{1} << 40;
     while (low < high) {
         const auto middle = (low + high + 1) / 2;
         if (middle * middle <= radicand)
@@ -110,15 +110,15 @@ Number elementwise(Operator op, Number a, Number b, bool decimal) {
 Value arithmetic(Operator op, const Value& a, const Value& b) {
     if (op >= Operator::equal) {
         const bool mixed = a.is(Type::decimal) || b.is(Type::decimal);
-        return Value::boolean(compared(op, mixed ? as_decimal(a) : a.number(), mixed ? as_decimal(b) : b.number()));
+        return Value::boolean(
+            compared(op, mixed ? as_decimal(a) : a.number(), mixed ? as_decimal(b) : b.number()));
     }
     if (op == Operator::power) return power(a, b);
     const bool decimal = a.is(Type::decimal) || b.is(Type::decimal);
-    const bool divides =
-        op == Operator::divide || op == Operator::floor_divide || op == Operator::modulo;
+    const bool divides = op == Operator::divide || op == Operator::floor_divide || op == Operator::modulo;
     if (divides && b.number() == 0)
-        raise("ZeroDivisionError", decimal || op == Operator::divide ? "division by zero"
-                                                                     : "integer division or modulo by zero");
+        raise("ZeroDivisionError",
+              decimal || op == Operator::divide ? "division by zero" : "integer division or modulo by zero");
     if (op == Operator::divide) return Value::decimal(quotient(as_decimal(a), as_decimal(b)));
     if (decimal) return Value::decimal(elementwise(op, as_decimal(a), as_decimal(b), true));
     const Wide x = a.number(), y = b.number();

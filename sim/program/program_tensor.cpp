@@ -37,8 +37,8 @@ std::shared_ptr<Tensor> new_tensor(Dtype dtype, Shape shape) {
     std::int64_t count = 1;
     for (const std::int64_t size : shape) {
         if (size < 0)
-            raise("RuntimeError",
-                  fmt::format("Trying to create tensor with negative dimension {}: {}", size, shape_text(shape)));
+            raise("RuntimeError", fmt::format("Trying to create tensor with negative dimension {}: {}", size,
+                                              shape_text(shape)));
         count = size > most_elements ? most_elements + 1 : std::min(count * size, most_elements + 1);
     }
     if (count > most_elements)
@@ -56,15 +56,16 @@ struct TypeWord {
     Dtype dtype;
     std::string_view text;
 };
-constexpr TypeWord type_words[] = {{Dtype::f32, "torch.float32"},   {Dtype::f64, "torch.float64"},
-                                   {Dtype::f16, "torch.float16"},   {Dtype::bf16, "torch.bfloat16"},
-                                   {Dtype::i64, "torch.int64"},     {Dtype::i32, "torch.int32"},
+constexpr TypeWord type_words[] = {{Dtype::f32, "torch.float32"}, {Dtype::f64, "torch.float64"},
+                                   {Dtype::f16, "torch.float16"}, {Dtype::bf16, "torch.bfloat16"},
+                                   {Dtype::i64, "torch.int64"},   {Dtype::i32, "torch.int32"},
                                    {Dtype::i8, "torch.int8"}};
 
 // To so many significant bits, half to even.
 Number rounded(Number value, int bits) {
     const bool negative = value < 0;
-    std::uint64_t magnitude = negative ? -static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+    std::uint64_t magnitude =
+        negative ? -static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
     const int width = static_cast<int>(std::bit_width(magnitude));
     if (width > bits) {
         const int cut = width - bits;
@@ -166,8 +167,7 @@ Number converted(Number element, Dtype from, Dtype to) {
 Number element_from(const Value& value, Dtype dtype) {
     if (value.is(Type::tensor) && value.tensor().count() == 1)
         return converted(value.tensor().data().front(), value.tensor().dtype, dtype);
-    if (!value.is_number())
-        raise("TypeError", fmt::format("must be real number, not {}", type_word(value)));
+    if (!value.is_number()) raise("TypeError", fmt::format("must be real number, not {}", type_word(value)));
     return converted(value.number(), value.is(Type::decimal) ? Dtype::f32 : Dtype::i64, dtype);
 }
 
@@ -196,7 +196,8 @@ void collect_elements(const Value& values, Dtype dtype, std::vector<Number>& int
 }  // namespace
 
 std::shared_ptr<Tensor> tensor_from(const Value& values, Dtype dtype) {
-    if (values.is(Type::tensor)) return cast(values.tensor(), dtype == Dtype::none ? values.tensor().dtype : dtype);
+    if (values.is(Type::tensor))
+        return cast(values.tensor(), dtype == Dtype::none ? values.tensor().dtype : dtype);
     Shape shape;
     bool decimal = values.is(Type::list) && values.list().items.empty();
     collect_shape(values, shape, 0, decimal);
@@ -226,10 +227,11 @@ Shape broadcast_shape(const Shape& a, const Shape& b) {
         const std::int64_t x = back <= a.size() ? a[a.size() - back] : 1;
         const std::int64_t y = back <= b.size() ? b[b.size() - back] : 1;
         if (x != y && x != 1 && y != 1)
-            raise("RuntimeError",
-                  fmt::format("The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton "
-                              "dimension {}",
-                              x, y, shape.size() - back));
+            raise(
+                "RuntimeError",
+                fmt::format("The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton "
+                            "dimension {}",
+                            x, y, shape.size() - back));
         shape[shape.size() - back] = x == 1 ? y : x;
     }
     return shape;
@@ -265,7 +267,8 @@ bool compares(Operator op) { return op >= Operator::equal && op <= Operator::gre
 Value calculated(Operator op, const Value& a, const Value& b) {
     for (const Value* one_of : {&a, &b})
         if (!one_of->is(Type::tensor) && !one_of->is_number())
-            raise("TypeError", fmt::format("unsupported operand type(s): {} and {}", type_word(a), type_word(b)));
+            raise("TypeError",
+                  fmt::format("unsupported operand type(s): {} and {}", type_word(a), type_word(b)));
     const auto x = as_tensor(a, b.is(Type::tensor) ? b.tensor().dtype : Dtype::f32);
     const auto y = as_tensor(b, a.is(Type::tensor) ? a.tensor().dtype : Dtype::f32);
     Dtype dtype = promoted(x->dtype, y->dtype);
@@ -279,9 +282,9 @@ Value calculated(Operator op, const Value& a, const Value& b) {
         const Number left = x->data()[plain ? i : source_of(place, made->shape, x->shape)];
         const Number right = y->data()[plain ? i : source_of(place, made->shape, y->shape)];
         const Dtype common = decimal ? Dtype::f64 : Dtype::i64;
-        out[i] = fitted(elementwise(op, converted(left, x->dtype, common), converted(right, y->dtype, common),
-                                    decimal),
-                        compares(op) ? Dtype::i64 : dtype);
+        out[i] = fitted(
+            elementwise(op, converted(left, x->dtype, common), converted(right, y->dtype, common), decimal),
+            compares(op) ? Dtype::i64 : dtype);
     }
     return Value::of(made);
 }
@@ -298,8 +301,9 @@ void assign(Tensor& into, const Value& value) {
         raise("RuntimeError",
               fmt::format("The expanded size of the tensor ({}) must match the existing size ({}) at "
                           "non-singleton dimension 0.  Target sizes: {}.  Tensor sizes: {}",
-                          into.shape.empty() ? 1 : into.shape.front(), from->shape.empty() ? 1 : from->shape.front(),
-                          shape_text(into.shape), shape_text(from->shape)));
+                          into.shape.empty() ? 1 : into.shape.front(),
+                          from->shape.empty() ? 1 : from->shape.front(), shape_text(into.shape),
+                          shape_text(from->shape)));
     std::vector<Number> moved(to.size());
     for (std::size_t i = 0; i < to.size(); ++i)
         moved[i] = converted(from->data()[source_of(static_cast<std::int64_t>(i), shape, from->shape)],

@@ -10,7 +10,7 @@ using Shape = std::vector<std::int64_t>;
 
 inline constexpr std::int64_t most_elements = 1 << 20;
 
-std::shared_ptr<Tensor> new_tensor(Dtype dtype, Shape shape);       // zeros
+std::shared_ptr<Tensor> new_tensor(Dtype dtype, Shape shape);           // zeros
 std::shared_ptr<Tensor> tensor_from(const Value& values, Dtype dtype);  // none: as the values are
 Dtype dtype_of(const Value& word);  // "float32", "torch.float32"; raises TypeError
 std::string_view dtype_text(Dtype dtype);
@@ -24,7 +24,7 @@ Number element_from(const Value& value, Dtype dtype);
 
 Value calculated(scenarios::program::Operator op, const Value& a, const Value& b);  // one is a tensor
 std::shared_ptr<Tensor> cast(const Tensor& tensor, Dtype dtype);                    // always a copy
-void assign(Tensor& into, const Value& value);  // of one shape, or one number for all
+void assign(Tensor& into, const Value& value);                      // of one shape, or one number for all
 Value joined(const std::vector<Value>& tensors, std::int64_t dim);  // torch.cat
 Value stacked(const std::vector<Value>& tensors);
 std::shared_ptr<Tensor> reshaped(const Tensor& tensor, Shape shape);

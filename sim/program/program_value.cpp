@@ -10,7 +10,7 @@ namespace deadrank::sim::program {
 
 namespace {
 
-constexpr int deepest = 16;  // of what is printed, compared or sent
+constexpr int deepest_value = 16;  // of what is printed, compared or sent
 
 template <class T>
 T& as(const std::shared_ptr<Object>& object) {
@@ -126,12 +126,13 @@ std::string decimal_text(Number value) {
 namespace {
 
 std::string quoted(const std::string& text) {
-    const char quote = text.find('\'') != std::string::npos && text.find('"') == std::string::npos ? '"' : '\'';
+    const char quote =
+        text.find('\'') != std::string::npos && text.find('"') == std::string::npos ? '"' : '\'';
     return fmt::format("{}{}{}", quote, text, quote);
 }
 
 std::string repr_at(const Value& value, int depth) {
-    if (depth > deepest) too_deep();
+    if (depth > deepest_value) too_deep();
     std::string out;
     switch (value.type()) {
         case Type::boolean:
@@ -163,7 +164,7 @@ std::string repr_at(const Value& value, int depth) {
 }
 
 bool equal_at(const Value& a, const Value& b, int depth) {
-    if (depth > deepest) too_deep();
+    if (depth > deepest_value) too_deep();
     if (a.is_number() && b.is_number()) {
         if (!a.is(Type::decimal) && !b.is(Type::decimal)) return a.number() == b.number();
         return as_decimal(a) == as_decimal(b);
@@ -194,7 +195,7 @@ bool equal_at(const Value& a, const Value& b, int depth) {
 }
 
 bool holds_at(const Value& container, const Value& sought, int depth) {
-    if (depth > deepest) too_deep();
+    if (depth > deepest_value) too_deep();
     if (container.same_object(sought)) return true;
     if (container.is(Type::list))
         return std::any_of(container.list().items.begin(), container.list().items.end(),
@@ -244,7 +245,11 @@ std::int64_t as_whole(const Value& value, std::string_view what) {
     if (value.is(Type::whole) || value.is(Type::boolean)) return value.number();
     if (value.is(Type::tensor) && value.tensor().count() == 1 && value.tensor().whole())
         return value.tensor().data().front();
-    raise("TypeError", fmt::format("{} must be an integer, not {}", what, type_word(value)));
+    std::string_view type = type_word(value);
+    type = type.substr(1, type.size() - 2);
+    if (what.ends_with(" indices"))
+        raise("TypeError", fmt::format("{} must be integers or slices, not {}", what, type));
+    raise("TypeError", fmt::format("{} must be an integer, not {}", what, type));
 }
 
 // A number for the type, then what belongs to it.
@@ -252,7 +257,7 @@ std::int64_t as_whole(const Value& value, std::string_view what) {
 namespace {
 
 void encode_at(const Value& value, std::vector<Number>& into, int depth) {
-    if (depth > deepest) too_deep();
+    if (depth > deepest_value) too_deep();
     into.push_back(static_cast<Number>(value.type()));
     const auto put_text = [&](std::string_view text) {
         into.push_back(std::ssize(text));
@@ -298,7 +303,7 @@ public:
     explicit Decoder(std::span<const Number> from) : from_(from) {}
 
     Value value(int depth = 0) {
-        if (depth > deepest) bad();
+        if (depth > deepest_value) bad();
         const Number type = take();
         if (type <= 0 || type > static_cast<Number>(Type::tensor)) bad();
         switch (static_cast<Type>(type)) {
@@ -336,7 +341,8 @@ public:
 
 private:
     [[noreturn]] static void bad() {
-        raise("RuntimeError", "PytorchStreamReader failed reading zip archive: failed finding central directory");
+        raise("RuntimeError",
+              "PytorchStreamReader failed reading zip archive: failed finding central directory");
     }
     Number take() {
         if (at_ >= from_.size()) bad();

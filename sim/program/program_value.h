@@ -15,7 +15,19 @@
 
 namespace deadrank::sim::program {
 
-enum class Type : std::uint8_t { unset, none, boolean, whole, decimal, text, list, dict, tensor, group, handle };
+enum class Type : std::uint8_t {
+    unset,
+    none,
+    boolean,
+    whole,
+    decimal,
+    text,
+    list,
+    dict,
+    tensor,
+    group,
+    handle
+};
 
 struct Object {
     virtual ~Object() = default;
@@ -113,9 +125,9 @@ struct Handle final : Object {
 // "TypeError: …", as an exception of the program.
 [[noreturn]] void raise(std::string_view kind, std::string_view says);
 
-std::string_view type_word(const Value& value);   // "'int'" is what Python calls it
-std::string repr(const Value& value);             // as Python prints it; a text in quotes
-std::string shown_text(const Value& value);       // as str() gives it
+std::string_view type_word(const Value& value);  // "'int'" is what Python calls it
+std::string repr(const Value& value);            // as Python prints it; a text in quotes
+std::string shown_text(const Value& value);      // as str() gives it
 std::string decimal_text(Number value);
 bool truth(const Value& value);
 bool equal(const Value& a, const Value& b);

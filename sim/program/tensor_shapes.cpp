@@ -10,9 +10,10 @@ namespace deadrank::sim::program {
 
 namespace {
 
-const Tensor& tensor_in(const Value& value) {
+const Tensor& as_part(const Value& value) {
     if (!value.is(Type::tensor))
-        raise("TypeError", fmt::format("expected Tensor as element 0 in argument 0, but got {}", type_word(value)));
+        raise("TypeError",
+              fmt::format("expected Tensor as element 0 in argument 0, but got {}", type_word(value)));
     return value.tensor();
 }
 
@@ -32,9 +33,10 @@ void check_cat(const Tensor& first, const Tensor& other, std::size_t dim, std::s
     for (std::size_t i = 0; i < first.shape.size(); ++i) {
         if (i == dim || first.shape[i] == other.shape[i]) continue;
         raise("RuntimeError",
-              fmt::format("Sizes of tensors must match except in dimension {}. Expected size {} but got size {} "
-                          "for tensor number {} in the list.",
-                          dim, first.shape[i], other.shape[i], number));
+              fmt::format(
+                  "Sizes of tensors must match except in dimension {}. Expected size {} but got size {} "
+                  "for tensor number {} in the list.",
+                  dim, first.shape[i], other.shape[i], number));
     }
 }
 
@@ -48,14 +50,14 @@ std::int64_t product(Shape::const_iterator from, Shape::const_iterator to) {
 
 Value joined(const std::vector<Value>& tensors, std::int64_t dim) {
     if (tensors.empty()) raise("RuntimeError", "torch.cat(): expected a non-empty list of Tensors");
-    const Tensor& first = tensor_in(tensors.front());
+    const Tensor& first = as_part(tensors.front());
     if (first.shape.empty())
         raise("RuntimeError", "zero-dimensional tensor (at position 0) cannot be concatenated");
     const std::size_t along = dimension(dim, first.shape.size());
     Shape shape = first.shape;
     shape[along] = 0;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-        check_cat(first, tensor_in(tensors[i]), along, i);
+        check_cat(first, as_part(tensors[i]), along, i);
         shape[along] += tensors[i].tensor().shape[along];
     }
     const auto made = new_tensor(first.dtype, shape);
@@ -76,14 +78,15 @@ Value joined(const std::vector<Value>& tensors, std::int64_t dim) {
 
 Value stacked(const std::vector<Value>& tensors) {
     if (tensors.empty()) raise("RuntimeError", "stack expects a non-empty TensorList");
-    const Shape& each = tensor_in(tensors.front()).shape;
+    const Shape& each = as_part(tensors.front()).shape;
     std::vector<Value> rows;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-        const Tensor& one_of = tensor_in(tensors[i]);
+        const Tensor& one_of = as_part(tensors[i]);
         if (one_of.shape != each)
             raise("RuntimeError",
-                  fmt::format("stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
-                              shape_text(each), shape_text(one_of.shape), i));
+                  fmt::format(
+                      "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
+                      shape_text(each), shape_text(one_of.shape), i));
         Shape row = each;
         row.insert(row.begin(), 1);
         rows.push_back(Value::of(one_of.part(0, row)));
@@ -95,7 +98,8 @@ std::shared_ptr<Tensor> reshaped(const Tensor& tensor, Shape shape) {
     const Shape asked = shape;
     const auto open = std::find(shape.begin(), shape.end(), -1);
     std::int64_t known = 1;
-    for (const std::int64_t size : shape) known = size < -1 || size > most_elements ? 0 : known * (size < 0 ? 1 : size);
+    for (const std::int64_t size : shape)
+        known = size < -1 || size > most_elements ? 0 : known * (size < 0 ? 1 : size);
     if (open != shape.end() && known > 0 && tensor.count() % known == 0) *open = tensor.count() / known;
     std::int64_t all = 1;
     for (const std::int64_t size : shape) all = size < 0 || all > most_elements ? -1 : all * size;
@@ -109,7 +113,8 @@ std::vector<Value> parts(const Tensor& tensor, const Shape& sizes) {
     if (tensor.shape.empty()) raise("RuntimeError", "split expects at least a 1-dimensional tensor");
     std::int64_t sum = 0;
     for (const std::int64_t size : sizes) {
-        if (size < 0) raise("RuntimeError", "split_with_sizes expects split_sizes have only non-negative entries");
+        if (size < 0)
+            raise("RuntimeError", "split_with_sizes expects split_sizes have only non-negative entries");
         sum += size;
     }
     const std::int64_t rows = tensor.shape.front();
@@ -143,7 +148,8 @@ Shape pieces(std::int64_t rows, std::int64_t size) {
 }  // namespace
 
 std::vector<Value> chunks(const Tensor& tensor, std::int64_t count) {
-    if (count < 1) raise("RuntimeError", fmt::format("chunk expects `chunks` to be greater than 0, got: {}", count));
+    if (count < 1)
+        raise("RuntimeError", fmt::format("chunk expects `chunks` to be greater than 0, got: {}", count));
     const std::int64_t rows = tensor.shape.empty() ? 1 : tensor.shape.front();
     return parts(tensor, pieces(rows, std::max<std::int64_t>((rows + count - 1) / count, 1)));
 }
@@ -159,16 +165,19 @@ Value summed(const Tensor& tensor) {
 Value extreme(const Tensor& tensor, bool largest) {
     const auto data = tensor.data();
     if (data.empty())
-        raise("RuntimeError", fmt::format("{}(): Expected reduction dim to be specified for input.numel() == 0. "
-                                          "Specify the reduction dim with the 'dim' argument.",
-                                          largest ? "max" : "min"));
-    const auto found = largest ? std::max_element(data.begin(), data.end()) : std::min_element(data.begin(), data.end());
+        raise("RuntimeError",
+              fmt::format("{}(): Expected reduction dim to be specified for input.numel() == 0. "
+                          "Specify the reduction dim with the 'dim' argument.",
+                          largest ? "max" : "min"));
+    const auto found =
+        largest ? std::max_element(data.begin(), data.end()) : std::min_element(data.begin(), data.end());
     return tensor.whole() ? Value::whole(*found) : Value::decimal(*found);
 }
 
 Value norm_of(const Tensor& tensor) {
     if (tensor.whole())
-        raise("RuntimeError", "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long");
+        raise("RuntimeError",
+              "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long");
     Number squares = 0;
     for (const Number element : tensor.data()) squares = plus(squares, times(element, element));
     return Value::decimal(square_root(squares));
@@ -199,7 +208,9 @@ Value cut_by(const Tensor& tensor, const Value& sizes) {
         return Value::new_list(parts(tensor, wanted));
     }
     const std::int64_t size = as_whole(sizes, "split_size");
-    if (size < 1) raise("RuntimeError", fmt::format("split expects split_size be non-negative, but got split_size={}", size));
+    if (size < 1)
+        raise("RuntimeError",
+              fmt::format("split expects split_size be non-negative, but got split_size={}", size));
     return Value::new_list(parts(tensor, pieces(tensor.shape.empty() ? 1 : tensor.shape.front(), size)));
 }
 
@@ -237,7 +248,8 @@ Value method(const Value& object, const std::string& name, const std::vector<Val
     if (name == "to") return Value::of(cast(tensor, dtype_of(argument(0))));
     if (name == "item") {
         if (tensor.count() != 1)
-            raise("RuntimeError", fmt::format("a Tensor with {} elements cannot be converted to Scalar", tensor.count()));
+            raise("RuntimeError",
+                  fmt::format("a Tensor with {} elements cannot be converted to Scalar", tensor.count()));
         return tensor.element(0);
     }
     if (name == "copy_" || name == "fill_")

@@ -129,9 +129,10 @@ std::unique_ptr<Comm> Job::make_group(CommRequest request) {
 namespace {
 
 [[noreturn]] void refuse_missing(const std::string& key, Time timeout) {
-    throw LibraryError(Code::timeout,
-                       fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: /{}//cuda//0",
-                                   timeout.count() / 1'000'000, key));
+    throw LibraryError(
+        Code::timeout,
+        fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: /{}//cuda//0",
+                    timeout.count() / 1'000'000, key));
 }
 
 }  // namespace

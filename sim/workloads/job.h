@@ -52,6 +52,13 @@ public:
     std::unique_ptr<Comm> new_group(std::string_view name, const std::vector<Rank>& members);
     Store& store();  // the one that start() met the others at; throws as comm() does
 
+    void take_store(Store& store) { store_ = &store; }  // that this process is connected to already
+    void begin_at(std::int64_t step) { first_step_ = step; }  // for one that restores its state itself
+
+    // A workload that has a batch, seed and learning rate of its own, or none, does not show those of the
+    // settings.
+    void hide_recipe() { has_recipe_ = false; }
+
     // The ranks base, base + stride, … of a dimension of `count`: how parallel groups are cut out of the
     // world.
     std::unique_ptr<Comm> strided_group(std::string_view name, Rank base, Rank stride, Rank count);
@@ -161,6 +168,7 @@ private:
         std::int64_t step = 0;
         std::optional<std::vector<Number>> captured;  // none: it reads the live state when it is written
     };
+    bool has_recipe_ = true;
     std::optional<OpenSave> open_save_;
     std::optional<results::Time> loading_since_;  // when the workers began with the next batch
     results::Time saved_{0};  // by the rank's own clock, as is whether the next one is due

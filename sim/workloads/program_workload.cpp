@@ -1,5 +1,5 @@
-// sim/workloads/program_workload.cpp — Ranks run what the scenario says: a program in a strict part of Python,
-// within the start-up, steps and evidence of every other job.
+// sim/workloads/program_workload.cpp — Ranks run what the scenario says: a program in a strict part of
+// Python, within the start-up, steps and evidence of every other job.
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
@@ -32,8 +32,8 @@ std::shared_ptr<const Prepared> prepare(const Values& plan) {
     std::vector<scenarios::program::Mistake> mistakes;
     prepared->program = scenarios::program::read_program(scenarios::program::source_of(plan), mistakes);
     if (!mistakes.empty())
-        prepared->mistake = fmt::format("SyntaxError: {}: {}", scenarios::program::place_text(mistakes[0].spot),
-                                        mistakes[0].what);
+        prepared->mistake = fmt::format("SyntaxError: {}: {}",
+                                        scenarios::program::place_text(mistakes[0].spot), mistakes[0].what);
     const std::string prefix = scenarios::program::let_prefix;
     for (const auto& [name, value] : plan)
         if (name.starts_with(prefix)) prepared->lets.emplace_back(name.substr(prefix.size()), value);
@@ -42,7 +42,6 @@ std::shared_ptr<const Prepared> prepare(const Values& plan) {
 
 struct ProgramSettings : JobSettings {
     explicit ProgramSettings(Source source) : JobSettings(source) {
-        has_recipe = false;
         if (source.plan) prepared = prepare(*source.plan);
         if (!source.rows) return;
         for (const auto& [name, what] :
@@ -52,19 +51,31 @@ struct ProgramSettings : JobSettings {
             source.rows->push_back({.name = name, .type = ValueType::text, .what = what, .optional = true});
     }
 
-    Start start = choice<Start>("start", "",
-                                "ranks start up as those of every job do, before setup; or setup begins at once, "
-                                "and calls init_process_group() when it likes. Absent = job",
-                                {"job", "own"});
-    std::int64_t statements =
-        integer("statements", "1000000", "statements of a rank in all; one more ends it as a loop without an end", 1);
+    Start start =
+        choice<Start>("start", "",
+                      "ranks start up as those of every job do, before setup; or setup begins at once, "
+                      "and calls init_process_group() when it likes. Absent = job",
+                      {"job", "own"});
+    std::int64_t statements = integer(
+        "statements", "1000000", "statements of a rank in all; one more ends it as a loop without an end", 1);
     std::shared_ptr<const Prepared> prepared;
 };
 
-constexpr std::string_view kept[] = {"steps",           "store_timeout", "validate",           "place_from",
-                                     "discover_mpi",    "exit_barrier",  "lenient_environment", "own_group_file",
-                                     "expected_step_time", "context_size", "start",             "statements",
-                                     "setup",           "step",          "finish"};
+constexpr std::string_view own_settings[] = {"steps",
+                                             "store_timeout",
+                                             "validate",
+                                             "place_from",
+                                             "discover_mpi",
+                                             "exit_barrier",
+                                             "lenient_environment",
+                                             "own_group_file",
+                                             "expected_step_time",
+                                             "context_size",
+                                             "start",
+                                             "statements",
+                                             "setup",
+                                             "step",
+                                             "finish"};
 
 std::vector<std::string_view> ignored() {
     static const std::vector<scenarios::Parameter> rows = [] {
@@ -74,15 +85,16 @@ std::vector<std::string_view> ignored() {
     }();
     std::vector<std::string_view> names;
     for (const scenarios::Parameter& row : rows)
-        if (std::find(std::begin(kept), std::end(kept), row.name) == std::end(kept)) names.push_back(row.name);
+        if (std::find(std::begin(own_settings), std::end(own_settings), row.name) == std::end(own_settings))
+            names.push_back(row.name);
     return names;
 }
 
 // What `let` holds, as the program reads it: a text that begins with a bracket is a list or a dict.
 
 program::Value literal(const scenarios::program::Expr& expr) {
-    using scenarios::program::ExprKind;
     using program::Value;
+    using scenarios::program::ExprKind;
     std::vector<Value> items;
     switch (expr.kind) {
         case ExprKind::boolean:
@@ -139,9 +151,11 @@ public:
     Rank rank() const override { return started_ ? job_.rank() : job_.world().process(); }
     Rank size() const override { return started_ ? job_.size() : job_.world().processes(); }
     std::int64_t steps() const override { return settings_.steps; }
+    void begin_at(std::int64_t step) override { job_.begin_at(step); }
     void start() override {
         if (started_) program::raise("ValueError", "trying to initialize the default process group twice!");
         started_ = true;
+        if (own_store_) job_.take_store(*own_store_);
         job_.start();
     }
     Comm& comm() override { return job_.comm(); }
@@ -153,7 +167,8 @@ public:
         if (!own_store_) {
             const auto address = world().env().get("MASTER_ADDR"), port = world().env().get("MASTER_PORT");
             if (!address || !port) program::raise("KeyError", address ? "'MASTER_PORT'" : "'MASTER_ADDR'");
-            own_store_ = &world().rendezvous(*address + ":" + *port, world().process() == 0, settings_.store_timeout);
+            own_store_ =
+                &world().rendezvous(*address + ":" + *port, world().process() == 0, settings_.store_timeout);
         }
         return *own_store_;
     }
@@ -168,6 +183,7 @@ private:
 void program_rank(World& world, const ProgramSettings& settings) {
     const Prepared& prepared = *settings.prepared;
     Job job(world, settings);
+    job.hide_recipe();
     JobHost host(job, settings);
     if (settings.start == Start::job) host.start();
     if (!prepared.mistake.empty()) throw RankFailure(prepared.mistake);
@@ -182,11 +198,13 @@ void program_rank(World& world, const ProgramSettings& settings) {
 }
 
 scenarios::Kind program_words() {
-    scenarios::Kind kind = job_words("program", "what each rank does is written in the scenario, in a strict part of Python");
-    leave_out(kind, {""}, {"startup.rank", "startup.world_size", "startup.device", "context.device", "sampler.steps",
-                           "startup.init_process_group"});
+    scenarios::Kind kind =
+        job_words(std::string(scenarios::program::kind_name),
+                  "what each rank does is written in the scenario, in a strict part of Python");
+    leave_out(kind, {""},
+              {"startup.rank", "startup.world_size", "startup.device", "context.device", "sampler.steps",
+               "startup.init_process_group"});
     kind.phases.clear();
-    kind.complete = scenarios::program::complete;
     return kind;
 }
 

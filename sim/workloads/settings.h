@@ -306,9 +306,6 @@ struct JobSettings : Settings {
         integer("saved_pad", "", "that job padded its parameters to a multiple of so many; absent = 1", 1,
                 "saved_ranks");
 
-    // A workload whose batch, seed and learning rate these are; a program has its own.
-    bool has_recipe = true;
-
     // Only of workloads in which each rank computes with the whole model.
     static constexpr bool whole_model = false;
     std::int64_t branch_one_in = integer(

@@ -67,7 +67,7 @@ void Job::read_environment() {
     config("rank", rank_);
     config("world_size", size_);
     config("steps", settings_.steps);
-    if (settings_.has_recipe) show_recipe();
+    if (has_recipe_) show_recipe();
     const std::int64_t wanted = world_.seam("startup.device", world_.device().index());
     if (wanted < 0 || wanted >= local_size) {
         throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal");
@@ -112,7 +112,7 @@ void Job::meet() {
     world_.record(results::RendezvousEnter{rank_, size_, world_.text(endpoint)});
     std::int64_t joined = 0;
     try {
-        store_ = &world_.rendezvous(endpoint, rank_ == 0, timeout);
+        if (!store_) store_ = &world_.rendezvous(endpoint, rank_ == 0, timeout);
         joined = store_->add("joined", 1);
         if (joined == size_) store_->set("all_joined", "1");
         if (!store_->wait("all_joined", timeout)) {

@@ -1,11 +1,14 @@
 // runners/commands/know/explain_kinds.cpp — Explains a scenario by its story, and a fault kind or workload by
 // its parameters.
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "results/judging/alarm.h"
 #include "results/text/words.h"
 #include "runners/commands/know/explain_words.h"
+#include "scenarios/program/program_kind.h"
+#include "scenarios/program/program_words.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners::commands {
@@ -20,7 +23,11 @@ std::string setting_text(const scenarios::Setting& setting) {
                            scenarios::value_text(setting.range->second));
     }
     std::vector<std::string> options;
-    for (const auto& option : setting.options) options.push_back(scenarios::value_text(option));
+    for (const auto& option : setting.options) {
+        const std::string text = scenarios::value_text(option);
+        const auto lines = std::count(text.begin(), text.end(), '\n');
+        options.push_back(lines > 1 ? fmt::format("({} lines)", lines) : text);
+    }
     return fmt::format("{}", fmt::join(options, " or "));
 }
 
@@ -123,6 +130,13 @@ Explanation explain_kind(const std::string& what, const scenarios::Kind& kind) {
         add_row(explanation, "seam", fmt::format("{} — {}", seam, sim::meaning_of_place(seam)));
     for (const std::string& block : kind.blocks)
         add_row(explanation, "block", fmt::format("{} — {}", block, sim::meaning_of_place(block)));
+    if (what == "workload" && kind.name == scenarios::program::kind_name) {
+        for (const auto& word : scenarios::program::builtin_words())
+            add_row(explanation, "may call", fmt::format("{} — {}", word.signature, word.what));
+        for (const auto& word : scenarios::program::constant_words())
+            add_row(explanation, "has", fmt::format("{} — {}", word.name, word.what));
+        add_row(explanation, "(manual)", "docs/workloads/program.md: the language, and two examples");
+    }
     if (kind.at_start) add_row(explanation, "(when)", "before the job starts, unless `when` says otherwise");
     return explanation;
 }

@@ -1,0 +1,160 @@
+// sim/program/assignment.cpp — Elements and slices, read and written: what may stand left of an equals sign.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "sim/program/builtins.h"
+#include "sim/program/interpreter.h"
+#include "sim/program/program_number.h"
+#include "sim/program/program_tensor.h"
+
+namespace deadrank::sim::program {
+
+using namespace scenarios::program;
+
+Value element_of(const Value& object, const Value& index) {
+    switch (object.type()) {
+        case Type::list: {
+            const auto& items = object.list().items;
+            const auto place =
+                place_in(as_whole(index, "list indices"), std::ssize(items), "list index out of range");
+            return items[static_cast<std::size_t>(place)];
+        }
+        case Type::text: {
+            const auto place = place_in(as_whole(index, "string indices"), std::ssize(object.text()),
+                                        "string index out of range");
+            return Value::new_text(std::string(1, object.text()[static_cast<std::size_t>(place)]));
+        }
+        case Type::dict: {
+            const Value* found = object.dict().find(index);
+            if (!found) raise("KeyError", repr(index));
+            return *found;
+        }
+        case Type::tensor: {
+            const Tensor& tensor = object.tensor();
+            if (tensor.shape.empty())
+                raise("IndexError", "invalid index of a 0-dim tensor. Use `tensor.item()` in Python");
+            const std::int64_t asked = as_whole(index, "tensor indices"), rows = tensor.shape.front();
+            const auto row =
+                place_in(asked, rows,
+                         fmt::format("index {} is out of bounds for dimension 0 with size {}", asked, rows));
+            const Shape inner(tensor.shape.begin() + 1, tensor.shape.end());
+            if (inner.empty()) return tensor.element(row);
+            return Value::of(tensor.part(row * (tensor.count() / rows), inner));
+        }
+        default:
+            raise("TypeError", fmt::format("{} object is not subscriptable", type_word(object)));
+    }
+}
+
+namespace {
+
+// From and to of a slice, as Python cuts them to what there is.
+std::pair<std::int64_t, std::int64_t> ends_of(const Value& from, const Value& to, std::int64_t size) {
+    const auto end = [&](const Value& value, std::int64_t otherwise) {
+        if (value.is(Type::unset) || value.is(Type::none)) return otherwise;
+        const std::int64_t asked = as_whole(value, "slice indices");
+        return std::clamp<std::int64_t>(asked < 0 ? asked + size : asked, 0, size);
+    };
+    const std::int64_t first = end(from, 0);
+    return {first, std::max(first, end(to, size))};
+}
+
+}  // namespace
+
+Value slice_of(const Value& object, const Value& from, const Value& to) {
+    if (object.is(Type::list)) {
+        const auto& items = object.list().items;
+        const auto [first, last] = ends_of(from, to, std::ssize(items));
+        return Value::new_list({items.begin() + first, items.begin() + last});
+    }
+    if (object.is(Type::text)) {
+        const auto [first, last] = ends_of(from, to, std::ssize(object.text()));
+        return Value::new_text(
+            object.text().substr(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)));
+    }
+    if (!object.is(Type::tensor) || object.tensor().shape.empty())
+        raise("TypeError", fmt::format("{} object is not subscriptable", type_word(object)));
+    const Tensor& tensor = object.tensor();
+    const std::int64_t rows = tensor.shape.front();
+    const auto [first, last] = ends_of(from, to, rows);
+    Shape shape = tensor.shape;
+    shape.front() = last - first;
+    return Value::of(tensor.part(rows == 0 ? 0 : first * (tensor.count() / rows), std::move(shape)));
+}
+
+void Interpreter::assign(const Expr& target, Value value) {
+    if (target.kind == ExprKind::name) {
+        slot(target) = std::move(value);
+        return;
+    }
+    if (target.kind != ExprKind::list) return assign_index(target, std::move(value));
+    std::vector<Value> items = items_of(value);
+    if (items.size() > target.parts.size())
+        raise("ValueError", fmt::format("too many values to unpack (expected {})", target.parts.size()));
+    if (items.size() < target.parts.size())
+        raise("ValueError", fmt::format("not enough values to unpack (expected {}, got {})",
+                                        target.parts.size(), items.size()));
+    for (std::size_t i = 0; i < items.size(); ++i) assign(target.parts[i], std::move(items[i]));
+}
+
+void Interpreter::assign_index(const Expr& target, Value value) {
+    Value object = eval(target.parts[0]);
+    if (!object.is(Type::tensor) && holds(value, object))
+        raise("ValueError", "a list or dict cannot hold itself");
+    if (target.kind == ExprKind::slice) {
+        const Value part = sliced(target);
+        if (!part.is(Type::tensor)) raise("TypeError", "only a slice of a tensor can be assigned");
+        return program::assign(part.tensor(), value);
+    }
+    Value index = eval(target.parts[1]);
+    if (object.is(Type::tensor) && index.is(Type::list)) {
+        const std::vector<Value> all = index.list().items;
+        if (all.empty()) raise("IndexError", "an empty index");
+        for (std::size_t i = 0; i + 1 < all.size(); ++i) object = element_of(object, all[i]);
+        index = all.back();
+    }
+    if (object.is(Type::dict)) return object.dict().set(index, std::move(value));
+    if (object.is(Type::list)) {
+        auto& items = object.list().items;
+        const auto place = place_in(as_whole(index, "list indices"), std::ssize(items),
+                                    "list assignment index out of range");
+        items[static_cast<std::size_t>(place)] = std::move(value);
+        return;
+    }
+    if (!object.is(Type::tensor))
+        raise("TypeError", fmt::format("{} object does not support item assignment", type_word(object)));
+    const std::int64_t asked = as_whole(index, "tensor indices");
+    const Value part =
+        slice_of(object, Value::whole(asked), asked == -1 ? Value::none() : Value::whole(asked + 1));
+    if (part.tensor().count() == 0) (void)element_of(object, index);  // raises
+    program::assign(part.tensor(), value);
+}
+
+// x += y changes a list or a tensor in place, as in Python.
+void Interpreter::augment(const Stmt& stmt) {
+    const Expr& target = stmt.parts[0];
+    const Value old = eval(target);
+    const Value by = eval(stmt.parts[1]);
+    if (old.is(Type::tensor)) {
+        spend(old.tensor().count());
+        const Value sum = calculated(stmt.op, old, by);
+        if (sum.tensor().shape != old.tensor().shape)
+            raise("RuntimeError",
+                  fmt::format("output with shape {} doesn't match the broadcast shape {}",
+                              shape_text(old.tensor().shape), shape_text(sum.tensor().shape)));
+        return program::assign(old.tensor(), sum);
+    }
+    if (old.is(Type::list) && stmt.op == Operator::add) {
+        std::vector<Value> more = items_of(by);
+        for (Value& item : more) {
+            if (holds(item, old)) raise("ValueError", "a list cannot hold itself");
+            old.list().items.push_back(std::move(item));
+        }
+        if (old.list().items.size() > most_values)
+            raise("MemoryError", "a list of more than a million values");
+        return;
+    }
+    assign(target, operate(stmt.op, old, by));
+}
+
+}  // namespace deadrank::sim::program

@@ -1,0 +1,102 @@
+// sim/program/operators.cpp — What operators do with values of any type, and which they refuse.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "sim/program/builtins.h"
+#include "sim/program/interpreter.h"
+#include "sim/program/program_number.h"
+#include "sim/program/program_tensor.h"
+
+namespace deadrank::sim::program {
+
+using namespace scenarios::program;
+
+namespace {
+
+[[noreturn]] void refuse_types(Operator op, const Value& a, const Value& b) {
+    static constexpr std::string_view signs[] = {"+", "-", "*", "/", "//", "%", "**"};
+    raise("TypeError", fmt::format("unsupported operand type(s) for {}: {} and {}",
+                                   signs[static_cast<std::size_t>(op)], type_word(a), type_word(b)));
+}
+
+Value repeated(const Value& what, std::int64_t times) {
+    const std::size_t each = what.is(Type::list) ? what.list().items.size() : what.text().size();
+    times = std::max<std::int64_t>(times, 0);
+    if (times > 0 && each > most_values / static_cast<std::size_t>(times))
+        raise("MemoryError", "more than a million values");
+    std::vector<Value> items;
+    std::string text;
+    for (; times > 0; --times) {
+        if (what.is(Type::list))
+            items.insert(items.end(), what.list().items.begin(), what.list().items.end());
+        else
+            text += what.text();
+    }
+    return what.is(Type::list) ? Value::new_list(std::move(items)) : Value::new_text(std::move(text));
+}
+
+bool is_sequence(const Value& value) { return value.is(Type::list) || value.is(Type::text); }
+
+}  // namespace
+
+Value operate(Operator op, const Value& a, const Value& b) {
+    if (a.is_number() && b.is_number()) return arithmetic(op, a, b);
+    if (a.is(Type::tensor) || b.is(Type::tensor)) return calculated(op, a, b);
+    if (op == Operator::add && a.is(Type::text) && b.is(Type::text)) {
+        if (a.text().size() + b.text().size() > most_values)
+            raise("MemoryError", "a text of more than a million letters");
+        return Value::new_text(a.text() + b.text());
+    }
+    if (op == Operator::add && a.is(Type::text))
+        raise("TypeError", fmt::format("can only concatenate str (not {}) to str", type_word(b)));
+    if (op == Operator::add && a.is(Type::list) && b.is(Type::list)) {
+        std::vector<Value> items = a.list().items;
+        items.insert(items.end(), b.list().items.begin(), b.list().items.end());
+        if (items.size() > most_values) raise("MemoryError", "a list of more than a million values");
+        return Value::new_list(std::move(items));
+    }
+    if (op == Operator::multiply && is_sequence(a) && b.is(Type::whole)) return repeated(a, b.number());
+    if (op == Operator::multiply && a.is(Type::whole) && is_sequence(b)) return repeated(b, a.number());
+    refuse_types(op, a, b);
+}
+
+bool relate(Operator op, const Value& a, const Value& b) {
+    switch (op) {
+        case Operator::is:
+        case Operator::is_not: {
+            const bool same = a.is(Type::none) || b.is(Type::none) ? a.type() == b.type()
+                              : a.is_number()                      ? a.type() == b.type() && equal(a, b)
+                                                                   : a.same_object(b);
+            return same == (op == Operator::is);
+        }
+        case Operator::in:
+        case Operator::not_in: {
+            bool found = false;
+            if (b.is(Type::dict))
+                found = b.dict().find(a) != nullptr;
+            else if (b.is(Type::text) && a.is(Type::text))
+                found = b.text().find(a.text()) != std::string::npos;
+            else
+                for (const Value& item : items_of(b)) found = found || equal(item, a);
+            return found == (op == Operator::in);
+        }
+        case Operator::equal:
+            return equal(a, b);
+        case Operator::unequal:
+            return !equal(a, b);
+        default:
+            break;
+    }
+    if (a.is_number() && b.is_number()) return truth(arithmetic(op, a, b));
+    if (a.is(Type::text) && b.is(Type::text)) {
+        const int order = a.text().compare(b.text());
+        return truth(arithmetic(op, Value::whole(order), Value::whole(0)));
+    }
+    static constexpr std::string_view signs[] = {"<", "<=", ">", ">="};
+    raise("TypeError",
+          fmt::format("'{}' not supported between instances of {} and {}",
+                      signs[static_cast<std::size_t>(op) - static_cast<std::size_t>(Operator::less)],
+                      type_word(a), type_word(b)));
+}
+
+}  // namespace deadrank::sim::program

@@ -1,0 +1,217 @@
+// tests/runners/program_file_test.cpp — Goal: whatever is wrong with a rank's program is said before it runs,
+// with its place in the file and a word that would do; and what it publishes is what faults may name.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "runners/runner/extension.h"
+#include "scenarios/format/plan_file.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/format/skeleton.h"
+#include "scenarios/format/taxonomy_file.h"
+#include "scenarios/model/document.h"
+#include "scenarios/program/program_examples.h"
+#include "scenarios/program/program_parser.h"
+
+namespace deadrank::tests {
+namespace {
+
+using scenarios::Scenario;
+
+const scenarios::Vocabulary& all_words() {
+    static const scenarios::Vocabulary words = runners::vocabulary();
+    return words;
+}
+
+const scenarios::Taxonomy& taxonomy_in_the_tree() {
+    static const scenarios::Taxonomy taxonomy =
+        scenarios::load_taxonomy(DEADRANK_SOURCE_DIRECTORY "/scenarios/taxonomy.toml").value();
+    return taxonomy;
+}
+
+struct ProgramFile {
+    std::string step = "loss(1.0)";
+    std::string setup = "";
+    std::string more = "";  // of [workload]
+    std::string fault = "kind = \"kill_rank\"\nrank = 0\nwhen = { step = 1 }\n";
+    std::string heal = "fault = \"none\"\n";
+
+    // The first line of the step is line 15 of the file.
+    std::string toml() const {
+        return fmt::format(
+            "format = 1\n[bug]\nstage = \"communication\"\nsymptom = \"collective_deadlock_hang\"\n"
+            "cause = \"hardware_or_link_fault\"\nfix = \"framework_logic_correction\"\n[cluster]\n"
+            "gpus_per_node = 2\n[workload]\nkind = \"program\"\nsteps = 3\n"
+            "setup = '''\n{}'''\nstep = '''\n{}\n'''\n{}\n[[fault]]\n{}[expect]\n[heal]\n{}",
+            setup, step, more, fault, heal);
+    }
+};
+
+scenarios::Result<Scenario> read(const ProgramFile& file) {
+    return scenarios::parse_scenario(file.toml(), "catalog/communication/p.toml", taxonomy_in_the_tree(),
+                                     all_words());
+}
+
+std::string refusal(const ProgramFile& file) {
+    const auto scenario = read(file);
+    return scenario ? "loads" : scenario.error().text();
+}
+
+// Goal: line and column are those of the file, whatever is wrong, and the remedy helps.
+TEST(ProgramFile, SaysWhereAndWhatWouldDo) {
+    struct Case {
+        std::string step, place, what, remedy;
+    };
+    const Case cases[] = {
+        {"x = 1 +", "15:8", "the end of the line, where a value is wanted", ""},
+        {"loss(lss)", "15:6", "name 'lss' is not defined", ""},
+        {"weights = 1\nloss(weihgts)", "16:6", "name 'weihgts' is not defined", "did you mean 'weights'?"},
+        {"al_reduce(1)", "15:1", "there is no function 'al_reduce'", "did you mean 'all_reduce'?"},
+        {"if rank == 0:\nloss(1.0)", "16:1", "expected an indented block", "indent its lines"},
+        {"loss(1.0", "16:1", "a bracket is not closed", "close it"},
+        {"loss('a)", "15:9", "a text is not closed", "close it with '"},
+        {"import torch", "15:1", "an import is not known here", "leave it out"},
+        {"class A:\n  pass", "15:1", "a class is not known here", "dict"},
+        {"  x = 1\n y = 2", "16:2", "unindent does not match", ""},
+        {"\tx = 1", "15:1", "a tab indents this line", "blanks"},
+        {"return 1", "15:1", "'return' outside function", ""},
+        {"break", "15:1", "'break' outside loop", ""},
+        {"rank = 3", "15:1", "'rank' cannot be assigned", "choose another name"},
+        {"phase(\"bakward\")", "15:7", "there is no phase 'bakward'", "did you mean 'backward'?"},
+        {"x = block(str(1))", "15:5", "the name of this block is not a text", "between quotes"},
+        {"send(ones(2))", "15:1", "send() lacks the argument 'dst'", "add dst"},
+        {"send(ones(2), dts=1)", "15:19", "unexpected keyword argument 'dts'", "did you mean 'dst'?"},
+        {"barrier(1, 2)", "15:1", "barrier() takes 1 arguments but 2 were given", ""},
+        {"x = ones(2).reshpe(2)", "15:13", "there is no method 'reshpe'", "did you mean 'reshape'?"},
+        {"x = ones(2).shape()", "15:13", "there is no method 'shape'", "without ()"},
+        {"x = 10ms", "15:7", "is not a number", "\"10ms\""},
+        {"x = f\"{1:03}\"", "15:", "a format in a text", ""},
+        {"x = startup", "15:5", "name 'startup' is not defined", ""},
+        {"y = block(\"startup.init_process_group\")", "15:11", "start-up has a 'startup.init_process_group'",
+         ""},
+    };
+    for (const Case& one : cases) {
+        const std::string said = refusal({.step = one.step});
+        EXPECT_NE(said.find("p.toml:" + one.place), std::string::npos) << one.step << "\n" << said;
+        EXPECT_NE(said.find(one.what), std::string::npos) << one.step << "\n" << said;
+        EXPECT_NE(said.find(one.remedy), std::string::npos) << one.step << "\n" << said;
+    }
+}
+
+TEST(ProgramFile, IsReadWhereNothingIsWrong) {
+    EXPECT_EQ(refusal({}), "loads");
+    EXPECT_EQ(refusal({.step = "  x = 1\n  if x:\n    loss(x)\n  # the end"}), "loads")
+        << "indented as a whole";
+    EXPECT_EQ(refusal({.step = "loss = 1.0\nloss(loss)"}), "loads")
+        << "a variable may have a function's name";
+}
+
+TEST(ProgramFile, NeedsAText) {
+    ProgramFile file;
+    std::string toml = file.toml();
+    const auto at = toml.find("setup = ");
+    toml.erase(at, toml.find("[[fault]]") - at);
+    const auto scenario =
+        scenarios::parse_scenario(toml, "catalog/communication/p.toml", taxonomy_in_the_tree(), all_words());
+    ASSERT_FALSE(scenario);
+    EXPECT_NE(scenario.error().text().find("the program has no text"), std::string::npos);
+}
+
+// Goal: faults may name what this program publishes, and nothing else.
+TEST(ProgramFile, PublishesItsOwnNames) {
+    ProgramFile file{.step = "phase(\"backward\")\nx = seam(\"parts\", 3)\nif block(\"trim\"):\n    loss(x)"};
+    file.fault = "kind = \"skip_block\"\nrank = 0\nblock = \"trim\"\nwhen = { phase = \"backward\" }\n";
+    EXPECT_EQ(refusal(file), "loads");
+    file.fault = "kind = \"bend_value\"\nrank = 0\nseam = \"parts\"\nadd = 1\nwhen = { before = \"trim\" }\n";
+    EXPECT_EQ(refusal(file), "loads");
+    file.fault = "kind = \"skip_block\"\nrank = 0\nblock = \"trin\"\n";
+    EXPECT_NE(refusal(file).find("there is no block in program 'trin' — did you mean 'trim'?"),
+              std::string::npos)
+        << refusal(file);
+    file.fault = "kind = \"skip_block\"\nrank = 0\nblock = \"trim\"\nwhen = { phase = \"optimizer\" }\n";
+    EXPECT_NE(refusal(file).find("there is no phase in program 'optimizer'"), std::string::npos)
+        << refusal(file);
+    file.fault = "kind = \"kill_rank\"\nrank = 0\nwhen = { before = \"gradient.all_reduce\" }\n";
+    EXPECT_NE(refusal(file).find("there is no call in program 'gradient.all_reduce'"), std::string::npos);
+}
+
+TEST(ProgramFile, RefusesSettingsThatItNeverReads) {
+    EXPECT_NE(refusal({.more = "[workload.let]\nmicro = 3"}).find("the program never reads 'micro'"),
+              std::string::npos);
+    EXPECT_NE(refusal({.more = "[workload.let]\nrank = 3"}).find("'rank' cannot be a setting of let"),
+              std::string::npos);
+    EXPECT_NE(refusal({.step = "loss(x)", .more = "[workload.let]\nx = [1, \"a\"]"}).find("several types"),
+              std::string::npos);
+    ProgramFile healed{.step = "loss(x)", .more = "[workload.let]\nx = 3"};
+    healed.heal = "fault = \"keep\"\n[heal.workload.let]\ny = 4\n";
+    EXPECT_NE(refusal(healed).find("unknown key 'y'"), std::string::npos) << refusal(healed);
+    healed.heal = "fault = \"keep\"\n[heal.workload]\nstep = '''\nloss(z)\n'''\n";
+    EXPECT_NE(refusal(healed).find("name 'z' is not defined"), std::string::npos) << refusal(healed);
+}
+
+// Goal: a plan states what the seed drew, and reads back to the same bytes.
+TEST(ProgramFile, GivesPlansThatReadBack) {
+    ProgramFile file{.step = "loss(a * b)\nlog(f\"{c} {d}\\n\")\nx = e[0] if f else 0"};
+    file.more =
+        "[workload.let]\na = \"3..9\"\nb = [0.5, 0.25]\nc = \"it's \\\"so\\\"\"\nd = [\"x\", \"y\"]\n"
+        "e = \"[1, 2]\"\nf = true\n";
+    file.heal = "fault = \"keep\"\n[heal.workload.let]\na = 2\n";
+    const auto scenario = read(file);
+    ASSERT_TRUE(scenario) << scenario.error().text();
+    const scenarios::Capabilities all{.levers = {"*"}, .workloads = {"*"}};
+    std::set<std::int64_t> drawn;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const auto trial = scenarios::resolve(*scenario, {seed}, all, all_words());
+        ASSERT_TRUE(trial) << trial.error().text();
+        drawn.insert(trial->fault.workload.at("let.a").number);
+        EXPECT_EQ(trial->healed.workload.at("let.a").number, 2);
+        for (const auto* plan : {&trial->fault, &trial->healed}) {
+            const std::string toml = scenarios::to_toml(*plan);
+            const auto back = scenarios::parse_plan(toml, "plan.toml", taxonomy_in_the_tree(), all_words());
+            ASSERT_TRUE(back) << back.error().text() << toml;
+            EXPECT_EQ(*back, *plan);
+            EXPECT_EQ(scenarios::to_toml(*back), toml);
+        }
+    }
+    EXPECT_GT(drawn.size(), 3u);
+}
+
+// Goal: bad input never crashes: every prefix of a program, and every letter changed, is read or refused.
+TEST(ProgramFile, SurvivesWhateverStandsThere) {
+    const std::string_view example = scenarios::program::examples()[1].toml;
+    const auto begin = example.find("step = '''") + 11;
+    const std::string text(example.substr(begin, example.find("'''", begin) - begin));
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        for (const std::string& broken : {text.substr(0, i), text.substr(0, i) + "(" + text.substr(i + 1),
+                                          text.substr(0, i) + "\n" + text.substr(i)}) {
+            scenarios::program::Program program;
+            std::vector<scenarios::program::Mistake> mistakes;
+            scenarios::program::parse_part(broken, scenarios::program::Part::step, program, mistakes);
+            EXPECT_LE(mistakes.size(), 1u);
+        }
+    }
+    for (const std::string& deep : {std::string(5000, '('), std::string(5000, '['), std::string(5000, '-'),
+                                    "x = " + std::string(5000, '-') + "1"}) {
+        scenarios::program::Program program;
+        std::vector<scenarios::program::Mistake> mistakes;
+        scenarios::program::parse_part(deep, scenarios::program::Part::step, program, mistakes);
+        EXPECT_EQ(mistakes.size(), 1u);
+    }
+}
+
+TEST(ProgramFile, ASkeletonLoads) {
+    for (const char* fault : {"skip_block", "bend_value", "kill_rank"}) {
+        const auto text = scenarios::skeleton({.id = "communication/mine",
+                                               .symptom = "collective_deadlock_hang",
+                                               .fault = fault,
+                                               .workload = "program"},
+                                              taxonomy_in_the_tree(), all_words());
+        ASSERT_TRUE(text) << text.error().text();
+        const auto scenario = scenarios::parse_scenario(*text, "catalog/communication/mine.toml",
+                                                        taxonomy_in_the_tree(), all_words());
+        EXPECT_TRUE(scenario) << scenario.error().text() << *text;
+    }
+}
+
+}  // namespace
+}  // namespace deadrank::tests
