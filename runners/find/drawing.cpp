@@ -7,6 +7,7 @@
 
 #include "runners/find/bench.h"
 #include "scenarios/model/error.h"
+#include "scenarios/program/program_kind.h"
 
 namespace deadrank::runners::find {
 
@@ -143,7 +144,8 @@ private:
     void choose_workload() {
         std::vector<std::string> names;
         for (const auto& kind : words_.words->workloads) {
-            if (holds(words_.workloads, kind.name)) names.push_back(kind.name);
+            const bool written = kind.name == scenarios::program::kind_name;  // by a scenario alone
+            if (!written && holds(words_.workloads, kind.name)) names.push_back(kind.name);
         }
         auto usual = usual_plan(one_of(names, draw("workload")), *words_.words);
         CHECK(usual.has_value());

@@ -39,7 +39,7 @@ gradient.
 
 )";
 
-constexpr std::string_view settings = R"(## Settings of the program
+constexpr std::string_view lets = R"(## Settings of the program
 
 `[workload.let]` holds names that the program reads. A whole number, `true`, a decimal and a text are themselves; a list is a
 choice and `"3..9"` a range, which the seed decides; a text that begins with `[` or `{` is a list or a dict. A name that the
@@ -48,7 +48,7 @@ may bring other code.
 
 )";
 
-constexpr std::string_view faults = R"(## How faults reach it
+constexpr std::string_view reached = R"(## How faults reach it
 
 Names that the program publishes are words of the scenario, and others are refused:
 
@@ -107,7 +107,7 @@ std::string examples_section() {
 }  // namespace
 
 std::string program_sections() {
-    return std::string(language) + std::string(settings) + std::string(faults) + functions_section() +
+    return std::string(language) + std::string(lets) + std::string(reached) + functions_section() +
            names_section() + examples_section();
 }
 

@@ -154,6 +154,23 @@ Expr ExpressionParser::joined(const Token& token) {
     return made(ExprKind::joined, token.spot, std::move(parts));
 }
 
+Expr ExpressionParser::bracketed() {
+    if (++depth_ > deepest_expression) fail("this is nested too deeply", "cut it into several statements");
+    Expr value;
+    if (accept("[")) {
+        value = list("]");
+    } else if (accept("{")) {
+        value = dict();
+    } else {
+        take();
+        if (is(")")) fail("an empty tuple", "write []");
+        value = list(")");
+        if (value.parts.size() == 1) value = Expr(std::move(value.parts.front()));  // no tuple
+    }
+    --depth_;
+    return value;
+}
+
 Expr ExpressionParser::atom() {
     const Token token = now();
     const auto simple = [&](ExprKind kind) {
@@ -184,14 +201,7 @@ Expr ExpressionParser::atom() {
     if (is("None")) return simple(ExprKind::none);
     if (is("lambda")) fail("a lambda", "write a def");
     if (token.kind == TokenKind::name && !is_keyword(token.text)) return simple(ExprKind::name);
-    if (accept("[")) return list("]");
-    if (accept("{")) return dict();
-    if (accept("(")) {
-        if (is(")")) fail("an empty tuple", "write []");
-        Expr value = list(")");
-        const bool tuple = value.parts.size() != 1;
-        return tuple ? std::move(value) : Expr(std::move(value.parts.front()));
-    }
+    if (is("[") || is("{") || is("(")) return bracketed();
     fail(fmt::format("here is {}, where a value is wanted", shown(now())),
          "write a name, a number or a text");
 }

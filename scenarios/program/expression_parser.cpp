@@ -178,7 +178,7 @@ Expr ExpressionParser::chain(int level) {
 
 Expr ExpressionParser::signed_one() {
     const Spot spot = now().spot;
-    if (accept("+")) return signed_one();
+    while (accept("+")) continue;
     if (!accept("-")) return raised();
     if (++depth_ > deepest_expression) fail("this is nested too deeply", "leave some of the signs out");
     std::vector<Expr> parts;
@@ -193,7 +193,9 @@ Expr ExpressionParser::raised() {
     const Spot spot = take().spot;
     std::vector<Expr> parts;
     parts.push_back(std::move(base));
+    if (++depth_ > deepest_expression) fail("this is nested too deeply", "cut it into several statements");
     parts.push_back(signed_one());
+    --depth_;
     Expr expr = made(ExprKind::binary, spot, std::move(parts));
     expr.operators = {Operator::power};
     return expr;

@@ -47,6 +47,7 @@ private:
     Expr raised();
     Expr with_trailers();
     Expr atom();
+    Expr bracketed();
     Expr list(std::string_view close);
     Expr dict();
     Expr joined(const Token& token);

@@ -190,8 +190,13 @@ TEST(ProgramFile, SurvivesWhateverStandsThere) {
             EXPECT_LE(mistakes.size(), 1u);
         }
     }
-    for (const std::string& deep : {std::string(5000, '('), std::string(5000, '['), std::string(5000, '-'),
-                                    "x = " + std::string(5000, '-') + "1"}) {
+    const auto many = [](std::string_view what) {
+        std::string text = "x = ";
+        for (int i = 0; i < 20'000; ++i) text += what;
+        return text + "1";
+    };
+    for (const std::string& deep : {many("("), many("["), many("-"), many("{1: "), many("2 ** "), many("f("),
+                                    many("[y for y in "), many("1 if 1 else "), many("a["), many("1 + ")}) {
         scenarios::program::Program program;
         std::vector<scenarios::program::Mistake> mistakes;
         scenarios::program::parse_part(deep, scenarios::program::Part::step, program, mistakes);

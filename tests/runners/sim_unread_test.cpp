@@ -110,6 +110,8 @@ const std::vector<Situation>& situations() {
         {{{"fp8", "true"}}},
         {{}, {}, {.seams = {{"p2p.blocking", 1}}}},
         {{{"replica_sync", "true"}, {"idle_every", "2"}}},
+        // A program that the scenario brings.
+        {{{"step", "for i in range(9):\n    log(i)"}}},
     };
     return all;
 }
@@ -174,6 +176,8 @@ std::vector<std::string> other_values(const Parameter& setting) {
             return {"1/50"};
         case ValueType::rate:
             return {"100Gbps"};
+        case ValueType::text:
+            return {"log(\"another text\")"};
         default:
             return setting.choices;
     }
