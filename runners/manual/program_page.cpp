@@ -16,36 +16,36 @@ using namespace scenarios::program;
 
 constexpr std::string_view language = R"(## The language
 
-`setup` runs once on each rank, `step` in each of `steps`, `finish` after the last one. Write them between `'''`, so that
-backslashes and quotes stay as they are. They share their names: what `setup` assigns, `step` reads and changes.
+`setup` runs once on each rank, `step` in each of `steps`, `finish` after the last one. Write them between
+`'''`, so that backslashes and quotes stay as they are. They share their names: what `setup` assigns,
+`step` reads and changes.
 
-It is a strict part of Python. Values are whole numbers of 64 bits, decimals in steps of 1/65536 (beyond 2^45 they are
-`inf`), `True`, `False`, `None`, texts, lists, dicts and tensors; a tuple is a list. Statements: assignment, also `a, b = …`,
-`x[i] = …` and `x += …`; `if`, `elif`, `else`; `for … in`; `while`; `break`, `continue`, `pass`; `def` with defaults,
-`return`, `global`; `raise Name("…")`, `try`, `except Name as error`, `finally`; `assert`. Expressions: `+ - * / // % **`,
-comparisons, `in`, `is`, `and`, `or`, `not`, `a if c else b`, indices, slices, `[x for x in … if …]`, f-strings without
-formats, calls with named arguments. There are no imports, classes, lambdas, generators, decorators or sets.
+It is a strict part of Python. Values are whole numbers of 64 bits, decimals in steps of 1/65536 (beyond
+2^45 they are `inf`), `True`, `False`, `None`, texts, lists, dicts and tensors; a tuple is a list.
+Statements: assignment, also `a, b = …`, `x[i] = …` and `x += …`; `if`, `elif`, `else`; `for … in`;
+`while`; `break`, `continue`, `pass`; `def` with defaults, `return`, `global`; `raise Name("…")`, `try`,
+`except Name as error`, `finally`; `assert`. Expressions: `+ - * / // % **`, comparisons, `in`, `is`,
+`and`, `or`, `not`, `a if c else b`, indices, slices, `[x for x in … if …]`, f-strings without formats,
+calls with named arguments. There are no imports, classes, lambdas, generators, decorators or sets.
 
-All is checked before anything runs: a name that is nowhere assigned, a function that does not exist, an argument too many.
-The message has the file, line and column, and the nearest known word. What only a run shows ends the rank with Python's
-exception, and the log says in which line. `statements` bounds a loop without an end; calls, blocks and expressions may nest
-about ninety levels deep.
+All is checked before anything runs: a name that is nowhere assigned, a function that does not exist, an
+argument too many. The message has the file, line and column, and the nearest known word. What only a run
+shows ends the rank with Python's exception, and the log says in which line. `statements` bounds a loop
+without an end; calls, blocks and expressions may nest about ninety levels deep.
 
-**Differences from torch.** An index of a one-dimensional tensor is a number. A slice, a row, `chunk`, `split`, `reshape` and
-`view` share memory with the whole, as in torch; `+` and its kin make a new tensor, `+=` changes the one that is there.
-Tensors are always contiguous. float16 and bfloat16 round to their bits; float64 has no more than float32. Comparisons of
-tensors give int8. Ranks in calls (`src`, `dst`, `new_group`) are those of the world. There is no autograd: write the
-gradient.
-
+**Differences from torch.** An index of a one-dimensional tensor is a number. A slice, a row, `chunk`,
+`split`, `reshape` and `view` share memory with the whole, as in torch; `+` and its kin make a new tensor,
+`+=` changes the one that is there. Tensors are always contiguous. float16 and bfloat16 round to their
+bits; float64 has no more than float32. Comparisons of tensors give int8. Ranks in calls (`src`, `dst`,
+`new_group`) are those of the world. There is no autograd: write the gradient.
 )";
 
 constexpr std::string_view lets = R"(## Settings of the program
 
-`[workload.let]` holds names that the program reads. A whole number, `true`, a decimal and a text are themselves; a list is a
-choice and `"3..9"` a range, which the seed decides; a text that begins with `[` or `{` is a list or a dict. A name that the
-program never reads is refused. `[heal.workload.let]` changes them for the healed run, and `[heal.workload] step = '''…'''`
-may bring other code.
-
+`[workload.let]` holds names that the program reads. A whole number, `true`, a decimal and a text are
+themselves; a list is a choice and `"3..9"` a range, which the seed decides; a text that begins with `[`
+or `{` is a list or a dict. A name that the program never reads is refused. `[heal.workload.let]` changes
+them for the healed run, and `[heal.workload] step = '''…'''` may bring other code.
 )";
 
 constexpr std::string_view reached = R"(## How faults reach it
@@ -55,18 +55,18 @@ Names that the program publishes are words of the scenario, and others are refus
 | in the program | in a fault |
 |---|---|
 | `if block("trim"): x = x[:n]` | `kind = "skip_block"`, `block = "trim"`: the condition is False |
-| `n = seam("parts", len(x))` | `kind = "bend_value"`, `seam = "parts"`, `set`, `add` or `factor`; also `refuse_value` |
+| `n = seam("parts", len(x))` | `kind = "bend_value"`, `seam = "parts"`; also `refuse_value` |
 | `phase("backward")` | `when = { phase = "backward" }` |
-| `all_reduce(x)`, `save(…)`, `compute(…)` | `when = { before = "all_reduce" }`, and every fault of calls, links, files, memory |
+| `all_reduce(x)`, `save(…)` | `when = { before = "all_reduce" }`; faults of calls, links, files |
 | `new_group([0, 1], name="tp")` | `when = { comm = "tp" }` |
 | `[workload.let] parts = 4` | `refuse_value` with `checks = "setting.let.parts"` |
 
-All other faults act on the rank as on any other: `kill_rank`, `slow_rank`, `set_env` (read by `env`), `skew_version` (read by
-`version`), `limit_memory`, `fill_storage`.
+All other faults act on the rank as on any other: `kill_rank`, `slow_rank`, `set_env` (read by `env`),
+`skew_version` (read by `version`), `limit_memory`, `fill_storage`.
 
-Write the right line and the wrong one side by side, with a block between them; the control then runs the right one. A check
-with `check(name, value, expected)` must compute what is expected from what the rank really has.
-
+Write the right line and the wrong one side by side, with a block between them; the control then runs the
+right one. A check with `check(name, value, expected)` must compute what is expected from what the rank
+really has.
 )";
 
 std::string functions_section() {
@@ -107,8 +107,8 @@ std::string examples_section() {
 }  // namespace
 
 std::string program_sections() {
-    return std::string(language) + std::string(lets) + std::string(reached) + functions_section() +
-           names_section() + examples_section();
+    return fmt::format("{}\n{}\n{}\n", language, lets, reached) + functions_section() + names_section() +
+           examples_section();
 }
 
 }  // namespace deadrank::runners::manual

@@ -67,8 +67,8 @@ as_control = "the right code is the control's"
 )toml";
 
 constexpr std::string_view retry = R"toml(
-# A save fails on one rank, which tries again. Whether to try again is decided by each rank alone, so the barrier
-# behind the save is met by all others only.
+# A save fails on one rank, which tries again. Whether to try again is decided by each rank alone, so the
+# barrier behind the save is met by all others only.
 format = 1
 
 [bug]
@@ -154,7 +154,7 @@ const std::array<Example, 2>& examples() {
 }
 
 std::string_view first_text() {
-    return R"toml(# What each rank does, in a strict part of Python: `deadrank explain program` lists what it may call.
+    return R"toml(# What each rank does, in a strict part of Python; `deadrank explain program`.
 setup = '''
 weights = ones(size)
 '''
@@ -166,11 +166,11 @@ phase("reduce")
 if block("gradient.reduce"):             # a fault leaves it out: skip_block block = "gradient.reduce"
     all_reduce(gradient, op="avg")
 phase("optimizer")
-weights = weights - gradient * seam("learning_rate", 0.01)    # … or bends it: bend_value seam = "learning_rate"
+weights = weights - gradient * seam("learning_rate", 0.01)    # … or bends it: bend_value
 loss(weights.mean())
 digest("weights", weights)               # what replicas should hold alike
 '''
-let = { size = 16 }                      # names that the program reads; [2, 4] or "3..9" is drawn by the seed
+let = { size = 16 }                      # names that the program reads; [2, 4] is drawn
 )toml";
 }
 

@@ -52,10 +52,8 @@ Value Interpreter::eval(const Expr& expr) {
             return indexed(expr);
         case ExprKind::slice:
             return sliced(expr);
-        case ExprKind::negate: {
-            const Value value = eval(expr.parts[0]);
-            return operate(Operator::multiply, value, Value::whole(-1));
-        }
+        case ExprKind::negate:
+            return operate(Operator::multiply, eval(expr.parts[0]), Value::whole(-1));
         case ExprKind::binary: {
             const Value left = eval(expr.parts[0]);
             const Value right = eval(expr.parts[1]);
