@@ -1,0 +1,39 @@
+// scenarios/format/closed_words.cpp — The closed lists of words of a scenario that no other folder owns.
+#include "scenarios/format/parts.h"
+
+namespace deadrank::scenarios {
+
+std::vector<std::string> names_of(const std::vector<Kind>& kinds) {
+    std::vector<std::string> names;
+    for (const Kind& kind : kinds) names.push_back(kind.name);
+    return names;
+}
+
+const std::vector<std::string>& blame_words() {
+    static const std::vector<std::string> words = {"rank",      "node",       "step", "variable",
+                                                   "component", "collective", "shard"};
+    return words;
+}
+
+const std::vector<std::string>& reaction_words() {
+    static const std::vector<std::string> words = {
+        "any", "clear_error", "error", "refuse_to_start", "restart", "warn_and_complete", "complete"};
+    return words;
+}
+
+const std::vector<std::string>& backend_words() {
+    static const std::vector<std::string> words = {"sim", "local", "mpi", "gpu", "nccl"};
+    return words;
+}
+
+const std::vector<std::string>& call_words() {
+    static const std::vector<std::string> words = {
+        "all_reduce", "broadcast",       "reduce",          "all_gather", "reduce_scatter", "all_to_all",
+        "gather",     "scatter",         "barrier",         "send",       "recv",           "collective",
+        "message",    "communication",   "comm_init",       "rendezvous", "store_set",      "store_get",
+        "store_add",  "checkpoint_save", "checkpoint_load", "compute",    "allocate",       "step",
+        "phase"};
+    return words;
+}
+
+}  // namespace deadrank::scenarios
