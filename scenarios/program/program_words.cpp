@@ -147,7 +147,8 @@ constexpr BuiltinWord builtins[] = {
     {"Messages", "group_start(group=None)", "until group_end, messages wait for each other only at its end"},
     {"Messages", "group_end(group=None)", "waits for all of them together"},
 
-    {"Store", "store_set(key, value)", "at the rendezvous store, which all ranks share", "", ""},
+    {"Store", "store_set(key, value)", "at the rendezvous store, which all ranks share and rank 0 hosts",
+     "`torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. …` once rank 0 has ended"},
     {"Store", "store_set_once(key, value)", "sets it where it has no value yet; what it holds then"},
     {"Store", "store_get(key, timeout=\"5m\")", "waits for it; a text",
      "`torch.distributed.DistStoreError: wait timeout after 300000ms, keys: /key`"},
