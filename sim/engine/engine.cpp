@@ -257,10 +257,6 @@ void Engine::hash(std::uint64_t order, ActorId target, std::uint64_t digest, con
         watched_.push_back({index, now(), {target, digest, label}});
 }
 
-void Engine::note(const Cause& observed) {
-    hash(~std::uint64_t{0}, observed.target, observed.digest, observed.label);
-}
-
 std::uint64_t Engine::trace_of(ActorId id) const {
     return id < actors_.size() ? actors_[id].hash : trace_hash_start;
 }

@@ -120,7 +120,9 @@ public:
     // False: it was called already, or called off.
     bool cancel(TimerId timer);
     // Hashes something seen now that is no event of its own: a result, a line of evidence.
-    void note(const Cause& observed);
+    void note(const Cause& observed) {
+        hash(~std::uint64_t{0}, observed.target, observed.digest, observed.label);
+    }
     // run() returns after the present event.
     void stop() { stopped_ = true; }
 

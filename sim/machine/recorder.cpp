@@ -3,50 +3,15 @@
 #include "sim/machine/recorder.h"
 
 #include <algorithm>
-#include <bit>
 #include <fmt/format.h>
-#include <type_traits>
 #include <variant>
 
 #include "sim/machine/machine.h"
 
 namespace deadrank::sim {
 
-// The digest of an event is folded from its kind and its fields in their written order.
-
-namespace {
-
-template <class T>
-std::uint64_t bits_of(const T& field) {
-    if constexpr (std::is_same_v<T, double>) {
-        return std::bit_cast<std::uint64_t>(field);
-    } else {
-        return static_cast<std::uint64_t>(field);
-    }
-}
-
-template <class P>
-std::uint64_t payload_digest(const P& payload, std::uint64_t kind) {
-    std::uint64_t digest = mix(kind + 1);
-    P::fields(payload, [&](std::string_view, const auto& field) {
-        digest = (std::rotl(digest, 23) ^ bits_of(field)) * golden_ratio;
-    });
-    return digest;
-}
-
-}  // namespace
-
 void Recorder::record(Rank rank, const results::Payload& what) {
-    if (closed_) return;
-    const ActorId target = rank == no_rank ? nobody : static_cast<ActorId>(rank);
-    const auto kind = static_cast<std::uint64_t>(what.index());
-    std::visit(
-        [&]<class P>(const P& payload) {
-            engine_.note({target, payload_digest(payload, kind), P::kind.data()});
-        },
-        what);
-    last_ = engine_.now();
-    sink_.record({last_, rank, what});
+    std::visit([&](const auto& payload) { record(rank, payload); }, what);
 }
 
 void Recorder::log(Rank rank, int level, std::string_view line) {
