@@ -18,13 +18,14 @@ constexpr std::int64_t sockets = 16;
 
 }  // namespace
 
-NcclSettings Bootstrap::settings_of(Rank id) {
+const NcclSettings& Bootstrap::settings_of(Rank id) {
     const Process& process = machine_.processes[id];
-    if (process.tampering) return read_nccl_settings(machine_, process);
+    if (process.tampering) return own_[id] = read_nccl_settings(machine_, process);
     const std::vector<Interface>& interfaces = machine_.hosts[process.node].interfaces;
-    if (!usual_ || usual_->interfaces != interfaces)
-        usual_ = {interfaces, read_nccl_settings(machine_, process)};
-    return usual_->settings;
+    for (const Usual& known : usual_) {
+        if (known.interfaces == interfaces) return known.settings;
+    }
+    return usual_.emplace_back(Usual{interfaces, read_nccl_settings(machine_, process)}).settings;
 }
 
 Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& request) {
@@ -87,8 +88,8 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
     if (call.answer != Code::ok) fail(process, met.id, call.answer, "ncclCommInitRank failed");
     machine_.devices.bind(process);
     machine_.devices.check(process);
-    const NcclSettings settings = settings_of(process.id);
-    if (!settings.problem.empty()) {
+    if (!settings_of(process.id).problem.empty()) {
+        const NcclSettings settings = settings_of(process.id);
         if (settings.problem_after > Time{0}) machine_.engine.sleep(settings.problem_after);
         warn(process, settings.where, settings.problem);
         fail(process, met.id, settings.problem_code, settings.problem);
@@ -160,7 +161,7 @@ void Bootstrap::wait_for_wrappers(Process& process, const Gathering& met) {
 }
 
 void Bootstrap::inform(const Process& process, const Gathering& met, Rank place) {
-    const NcclSettings settings = settings_of(process.id);
+    const NcclSettings& settings = settings_of(process.id);
     if (!settings.informs) return;
     const auto say = [&](const std::string& words) {
         machine_.recorder.log(

@@ -2,8 +2,9 @@
 // and answers.
 #pragma once
 
+#include <deque>
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ public:
     // ncclCommInitRank, on the process's own fiber.
     std::unique_ptr<Comm> join(Process& process, const CommRequest& request);
 
-    NcclSettings settings_of(Rank process);
+    const NcclSettings& settings_of(Rank process);  // as they are now; kept until they are read again
     void process_gone(const Process& process);
     void clear();
 
@@ -53,14 +54,15 @@ private:
     void warn(const Process& process, std::string_view where, std::string_view text);
     void warn_root(const Gathering& gathering, std::string_view where, std::string_view text);
 
-    // As last read for a process that no fault has changed: others like it have the same.
+    // As read for processes that no fault has changed: alike where the interfaces of their nodes are.
     struct Usual {
         std::vector<Interface> interfaces;
         NcclSettings settings;
     };
 
     Fabric& machine_;
-    std::optional<Usual> usual_;
+    std::deque<Usual> usual_;
+    std::map<Rank, NcclSettings> own_;  // of processes that a fault has changed
     std::vector<std::shared_ptr<Gathering>> open_;
 };
 
@@ -81,6 +83,13 @@ struct Bootstrap::Gathering {
     std::vector<Rank> ranks;        // as the first to come believes
     std::vector<Rank> processes;    // by place; no_rank: not yet
     std::vector<Rank> turned_away;  // came to a root that had given up
+    // Who came, without those that a crowd's process plays for; filled in when the root decides.
+    struct Member {
+        Rank place = 0;
+        const Process* process = nullptr;
+        const NcclSettings* settings = nullptr;
+    };
+    std::vector<Member> members;
     Code code = Code::ok;
     std::string text;
     Communicator* comm = nullptr;

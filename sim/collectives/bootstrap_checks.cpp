@@ -74,13 +74,9 @@ void Bootstrap::check_in(Process& process, Gathering& met, Rank place, std::size
 }
 
 bool Bootstrap::decide_by_version(Gathering& met) {
-    const auto version_of = [&](Rank place) {
-        return settings_of(met.processes[static_cast<std::size_t>(place)]).version;
-    };
-    const int root = version_of(0);
-    for (Rank place = 1; place < met.came; ++place) {
-        if (met.processes[static_cast<std::size_t>(place)] == results::no_rank) continue;  // in the crowd
-        const int version = version_of(place);
+    const int root = met.members.front().settings->version;
+    for (const Gathering::Member& member : met.members) {
+        const int version = member.settings->version;
         const int expected = root_message_bytes(root), sent = root_message_bytes(version);
         if (sent != expected) {
             const bool garbled = expected == 176;
@@ -100,7 +96,7 @@ bool Bootstrap::decide_by_version(Gathering& met) {
         if (version != root && version >= compares_versions_since) {
             fail_all(met, Code::invalid_usage,
                      fmt::format("Mismatched NCCL version detected : rank {} version {} rank 0 version {}",
-                                 place, version, root));
+                                 member.place, version, root));
             return true;
         }
     }
@@ -108,28 +104,30 @@ bool Bootstrap::decide_by_version(Gathering& met) {
 }
 
 void Bootstrap::decide(Gathering& met) {
-    if (decide_by_version(met)) return;
-    std::vector<NcclSettings> settings;
-    std::vector<const Process*> members;
-    for (const Rank member : met.processes) {
-        if (member == results::no_rank) continue;
-        members.push_back(&machine_.processes[member]);
-        settings.push_back(settings_of(member));
+    met.members.clear();
+    for (Rank place = 0; place < static_cast<Rank>(met.processes.size()); ++place) {
+        const Rank process = met.processes[static_cast<std::size_t>(place)];
+        if (process == results::no_rank) continue;
+        met.members.push_back({place, &machine_.processes[process], &settings_of(process)});
     }
+    if (decide_by_version(met)) return;
+    const std::vector<Gathering::Member>& members = met.members;
+    const auto any = [&](auto holds) { return std::any_of(members.begin(), members.end(), holds); };
     const auto differs = [&](auto field) {
-        return std::any_of(settings.begin(), settings.end(),
-                           [&](const NcclSettings& s) { return s.*field != settings.front().*field; });
+        const auto& first = members.front().settings->*field;
+        return any([&](const Gathering::Member& member) { return member.settings->*field != first; });
     };
-    const bool spans_nodes = std::any_of(members.begin(), members.end(),
-                                         [&](const Process* p) { return p->node != members.front()->node; });
+    const int first_node = members.front().process->node;
+    const bool spans_nodes =
+        any([&](const Gathering::Member& member) { return member.process->node != first_node; });
     const bool unreachable =
-        std::any_of(settings.begin(), settings.end(), [](const NcclSettings& s) { return !s.reaches_peers; });
+        any([](const Gathering::Member& member) { return !member.settings->reaches_peers; });
     bool cut = false;
     for (std::size_t i = 0; i < members.size() && machine_.network.disturbed(); ++i) {
-        const Process& next = *members[(i + 1) % members.size()];
-        cut |= machine_.network
-                   .now(machine_.topology.hop({members[i]->node, members[i]->local}, {next.node, next.local}))
-                   .bandwidth == 0;
+        const Process& mine = *members[i].process;
+        const Process& next = *members[(i + 1) % members.size()].process;
+        const Hop hop = machine_.topology.hop({mine.node, mine.local}, {next.node, next.local});
+        cut |= machine_.network.now(hop).bandwidth == 0;
     }
     // Each of these leaves a member without an answer: a wrong root, an address out of reach, two kinds of
     // network.
@@ -140,7 +138,7 @@ void Bootstrap::decide(Gathering& met) {
     }
     std::vector<std::tuple<int, int, std::size_t>> devices;
     for (std::size_t i = 0; i < members.size(); ++i)
-        devices.emplace_back(members[i]->node, members[i]->device, i);
+        devices.emplace_back(members[i].process->node, members[i].process->device, i);
     std::sort(devices.begin(), devices.end());
     for (std::size_t i = 1; i < devices.size(); ++i) {
         const auto& [node, device, place] = devices[i];
@@ -166,20 +164,17 @@ void Bootstrap::succeed(Gathering& met) {
     constexpr std::int64_t socket_permille = 400;  // TCP instead of RDMA
     met.comm = &machine_.communicators.add(met.id, met.name, std::move(met.ranks), met.processes);
     bool all_detail = true, some_detail = false, spans_nodes = false;
-    for (Rank place = 0; place < met.came; ++place) {
-        if (met.processes[static_cast<std::size_t>(place)] == results::no_rank) continue;
-        const Process& process = machine_.processes[met.processes[static_cast<std::size_t>(place)]];
-        const NcclSettings settings = settings_of(process.id);
-        met.comm->member(place).algorithm = settings.algorithm;
-        met.comm->member(place).network_chunk = settings.network_chunk;
-        const bool detail = wants_detail(process);
+    for (const Gathering::Member& member : met.members) {
+        met.comm->member(member.place).algorithm = member.settings->algorithm;
+        met.comm->member(member.place).network_chunk = member.settings->network_chunk;
+        const bool detail = wants_detail(*member.process);
         all_detail &= detail;
         some_detail |= detail;
-        spans_nodes |= process.node != machine_.processes[met.processes.front()].node;
+        spans_nodes |= member.process->node != met.members.front().process->node;
     }
     met.comm->set_detail(all_detail);
     met.some_detail = some_detail && !all_detail;
-    const NcclSettings first = settings_of(met.processes.front());
+    const NcclSettings& first = *met.members.front().settings;
     if (first.socket_transport) met.comm->network_permille = socket_permille;
     met.text = "NVLink";
     if (spans_nodes)

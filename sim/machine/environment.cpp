@@ -19,6 +19,9 @@ namespace {
 constexpr std::array launcher_names = {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
                                        "RANK",       "WORLD_SIZE"};
 
+// In which processes differ, sorted.
+constexpr std::array<std::string_view, 3> place_names = {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "RANK"};
+
 // Open MPI's own names beside those that torch reads.
 constexpr std::pair<std::string_view, std::string_view> mpi_names[] = {
     {"OMPI_COMM_WORLD_LOCAL_RANK", "LOCAL_RANK"},
@@ -113,8 +116,21 @@ std::string Environment::version(const Process& process, std::string_view packag
             return own->value_or("");
         }
     }
-    const auto found = versions_.find(package);
-    return found == versions_.end() ? "" : found->second;
+    const std::string* found = installed(package);
+    return found ? *found : "";
+}
+
+const std::string* Environment::installed(std::string_view package) const {
+    for (const auto& [name, version] : versions_) {
+        if (name == package) return &version;
+    }
+    return nullptr;
+}
+
+bool Environment::misses(const Process& process, std::string_view package) const {
+    const std::string* found = installed(package);
+    if (!found) return false;
+    return process.tampering ? version(process, package).empty() : found->empty();
 }
 
 Environment::Texts Environment::all(const Process& process, int attempt) const {
@@ -138,18 +154,31 @@ std::string Environment::lines(const Process& process, int attempt) const {
         return joined(own);
     }
     if (settings_.launcher == LauncherKind::mpirun) return joined(all(process, attempt));
-    if (shown_.attempt != attempt) {
-        shown_.attempt = attempt;
-        shown_.environment = all(process, attempt);
+    if (shown_.attempt != attempt) show(process, attempt);
+    std::string text;
+    text.reserve(1024);
+    for (std::size_t i = 0; i < place_names.size(); ++i)
+        text.append(shown_.environment[i]).append(*from_launcher(process, place_names[i]));
+    return text.append(shown_.environment.back());
+}
+
+void Environment::show(const Process& process, int attempt) const {
+    shown_.attempt = attempt;
+    shown_.environment.assign(1, {});
+    for (const auto& [name, value] : all(process, attempt)) {
+        std::string& piece = shown_.environment.back();
+        if (shown_.environment.size() > 1 || !piece.empty()) piece += '\n';
+        piece.append(name).append(1, '=');
+        if (std::find(place_names.begin(), place_names.end(), name) == place_names.end())
+            piece += value;
+        else
+            shown_.environment.emplace_back();
     }
-    for (const char* name : {"RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"})
-        shown_.environment.find(std::string_view(name))->second = *from_launcher(process, name);
-    return joined(shown_.environment);
 }
 
 std::string Environment::version_lines(const Process& process) const {
     if (process.tampering) {
-        Texts own = versions_;
+        Texts own(versions_.begin(), versions_.end());
         lay_over(own, process.tampering->versions);
         return joined(own);
     }
@@ -238,13 +267,11 @@ void load_packages(Machine& machine, Process& process) {
             refuse_package(machine, process, broken.package, broken.problem, results::Code::corrupt);
         }
     }
-    const bool uses_torch = machine.settings.versions.contains("torch");
-    if (uses_torch && machine.environment.version(process, "torch").empty()) {
+    if (machine.environment.misses(process, "torch")) {
         refuse_package(machine, process, "torch", "ModuleNotFoundError: No module named 'torch'",
                        results::Code::not_found);
     }
-    const bool uses_nccl = machine.settings.versions.contains("nccl");
-    if (uses_nccl && machine.environment.version(process, "nccl").empty()) {
+    if (machine.environment.misses(process, "nccl")) {
         refuse_package(machine, process, "nccl",
                        "libnccl.so.2: cannot open shared object file: No such file or directory",
                        results::Code::not_found);

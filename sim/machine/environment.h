@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sim/machine/cluster_settings.h"
 #include "sim/machine/processes.h"
@@ -21,6 +23,8 @@ public:
 
     std::optional<std::string> get(const Process& process, std::string_view name) const;
     std::string version(const Process& process, std::string_view package) const;  // empty = not installed
+    // The cluster has it, and this process does not find it.
+    bool misses(const Process& process, std::string_view package) const;
 
     // "NAME=value" lines sorted by name, and "name=version" lines, as the evidence shows them.
     std::string lines(const Process& process, int attempt) const;
@@ -28,18 +32,24 @@ public:
 
 private:
     using Texts = std::map<std::string, std::string, std::less<>>;
+    using Packages = std::vector<std::pair<std::string, std::string>>;  // few, so that each is looked at
 
     std::optional<std::string> from_launcher(const Process& process, std::string_view name) const;
     Texts all(const Process& process, int attempt) const;
 
+    const std::string* installed(std::string_view package) const;  // by the cluster; nullptr: not at all
+
     const ClusterSettings& settings_;
-    const Texts told_, versions_;  // the cluster's, found without a copy of the name
-    // As the last process that no fault has changed shows them: others differ in their ranks alone.
+    const Texts told_;         // the cluster's, found without a copy of the name
+    const Packages versions_;  // by name
+    // As processes that no fault has changed show them: they differ in their places alone, which come between
+    // these pieces.
     struct Shown {
         int attempt = -1;
-        Texts environment;
+        std::vector<std::string> environment;
         std::string versions;
     };
+    void show(const Process& process, int attempt) const;
     mutable Shown shown_;
 };
 

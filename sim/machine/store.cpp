@@ -11,7 +11,7 @@
 
 namespace deadrank::sim {
 
-struct Stores::Server {
+struct Stores::Server : std::enable_shared_from_this<Stores::Server> {
     Rank owner = 0;
     int node = 0;
     int port = 0;
@@ -59,9 +59,10 @@ public:
         const WaitNote note{.kind = WaitKind::store, .text = &name};
         if (!server_->values.contains(name)) server_->waiting[name].push_back(process_.id);
         machine_.wait_until(process_, note, machine_.engine.now() + left_of(timeout, name),
-                            [&] { return !server_->alive || answered(name); });
+                            [&] { return !server_->alive || (server_->values.contains(name) && speaks()); });
         // An answer that was under way when the host left still arrives.
-        if (answered(name)) return server_->values.find(name)->second;
+        const auto found = server_->values.find(name);
+        if (found != server_->values.end() && speaks()) return found->second;
         check_alive();
         return std::nullopt;
     }
@@ -85,9 +86,7 @@ public:
     }
 
 private:
-    bool answered(const std::string& name) const {
-        return server_->values.contains(name) && trouble_of(process_) != StoreTrouble::mute;
-    }
+    bool speaks() const { return trouble_of(process_) != StoreTrouble::mute; }
 
     Time lateness() const {
         return trouble_of(process_) == StoreTrouble::late ? 2 * process_.tampering->store_late : Time{0};
@@ -106,10 +105,13 @@ private:
     }
 
     bool ask(std::string_view name) {
-        Call call{.kind = CallKind::store, .name = name};
-        if (machine_.gate.plain(process_, call)) return true;
-        const Hop there = machine_.network.now(machine_.topology.hop({process_.node, 0}, {server_->node, 0}));
-        const Hop back = machine_.network.now(machine_.topology.hop({server_->node, 0}, {process_.node, 0}));
+        if (process_.armed) {
+            Call call{.kind = CallKind::store, .name = name};
+            if (machine_.gate.plain(process_, call)) return true;
+        }
+        const Hop usual = machine_.topology.hop({process_.node, 0}, {server_->node, 0});
+        const Hop there = machine_.network.now(usual);
+        const Hop back = machine_.network.now({usual.to, usual.from, usual.latency, usual.bandwidth});
         if (there.bandwidth == 0 || back.bandwidth == 0) {
             const std::string silent = "a store that nothing comes back from";
             server_->waiting[silent].push_back(process_.id);
@@ -184,9 +186,9 @@ int torch_major(const Machine& machine, const Process& process) {
 
 }  // namespace
 
-std::shared_ptr<Stores::Server> Stores::listening(int node, int port) const {
+Stores::Server* Stores::listening(int node, int port) const {
     for (const auto& server : servers_) {
-        if (server->alive && server->node == node && server->port == port) return server;
+        if (server->alive && server->node == node && server->port == port) return server.get();
     }
     return nullptr;
 }
@@ -258,8 +260,10 @@ void Stores::check_release(Process& process, const Server& server, const std::st
 }
 
 Store& Stores::connect(Process& process, std::string_view endpoint, bool host, Time timeout) {
-    Call call{.kind = CallKind::store, .name = "rendezvous"};
-    machine_.gate.plain(process, call);
+    if (process.armed) {
+        Call call{.kind = CallKind::store, .name = "rendezvous"};
+        machine_.gate.plain(process, call);
+    }
     const auto colon = endpoint.rfind(':');
     const std::string name(endpoint.substr(0, colon));
     const int port = parse_port(colon == std::string_view::npos ? "" : endpoint.substr(colon + 1));
@@ -283,7 +287,7 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     const Time given_up = machine_.engine.now() + timeout + last_pause;
     if (!answers()) connecting_.push_back(process.id);
     if (!machine_.wait_until(process, note, given_up, answers)) timed_out(name, port, timeout);
-    const std::shared_ptr<Server> server = listening(node, port);
+    const std::shared_ptr<Server> server = listening(node, port)->shared_from_this();
     // A client that came too early tries again after a while.
     machine_.engine.sleep(process.id == server->owner ? loopback : 2 * hop.latency + retry / 100);
     machine_.processes.settle(process);

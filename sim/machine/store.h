@@ -32,7 +32,7 @@ private:
     struct Server;
     friend class StoreClient;
 
-    std::shared_ptr<Server> listening(int node, int port) const;
+    Server* listening(int node, int port) const;  // nullptr: nobody is
     void no_route(Process& process, const std::string& name, int port, Time timeout);
     void no_such_name(Process& process, const std::string& name, int port, Time timeout);
     void check_release(Process& process, const Server& server, const std::string& name, Time timeout);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fmt/format.h>
 
 namespace deadrank::sim {
 
@@ -48,7 +47,7 @@ int Topology::ports() const {
                                                      : settings_.nodes;
 }
 
-std::string Topology::host_name(int node) const { return fmt::format("node{}", node); }
+std::string Topology::host_name(int node) const { return "node" + std::to_string(node); }
 
 int Topology::node_named(std::string_view host) const {
     constexpr std::string_view named = "node", numbered = "10.0.0.";  // node 0 is also 10.0.0.1
