@@ -109,8 +109,10 @@ void SimComm::check_sizes(const Offer& offer, Op op) const {
         throw RankFailure("RuntimeError: input tensor must be the same size as output size times world size");
 }
 
-bool SimComm::ask(Offer& offer, Call& call) {
-    if (!process_.armed) return false;
+SimComm::Answer SimComm::ask(Offer& offer) { return process_.armed ? ask_interceptor(offer) : Answer::go_on; }
+
+SimComm::Answer SimComm::ask_interceptor(Offer& offer) {
+    Call call{.kind = CallKind::collective};
     call.comm = name_;
     call.name = results::name_of(offer.op);
     call.seq = comm_->member(index_).called + 1;
@@ -130,7 +132,8 @@ bool SimComm::ask(Offer& offer, Call& call) {
     offer.flip_bit = call.flip_bit;
     offer.flip_received = call.flip_received;
     offer.stuck = call.never_completes;
-    return call.skip;
+    if (call.skip) return Answer::skip;
+    return call.hold && !held_ ? Answer::hold : Answer::go_on;
 }
 
 void SimComm::refuse(Code code, std::string_view last_error) {
@@ -160,9 +163,9 @@ void SimComm::run(Offer offer) {
         return;
     }
     check(offer.op);
-    Call call{.kind = CallKind::collective};
-    if (ask(offer, call)) return;
-    if (call.hold && !held_) return hold(offer);
+    const Answer answer = ask(offer);
+    if (answer == Answer::skip) return;
+    if (answer == Answer::hold) return hold(offer);
     offer.waiting = true;
     const std::int64_t seq = issue(offer);
     if (held_) release_held();
@@ -183,13 +186,10 @@ void SimComm::run(Offer offer) {
 
 std::unique_ptr<Work> SimComm::start(Offer offer) {
     check(offer.op);
-    Call call{.kind = CallKind::collective};
     auto work = std::make_unique<SimWork>(machine_, process_, *comm_, index_, offer.op);
-    if (ask(offer, call)) return work;  // never bound: waiting for it returns at once
-    if (call.hold && !held_) {
-        hold(offer);
-        return work;
-    }
+    const Answer answer = ask(offer);
+    if (answer == Answer::hold) hold(offer);
+    if (answer != Answer::go_on) return work;  // never bound: waiting for it returns at once
     offer.work = work.get();
     work->bind(issue(offer));
     if (held_) release_held();

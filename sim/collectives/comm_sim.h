@@ -57,7 +57,9 @@ private:
 
     void check(results::Op op);
     void check_sizes(const Offer& offer, Op op) const;
-    bool ask(Offer& offer, Call& call);  // true: the call is skipped
+    enum class Answer { go_on, skip, hold };
+    Answer ask(Offer& offer);
+    Answer ask_interceptor(Offer& offer);
     void refuse(Code code, std::string_view last_error);
     std::int64_t issue(const Offer& offer);
     void run(Offer offer);

@@ -106,10 +106,10 @@ PendingCollective& Communicator::open(std::int64_t seq) {
         fresh->stalled = -1;
         fresh->kept.clear();
         fresh->members = size();
-        fresh->offers.assign(members_.size(), Offer{});
-        for (std::size_t slot = 0; slot < members_.size(); ++slot) {
-            const Member& member = members_[slot];
-            Offer& offer = fresh->offers[slot];
+        fresh->offers.clear();
+        fresh->offers.reserve(members_.size());
+        for (const Member& member : members_) {
+            Offer& offer = fresh->offers.emplace_back();
             offer.place = member.place;
             offer.weight = member.weight;
             if (member.gone) fresh->lose(offer);

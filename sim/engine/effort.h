@@ -23,7 +23,7 @@ class Counted : private std::vector<T> {
 public:
     explicit Counted(Effort& effort) : effort_(&effort) {}
 
-    using Vector::empty, Vector::size, Vector::assign, Vector::reserve;
+    using Vector::empty, Vector::size, Vector::clear, Vector::reserve;
 
     T& operator[](std::size_t at) { return visit(), Vector::operator[](at); }
     const T& operator[](std::size_t at) const { return visit(), Vector::operator[](at); }

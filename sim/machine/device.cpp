@@ -14,8 +14,7 @@ Devices::Devices(Machine& machine)
       per_node_(machine.settings.gpus_per_node),
       nodes_(static_cast<std::size_t>(machine.settings.nodes)) {}
 
-int Devices::bind(Process& process, bool by_place) {
-    if (process.device >= 0) return process.device;
+int Devices::choose(Process& process, bool by_place) {
     // A script without LOCAL_RANK puts every process on device 0.
     const auto local = machine_.environment.get(process, "LOCAL_RANK");
     std::int64_t wanted = by_place ? process.local : local ? lax_integer(*local) : 0;
@@ -48,12 +47,9 @@ int Devices::bind(Process& process, bool by_place) {
     return process.device;
 }
 
-DeviceState& Devices::of(Process& process) { return at(process.node, bind(process)); }
-
 std::int64_t Devices::bus_id(int device) const { return 0x1b000 + std::int64_t{device} * 0x10000; }
 
-void Devices::check(Process& process) {
-    if (!of(process).off_bus) return;
+void Devices::refuse() {
     throw LibraryError(Code::unhandled_device_error,
                        "torch.AcceleratorError: CUDA error: unspecified launch failure\nCUDA kernel errors "
                        "might be asynchronously "

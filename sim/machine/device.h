@@ -37,8 +37,10 @@ public:
 
     // The device that the process uses, by LOCAL_RANK and CUDA_VISIBLE_DEVICES as a training script reads
     // them.
-    int bind(Process& process, bool by_place = false);
-    DeviceState& of(Process& process);
+    int bind(Process& process, bool by_place = false) {
+        return process.device >= 0 ? process.device : choose(process, by_place);
+    }
+    DeviceState& of(Process& process) { return at(process.node, bind(process)); }
     DeviceState& at(int node, int device) {
         std::vector<DeviceState>& there = nodes_[static_cast<std::size_t>(node)];
         if (there.empty()) there.resize(static_cast<std::size_t>(per_node_));
@@ -46,7 +48,9 @@ public:
     }
     std::int64_t bus_id(int device) const;
 
-    void check(Process& process);  // throws when its device is gone
+    void check(Process& process) {  // throws when its device is gone
+        if (of(process).off_bus) refuse();
+    }
     void compute(Process& process, Time nominal);
     // On `device` of its node, or on its own; says which. Throws OutOfMemory.
     int allocate(Process& process, std::int64_t bytes, int device = -1);
@@ -56,6 +60,8 @@ public:
     void process_gone(const Process& process);
 
 private:
+    int choose(Process& process, bool by_place);
+    [[noreturn]] static void refuse();
     void report(const Process& process, int device, int xid);
     std::int64_t limit_of(const DeviceState& device) const;
 

@@ -43,16 +43,22 @@ int RankDevice::index() const { return machine_.devices.bind(process_); }
 void RankDevice::choose_by_place() { (void)machine_.devices.bind(process_, true); }
 
 void RankDevice::compute(Time nominal) {
-    Call call{.kind = CallKind::compute, .name = "compute", .count = nominal.count()};
-    if (machine_.gate.plain(process_, call)) return;
-    machine_.devices.compute(process_, Time(std::max<std::int64_t>(0, call.count)));
+    if (process_.armed) {
+        Call call{.kind = CallKind::compute, .name = "compute", .count = nominal.count()};
+        if (machine_.gate.plain(process_, call)) return;
+        nominal = Time(call.count);
+    }
+    machine_.devices.compute(process_, std::max(nominal, Time{0}));
 }
 
 std::int64_t RankDevice::allocate_on(int device, std::int64_t bytes) {
-    Call call{.kind = CallKind::allocate, .name = "allocate", .count = bytes};
-    if (machine_.gate.plain(process_, call)) return 0;
+    if (process_.armed) {
+        Call call{.kind = CallKind::allocate, .name = "allocate", .count = bytes};
+        if (machine_.gate.plain(process_, call)) return 0;
+        bytes = call.count;
+    }
     if (pieces_.empty()) pieces_.reserve(8);
-    pieces_.push_back({call.count, false, machine_.devices.allocate(process_, call.count, device)});
+    pieces_.push_back({bytes, false, machine_.devices.allocate(process_, bytes, device)});
     return static_cast<std::int64_t>(pieces_.size());
 }
 
