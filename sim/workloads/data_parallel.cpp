@@ -95,6 +95,7 @@ public:
             (gradient.size() + static_cast<std::size_t>(buckets_) - 1) / static_cast<std::size_t>(buckets_);
         const auto count = (gradient.size() + bucket - 1) / bucket;
         const std::int64_t first = overlap_ ? world.seam("bucket.first", 0) : 0;
+        pending_.reserve(count);
         for (std::size_t i = 0; i < count; ++i) {
             if (overlap_) world.device().compute(backward_ / static_cast<std::int64_t>(count));
             const std::size_t at = (i + static_cast<std::size_t>(std::abs(first))) % count * bucket;
@@ -136,6 +137,12 @@ void unflatten(World& world, std::vector<Number>& reduced) {
     std::rotate(reduced.begin(), reduced.begin() + std::abs(shifted), reduced.end());
 }
 
+// A reducer that starts before the last micro-batch is in sends what there is.
+std::vector<Number>& to_reduce(Share& share, bool whole) {
+    if (!whole) share.unfinished.resize(share.gradient.size());
+    return whole ? share.gradient : share.unfinished;
+}
+
 void data_parallel_rank(World& world, const DataParallelSettings& settings) {
     Job job(world, settings);
     job.start();
@@ -151,13 +158,14 @@ void data_parallel_rank(World& world, const DataParallelSettings& settings) {
     Comm& group = own_group ? *own_group : job.comm();
     const bool averages = settings.average_in_collective, alone = settings.overlap == Overlap::off;
 
+    Share share;
     job.train([&](std::int64_t step) {
         world.phase(results::Phase::data);
         const auto samples = job.batch(step, job.rank(), job.size());
         world.phase(results::Phase::forward);
         world.device().compute(settings.step_time / 3);
         job.memory().activations(activations_of(job, samples.size()));
-        Share share = train_share(job, step, parameters, samples, job.rank());
+        train_share(job, step, parameters, samples, job.rank(), share);
         std::vector<Number>& gradient = share.gradient;
         Number logged[] = {share.loss, job.audits() ? checksum(gradient) : 0};
         gradient.front() = world.seam("gradient.local", gradient.front());
@@ -167,9 +175,7 @@ void data_parallel_rank(World& world, const DataParallelSettings& settings) {
             world.device().compute(settings.step_time - settings.step_time / 3);
 
         world.phase(results::Phase::reduce);
-        // A reducer that starts before the last micro-batch is in sends what there is.
-        std::vector<Number> reduced =
-            std::move(alone || world.block("bucket.after_backward") ? gradient : share.unfinished);
+        std::vector<Number>& reduced = to_reduce(share, alone || world.block("bucket.after_backward"));
         Reducer reducer(job, group, settings);
         reducer.run(reduced, complete);
         if (!complete) refuse_unfinished(job.rank(), shape.layers);

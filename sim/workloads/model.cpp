@@ -136,16 +136,19 @@ void backward_layer(std::span<const Number> layer, std::span<const Number> in,
                     std::span<const Number> out_gradient, std::span<Number> layer_gradient,
                     std::span<Number> in_gradient, int first) {
     CHECK(!layer.empty() && layer.size() == layer_gradient.size());
+    if (out_gradient.empty()) return;
     const Ring features(in.size()), own(layer.size());
     std::size_t at = features.place(first), of_layer = 0;
+    Number carried = in_gradient[at];  // of the feature that two places in a row add to
     for (const Number above : out_gradient) {
         const std::size_t next = features.after(at);
         layer_gradient[of_layer] = plus(layer_gradient[of_layer], times(above, in[next]));
-        in_gradient[at] = plus(in_gradient[at], above);
-        in_gradient[next] = plus(in_gradient[next], times(layer[of_layer], above));
+        in_gradient[at] = plus(carried, above);
+        carried = plus(in_gradient[next], times(layer[of_layer], above));
         at = next;
         of_layer = own.after(of_layer);
     }
+    in_gradient[at] = carried;
 }
 
 Number head_error(std::span<const Number> top, Number right_answer) {
@@ -155,7 +158,7 @@ Number head_error(std::span<const Number> top, Number right_answer) {
 }
 
 Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id,
-                    std::span<Number> gradient, const Dropout& dropout) {
+                    std::span<Number> gradient, const Dropout& dropout, std::vector<Number>& between) {
     const auto width = static_cast<std::size_t>(shape.width);
     const auto own = static_cast<std::size_t>(shape.layer_width());
     const auto dense = static_cast<std::size_t>(shape.layers - (takes_branch(id, shape.branch) ? 1 : 0));
@@ -164,14 +167,14 @@ Number train_sample(const ModelShape& shape, std::span<const Number> parameters,
         static_cast<std::size_t>(shape.layers + (shape.experts > 0 ? expert_of(id, shape.experts) : 0));
     const auto at = [&](std::size_t l) { return (l < dense ? l : expert) * own; };  // of a layer it passes
     // The features before and after each layer, and a gradient of them above and below one.
-    std::vector<Number> numbers((depth + 3) * width);
-    const auto level = [&](std::size_t l) { return std::span(numbers).subspan(l * width, width); };
+    between.resize((depth + 3) * width);
+    const auto level = [&](std::size_t l) { return std::span(between).subspan(l * width, width); };
     std::span<Number> above = level(depth + 1), below = level(depth + 2);
     Number right_answer = 0;  // answer(id, shape), of the features that are drawn here anyway
     for (int column = 0; column < shape.width; ++column) {
         const Number value = feature(id, column);
         right_answer = plus(right_answer, times(value, true_weight(column)));
-        numbers[static_cast<std::size_t>(column)] = dropout.drops(column) ? 0 : value;
+        between[static_cast<std::size_t>(column)] = dropout.drops(column) ? 0 : value;
     }
     for (std::size_t l = 0; l < depth; ++l)
         forward_layer(parameters.subspan(at(l), own), level(l), level(l + 1));
@@ -183,6 +186,12 @@ Number train_sample(const ModelShape& shape, std::span<const Number> parameters,
         std::swap(above, below);
     }
     return head_loss(error);
+}
+
+Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id,
+                    std::span<Number> gradient, const Dropout& dropout) {
+    std::vector<Number> between;
+    return train_sample(shape, parameters, id, gradient, dropout, between);
 }
 
 void clip_to(std::span<Number> gradient, Number norm, std::int64_t limit_ppb) {

@@ -72,7 +72,9 @@ Number head_error(std::span<const Number> top, Number right_answer);
 constexpr Number head_loss(Number error) { return times(error, error) / 2; }
 
 // Whole model on one sample: adds its gradient, returns its loss. What the parallel workloads are checked
-// against.
+// against. The features and gradients between layers lie in `between`, for callers with many samples.
+Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id,
+                    std::span<Number> gradient, const Dropout& dropout, std::vector<Number>& between);
 Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id,
                     std::span<Number> gradient, const Dropout& dropout = {});
 

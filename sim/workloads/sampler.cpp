@@ -3,7 +3,8 @@
 #include "sim/workloads/sampler.h"
 
 #include <algorithm>
-#include <fmt/ranges.h>
+#include <array>
+#include <charconv>
 #include <numeric>
 
 #include "scenarios/model/error.h"
@@ -59,7 +60,14 @@ std::vector<std::int64_t> Sampler::batch(std::int64_t step, std::int64_t replica
 }
 
 std::string listed(const std::vector<std::int64_t>& samples) {
-    return fmt::format("{}", fmt::join(samples, ","));
+    std::string text;
+    text.reserve(8 * samples.size());
+    std::array<char, 20> digits{};
+    for (const std::int64_t sample : samples) {
+        if (!text.empty()) text += ',';
+        text.append(digits.data(), std::to_chars(digits.begin(), digits.end(), sample).ptr);
+    }
+    return text;
 }
 
 }  // namespace deadrank::sim

@@ -4,6 +4,7 @@
 #include "sim/workloads/step_share.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/workloads/job.h"
 
@@ -29,10 +30,11 @@ namespace {
 
 // One sample's loss and gradient, times what it weighs.
 Number train_weighed(const ModelShape& shape, std::span<const Number> parameters, std::int64_t sample,
-                     std::int64_t weight, std::span<Number> gradient, const Dropout& dropout) {
-    if (weight == 1) return train_sample(shape, parameters, sample, gradient, dropout);
+                     std::int64_t weight, std::span<Number> gradient, const Dropout& dropout,
+                     std::vector<Number>& between) {
+    if (weight == 1) return train_sample(shape, parameters, sample, gradient, dropout, between);
     std::vector<Number> own(parameters.size(), 0);
-    const Number loss = train_sample(shape, parameters, sample, own, dropout);
+    const Number loss = train_sample(shape, parameters, sample, own, dropout, between);
     for (std::size_t i = 0; i < own.size(); ++i) gradient[i] = plus(gradient[i], scaled(own[i], weight, 1));
     return scaled(loss, weight, 1);
 }
@@ -84,6 +86,13 @@ void freeze(const ModelShape& shape, std::int64_t layer, std::span<Number> gradi
 
 Share train_share(Job& job, std::int64_t step, std::span<const Number> parameters,
                   const std::vector<std::int64_t>& samples, Rank replica) {
+    Share share;
+    train_share(job, step, parameters, samples, replica, share);
+    return share;
+}
+
+void train_share(Job& job, std::int64_t step, std::span<const Number> parameters,
+                 const std::vector<std::int64_t>& samples, Rank replica, Share& share) {
     const std::size_t size = micro_batch_size(job, samples.size());
     const bool audits = job.audits();
     const bool by_tokens = job.settings().sample_tokens == Tokens::uneven;
@@ -92,8 +101,13 @@ Share train_share(Job& job, std::int64_t step, std::span<const Number> parameter
     const ModelShape shape = job.shape();
     const SecondTerm second = second_term(job);
     const std::int64_t frozen = job.world().seam("layer.frozen", job.settings().frozen_layer);
-    Share share{.gradient = std::vector<Number>(parameters.size(), 0), .unfinished = {}, .by = by};
-    std::vector<Number> fresh;
+    share.loss = 0;
+    share.gradient.assign(parameters.size(), 0);
+    share.unfinished.clear();
+    share.tokens = share.micro_batches = 0;
+    share.all_layers = false;
+    share.by = by;
+    std::vector<Number>& fresh = share.fresh;
     Number expected = 0;  // what the micro-batches add up to
     Dropout dropout = job.dropout(step, replica, samples.size());
     for (std::size_t from = 0; from < samples.size(); from += size) {
@@ -102,7 +116,8 @@ Share train_share(Job& job, std::int64_t step, std::span<const Number> parameter
         std::int64_t tokens = 0;
         for (std::size_t i = from; i < std::min(from + size, samples.size()); ++i) {
             const std::int64_t weight = by_tokens ? tokens_of(samples[i]) : 1;
-            loss = plus(loss, train_weighed(shape, parameters, samples[i], weight, fresh, dropout));
+            loss = plus(loss,
+                        train_weighed(shape, parameters, samples[i], weight, fresh, dropout, share.between));
             tokens += weight;
             share.all_layers |= !takes_branch(samples[i], shape.branch);
             ++dropout.counter;
@@ -117,9 +132,13 @@ Share train_share(Job& job, std::int64_t step, std::span<const Number> parameter
         share.tokens += tokens;
         ++share.micro_batches;
         if (audits) expected = plus(expected, checksum(fresh));
+        if (from == 0) {
+            std::swap(share.gradient, fresh);
+            continue;
+        }
         share.unfinished = share.gradient;
         // A new micro-batch adds to the accumulated gradient; forgetting to is a bug seen in the field.
-        if (from > 0 && !job.world().block("gradient.accumulate"))
+        if (!job.world().block("gradient.accumulate"))
             std::fill(share.gradient.begin(), share.gradient.end(), 0);
         for (std::size_t i = 0; i < fresh.size(); ++i) share.gradient[i] = plus(share.gradient[i], fresh[i]);
     }
@@ -128,7 +147,6 @@ Share train_share(Job& job, std::int64_t step, std::span<const Number> parameter
         share.loss = scaled(share.loss, 1, share.tokens);
     }
     if (audits) job.value(step, "gradient.accumulated", checksum(share.gradient), expected);
-    return share;
 }
 
 std::int64_t normaliser(Job& job, Comm& group, const Share& share, std::size_t samples) {
@@ -228,14 +246,15 @@ Reference::Reference(const ModelShape& shape, const SamplerSettings& sampling, c
 
 void Reference::advance_to(std::int64_t step) {
     for (; next_ <= step; ++next_) {
-        std::vector<Number> gradient(parameters_.size(), 0);
+        std::vector<Number> gradient(parameters_.size(), 0), between;
         Number sum = 0;
         std::int64_t everything = 0;
         for (std::int64_t replica = 0; replica < sampling_.replicas; ++replica) {
             Dropout dropout{recipe_.dropout, recipe_.seed + replica, next_ * sampling_.batch};
             for (const std::int64_t sample : sampler_.batch(next_, replica)) {
                 const std::int64_t weight = recipe_.by_tokens ? tokens_of(sample) : 1;
-                sum = plus(sum, train_weighed(shape_, parameters_, sample, weight, gradient, dropout));
+                sum =
+                    plus(sum, train_weighed(shape_, parameters_, sample, weight, gradient, dropout, between));
                 everything += weight;
                 ++dropout.counter;
             }

@@ -19,16 +19,20 @@ class Job;
 struct Share {
     Number loss = 0;
     std::vector<Number> gradient;
-    std::vector<Number> unfinished;  // the gradient as it stood before the last micro-batch
+    std::vector<Number> unfinished;  // the gradient before the last micro-batch; empty where it is the first
     std::int64_t tokens = 0;         // that weigh in it; a sample counts one where all are alike
     std::int64_t micro_batches = 0;
     bool all_layers = false;  // some sample passed each of them
     Normaliser by = Normaliser::samples;
+    std::vector<Number> fresh, between;  // of a micro-batch, and within one sample: memory that is used again
 };
 
 // `replica`: place among those that hold the same parameters; it decides what dropout drops.
 Share train_share(Job& job, std::int64_t step, std::span<const Number> parameters,
                   const std::vector<std::int64_t>& samples, Rank replica);
+// The same in the memory of an earlier step's share.
+void train_share(Job& job, std::int64_t step, std::span<const Number> parameters,
+                 const std::vector<std::int64_t>& samples, Rank replica, Share& share);
 
 // What an optimizer that counts its steps makes of its learning rate when it has taken so many.
 constexpr std::int64_t corrected_rate(std::int64_t rate, std::int64_t taken) {

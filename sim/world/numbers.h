@@ -24,11 +24,19 @@ constexpr Number saturate(Wide value) {
     return static_cast<Number>(value);
 }
 
+constexpr Number saturate(Number value) {
+    // Both bounds at once: what is below the lower one wraps round.
+    const auto above_least = static_cast<std::uint64_t>(value) + static_cast<std::uint64_t>(infinite);
+    if (above_least <= 2 * static_cast<std::uint64_t>(infinite)) [[likely]]
+        return value;
+    return value < 0 ? -infinite : infinite;
+}
+
 // Numbers that fit into 64 bits, as nearly all do, are not widened.
 constexpr Number plus(Number a, Number b) {
     Number sum = 0;
     if (__builtin_add_overflow(a, b, &sum)) return saturate(Wide{a} + b);
-    return sum >= infinite ? infinite : sum <= -infinite ? -infinite : sum;
+    return saturate(sum);
 }
 constexpr Number times(Number a, Number b) {
     Number product = 0;
