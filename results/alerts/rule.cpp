@@ -113,6 +113,27 @@ Result<void> unwrap(const std::vector<YAML::Node>& groups, const std::filesystem
 
 }  // namespace
 
+std::vector<std::pair<std::string, bool>> rule_files_in(const std::vector<std::string>& paths) {
+    std::vector<std::pair<std::string, bool>> files;
+    for (const std::string& path : paths) {
+        std::error_code ignored;
+        if (!std::filesystem::is_directory(path, ignored)) {
+            files.emplace_back(path, false);
+            continue;
+        }
+        std::vector<std::string> found;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(path, ignored)) {
+            const std::string ending = entry.path().extension().string();
+            if (entry.is_regular_file(ignored) &&
+                (ending == ".yml" || ending == ".yaml" || ending == ".rules"))
+                found.push_back(entry.path().string());
+        }
+        std::sort(found.begin(), found.end());
+        for (std::string& one : found) files.emplace_back(std::move(one), true);
+    }
+    return files;
+}
+
 Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>& names,
                                const std::filesystem::path& scratch) {
     RuleFile copy = file;
@@ -121,8 +142,10 @@ Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>
         for (YAML::Node group : root["groups"]) {
             YAML::Node left(YAML::NodeType::Sequence);
             for (const YAML::Node& rule : group["rules"]) {
-                if (!names.contains(text_of(rule["alert"] ? rule["alert"] : rule["record"])))
-                    left.push_back(rule);
+                if (names.contains(text_of(rule["alert"] ? rule["alert"] : rule["record"]))) continue;
+                YAML::Node kept = rule;
+                kept.remove("annotations");
+                left.push_back(kept);
             }
             group["rules"] = left;
         }

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenarios/model/error.h"
@@ -43,7 +44,12 @@ struct RuleFile {
 scenarios::Result<RuleFile> read_rules(const std::filesystem::path& file,
                                        const std::filesystem::path& scratch);
 
-// A copy of what promtool gets, without the rules of these names; written below `scratch`.
+// These files, and what lies in these directories with the ending of a rule file, which is marked: it may be
+// something else.
+std::vector<std::pair<std::string, bool>> rule_files_in(const std::vector<std::string>& paths);
+
+// A copy of what promtool gets, without the rules of these names, and without annotations: no alert depends
+// on them, and promtool renders them again for each firing instance at each step. Written below `scratch`.
 scenarios::Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>& names,
                                           const std::filesystem::path& scratch);
 

@@ -27,7 +27,7 @@ std::string why_unjudged(const Study& study, const Row& row, std::size_t rule) {
         const auto at = played->why_unjudged.find(rule);
         if (at == played->why_unjudged.end()) continue;
         if (at->second.find("too many samples") != std::string::npos) break;
-        return "could not be evaluated, so it can never fire: " + at->second;
+        return "could not be evaluated, so it can never fire: " + without_examples(at->second);
     }
     return "could not be evaluated by promtool at this size; a smaller cluster or --server can";
 }
@@ -195,13 +195,15 @@ std::vector<std::size_t> drawn(std::size_t count, std::uint64_t seed) {
     return order;
 }
 
-// Names of drawn alerts, without those that look back more than a day, as promtool would evaluate all of it,
-// and without those that read the state of others, which would all have to be asked.
+// Names of drawn alerts, without those that look back more than two hours, as promtool evaluates every rule
+// at each step of that time, and without those that read the state of others, which would all have to be
+// asked.
 std::set<std::string> sample_of(const Study& study, const Row& row, std::uint64_t seed, std::size_t most) {
+    constexpr double hours = 2 * 3600;
     std::set<std::string> names, far;
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
         const double past = study.analysis.rules[i].look_back + study.rules[i].hold;
-        if (past > 86400 || study.analysis.rules[i].metrics.contains("ALERTS"))
+        if (past > hours || study.analysis.rules[i].metrics.contains("ALERTS"))
             far.insert(study.rules[i].name);
     }
     for (const std::size_t i : drawn(study.rules.size(), seed)) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <regex>
 
 #include "results/text/toml_tree.h"
 
@@ -155,9 +156,9 @@ Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident&
     Cell cell;
     cell.latency_low = seen.first - incident.at;
     cell.latency_high = cell.latency_low + world.window.scrape + evaluation_of(*what.rule, world);
-    for (const Instance* instance : seen.fired) {
-        if (cell.fired.size() < 64) cell.fired.push_back(instance->labels);
-    }
+    for (const Instance* instance : seen.fired) cell.fired.push_back(instance->labels);
+    std::sort(cell.fired.begin(), cell.fired.end());  // judges tell instances in orders of their own
+    cell.fired.resize(std::min<std::size_t>(cell.fired.size(), 64));
     const auto [place, wrong] = locate(seen, incident, world);
     cell.place = place;
     const std::string range = duration_text(cell.latency_low) + " to " + duration_text(cell.latency_high);
@@ -263,6 +264,14 @@ std::string_view name_of(AlertVerdict verdict) {
 std::string_view name_of(Locality place) {
     constexpr std::array<std::string_view, 4> names = {"exact", "node", "spread", "nowhere"};
     return names[static_cast<std::size_t>(place)];
+}
+
+std::string without_examples(std::string words) {
+    const std::size_t open = words.find(": ["), close = words.rfind(']');
+    if (open != std::string::npos && close != std::string::npos && open < close)
+        words.erase(open, close + 1 - open);
+    static const std::regex quoted(R"("[^"]*")");
+    return std::regex_replace(words, quoted, "…");
 }
 
 HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy,

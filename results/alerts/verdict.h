@@ -38,8 +38,9 @@ struct Cell {
     Locality place = Locality::nowhere;
     double needed = 0;  // pending only: how much longer the condition had to hold
     std::string says;   // one sentence
-    std::vector<std::map<std::string, std::string>> fired;  // label sets of the new firings, the first 64
-    std::vector<std::string> paged;                         // receivers, where Alertmanager was asked
+    std::vector<std::map<std::string, std::string>>
+        fired;                       // label sets of the new firings, sorted, the first 64
+    std::vector<std::string> paged;  // receivers, where Alertmanager was asked
 
     bool noticed() const {
         return verdict == AlertVerdict::caught || verdict == AlertVerdict::late ||
@@ -67,6 +68,10 @@ HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy,
 
 Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Incident& incident,
                 const exporters::World& world, const exporters::Touched& touched);
+
+// Prometheus' words about a rule that it cannot evaluate, without the series that it quotes: which of them it
+// meets first is chance.
+std::string without_examples(std::string words);
 
 // Which nodes and GPUs a label set names: (node, -1) where it names no GPU.
 std::vector<exporters::Target> places_of(const std::map<std::string, std::string>& labels,

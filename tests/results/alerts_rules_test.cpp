@@ -107,6 +107,20 @@ TEST(AlertRules, OfThanosLoadWithoutItsOwnFields) {
     }
 }
 
+// An alert depends on its labels, not on its annotations, which promtool would render at each step.
+TEST(AlertRules, AreCopiedWithoutAnnotationsAndWithLabels) {
+    const RuleFile file = read_text("copied.yml",
+                                    "groups:\n- name: a\n  rules:\n"
+                                    "  - alert: A\n    expr: up == 0\n    labels: {severity: page}\n"
+                                    "    annotations: {summary: '{{ $labels.instance }}'}\n"
+                                    "  - alert: B\n    expr: up == 0\n");
+    const auto copy = without_rules(file, {"B"}, scratch());
+    ASSERT_TRUE(copy);
+    EXPECT_EQ(copy->content.find("summary"), std::string::npos);
+    EXPECT_EQ(copy->content.find("alert: B"), std::string::npos);
+    EXPECT_NE(copy->content.find("severity: page"), std::string::npos);
+}
+
 TEST(AlertRules, NameEachKnownMisuse) {
     const Site site;
     const auto rules = rules_of_file("broken.yml");

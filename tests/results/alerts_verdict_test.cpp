@@ -39,6 +39,25 @@ TEST_F(AlertVerdicts, CaughtIsARangeAndNamesThePlace) {
               Locality::node);
 }
 
+// Both judges tell the same, in whatever order each names its instances and quotes series.
+TEST_F(AlertVerdicts, DependOnNoOrderOfAJudge) {
+    std::vector<Instance> there;
+    for (int gpu = 0; gpu < 100; ++gpu)
+        there.push_back(
+            firing({{"instance", "gpu-node-002:9400"}, {"gpu", std::to_string(gpu)}}, 1155, 1900));
+    const Cell forward = judged("thermal_throttle", there);
+    std::reverse(there.begin(), there.end());
+    EXPECT_EQ(forward.fired, judged("thermal_throttle", there).fired);
+    EXPECT_EQ(forward.fired.size(), 64u);
+    const std::string words =
+        "found duplicate series for the match group {instance=\"a:1\"} on the right "
+        "hand-side of the operation: [{gpu=\"[2]\"}, {gpu=\"0\"}];many-to-many matching";
+    EXPECT_EQ(without_examples(words),
+              "found duplicate series for the match group {instance=…} on the right "
+              "hand-side of the operation;many-to-many matching");
+    EXPECT_EQ(without_examples("vector cannot contain [it"), "vector cannot contain [it");
+}
+
 TEST_F(AlertVerdicts, LateIsPastTheObjective) {
     EXPECT_EQ(judged("thermal_throttle", {firing(there_, 1515, 1900)}).verdict, AlertVerdict::late);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
 #include <memory>
 #include <thread>
@@ -62,6 +63,9 @@ public:
         site_ = site->get();
         if (arguments_.list) return list();
         study_.world = site_->world;
+        if (!arguments_.limit.empty() && limit() <= 0)
+            return session_.complain({ErrorCode::usage, "--limit '" + arguments_.limit + "' will not do",
+                                      "write a duration such as 90s or 5m"});
         if (!read_policy() || !ask_live()) return;
         if (rules_.empty()) {
             return session_.complain(
@@ -133,7 +137,7 @@ private:
     bool read_rules() {
         auto tool = external::Promtool::find(arguments_.promtool);
         if (tool) tool_ = std::move(*tool);
-        for (const auto& [path, listed] : rule_files()) {
+        for (const auto& [path, listed] : alerts::rule_files_in(rules_)) {
             auto file = alerts::read_rules(path, std::filesystem::path(arguments_.out) / "copies");
             if (!file && listed) {  // a directory holds other files too
                 study_.notes.push_back("left out: " + file.error().text());
@@ -148,34 +152,17 @@ private:
                 study_.files.push_back(std::move(*file));
             }
         }
+        if (study_.files.empty() && study_.invalid.empty())
+            return session_.complain({ErrorCode::usage,
+                                      fmt::format("there is no rule file in {}", fmt::join(rules_, ", ")),
+                                      "rule files end in .yml, .yaml or .rules"}),
+                   false;
         if (arguments_.site.profile.empty()) alerts::choose_profile(study_);
         alerts::adopt_names(study_.rules, study_.world, study_.notes);
         const alerts::Emitted emitted(study_.world, site_->signatures);
         study_.analysis = alerts::analyse(study_.rules, emitted, study_.world);
         lengthen_history();
         return find_missing();
-    }
-
-    // The given files, and those found in given directories, which are marked.
-    std::vector<std::pair<std::string, bool>> rule_files() const {
-        std::vector<std::pair<std::string, bool>> files;
-        for (const std::string& path : rules_) {
-            std::error_code ignored;
-            if (!std::filesystem::is_directory(path, ignored)) {
-                files.emplace_back(path, false);
-                continue;
-            }
-            std::vector<std::string> found;
-            for (const auto& entry : std::filesystem::recursive_directory_iterator(path, ignored)) {
-                const std::string ending = entry.path().extension().string();
-                if (entry.is_regular_file(ignored) &&
-                    (ending == ".yml" || ending == ".yaml" || ending == ".rules"))
-                    found.push_back(entry.path().string());
-            }
-            std::sort(found.begin(), found.end());
-            for (std::string& one : found) files.emplace_back(std::move(one), true);
-        }
-        return files;
     }
 
     bool check(const alerts::RuleFile& file) {
@@ -221,19 +208,25 @@ private:
                 .suggest = !arguments_.no_suggestions,
                 .amtool = amtool.get(),
                 .stop = &stop_on_interrupt(),
-                .limit = arguments_.limit.empty() ? 0 : results::exporters::seconds_of(arguments_.limit),
+                .limit = limit(),
                 .progress = [&](std::size_t so_far, std::size_t all, const std::string& last) {
                     progress.show(fmt::format("{} of {} failures · {}", so_far, all, last));
                 }};
             auto done = alerts::conduct(study_, incidents, *player, site_->signatures, options);
             progress.clear();
-            if (!done) return session_.complain(done.error());
+            const bool stopped = stop_on_interrupt().load();  // in the healthy run, where it has no answer
+            if (!done && !stopped) return session_.complain(done.error());
+            study_.complete = study_.complete && done.has_value();
             if (!study_.complete)
                 study_.notes.push_back("stopped before its end: what was judged until then is shown");
             if (served_ && tool_ && study_.complete) confirm();
             if (arguments_.verify) verify();
         }
         report(player != nullptr);
+    }
+
+    double limit() const {
+        return arguments_.limit.empty() ? 0 : results::exporters::seconds_of(arguments_.limit);
     }
 
     int jobs() const {
@@ -310,7 +303,7 @@ private:
         if (session_.code != exit_pass) return;
         if (!found.empty() || disagrees_)
             session_.code = exit_fail;
-        else if (!judged || !study_.complete || !open.empty())
+        else if (!judged || !study_.complete || !open.empty() || study_.healthy.empty())
             session_.code = exit_unknown;
     }
 
