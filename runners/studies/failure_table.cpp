@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdlib>
 #include <ctime>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,19 +24,41 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
 
-// Fields of one line; a quoted field may contain commas.
-std::vector<std::string> fields_of_line(const std::string& line) {
+// The character that parts the columns: the one of these that the first line has most of.
+char separator_of(const std::string& head) {
+    const auto count = [&](char c) { return std::count(head.begin(), head.end(), c); };
+    const char other = count('\t') > count(';') ? '\t' : ';';
+    return count(other) > count(',') ? other : ',';
+}
+
+// The next record. A field in quotes may contain separators, line ends, and quotes written twice; `open`
+// tells that its quote is never closed.
+std::optional<std::vector<std::string>> next_record(std::istream& in, char separator, int& line_number,
+                                                    bool& open) {
+    std::string line;
+    if (!std::getline(in, line)) return {};
+    ++line_number;
     std::vector<std::string> fields(1);
     bool quoted = false;
-    for (const char c : line) {
-        if (c == '"')
+    for (std::size_t at = 0;; ++at) {
+        if (at == line.size()) {
+            open = quoted && !std::getline(in, line);
+            if (!quoted || open) return fields;
+            ++line_number;
+            fields.back() += '\n';
+            at = static_cast<std::size_t>(-1);
+            continue;
+        }
+        const char c = line[at];
+        if (c == '"' && quoted && at + 1 < line.size() && line[at + 1] == '"')
+            fields.back() += line[++at];
+        else if (c == '"' && (quoted || fields.back().empty()))
             quoted = !quoted;
-        else if (c == ',' && !quoted)
+        else if (c == separator && !quoted)
             fields.emplace_back();
         else if (c != '\r')
             fields.back() += c;
     }
-    return fields;
 }
 
 double offset_of(const std::string& zone) {
@@ -66,17 +90,28 @@ public:
         : file_(file), columns_(columns) {}
 
     Result<FailureTable> read() {
-        std::ifstream in(file_);
-        std::string line;
-        if (!in || !std::getline(in, line))
+        std::ifstream in(file_, std::ios::binary);
+        std::string head;
+        if (!in || !std::getline(in, head))
             return refuse(ErrorCode::io, "cannot read '" + file_.string() + "'");
-        if (auto found = find_columns(fields_of_line(line)); !found) return tl::unexpected(found.error());
-        for (int number = 2; std::getline(in, line); ++number) row(fields_of_line(line), number);
+        in.seekg(head.starts_with("\xef\xbb\xbf") ? 3 : 0);  // a byte order mark
+        const char separator = separator_of(head);
+        int number = 0;
+        bool open = false;
+        const auto names = next_record(in, separator, number, open);
+        if (auto found = find_columns(*names); !found) return tl::unexpected(found.error());
+        for (int first = number + 1; const auto fields = next_record(in, separator, number, open);
+             first = number + 1) {
+            if (open)
+                return refuse(ErrorCode::bad_input, "a quote is opened and never closed", "close it",
+                              {file_.string(), first, 0});
+            row(*fields, first);
+        }
         if (table_.failures.size() < unread_ || table_.failures.empty()) {
             return refuse(ErrorCode::bad_input,
                           fmt::format("{} of {} rows have no time of the form '{}'", unread_,
                                       unread_ + table_.failures.size(), columns_.format),
-                          "say format = \"…\" (as strptime has it) in the columns file",
+                          "say format = \"…\" in the columns file: as strptime has it, or unix, or unix_ms",
                           {file_.string(), first_unread_, 0});
         }
         finish();
@@ -110,6 +145,12 @@ private:
     }
 
     double time_of(const std::string& text) const {
+        if (columns_.format == "unix" || columns_.format == "unix_ms") {
+            char* rest = nullptr;
+            const double time = std::strtod(text.c_str(), &rest);
+            const bool number = rest != text.c_str() && *rest == '\0' && std::isfinite(time);
+            return !number ? -1 : columns_.format == "unix" ? time : time / 1000;
+        }
         std::tm parts{};
         const char* rest = strptime(text.c_str(), columns_.format.c_str(), &parts);
         if (text.empty() || rest == nullptr) return -1;

@@ -10,9 +10,10 @@
 
 namespace deadrank::runners {
 
-// columns.toml: time, and optionally place, group, cause, repaired; format (of strptime) and zone ("UTC" or
-// "-07:00"), if the times are not UTC; an offset that a time itself writes (Z, +02:00) counts before it;
-// places = their number, including those that never failed.
+// columns.toml: time, and optionally place, group, cause, repaired; format (of strptime, or unix or unix_ms
+// for a number of seconds or milliseconds) and zone ("UTC" or "-07:00"), if the times are not UTC; an offset
+// that a time itself writes (Z, +02:00) counts before it; places = their number, including those that never
+// failed.
 struct FailureColumns {
     std::string time, place, group, cause, repaired;
     std::string format = "%Y-%m-%d %H:%M:%S";

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 
 #include "scenarios/format/storm_file.h"
 #include "scenarios/model/chance.h"
@@ -30,7 +31,8 @@ const FittedModel& model_of(const FailureFit& fit, GapModel::Kind kind) {
 }
 
 TEST(FailureFit, FindsTheShapeOfAWeibullProcessAgain) {
-    const FailureStudy study = study_failures(drawn({GapModel::Kind::weibull, 0.7, 30'000}, 3000, 1), 1, 100);
+    const FailureStudy study =
+        study_failures(drawn({GapModel::Kind::weibull, 0.7, 30'000}, 3000, 1), {}, 1, 100);
     ASSERT_EQ(study.fits.size(), 1u);
     const FittedModel& weibull = model_of(study.fits[0], GapModel::Kind::weibull);
     EXPECT_LT(weibull.low, 0.7);
@@ -42,7 +44,8 @@ TEST(FailureFit, FindsTheShapeOfAWeibullProcessAgain) {
 }
 
 TEST(FailureFit, FindsTheShapeOfAGammaProcessAgain) {
-    const FailureStudy study = study_failures(drawn({GapModel::Kind::gamma, 0.5, 30'000}, 3000, 2), 1, 100);
+    const FailureStudy study =
+        study_failures(drawn({GapModel::Kind::gamma, 0.5, 30'000}, 3000, 2), {}, 1, 100);
     const FittedModel& gamma = model_of(study.fits[0], GapModel::Kind::gamma);
     EXPECT_LT(gamma.low, 0.5);
     EXPECT_GT(gamma.high, 0.5);
@@ -52,11 +55,14 @@ TEST(FailureFit, FindsTheShapeOfAGammaProcessAgain) {
 
 TEST(FailureFit, LetsTheMemorylessModelHoldWhereNothingClusters) {
     const FailureStudy study =
-        study_failures(drawn({GapModel::Kind::exponential, 1, 30'000}, 3000, 3), 1, 100);
+        study_failures(drawn({GapModel::Kind::exponential, 1, 30'000}, 3000, 3), {}, 1, 100);
     EXPECT_TRUE(model_of(study.fits[0], GapModel::Kind::exponential).holds());
-    EXPECT_NEAR(study.offenders.dispersion, 1, 0.5);
-    EXPECT_LT(study.offenders.low, 1);
-    EXPECT_GT(study.offenders.high, 1);
+    const RepeatOffenders& again = study.fits[0].offenders;
+    EXPECT_NEAR(again.dispersion, 1, 0.5);
+    EXPECT_LT(again.low, 1);
+    EXPECT_GT(again.high, 1);
+    EXPECT_GT(again.often, 60) << "at 60 failures a place, four are no offence";
+    EXPECT_LE(again.count, 1u);
 }
 
 // A storm of a given shape keeps the table's rate and comes in bursts; fitted, it gives its shape back.
@@ -77,7 +83,7 @@ TEST(FailureFit, AStormComesInBurstsAtTheTablesRate) {
                 0.06 * static_cast<double>(calm));
     FailureTable table;
     for (const auto& one : incidents) table.failures.push_back({.at = static_cast<double>(one.at) / 1e9});
-    const FailureStudy study = study_failures(table, 1, 50);
+    const FailureStudy study = study_failures(table, {}, 1, 50);
     EXPECT_NEAR(model_of(study.fits[0], GapModel::Kind::weibull).model.shape, 0.7, 0.06);
     EXPECT_FALSE(model_of(study.fits[0], GapModel::Kind::exponential).holds());
 }
@@ -100,7 +106,7 @@ FailureTable real(const std::string& csv, const std::string& columns) {
 TEST(SlowFailureFit, FindsTheClusteringOfLosAlamosMachines) {
     const FailureTable table = real("lanl_failures_systems_2_3_9_13_15_18.csv", "lanl.toml");
     if (table.failures.empty()) GTEST_SKIP() << "../shared/data/failures is not here";
-    const FailureStudy study = study_failures(table, 1, 50);
+    const FailureStudy study = study_failures(table, {PartedBy::group}, 1, 50);
     bool seen = false;
     for (const FailureFit& fit : study.fits) {
         if (fit.group != "2") continue;
@@ -112,17 +118,68 @@ TEST(SlowFailureFit, FindsTheClusteringOfLosAlamosMachines) {
         EXPECT_LT(weibull.model.shape, 0.89);
         EXPECT_GT(fit.variation, 1.5);
         EXPECT_LT(fit.variation, 2.0);
+        EXPECT_GT(fit.offenders.low, 2) << "some nodes fail again and again";
+        EXPECT_GT(fit.offenders.count_low, 5 * fit.offenders.expected);
     }
     EXPECT_TRUE(seen);
-    EXPECT_GT(study.offenders.low, 2) << "some nodes fail again and again";
 }
 
-TEST(SlowFailureFit, FindsTitansRepeatOffenders) {
+// Shapes of 0.68 to 0.88 are stated for Titan's GPUs. As a whole the machine is no renewal process, since
+// its rate rose and fell over the years; a cause within a year is one.
+TEST(SlowFailureFit, FindsTitansRepeatOffendersAndItsShapeByCauseAndYear) {
     const FailureTable table = real("titan_gpu_events_to_2018.csv", "titan_gpus.toml");
     if (table.failures.empty()) GTEST_SKIP() << "../shared/data/failures is not here";
-    const FailureStudy study = study_failures(table, 1, 50);
+    const FailureStudy study = study_failures(table, {PartedBy::cause, PartedBy::year}, 1, 50);
+    const FailureFit& whole = study.fits[0];
+    EXPECT_FALSE(model_of(whole, GapModel::Kind::exponential).holds());
+    EXPECT_EQ(whole.offenders.often, 4);
+    EXPECT_GT(whole.offenders.count_low, 5 * whole.offenders.expected);
+    std::map<std::string, const FailureFit*> parts;
+    for (const FailureFit& fit : study.fits) parts[fit.group] = &fit;
+    ASSERT_TRUE(parts.contains("DBE 2017") && parts.contains("OTB 2017"));
+    for (const char* part : {"DBE 2017", "OTB 2017"}) {
+        const FittedModel& weibull = model_of(*parts[part], GapModel::Kind::weibull);
+        EXPECT_TRUE(weibull.holds()) << part << " " << weibull.held.chance;
+        EXPECT_GT(weibull.high, 0.68) << part;
+        EXPECT_LT(weibull.low, 0.88) << part;
+    }
+}
+
+// A test at one in twenty rejects a right model once in twenty tables, though the model was fitted.
+TEST(FailureFit, RejectsARightModelAsOftenAsItSays) {
+    constexpr int tables = 80;
+    int rejected = 0;
+    for (int i = 0; i < tables; ++i) {
+        const auto seed = static_cast<std::uint64_t>(100 + i);
+        const FailureStudy study =
+            study_failures(drawn({GapModel::Kind::weibull, 0.7, 30'000}, 200, seed), {}, seed, 60);
+        rejected += !model_of(study.fits[0], GapModel::Kind::weibull).holds();
+    }
+    EXPECT_LE(rejected, 8) << "four are due, and eleven came of Kolmogorov's limit for a known model";
+}
+
+// Two memoryless causes of very different rates, one after the other, look clustered together; each does not.
+TEST(FailureFit, PartsATableWhoseRateChanges) {
+    FailureTable table = drawn({GapModel::Kind::exponential, 1, 3000}, 2000, 4);
+    for (MachineFailure& one : table.failures) one.cause = "often";
+    FailureTable rest = drawn({GapModel::Kind::exponential, 1, 100'000}, 2000, 5);
+    const double gap = table.failures.back().at - 1e9;
+    for (MachineFailure& one : rest.failures) {
+        one.at += gap;
+        one.cause = "rare";
+        table.failures.push_back(one);
+    }
+    table.failures.push_back(table.failures.back());  // two at one moment
+    const FailureStudy study = study_failures(table, {PartedBy::cause}, 1, 50);
+    ASSERT_EQ(study.fits.size(), 3u);
     EXPECT_FALSE(model_of(study.fits[0], GapModel::Kind::exponential).holds());
-    EXPECT_GT(static_cast<double>(study.offenders.four_or_more), 5 * study.offenders.four_expected);
+    EXPECT_EQ(study.fits[1].group, "often");
+    EXPECT_TRUE(model_of(study.fits[1], GapModel::Kind::exponential).holds());
+    EXPECT_EQ(study.fits[2].group, "rare");
+    EXPECT_TRUE(model_of(study.fits[2], GapModel::Kind::exponential).holds());
+    EXPECT_EQ(study.fits[1].together, 0u);
+    EXPECT_EQ(study.fits[2].together, 1u);
+    EXPECT_GT(study_failures(table, {PartedBy::year}, 1, 50).fits.size(), 2u);
 }
 
 FailureTable table_of(const std::string& csv, const std::string& columns, std::string& refused) {
@@ -153,6 +210,31 @@ TEST(FailureTables, SayWhatIsWrongWithThem) {
     ASSERT_EQ(table.failures.size(), 3u);
     EXPECT_EQ(table.failures[0].at, 1577836800 + 7 * 3600) << "seven hours behind UTC";
     EXPECT_EQ(table.notes.size(), 4u);
+}
+
+// Tables come as spreadsheets and databases write them: another separator, a byte order mark, quotes,
+// numbers.
+TEST(FailureTables, AreReadAsTheyComeFromElsewhere) {
+    std::string refused;
+    const FailureTable table = table_of(
+        "\xef\xbb\xbf\"when, in ms\";node;what\r\n1577836800000;n1;\"disk; 5\"\" wide,\nmade in\"\r\n"
+        "1577836801500;n2;fan 5\" wide\r\nsoon;n3;\r\n1577836802000;n3;\r\n",
+        "time = \"when, in ms\"\nplace = \"node\"\ncause = \"what\"\nformat = \"unix_ms\"\n", refused);
+    ASSERT_EQ(table.failures.size(), 3u) << refused;
+    EXPECT_EQ(table.failures[0].at, 1577836800);
+    EXPECT_EQ(table.failures[0].cause, "disk; 5\" wide,\nmade in");
+    EXPECT_EQ(table.failures[1].at, 1577836801.5);
+    EXPECT_EQ(table.failures[1].cause, "fan 5\" wide");
+    ASSERT_EQ(table.notes.size(), 1u);
+    EXPECT_NE(table.notes[0].find("line 5"), std::string::npos) << table.notes[0];
+    EXPECT_EQ(table_of("when\tnode\n1577836800\ta,b\n",
+                       "time = \"when\"\nplace = \"node\"\nformat = \"unix\"\n", refused)
+                  .failures.at(0)
+                  .place,
+              "a,b");
+    table_of("when,what\n2020-01-01 00:00:00,\"never closed\n", "time = \"when\"\n", refused);
+    EXPECT_NE(refused.find("csv:2"), std::string::npos) << refused;
+    EXPECT_NE(refused.find("quote"), std::string::npos) << refused;
 }
 
 // A time that writes its own offset is taken at its word; one with anything else behind it is not guessed.

@@ -152,6 +152,7 @@ void storm(const StormArguments& arguments, Session& session) {
 
 struct FitArguments {
     std::string table, columns;
+    std::vector<std::string> by;
     std::uint64_t seed = 1;
     bool json = false;
 };
@@ -167,25 +168,30 @@ Json fit_json(const FailureFit& fit) {
                           {"ks_chance", one.held.chance},
                           {"holds", one.holds()}});
     }
-    return {{"group", fit.group}, {"failures", fit.failures},         {"fitted", fit.fitted},
-            {"held", fit.held},   {"mean_gap_seconds", fit.mean_gap}, {"variation", fit.variation},
-            {"models", models}};
+    const RepeatOffenders& again = fit.offenders;
+    return {{"group", fit.group},
+            {"failures", fit.failures},
+            {"together", fit.together},
+            {"fitted", fit.fitted},
+            {"held", fit.held},
+            {"mean_gap_seconds", fit.mean_gap},
+            {"variation", fit.variation},
+            {"models", models},
+            {"places", again.places},
+            {"failures_a_place", again.per_place},
+            {"dispersion", again.dispersion},
+            {"dispersion_95", {again.low, again.high}},
+            {"often", again.often},
+            {"repeat_offenders", again.count},
+            {"repeat_offenders_95", {again.count_low, again.count_high}},
+            {"repeat_offenders_if_independent", again.expected}};
 }
 
 void print_fit_json(const FailureTable& table, const FailureStudy& study) {
     Json fits = Json::array();
     for (const FailureFit& fit : study.fits) fits.push_back(fit_json(fit));
-    const RepeatOffenders& again = study.offenders;
-    fmt::print("{}\n", Json({{"failures", table.failures.size()},
-                             {"notes", table.notes},
-                             {"fits", fits},
-                             {"places", again.places},
-                             {"failures_a_place", again.per_place},
-                             {"dispersion", again.dispersion},
-                             {"dispersion_95", {again.low, again.high}},
-                             {"four_or_more", again.four_or_more},
-                             {"four_or_more_if_independent", again.four_expected}})
-                           .dump(2));
+    fmt::print("{}\n",
+               Json({{"failures", table.failures.size()}, {"notes", table.notes}, {"fits", fits}}).dump(2));
 }
 
 void print_fit_text(const FailureTable& table, const FailureStudy& study) {
@@ -196,27 +202,47 @@ void print_fit_text(const FailureTable& table, const FailureStudy& study) {
             style.paint(Ink::bold,
                         fmt::format("{} · {} failures · one in {:.1f} h · coefficient of variation {:.2f}",
                                     fit.group, fit.failures, fit.mean_gap / 3600, fit.variation)));
+        if (fit.together > 0)
+            fmt::print("  {} at the moment of another one, which count as one with it\n", fit.together);
         for (const FittedModel& one : fit.models) {
             fmt::print("  {:<11} shape {:.2f} [{:.2f}, {:.2f}]   distance {:.3f}, chance {:.2g}   {}\n",
                        name_of(one.model.kind), one.model.shape, one.low, one.high, one.held.distance,
                        one.held.chance,
                        style.paint(one.holds() ? Ink::green : Ink::red, one.holds() ? "holds" : "fails"));
         }
-    }
-    const RepeatOffenders& again = study.offenders;
-    if (again.places > 0) {
+        const RepeatOffenders& again = fit.offenders;
+        if (again.places == 0) continue;
         fmt::print(
-            "\n{:.0f} places, {:.2f} failures each; dispersion {:.1f} [{:.1f}, {:.1f}], 1 if they were "
+            "  {:.0f} places, {:.2f} failures each; dispersion {:.1f} [{:.1f}, {:.1f}], 1 if they were "
             "independent\n",
             again.places, again.per_place, again.dispersion, again.low, again.high);
-        fmt::print("{} places failed four times or more, {:.1f} would if they were independent\n",
-                   again.four_or_more, again.four_expected);
+        fmt::print(
+            "  {} [{:.0f}, {:.0f}] places failed {} times or more, {:.1f} would if they were "
+            "independent\n",
+            again.count, again.count_low, again.count_high, again.often, again.expected);
     }
     for (const std::string& note : table.notes) fmt::print("note: {}\n", note);
 }
 
+// What to part the table by: what is asked, else its groups. Refuses what the columns file names no column
+// for.
+scenarios::Result<std::vector<PartedBy>> parted_by(const FitArguments& arguments,
+                                                   const FailureColumns& columns) {
+    std::vector<PartedBy> by;
+    if (arguments.by.empty() && !columns.group.empty()) by.push_back(PartedBy::group);
+    for (const std::string& word : arguments.by) {
+        const bool missing =
+            (word == "group" && columns.group.empty()) || (word == "cause" && columns.cause.empty());
+        if (missing)
+            return scenarios::refuse(scenarios::ErrorCode::usage, "the columns file names no " + word,
+                                     "write " + word + " = \"name of the column\" in it");
+        by.push_back(word == "group" ? PartedBy::group : word == "cause" ? PartedBy::cause : PartedBy::year);
+    }
+    return by;
+}
+
 // Models are fitted to every other gap and tested on the rest. Exit code 1 when none of them holds for any
-// group.
+// part.
 void fit_storm(const FitArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, "");
     if (!session.take(library)) return;
@@ -224,9 +250,11 @@ void fit_storm(const FitArguments& arguments, Session& session) {
     std::error_code ignored;
     auto columns = load_failure_columns(fs::exists(shipped, ignored) ? shipped : fs::path(arguments.columns));
     if (!session.take(columns)) return;
+    auto by = parted_by(arguments, *columns);
+    if (!session.take(by)) return;
     auto table = read_failures(arguments.table, *columns);
     if (!session.take(table)) return;
-    const FailureStudy study = study_failures(*table, arguments.seed);
+    const FailureStudy study = study_failures(*table, *by, arguments.seed);
     if (study.fits.empty())
         return session.complain({scenarios::ErrorCode::bad_input,
                                  "there are fewer than ten gaps between failures",
@@ -248,13 +276,23 @@ void add_fit(CLI::App& command, Session& session) {
         "The columns\n"
         "file maps the table (TOML: time, place, group, cause, repaired, format, zone, places); shipped are "
         "titan_gpus\n"
-        "and lanl.\n\nExample:\n  deadrank storm fit failures.csv --columns lanl");
+        "and lanl. Exit code 1: no model holds for any part of the table.\n\nExamples:\n"
+        "  deadrank storm fit failures.csv --columns lanl\n"
+        "  deadrank storm fit failures.csv --columns titan_gpus --by cause,year");
     auto arguments = std::make_shared<FitArguments>();
-    fit->add_option("table", arguments->table, "The table of failures (CSV)")->type_name("FILE")->required();
+    fit->add_option("table", arguments->table,
+                    "The table of failures: CSV, or with semicolons or tabs in place of commas")
+        ->type_name("FILE")
+        ->required();
     fit->add_option("--columns", arguments->columns,
                     "What its columns are: a file, or the name of a shipped one")
         ->type_name("FILE")
         ->required();
+    fit->add_option("--by", arguments->by,
+                    "Fit parts of it too, as in cause,year: group, cause, year [group, if there is one]")
+        ->type_name("WORDS")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"group", "cause", "year"}).description(""));
     fit->add_option("--seed", arguments->seed, "Draws the bootstrap's samples [1]")->type_name("N");
     add_json(*fit, arguments->json, "A JSON object with every fit");
     fit->callback([arguments, &session] { fit_storm(*arguments, session); });
