@@ -26,6 +26,7 @@ struct Event {
     }
 };
 static_assert(std::is_trivially_copyable_v<Event>);
+static_assert(sizeof(Event) == 64, "an event is one cache line");
 
 std::string_view kind_name(const Event& event);
 

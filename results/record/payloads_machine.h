@@ -101,11 +101,11 @@ struct DeviceError {
 struct LinkSample {
     static constexpr std::string_view kind = "link.sample";
     TextId link = TextId::none;
+    std::int32_t up = 1;  // here, since an event then fills one cache line
     std::int64_t sent = 0;
     std::int64_t received = 0;
     std::int64_t errors = 0;
     std::int64_t retransmits = 0;
-    std::int32_t up = 1;
 
     template <class Self, class Visit>
     static void fields(Self& self, Visit&& visit) {

@@ -62,9 +62,9 @@ void Samples::node(int number) {
     const HostState& host = machine_.hosts[number];
     const PortCounters& ports = machine_.network.ports(number);
     const std::string name = machine_.topology.host_name(number);
-    recorder.record(
-        no_rank, results::LinkSample{recorder.text(name + " mlx5_0"), ports.sent, ports.received,
-                                     ports.errors, ports.retransmits, machine_.network.up(number) ? 1 : 0});
+    recorder.record(no_rank,
+                    results::LinkSample{recorder.text(name + " mlx5_0"), machine_.network.up(number) ? 1 : 0,
+                                        ports.sent, ports.received, ports.errors, ports.retransmits});
     const Rank first = static_cast<Rank>(number) * machine_.settings.gpus_per_node;
     recorder.record(first, results::HostSample{host.shared_used, host.shared_limit, host.files_used,
                                                host.files_limit, machine_.files.free_bytes()});

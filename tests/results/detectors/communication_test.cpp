@@ -218,8 +218,8 @@ TEST(PeerConnection, TakesNobodyForLeavingWhoLeftLater) {
 
 TEST(PeerConnection, BlamesTheNodeWhosePortIsDown) {
     EvidenceBuilder job = three_steps(8);
-    job.add(no_rank, LinkSample{job.text("node0 mlx5_0"), 1000, 1000, 0, 3, 1});
-    job.add(no_rank, LinkSample{job.text("node1 mlx5_0"), 1000, 1000, 0, 3, 0});
+    job.add(no_rank, LinkSample{job.text("node0 mlx5_0"), 1, 1000, 1000, 0, 3});
+    job.add(no_rank, LinkSample{job.text("node1 mlx5_0"), 0, 1000, 1000, 0, 3});
     for (const Rank rank : {0, 4}) {
         job.add(rank, CommError{1, Code::remote_error,
                                 job.text("NET/IB: Got completion from peer with status="
@@ -356,8 +356,8 @@ TEST(TransportDegraded, SeesPortsThatSendAgain) {
     EvidenceBuilder job(8);
     job.start().world();
     for (int look = 0; look < 4; ++look) {
-        job.after(1s).add(no_rank, LinkSample{job.text("node1 mlx5_0"), look * 1000, 0, 0, look * 20, 1});
-        job.add(no_rank, LinkSample{job.text("node0 mlx5_0"), look * 1000, 0, 0, 0, 1});
+        job.after(1s).add(no_rank, LinkSample{job.text("node1 mlx5_0"), 1, look * 1000, 0, 0, look * 20});
+        job.add(no_rank, LinkSample{job.text("node0 mlx5_0"), 1, look * 1000, 0, 0, 0});
     }
     EXPECT_EQ(found_by("transport_degraded", job.watched()).blame.component, "link 1");
 }
@@ -366,8 +366,8 @@ TEST(TransportDegraded, SeesAPortThatGoesDownAgainAndAgain) {
     EvidenceBuilder job(8);
     job.start().world();
     for (int look = 0; look < 3; ++look) {
-        job.after(1s).add(no_rank, LinkSample{job.text("node1 mlx5_0"), look * 1000, 0, look, 0, 1});
-        job.add(no_rank, LinkSample{job.text("node0 mlx5_0"), look * 1000, 0, 0, 0, 1});
+        job.after(1s).add(no_rank, LinkSample{job.text("node1 mlx5_0"), 1, look * 1000, 0, look, 0});
+        job.add(no_rank, LinkSample{job.text("node0 mlx5_0"), 1, look * 1000, 0, 0, 0});
     }
     EXPECT_EQ(found_by("transport_degraded", job.watched()).blame.component, "link 1");
 }

@@ -23,7 +23,7 @@ Evidence job(const std::string& variable) {
     for (const Rank rank : story.everybody())
         story.start(rank, story.environment(rank, rank < 4 ? "" : variable));
     story.world();
-    story.add(no_rank, LinkSample{story.text("node0 mlx5_0"), 0, 0, 0, 0, 1});
+    story.add(no_rank, LinkSample{story.text("node0 mlx5_0"), 1, 0, 0, 0, 0});
     return story.watched();
 }
 
