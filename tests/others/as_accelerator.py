@@ -1,6 +1,7 @@
 # tests/others/as_accelerator.py — Runs a program that wants an accelerator on the processor: what torch is
 # asked about its devices has an answer, and what is sent to one stays. The program's own file is unmodified.
-#   torchrun … as_accelerator.py train.py ARGUMENTS
+# NCCL, too, is answered by gloo.
+#   torchrun … as_accelerator.py train.py ARGUMENTS       torchrun … as_accelerator.py -m package.train ARGUMENTS
 import functools
 import os
 import runpy
@@ -26,6 +27,14 @@ def stays(real):
     return call
 
 
+def made_here(real):
+    @functools.wraps(real)
+    def call(*args, device=None, **settings):
+        return real(*args, device="cpu" if elsewhere(device) else device, **settings)
+
+    return call
+
+
 def asked_by_program():
     """Torch itself knows that there is none."""
     return not sys._getframe(1).f_globals.get("__name__", "").startswith("torch")
@@ -33,6 +42,8 @@ def asked_by_program():
 
 def main():
     torch.Tensor.to, torch.nn.Module.to = stays(torch.Tensor.to), stays(torch.nn.Module.to)
+    for name in ("tensor", "zeros", "ones", "empty", "full", "arange", "randn", "randint"):
+        setattr(torch, name, made_here(getattr(torch, name)))
     torch.Tensor.pin_memory = lambda self, *_: self
     torch.cuda.set_device = lambda *_: None
     there = torch.accelerator
@@ -41,9 +52,12 @@ def main():
     there.current_accelerator = lambda *_, **__: torch.device("cpu")
     there.set_device_index = there.set_device_idx = there.device_index = lambda *_: None
     meet = torch.distributed.init_process_group
-    torch.distributed.init_process_group = functools.wraps(meet)(
-        lambda *args, device_id=None, **settings: meet(*args, **settings)
-    )
+
+    @functools.wraps(meet)
+    def met(backend=None, *args, device_id=None, **settings):
+        return meet("gloo" if backend == "nccl" else backend, *args, **settings)
+
+    torch.distributed.init_process_group = met
     begin = torch.nn.parallel.DistributedDataParallel.__init__
 
     @functools.wraps(begin)
@@ -52,6 +66,11 @@ def main():
 
     torch.nn.parallel.DistributedDataParallel.__init__ = on_processor
     sys.argv = sys.argv[1:]
+    if sys.argv[0] == "-m":
+        sys.argv = sys.argv[1:]
+        sys.path[0] = os.getcwd()
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        return
     sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
     runpy.run_path(sys.argv[0], run_name="__main__")
 
