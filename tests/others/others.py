@@ -69,6 +69,13 @@ def environment(given):
     return {**seen, **quiet, **more, **built, "DEADRANK_PYTHON": str(given.python)}
 
 
+def commit():
+    """Of the tree that is tried: results of different ones share a file."""
+    said = subprocess.run(["git", "-C", str(HERE), "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True,
+                          check=False)
+    return said.stdout.strip()
+
+
 class Load:
     """As many processes that never rest."""
 
@@ -112,6 +119,7 @@ def one_run(program, number, watched, busy):
     result = {
         **{"program": program.name, "half": program.row["half"], "ranks": program.ranks, "busy": busy},
         **{"watched": watched, "seconds": round(seconds, 1), "code": code, "load": round(load, 1)},
+        **{"commit": commit(), "load_after": round(os.getloadavg()[0], 1)},
         **{"alarms": [f"{one['symptom']}: {one['says']}" for one in rang], "said": last if watched else []},
     }
     with open(given.lines, "a", encoding="utf-8") as lines:
