@@ -83,7 +83,8 @@ TEST_P(DeviceWatchHealthy, RingsNothing) {
 // Built with, and looked at once, at the end.
 INSTANTIATE_TEST_SUITE_P(BuiltWith, DeviceWatchHealthy,
                          testing::Values("accumulate", "fsdp2", "tensor_parallel", "gan", "join",
-                                         "accelerated", "evaluate_on_zero", "workers", "saves", "stages"),
+                                         "accelerated", "evaluate_on_zero", "workers", "saves", "stages",
+                                         "peeks"),
                          [](const auto& one) { return std::string(one.param); });
 INSTANTIATE_TEST_SUITE_P(HeldOut, DeviceWatchHealthy,
                          testing::Values("hf_trainer", "two_dimensions", "local_steps", "mixed_precision",
@@ -149,6 +150,24 @@ dist.destroy_process_group()
 }
 
 // Eight gigabytes are all that each may address, and one of them keeps something of each step.
+// Later steps look at some of the parameters each, of all in turn.
+TEST_F(DeviceWatch, RingsWhenABitOfOneOfManyParametersTurns) {
+    const auto seen = watched(torchrun(script(std::string(trained) + R"(
+model = DistributedDataParallel(nn.Sequential(*[nn.Linear(64, 64) for _ in range(75)]))
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
+for number in range(60):
+    step()
+    if rank == 1 and number == 20:
+        model.module[70].bias.data.view(torch.int32)[5] ^= 1 << 22
+dist.destroy_process_group()
+)")));
+    ASSERT_TRUE(seen) << seen.error().text();
+    ASSERT_EQ(seen->rang.size(), 1u) << testing::PrintToString(symptoms_of(seen->rang));
+    EXPECT_EQ(seen->rang[0].symptom, "replica_state_divergence");
+    EXPECT_GE(seen->rang[0].blame.step, 21);
+    EXPECT_LE(seen->rang[0].blame.step, 32) << "three parts, each fourth step one of them";
+}
+
 TEST_F(DeviceWatch, RingsWhenTheMemoryOfOneRankGrows) {
     const auto seen = watched(torchrun(script(std::string(trained) + R"(
 import resource

@@ -80,7 +80,7 @@ class Calls:
 
     def pass_through(self, call):
         training = self.hook.training
-        training.inside.forward, forward = True, getattr(training.inside, "forward", False)
+        training.inside.forward, forward = True, training.inside.forward
         try:
             self.hook.injector.levers.stretch(time.monotonic() - training.mark)
             if training.open and not training.current and not training.stepped:

@@ -53,7 +53,7 @@ def watch_batch_size(hook, loader):
 def watch_batches(hook, dataloader):
     iterator = dataloader._BaseDataLoaderIter
     next_index, following = iterator._next_index, iterator.__next__
-    shares = Shares(hook)
+    shares = hook.shares = Shares(hook)
 
     @functools.wraps(next_index)
     def watched_index(self):
@@ -62,7 +62,7 @@ def watch_batches(hook, dataloader):
         if samples and all(isinstance(sample, int) for sample in samples):
             said = shares.of(self, samples)
             if said:
-                hook.evidence.write("data.batch", step=hook.step, **said)
+                shares.drawn({"step": hook.step, **said})
         return index
 
     @functools.wraps(following)
@@ -89,23 +89,42 @@ def watch_batches(hook, dataloader):
 class Shares:
     """Which samples a batch covers: reported for every loader if the manifest says that the ranks share the
     samples; else only for torch's own sampler in training. A loader that numbers its samples afresh on
-    every rank, or reads the same everywhere, reports nothing."""
+    every rank, or reads the same everywhere, reports nothing.
+
+    A program may look at a batch without training with it, for its size or a picture. What the program shows
+    by itself is therefore held until a step is taken, and forgotten if the sampler begins anew before."""
 
     def __init__(self, hook):
         from torch.utils.data import DistributedSampler
 
         self.hook, self.dealer = hook, DistributedSampler
         self.chosen = None  # the sampler of the training data
+        self.held = []  # drawn since the last step
         self.stated = hook.plan.get("samples") == "shared"
         deal = DistributedSampler.__iter__
 
         @functools.wraps(deal)
         def watched_deal(sampler):
-            sampler.deadrank_pass = getattr(sampler, "deadrank_pass", -1) + 1
-            sampler.deadrank_dealt = 0
+            taken, before = hook.training.taken, getattr(sampler, "deadrank_taken", -1)
+            if taken != before:
+                sampler.deadrank_pass = getattr(sampler, "deadrank_pass", -1) + 1
+            elif sampler is self.chosen:
+                self.held.clear()
+            sampler.deadrank_taken, sampler.deadrank_dealt = taken, 0
             return deal(sampler)
 
         DistributedSampler.__iter__ = self.deal = watched_deal
+
+    def drawn(self, said):
+        if self.stated:
+            self.hook.evidence.write("data.batch", **said)
+        else:
+            self.held.append(said)
+
+    def trained(self):
+        held, self.held = self.held, []
+        for said in held:
+            self.hook.evidence.write("data.batch", **said)
 
     def of(self, iterator, samples):
         batches = getattr(iterator, "_index_sampler", None)

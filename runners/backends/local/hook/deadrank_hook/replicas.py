@@ -8,8 +8,11 @@ import sys
 import weakref
 
 from .groups import span
+from .training import FIRST
 
 SAMPLE = 1024  # elements of each parameter in one digest, different ones at every step
+AT_ONCE = 64  # parameters in one digest, once a watched program has taken its first steps
+REFRESH = 16  # digests for which a module's list of parameters is kept: walking through it takes long
 
 
 class Replicas:
@@ -20,8 +23,9 @@ class Replicas:
         self.engines = weakref.WeakSet()  # DeepSpeed's
         self.by_hand = weakref.WeakKeyDictionary()  # optimizer -> ranks that average its gradients
         self.averaged = {}  # storage of a gradient that was reduced since the last step → the ranks
-        self.stepped = set()  # parameters that an optimizer has changed since the last digest, by id
-        self.optimizers = []
+        self.optimizers = []  # that have stepped since the last digest
+        self.sizes = weakref.WeakKeyDictionary()  # optimizer → how many tensors and elements it has
+        self.lists = weakref.WeakKeyDictionary()  # module → its parameters, and how often they were used
         self.turns = {}
 
     # --- what the program shows
@@ -34,16 +38,16 @@ class Replicas:
             self.averaged[tensor.data_ptr()] = tuple(call.comm.members)
 
     def will_step(self, optimizer):
-        for group in optimizer.param_groups:
-            self.stepped.update(id(parameter) for parameter in group["params"])
+        if all(known() is not optimizer for known in self.optimizers):
+            self.optimizers.append(weakref.ref(optimizer))
         for module in self.parallel:
-            if module.__dict__.get("deadrank_unsynced") and self.moved(module.parameters()):
+            if module.__dict__.get("deadrank_unsynced") and not self.stepped().isdisjoint(
+                map(id, module.parameters())
+            ):
                 self.drifts.add(module)
         if self.by_hand.get(optimizer, ()) is not None:
             self.by_hand[optimizer] = self.averaging(optimizer)
         self.averaged.clear()
-        if all(known() is not optimizer for known in self.optimizers):
-            self.optimizers.append(weakref.ref(optimizer))
 
     def averaging(self, optimizer):
         """The ranks over which every gradient that this optimizer is about to use was reduced."""
@@ -54,27 +58,43 @@ class Replicas:
         over = {self.averaged.get(gradient.data_ptr()) for gradient in grads}
         return over.pop() if len(over) == 1 else None
 
-    def moved(self, parameters):
-        return any(id(parameter) in self.stepped for parameter in parameters)
+    def all_stepped(self):
+        return filter(None, (known() for known in self.optimizers))
+
+    def stepped(self):
+        """The parameters that an optimizer has changed since the last digest, by id."""
+        groups = (group for one in self.all_stepped() for group in one.param_groups)
+        return {id(parameter) for group in groups for parameter in group["params"]}
 
     def elements(self):
-        known = filter(None, (one() for one in self.optimizers))
-        return sum(p.numel() for one in known for group in one.param_groups for p in group["params"])
+        return sum(map(self.size, self.all_stepped()))
 
-    def forget(self):
-        self.stepped.clear()
-        self.optimizers = []
+    def size(self, optimizer):
+        count = sum(len(group["params"]) for group in optimizer.param_groups)
+        known = self.sizes.get(optimizer)
+        if known is None or known[0] != count:
+            tensors = (one for group in optimizer.param_groups for one in group["params"])
+            known = self.sizes[optimizer] = (count, sum(one.numel() for one in tensors))
+        return known[1]
+
+    def parameters_of(self, module):
+        used, own = self.lists.get(module, (0, None))
+        if used % REFRESH == 0:
+            own = list(of_data_parallel(module))
+        self.lists[module] = (used + 1, own)
+        return own
 
     # --- what is reported of it
     def digests(self):
         """(group, name, digest) of what was changed since the last call."""
         import torch
 
-        parts, seen = {}, set()
+        parts, seen, stepped = {}, set(), self.stepped()
         for index, module in enumerate(sorted(self.parallel, key=lambda one: one.deadrank_number)):
-            own = list(of_data_parallel(module))
-            seen.update(map(id, own))
-            if module in self.drifts or not self.moved(own) or not own:
+            own = self.parameters_of(module)
+            ids = set(map(id, own))
+            seen |= ids
+            if module in self.drifts or stepped.isdisjoint(ids):
                 continue
             ranks = torch.distributed.get_process_group_ranks(module.process_group)
             parts[span(ranks), f"parameters of {type(module.module).__name__} {index}"] = own
@@ -83,16 +103,23 @@ class Replicas:
             if engine.zero_optimization_stage() < 3:
                 ranks = torch.distributed.get_process_group_ranks(engine.data_parallel_group)
                 parts[span(ranks), "parameters"] = list(engine.parameters())
-        for optimizer in filter(None, (known() for known in self.optimizers)):
+        for optimizer in self.all_stepped():
             ranks = self.by_hand.get(optimizer) or megatron_replicas()
             for parameter in (one for group in optimizer.param_groups for one in group["params"]):
-                if id(parameter) in seen or id(parameter) not in self.stepped:
+                if id(parameter) in seen:
                     continue
                 theirs = placed(parameter) if hasattr(parameter, "placements") else ranks
                 if theirs and len(theirs) > 1:
                     parts.setdefault((span(theirs), "parameters"), []).append(parameter)
-        self.forget()
-        return [(*key, sampled(own, self.turn(key))) for key, own in parts.items()]
+        self.optimizers = []
+        return [(*key, self.sampled(own, self.turn(key))) for key, own in parts.items()]
+
+    def sampled(self, own, turn):
+        if not self.hook.watching or self.hook.step < FIRST or len(own) <= AT_ONCE:
+            return sampled(own, turn)
+        parts = -(-len(own) // AT_ONCE)
+        begin = turn % parts * AT_ONCE
+        return sampled(own[begin : begin + AT_ONCE], turn // parts)
 
     def turn(self, key):
         """Counts the digests of this group, so that networks that step in turn both get all elements
@@ -134,14 +161,17 @@ def sampled(parameters, turn):
     """A digest of some elements: the same on all ranks, others every time, so that each has its turn."""
     import torch
 
-    taken = []
+    taken = {}
     for parameter in parameters:
         local = parameter.detach()
         local = (local.to_local() if hasattr(local, "to_local") else local).reshape(-1)
-        stride = max(1, local.numel() // SAMPLE)
-        taken.append(local[turn % stride :: stride].contiguous().view(torch.uint8))
-    data = torch.cat(taken).cpu().numpy().tobytes() if taken else b""
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+        stride = local.numel() // SAMPLE
+        part = local[turn % stride :: stride] if stride > 1 else local
+        taken.setdefault((part.dtype, part.device), []).append(part)
+    state = hashlib.blake2b(digest_size=8)
+    for parts in taken.values():
+        state.update(torch.cat(parts).view(torch.uint8).cpu().numpy().tobytes())
+    return int.from_bytes(state.digest(), "little")
 
 
 def watch(hook):

@@ -13,17 +13,25 @@ import weakref
 from . import memory, seams
 
 
+FIRST = 16  # steps of a watched program of which everything is recorded; of some kinds less later
+
+
+class Inside(threading.local):
+    forward = False  # this thread is in the forward pass of a model
+
+
 class Training:
     def __init__(self, hook):
         self.hook = hook
         self.open = self.stepped = self.began = False
+        self.taken = 0  # optimizer steps, those that a scaler left out included
         self.loss = self.norm = None  # not known yet
         self.waits = Waits()
         self.starved, self.others = 0.0, Others(self.waits)
         self.model = lambda: None
-        self.current = ""
+        self.current, self.shown = "", False
         self.mark = time.monotonic()  # end of the last communication: what follows is this rank's own work
-        self.inside = threading.local()
+        self.inside = Inside()
         self.memory = memory.Memory(hook)
 
     def new_work(self):
@@ -50,7 +58,12 @@ class Training:
                 "parameters.digest", step=self.hook.step, digest=value, group=group, name=name
             )
         self.memory.step_ended()
+        self.hook.shares.trained()
         self.hook.step += 1
+
+    def step_taken(self):
+        self.stepped = True
+        self.taken += 1
 
     def waited_here(self):
         """Seconds in which this thread was runnable but had no processor."""
@@ -99,12 +112,19 @@ class Training:
     def phase(self, name):
         if name == self.current:
             return
-        if self.current:
+        if self.shown:
             self.hook.evidence.write("phase.end", step=self.hook.step, phase=self.current)
         self.current = self.hook.injector.phase = name
-        if name:
+        self.shown = name and self.shows(name)
+        if self.shown:
             self.hook.evidence.write("phase.begin", step=self.hook.step, phase=name)
+        if name:
             self.hook.injector.at("phase")
+
+    def shows(self, phase):
+        """Eight lines a step are much of what watching costs, and detectors read only of checkpoints."""
+        step = self.hook.step
+        return not self.hook.watching or step < FIRST or step % FIRST == 0 or phase == "checkpoint"
 
 
 class Waits:
@@ -205,22 +225,22 @@ def trains(module):
 def watch_forward(training):
     from torch import nn
 
-    real = nn.Module.__call__
+    real, inside = nn.Module.__call__, training.inside
 
     def called(self, *args, **settings):
-        if getattr(training.inside, "forward", False) or not has_parameters(self):
+        if inside.forward or not has_parameters(self):  # one comparison for each inner module
             return real(self, *args, **settings)  # a loss or an activation is not a model
         if not trains(self):
             training.aside()
             return real(self, *args, **settings)
-        training.inside.forward = True
+        inside.forward = True
         training.model = weakref.ref(self)
         training.new_work()
         training.phase("forward")
         try:
             return real(self, *args, **settings)
         finally:
-            training.inside.forward = False
+            inside.forward = False
             training.phase("")
 
     nn.Module.__call__ = called
@@ -274,7 +294,7 @@ def watch_scalers(training):
         real(self, *args, **settings)
         if not training.stepped:
             training.norm = 0.0  # there is no usable gradient
-        training.stepped = True
+        training.step_taken()
 
     scaler.update = update
 
@@ -293,7 +313,7 @@ def watched_step(hook, real):
                 return None
             return real(self, *args, **settings)
         finally:
-            training.stepped = True
+            training.step_taken()
             training.phase("")
 
     step.deadrank = True

@@ -8,7 +8,6 @@ import threading
 import time
 import traceback
 
-FIRST = 16  # steps
 LOOK = 0.5  # seconds between checks whether the watcher wants stacks
 
 
@@ -95,7 +94,7 @@ def install(hook):
     training.gradient_norm = lambda optimizer: None  # reading every gradient costs too much
     for owner, names in (
         (training.Training,
-         ("new_work", "end", "aside", "finish", "loaded", "phase", "evaluates", "tell_loss")),
+         ("new_work", "end", "aside", "finish", "loaded", "phase", "evaluates", "tell_loss", "step_taken")),
         (replicas.Replicas, ("reduced", "will_step")),
         (Call, ("enter", "leave")),
         (flight_recorder.Flight, ("dump",)),
@@ -107,6 +106,8 @@ def install(hook):
     for module, name, answer in (
         (training, "has_parameters", False),
         (data.Shares, "of", None),
+        (data.Shares, "drawn", None),
+        (data.Shares, "trained", None),
         (replicas.Replicas, "digests", ()),
         (checkpoints, "content", {}),
         (checkpoints, "shard_of", {}),
@@ -122,13 +123,14 @@ def install(hook):
 
 
 def seldom(hook, digests):
+    from .training import FIRST
+
     """Digests fewer steps the more parameters there are; all ranks have as many, so all skip the same steps.
     Ranks that have diverged stay so: each of the first steps and then some are enough."""
 
     @functools.wraps(digests)
     def call(self):
-        often = max(1 if hook.step < FIRST else 4, self.elements() // 20_000_000)
-        if hook.step % often == 0:
+        if hook.step < FIRST or hook.step % max(4, self.elements() // 20_000_000) == 0:
             return digests(self)
         return ()  # changes are remembered: networks that step in turn are all digested
 
