@@ -16,18 +16,18 @@ def watch(hook):
     save, load = torch.save, torch.load
 
     @functools.wraps(save)
-    def watched_save(thing, file, *args, **settings):
-        path = os.fspath(file) if isinstance(file, (str, os.PathLike)) else ""
+    def watched_save(obj, f, *args, **settings):  # torch's own names: a program may use them
+        path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else ""
         if not path or hook.off:
-            return save(thing, file, *args, **settings)
-        return one_save(hook, path, lambda: save(thing, file, *args, **settings))
+            return save(obj, f, *args, **settings)
+        return one_save(hook, path, lambda: save(obj, f, *args, **settings))
 
     @functools.wraps(load)
-    def watched_load(file, *args, **settings):
-        path = os.fspath(file) if isinstance(file, (str, os.PathLike)) else ""
+    def watched_load(f, *args, **settings):
+        path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else ""
         if not path or hook.off:
-            return load(file, *args, **settings)
-        return one_load(hook, path, lambda: load(file, *args, **settings))
+            return load(f, *args, **settings)
+        return one_load(hook, path, lambda: load(f, *args, **settings))
 
     torch.save, torch.load = watched_save, watched_load
     torch.serialization.save, torch.serialization.load = watched_save, watched_load

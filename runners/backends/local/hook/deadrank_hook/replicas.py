@@ -189,13 +189,14 @@ def watch(hook):
         hook.replicas.parallel.add(self)
 
     @functools.wraps(register)
-    def watched_register(self, state, function, *args, **settings):
+    def watched_register(self, *args, **settings):
+        function = settings.get("hook", args[1] if len(args) > 1 else None)
         # Torch's own hooks keep the ranks equal, except post_localSGD, which lets them train alone for a
         # while.
         home = getattr(function, "__module__", "") or ""
         if "post_localSGD" in home or not home.startswith("torch.distributed.algorithms.ddp_comm_hooks"):
             hook.replicas.drifts.add(self)
-        return register(self, state, function, *args, **settings)
+        return register(self, *args, **settings)
 
     @functools.wraps(through)
     def watched_forward(self, *args, **settings):
