@@ -22,7 +22,9 @@ void Case::conclude() {
     reason = fault ? fault->reason : "the run with the fault was not played";
     const auto add = [&](const std::optional<Judgement>& other, std::string_view name) {
         if (!other || other->verdict == Verdict::pass) return;
-        const std::string words = fmt::format("{}: {}", name, other->reason);
+        // A program that cannot be played at all says so in each run.
+        const bool same = fault && fault->verdict != Verdict::pass && other->reason == fault->reason;
+        const std::string words = fmt::format("{}: {}", name, same ? "the same" : other->reason);
         reason = verdict == Verdict::pass ? words : fmt::format("{}; {}", reason, words);
         verdict = worse(verdict, other->verdict);
     };

@@ -3,10 +3,10 @@
 # placements, DeepSpeed and Megatron-core their data-parallel groups; a program that averages the gradient of
 # each parameter by hand shows it that way. For all others nothing is reported.
 import functools
-import hashlib
 import sys
 import weakref
 
+from . import later
 from .groups import span
 from .training import FIRST
 
@@ -168,10 +168,7 @@ def sampled(parameters, turn):
         stride = local.numel() // SAMPLE
         part = local[turn % stride :: stride] if stride > 1 else local
         taken.setdefault((part.dtype, part.device), []).append(part)
-    state = hashlib.blake2b(digest_size=8)
-    for parts in taken.values():
-        state.update(torch.cat(parts).view(torch.uint8).cpu().numpy().tobytes())
-    return int.from_bytes(state.digest(), "little")
+    return later.Digest(torch.cat(parts) for parts in taken.values())
 
 
 def watch(hook):

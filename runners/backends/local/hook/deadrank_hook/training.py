@@ -5,15 +5,18 @@ import atexit
 import functools
 import hashlib
 import math
-import os
 import threading
 import time
 import weakref
 
-from . import memory, seams
+from . import later, memory, seams
+from .waits import Others, Waits
 
 
 FIRST = 16  # steps of a watched program of which everything is recorded; of some kinds less later
+
+
+DIGESTS = 8  # that may be under way
 
 
 class Inside(threading.local):
@@ -26,6 +29,7 @@ class Training:
         self.open = self.stepped = self.began = False
         self.taken = 0  # optimizer steps, those that a scaler left out included
         self.loss = self.norm = None  # not known yet
+        self.digested = []  # (step, group, name, digest) that a device still computes
         self.waits = Waits()
         self.starved, self.others = 0.0, Others(self.waits)
         self.model = lambda: None
@@ -48,18 +52,29 @@ class Training:
     def end(self):
         self.phase("")
         self.open = False
+        if isinstance(self.loss, later.Copy):  # of a forward pass that lies behind the whole step
+            self.loss = float(self.loss.wait())
         shown = {"loss": self.loss, "gradient_norm": self.norm}
         shown = {name: plain(value) for name, value in shown.items() if value is not None}
         self.tell_wait("processor_wait", self.waited_here() - self.starved)
         self.tell_wait("transfer_wait", self.others.waited())
         self.hook.evidence.write("step.end", step=self.hook.step, **shown)
-        for group, name, value in self.digests():
-            self.hook.evidence.write(
-                "parameters.digest", step=self.hook.step, digest=value, group=group, name=name
-            )
+        self.digested += [(self.hook.step, *one) for one in self.digests()]
+        self.tell_digests(most=DIGESTS)
         self.memory.step_ended()
         self.hook.shares.trained()
         self.hook.step += 1
+
+    def tell_digests(self, most=0):
+        """Those that are there; waits for the first ones only if more than `most` are not."""
+        while self.digested:
+            step, group, name, digest = self.digested[0]
+            if len(self.digested) <= most and not digest.there():
+                return
+            del self.digested[0]
+            self.hook.evidence.write(
+                "parameters.digest", step=step, digest=digest.value(), group=group, name=name
+            )
 
     def step_taken(self):
         self.stepped = True
@@ -81,7 +96,7 @@ class Training:
         if stated is None:
             return self.hook.replicas.digests()
         model = self.model()
-        return [] if model is None else [(stated, "parameters", digest(model.parameters()))]
+        return [] if model is None else [(stated, "parameters", Known(digest(model.parameters())))]
 
     def evaluates(self):
         model = self.model()
@@ -92,7 +107,9 @@ class Training:
         if self.open and self.stepped:
             self.end()
 
-    finish = aside
+    def finish(self):
+        self.aside()
+        self.tell_digests()
 
     def loaded(self, state, named=None):
         """A loaded checkpoint sets our step count, so that steps keep their numbers after a restart: by the
@@ -106,8 +123,9 @@ class Training:
             self.hook.step = step + 1
 
     def tell_loss(self, loss):
-        if loss.numel() == 1:
-            self.loss = float(loss.detach())
+        if loss.numel() != 1 or later.recording(loss):
+            return
+        self.loss = later.Copy(loss.detach()) if self.hook.watching and loss.is_cuda else float(loss.detach())
 
     def phase(self, name):
         if name == self.current:
@@ -127,63 +145,17 @@ class Training:
         return not self.hook.watching or step < FIRST or step % FIRST == 0 or phase == "checkpoint"
 
 
-class Waits:
-    """How long threads were runnable without a processor. Their files stay open: opening takes longer than
-    reading."""
+class Known:
+    """A digest that nobody has to wait for."""
 
-    def __init__(self):
-        self.files, self.listed = {}, 0.0
+    def __init__(self, number):
+        self.number = number
 
-    def of(self, thread):
-        file = self.files.get(thread)
-        try:
-            if file is None:
-                path = f"/proc/self/task/{thread}/schedstat"
-                file = self.files[thread] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            return int(os.pread(file, 64, 0).split()[1])
-        except (OSError, IndexError):  # the thread is gone, or the kernel does not count
-            self.close(thread)
-            return None
+    def there(self):
+        return True
 
-    def close(self, thread):
-        file = self.files.pop(thread, None)
-        if file is not None:
-            os.close(file)
-
-    def all(self):
-        """Of every thread. The list of threads is refreshed once a second."""
-        now = time.monotonic()
-        if now - self.listed > 1.0:
-            self.listed = now
-            there = set(map(int, os.listdir("/proc/self/task")))
-            for thread in set(self.files) - there:
-                self.close(thread)
-            threads = there
-        else:
-            threads = list(self.files)
-        seen = ((thread, self.of(thread)) for thread in threads)
-        return {thread: waited for thread, waited in seen if waited is not None}
-
-
-class Others:
-    """The process's other threads, some of which make a library's transfers."""
-
-    def __init__(self, waits):
-        self.waits, self.before, self.looked = waits, {}, 0.0
-
-    def waited(self):
-        """The longest that one of them had no processor since the last call; None if that was just now:
-        reading every thread costs time."""
-        if time.monotonic() - self.looked < 0.01:
-            return None
-        self.looked = time.monotonic()
-        try:
-            now = self.waits.all()
-        except OSError:
-            return None
-        longest = max((waited - self.before.get(thread, 0) for thread, waited in now.items()), default=0)
-        self.before = now
-        return longest / 1e9
+    def value(self):
+        return self.number
 
 
 def plain(number):
