@@ -223,6 +223,21 @@ dist.destroy_process_group()
 }
 
 // A bit that turns in what DDP's reducer receives: nothing of torch.distributed's Python is called for it.
+// A device mesh opens the world itself, with a function that torch imported before the hook came.
+TEST_F(DeviceWatch, SeesTheWorldThatADeviceMeshOpens) {
+    const auto seen = watched(torchrun(script(R"(import torch, torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+
+mesh = init_device_mesh("cpu", (2,))
+dist.all_reduce(torch.ones(3), group=mesh.get_group())
+dist.destroy_process_group()
+)")));
+    ASSERT_TRUE(seen) << seen.error().text();
+    EXPECT_EQ(seen->code, 0);
+    EXPECT_EQ(seen->evidence.each<results::CommInitLeave>().size(), 2u);
+    EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
+}
+
 TEST_F(DeviceWatch, AFaultReachesTheReducersOwnCalls) {
     if (files_shim().empty()) GTEST_SKIP() << "libdeadrank-files.so was not built (sanitizers)";
     scenarios::Plan plan;

@@ -3,6 +3,7 @@
 # program.
 import os
 import re
+import sys
 import threading
 
 from .evidence import code_of
@@ -82,18 +83,17 @@ def watch(hook):
 
 
 def replace(module, name, wrap):
-    """Replaces a torch.distributed function by a wrapper, in both modules that show it."""
+    """Replaces a torch.distributed function by a wrapper, in each of torch's modules that has it by name: a
+    device mesh, for one, opens the world with a function that it imported before us."""
     import functools
-
-    import torch.distributed
 
     real = getattr(module, name, None)
     if real is None:
         return
     wrapped = functools.wraps(real)(wrap(real))
-    setattr(module, name, wrapped)
-    if getattr(torch.distributed, name, None) is real:
-        setattr(torch.distributed, name, wrapped)
+    for home, other in list(sys.modules.items()):
+        if home.startswith("torch.distributed") and getattr(other, "__dict__", {}).get(name) is real:
+            setattr(other, name, wrapped)
 
 
 def watch_store(hook, c10d):
