@@ -186,6 +186,7 @@ def break_it(name, start, here, given):
                               capture_output=True, text=True, check=False)
         told = json.loads(done.stdout.splitlines()[0]) if done.stdout.strip() else {"reason": done.stderr}
         result = {"program": name, "fault": kind, "verdict": told.get("verdict"), "reason": told["reason"]}
+        result |= {"commit": commit(), "load": round(os.getloadavg()[0], 1)}
         result["findings"] = [
             {"symptom": one["symptom"], "blame": one["blame"], "says": one["says"]}
             for one in told.get("findings", [])

@@ -215,19 +215,26 @@ public:
         }
     }
 
-    // A damage whose moment came but that met no file: it caused nothing that followed.
-    void refuse_what_met_no_file() {
+    // A damage whose moment came but that met no file, or a value that nobody used: it caused nothing that
+    // followed.
+    void refuse_what_met_nothing() {
         for (const auto& [index, moment] : waits_) {
             if (happened_.contains(index)) continue;
             const inject::PlannedFault& planned = harvest_.arming.faults[index];
-            const auto path = planned.spec.parameters.find("path");
-            const bool named = path != planned.spec.parameters.end() && !path->second.text.empty();
-            const scenarios::Error error{
-                scenarios::ErrorCode::unsupported,
-                fmt::format("nothing was damaged, since after this moment the job wrote and read no {}",
-                            named ? "file whose path has '" + path->second.text + "' in it"
-                                  : std::string("checkpoint that we saw"))};
-            truth_.marks.push_back(inject::refused_mark(index, planned, moment.rank, moment, error));
+            const auto given = [&](const char* name) {
+                const auto found = planned.spec.parameters.find(name);
+                return found == planned.spec.parameters.end() ? std::string() : found->second.text;
+            };
+            const std::string path = given("path"), seam = given("seam");
+            std::string says =
+                "nothing was damaged, since after this moment the job wrote and read no checkpoint that we saw";
+            if (!path.empty())
+                says = "nothing was damaged, since after this moment the job wrote and read no file whose path has '" +
+                       path + "' in it";
+            if (!seam.empty())
+                says = "nothing was bent, since after this moment the program did not use its " + seam;
+            truth_.marks.push_back(inject::refused_mark(
+                index, planned, moment.rank, moment, {scenarios::ErrorCode::unsupported, std::move(says)}));
         }
     }
 
@@ -248,7 +255,7 @@ void read_truth(const Harvest& harvest, results::Truth& truth) {
     TruthReader reader(harvest, truth);
     for (const json& said : read_left_truth(harvest.directory)) reader.read(said);
     reader.conclude_what_fitted();
-    reader.refuse_what_met_no_file();
+    reader.refuse_what_met_nothing();
     sort_by_time(truth.marks);
 }
 

@@ -94,5 +94,24 @@ TEST_F(DeviceOwnProgram, IsASubjectAsItsCommandWasTyped) {
     play(typed_subject({"torchrun", "--nproc-per-node", "2", (directory_ / "train.py").string()}));
 }
 
+// Nothing in it deals out samples, so that no share of them is bent: no verdict may come of that.
+TEST_F(DeviceOwnProgram, HasNotHadAFaultWhoseValueItNeverUses) {
+    const auto mine = load_manifest(directory_ / "mine.toml");
+    ASSERT_TRUE(mine) << mine.error().text();
+    scenarios::Plan plan = killed_in_step_3();
+    scenarios::FaultSpec bend{.kind = "bend_value"};
+    bend.parameters["rank"] = {.type = scenarios::ValueType::ranks, .list = {1}};
+    bend.parameters["seam"] = {.type = scenarios::ValueType::text, .text = "sampler.shard"};
+    bend.parameters["set"] = {.type = scenarios::ValueType::integer, .number = 0};
+    bend.when.at_start = true;
+    plan.faults = {bend};
+    const auto record = LocalRunner(*mine).run(plan, {});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_FALSE(record->truth.applied());
+    ASSERT_FALSE(record->truth.marks.empty());
+    EXPECT_NE(record->truth.marks.front().says.find("did not use its sampler.shard"), std::string::npos)
+        << record->truth.marks.front().says;
+}
+
 }  // namespace
 }  // namespace deadrank::runners

@@ -22,6 +22,8 @@ COLLECTIVES = (
 MESSAGES = ("send", "recv")
 FAMILIES = {"collective": COLLECTIVES, "message": MESSAGES, "communication": COLLECTIVES + MESSAGES}
 
+WAITING = ("change_storage", "bend")  # levers
+
 
 class Trigger:
     """When one fault acts on this rank, in the words of a plan. Unset members match everything."""
@@ -79,8 +81,9 @@ class Armed:
         self.says = entry.get("says", "")
         self.active = False
         self.acts = 0
-        # Storage is damaged when a matching file appears; until then the fault has not acted.
-        self.waits = bool(self.pulls) and all(pull["lever"] == "change_storage" for pull in self.pulls)
+        # Storage is damaged when a matching file appears, and a value is bent when the program uses it; until
+        # then the fault has not acted.
+        self.waits = bool(self.pulls) and all(pull["lever"] in WAITING for pull in self.pulls)
 
 
 def earlier_marks(truth):
@@ -177,7 +180,7 @@ class Injector:
 
     def move(self, pull, altered, lasts, fault=-1):
         settings = {name: value for name, value in pull.items() if name != "lever"}
-        if pull["lever"] == "change_storage":
+        if pull["lever"] in WAITING:
             settings["fault"] = fault
         lever = getattr(self.levers, pull["lever"], None)
         if lever is None:

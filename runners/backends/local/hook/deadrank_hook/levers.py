@@ -10,7 +10,7 @@ from . import seams, sockets, storage
 
 
 class Report:
-    """Writes the truth of a damage: once, just before it is done."""
+    """Writes the truth of a damage, or of a bent value: once, just before it is done."""
 
     def __init__(self, hook, fault):
         self.hook, self.fault = hook, fault
@@ -134,10 +134,10 @@ class Levers:
         alteration.pop("lasts", None)
         return altered.alter(alteration)
 
-    def bend(self, seam, **bend):
+    def bend(self, seam, fault=-1, **bend):
         if not seams.known(self.hook, seam):
             return f"the subject exposes no value '{seam}'"
-        self.bends[seam] = bend
+        self.bends[seam] = {**bend, "report": Report(self.hook, fault)}
         seams.changed(self.hook, self, seam)
         return None
 
@@ -156,6 +156,7 @@ class Levers:
         bend = self.bends.get(seam)
         if bend is None:
             return value
+        bend["report"].applied()  # not before: a program without a sampler has no share that could be bent
         if bend.get("set_it"):
             return type(value)(bend.get("set", 0))
         whole = isinstance(value, int)
