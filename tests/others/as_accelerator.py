@@ -1,7 +1,8 @@
 # tests/others/as_accelerator.py — Runs a program that wants an accelerator on the processor: what torch is
 # asked about its devices has an answer, and what is sent to one stays. The program's own file is unmodified.
 # NCCL, too, is answered by gloo.
-#   torchrun … as_accelerator.py train.py ARGUMENTS       torchrun … as_accelerator.py -m package.train ARGUMENTS
+#   torchrun … as_accelerator.py train.py ARGUMENTS
+#   torchrun … as_accelerator.py -m package.train ARGUMENTS
 import functools
 import os
 import runpy

@@ -71,9 +71,8 @@ def environment(given):
 
 def commit():
     """Of the tree that is tried: results of different ones share a file."""
-    said = subprocess.run(["git", "-C", str(HERE), "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True,
-                          check=False)
-    return said.stdout.strip()
+    words = ["git", "-C", str(HERE), "rev-parse", "--short=8", "HEAD"]
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
 
 
 class Load:
@@ -233,25 +232,26 @@ def middle(values):
 
 
 def table(given):
-    """A row a program: how often it was quiet, and what the watching took."""
+    """A row a program: how often it was quiet, what the watching took, and how full the machine was."""
     known = tomllib.loads((HERE / "programs.toml").read_text())
     runs = [json.loads(line) for line in given.lines.read_text().splitlines()]
-    print("| program | half | others' load: runs without an alarm | seconds alone → watched "
-          "| three more: runs without an alarm | seconds alone → watched | steps |")
+    print("| program | half | runs without an alarm, two ranks | four ranks | seconds alone → watched "
+          "| load | steps |")
     print("|---|---|---|---|---|---|---|")
     for name, row in known.items():
         mine = [run for run in runs if run["program"] == name]
         if not mine:
             continue
         cells = [f"{name}, {row['of']}", row["half"]]
-        for busy in (False, True):
-            these = [run for run in mine if bool(run["busy"]) == busy]
-            seen = [run for run in these if run["watched"]]
-            calm = sum(not run["alarms"] for run in seen)
-            alone = middle([run["seconds"] for run in these if not run["watched"]])
-            watched = middle([run["seconds"] for run in seen])
-            times = f"{alone} → {watched}" if alone else f"? → {watched}"
-            cells += [f"{calm} of {len(seen)}", times if seen else ""]
+        for ranks in (2, 4):
+            seen = [run for run in mine if run["watched"] and run["ranks"] == ranks]
+            cells.append(f"{sum(not run['alarms'] for run in seen)} of {len(seen)}" if seen else "")
+        alone, watched = (
+            middle([run["seconds"] for run in mine if run["watched"] == is_watched and run["ranks"] == 2])
+            for is_watched in (False, True)
+        )
+        loads = [load for run in mine for load in (run["load"], run.get("load_after", run["load"]))]
+        cells += [f"{alone or '?'} → {watched}", f"{min(loads):.0f}–{max(loads):.0f}"]
         steps = {found for run in mine for line in run["said"] for found in re.findall(r"(\d+) steps", line)}
         print("| " + " | ".join([*cells, ", ".join(sorted(steps, key=int))]) + " |")
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# tests/others/parts.py — What each part of the hook takes of a rank's host, measured in one process over gloo, and
-# what follows for a step on GPUs: a model, since the host's work is the same there and only its share differs.
+# tests/others/parts.py — What each part of the hook takes of a rank's host, measured in one process over
+# gloo, and what follows for a step on GPUs: a model, since the host's work is the same there, and only its
+# share differs.
 #   parts.py --python PYTHON [--hook DIR] [--collectives 100] [--modules 500] [--tensors 300] [--step 0.5]
 import argparse
 import gc
@@ -15,10 +16,10 @@ HOOK = pathlib.Path(__file__).resolve().parents[2] / "runners" / "backends" / "l
 FEW = 8  # modules of the model that is measured, each with two tensors
 
 
-def took(call, times=400):
-    """The least of five rounds, in microseconds: others' work on the machine only adds."""
+def took(call, times=200):
+    """The least of twenty rounds, in microseconds: others' work on the machine only adds."""
     rounds = []
-    for _ in range(5):
+    for _ in range(20):
         began = time.process_time_ns()
         for _ in range(times):
             call()
@@ -80,10 +81,11 @@ def main():
         print("parts", *measure().values())
         return
     with tempfile.TemporaryDirectory() as folder:
-        world = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29617", "WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
-        hooked = {"PYTHONPATH": str(given.hook), "DEADRANK_WATCH": "1", "DEADRANK_EVIDENCE": f"{folder}/evidence"}
-        done = subprocess.run([given.python, __file__, "--inside"], env={**os.environ, **world, **hooked},
-                              capture_output=True, text=True, check=False)
+        alone = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29617", "WORLD_SIZE": "1", "RANK": "0"}
+        hook = {"PYTHONPATH": str(given.hook), "DEADRANK_WATCH": "1"}
+        seen = {**os.environ, **alone, **hook, "DEADRANK_EVIDENCE": f"{folder}/evidence"}
+        done = subprocess.run([given.python, __file__, "--inside"], env=seen, capture_output=True, text=True,
+                              check=False)
     said = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("parts ")]
     if not said:
         sys.exit(done.stderr[-2000:])
@@ -92,8 +94,8 @@ def main():
     total = step + given.collectives * collective + given.modules * module + looked * tensor
     print(f"µs of the host: {step:.0f} a step, {collective:.0f} a collective, {module:.2f} an inner module, "
           f"{tensor:.1f} a looked-at tensor")
-    print(f"a model: {given.collectives} collectives, {given.modules} modules, {given.tensors} tensors, a step of "
-          f"{given.step:g} s: {total / 1e3:.1f} ms of the host, {total / given.step / 1e4:.2f} % of the step")
+    print(f"a model: {given.collectives} collectives, {given.modules} modules, {given.tensors} tensors take "
+          f"{total / 1e3:.1f} ms of the host, {total / given.step / 1e4:.2f} % of a step of {given.step:g} s")
 
 
 if __name__ == "__main__":

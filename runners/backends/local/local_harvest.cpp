@@ -226,11 +226,9 @@ public:
                 return found == planned.spec.parameters.end() ? std::string() : found->second.text;
             };
             const std::string path = given("path"), seam = given("seam");
-            std::string says =
-                "nothing was damaged, since after this moment the job wrote and read no checkpoint that we saw";
-            if (!path.empty())
-                says = "nothing was damaged, since after this moment the job wrote and read no file whose path has '" +
-                       path + "' in it";
+            std::string met = "wrote and read no checkpoint that we saw";
+            if (!path.empty()) met = "wrote and read no file whose path has '" + path + "' in it";
+            std::string says = "nothing was damaged, since after this moment the job " + met;
             if (!seam.empty())
                 says = "nothing was bent, since after this moment the program did not use its " + seam;
             truth_.marks.push_back(inject::refused_mark(

@@ -184,7 +184,7 @@ TEST_F(DeviceUnharmed, AfterTheHarnessWasKilledAndUndone) {
             fmt::format(
                 "cp {1} {0}/first.pt\n{2}run fault_tolerance/checkpoint_truncated_before_resume "
                 "--no-control --no-heal --runner local -- sh -c '{3}' >{0}/run.txt 2>&1 & harness=$!\n"
-                "for i in $(seq 300); do cmp -s {1} {0}/first.pt || break; sleep 0.1; done\n"
+                "for i in $(seq 1200); do cmp -s {1} {0}/first.pt || break; sleep 0.1; done\n"
                 "kill -9 $harness; wait $harness 2>/dev/null\n"
                 "cmp -s {1} {0}/first.pt || echo changed\n{2}undo; echo code=$?",
                 place, last, deadrank, command(0.5)))

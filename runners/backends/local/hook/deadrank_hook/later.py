@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/later.py — What a device still computes, copied without waiting for
-# it: the host goes on giving it work, and reads the copy once it is there.
+# runners/backends/local/hook/deadrank_hook/later.py — What a device still computes, copied without waiting
+# for it: the host goes on giving it work, and reads the copy once it is there.
 import hashlib
 
 

@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/waits.py — How long threads of this process had no processor, as the
-# kernel counts it: who had to wait for one is not slow.
+# runners/backends/local/hook/deadrank_hook/waits.py — How long threads of this process had no processor, as
+# the kernel counts it: who had to wait for one is not slow.
 import os
 import time
 
