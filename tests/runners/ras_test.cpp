@@ -57,7 +57,7 @@ protected:
         shutdown(socket, SHUT_WR);
         std::string text;
         char block[4096];
-        for (ssize_t n = 0; (n = read(socket, block, sizeof block)) > 0;)
+        for (ssize_t n = 0; (n = ::read(socket, block, sizeof block)) > 0;)
             text.append(block, static_cast<std::size_t>(n));
         close(socket);
         return text;
