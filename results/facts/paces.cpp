@@ -21,6 +21,7 @@ struct Watch {
     Time last{0};
     Time own{0}, starved{0};
     int open = 0;  // calls of this step that have not been seen to end
+    bool saving = false;
 };
 
 Time lower_median(std::vector<Time> times) {
@@ -55,22 +56,24 @@ Paces::Paces(const Evidence& evidence) {
         if (event.rank < 0) continue;
         Watch& watch = watches[static_cast<std::size_t>(event.rank)];
         if (const auto* begin = event.as<StepBegin>()) {
-            watch = {true, begin->step, event.at, event.at, Time{0}, Time{0}, 0};
+            watch = {true, begin->step, event.at, event.at, Time{0}, Time{0}, 0, false};
             continue;
         }
         if (!watch.inside) continue;
         const bool send_ended = event.as<P2pLeave>() && event.as<P2pLeave>()->op == Op::send;
         if (event.as<CollectiveEnter>() || event.as<P2pEnter>()) {
-            watch.own += event.at - watch.last;
+            if (!watch.saving) watch.own += event.at - watch.last;
             watch.last = event.at;
             watch.open += !event.as<P2pEnter>() || event.as<P2pEnter>()->op != Op::send;
             pipelined_ |= event.as<P2pEnter>() != nullptr;
         } else if (const auto* saving = event.as<PhaseBegin>();
                    saving && saving->phase == Phase::checkpoint) {
-            watch.own += event.at - watch.last;
+            if (!watch.saving) watch.own += event.at - watch.last;
             watch.last = event.at;
+            watch.saving = true;
         } else if (const auto* saved = event.as<PhaseEnd>(); saved && saved->phase == Phase::checkpoint) {
             watch.last = event.at;
+            watch.saving = false;
         } else if (event.as<CollectiveLeave>() || (event.as<P2pLeave>() && !send_ended)) {
             watch.last = event.at;
             watch.open = std::max(0, watch.open - 1);

@@ -48,6 +48,30 @@ or `{` is a list or a dict. A name that the program never reads is refused. `[he
 them for the healed run, and `[heal.workload] step = '''…'''` may bring other code.
 )";
 
+constexpr std::string_view waiting = R"(## Calls that do not wait
+
+With `async_op=True`, `isend` and `irecv` a call gives a handle, and the tensor must be left alone until its
+`wait()`: the input is read and the output is written at some moment in between, and what is read
+there before is the race of many reports. The collectives of a group follow each other: after `wait()` of
+one, all before it are done. A result that is never waited for does not arrive.
+
+## What becomes of what a program tells
+
+| the program | found as |
+|---|---|
+| `check(name, value, expected)` differ | wrong_intermediate_value; after a load of an earlier state, resume_state_regression |
+| `digest(name, tensor)` differ within a group | replica_state_divergence; after a load, resume_state_regression |
+| `samples(ids)`: one is read twice in an epoch, or a part never | wrong_sample_coverage |
+| `loss(value)` is `nan` or `inf`, or grows without end | loss_nan_or_divergence |
+| a call that some ranks never enter, or enter otherwise | collective_deadlock_hang, collective_timeout_abort, collective_mismatch_error |
+| an exception in the words of torch about shapes, sizes, types | tensor_shape_or_dtype_error |
+| `assert` | ci_or_test_failure |
+| any other exception | framework_runtime_exception |
+
+A rank that raises ends the job soon, so that others with the same fate may say nothing: where a whole
+host is concerned, expect `blames = ["node"]`.
+)";
+
 constexpr std::string_view reached = R"(## How faults reach it
 
 Names that the program publishes are words of the scenario, and others are refused:
@@ -63,6 +87,9 @@ Names that the program publishes are words of the scenario, and others are refus
 
 All other faults act on the rank as on any other: `kill_rank`, `slow_rank`, `set_env` (read by `env`),
 `skew_version` (read by `version`), `limit_memory`, `fill_storage`.
+
+A value that is bent and a block that is skipped stay so from the fault's moment on: `until_step` or
+`lasts` ends it.
 
 Write the right line and the wrong one side by side, with a block between them; the control then runs the
 right one. A check with `check(name, value, expected)` must compute what is expected from what the rank
@@ -107,8 +134,8 @@ std::string examples_section() {
 }  // namespace
 
 std::string program_sections() {
-    return fmt::format("{}\n{}\n{}\n", language, lets, reached) + functions_section() + names_section() +
-           examples_section();
+    return fmt::format("{}\n{}\n{}\n{}\n", language, lets, waiting, reached) + functions_section() +
+           names_section() + examples_section();
 }
 
 }  // namespace deadrank::runners::manual

@@ -294,6 +294,19 @@ Found phase_contradiction(const Plan& plan, const Vocabulary& vocabulary) {
     return std::nullopt;
 }
 
+Found launcher_contradiction(const Plan& plan, const Vocabulary& vocabulary) {
+    const Kind* kind = vocabulary.workload(plan.workload_kind);
+    const auto launcher = plan.cluster.find("launcher");
+    if (!kind || !kind->launcher.empty() || launcher == plan.cluster.end()) return std::nullopt;
+    if (launcher->second.text != "replicas") return std::nullopt;
+    std::vector<std::string> able;
+    for (const Kind& other : vocabulary.workloads)
+        if (other.launcher == launcher->second.text) able.push_back(other.name);
+    return Contradiction{"cluster.launcher",
+                         fmt::format("{} cannot go on without one of its ranks", kind->name),
+                         fmt::format("play {}, or say another launcher", fmt::join(able, " or "))};
+}
+
 Found needs_contradiction(const Plan& plan, const Vocabulary& vocabulary, const Values& among) {
     const Kind* kind = vocabulary.workload(plan.workload_kind);
     if (!kind) return std::nullopt;

@@ -57,6 +57,9 @@ std::optional<Contradiction> contradiction(const Plan& plan);
 // A fault that waits for a phase which its workload never enters, or not with these settings.
 std::optional<Contradiction> phase_contradiction(const Plan& plan, const Vocabulary& vocabulary);
 
+// A launcher for each rank suits those workloads alone whose ranks go on without one of them.
+std::optional<Contradiction> launcher_contradiction(const Plan& plan, const Vocabulary& vocabulary);
+
 // A setting of the workload that has no effect because the one it needs is not turned on, or that does not
 // divide what it cuts. `among`: only these are checked, since a fix may turn off what another setting needs.
 std::optional<Contradiction> needs_contradiction(const Plan& plan, const Vocabulary& vocabulary,

@@ -135,6 +135,7 @@ Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, co
     if (const auto found = needs_contradiction(plan, vocabulary, plan.workload))
         return refuse_it(scenario, *found);
     if (const auto found = phase_contradiction(plan, vocabulary)) return refuse_it(scenario, *found);
+    if (const auto found = launcher_contradiction(plan, vocabulary)) return refuse_it(scenario, *found);
     return plan;
 }
 

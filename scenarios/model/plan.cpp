@@ -164,7 +164,9 @@ const std::vector<Parameter>& trigger_parameters() {
             "nth", Type::integer, "1", 1,
             "the n-th matching call of a rank: of its life, with `step` of that step, with `until_step` of "
             "all steps from the one to the other together; after a restart it is counted anew"),
-        {"always", Type::boolean, "false", "at every match from then on, not once"},
+        {"always", Type::boolean, "false",
+         "at every match from then on. Without it a call is altered once; a value that is bent and a block "
+         "that is skipped stay so until `until_step` or `lasts` ends them"},
         optional("until_step", Type::integer, "the last step; beyond it the fault is taken back"),
         optional("lasts", Type::duration, "after that time the fault is taken back", 1),
     };

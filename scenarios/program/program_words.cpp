@@ -187,7 +187,10 @@ constexpr BuiltinWord builtins[] = {
      "a line of the rank's log; also \"warning\", \"error\"", "", "rank.log"},
     {"Told to observers", "loss(value)", "the step's loss", "", "step.end"},
     {"Told to observers", "grad_norm(value)", "the step's gradient norm", "", "step.end"},
-    {"Told to observers", "samples(ids)", "the samples that this rank takes in this step", "", "data.batch"},
+    {"Told to observers", "samples(ids, epoch=0)",
+     "the samples that this rank takes in this step. A sample that is read twice in one epoch is an alarm, "
+     "so each pass over the data has an epoch of its own",
+     "", "data.batch"},
     {"Told to observers", "digest(name, tensor, group=\"replica\")",
      "a digest of what all ranks that name this group should hold alike", "", "parameters.digest"},
     {"Told to observers", "config(name, value)", "a setting as this rank read it", "", "rank.config"},

@@ -215,8 +215,7 @@ Value method_of(Interpreter& rank, const Value& object, const std::string& name,
             Handle& handle = object.handle();
             if (name == "is_completed") return Value::boolean(!handle.work || handle.work->ready());
             if (name != "wait") no_method(object, name);
-            if (handle.work) handle.work->wait();
-            handle.work.reset();
+            rank.wait(handle);
             return Value::none();
         }
         case Type::group: {

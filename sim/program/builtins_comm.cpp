@@ -58,6 +58,14 @@ Value handle_of(std::vector<std::shared_ptr<Tensor>> held, std::unique_ptr<Work>
     return Value::of(std::move(handle));
 }
 
+Value collective_handle(Interpreter& rank, const Comm& stream, std::vector<std::shared_ptr<Tensor>> held,
+                        std::unique_ptr<Work> work) {
+    Value value = handle_of(std::move(held), std::move(work));
+    value.handle().stream = &stream;
+    rank.under_way(value.shared_handle());
+    return value;
+}
+
 Value new_group(Interpreter& rank, Arguments& given) {
     auto group = std::make_shared<Group>();
     for (const Value& member : items_of(given[0])) {
@@ -101,7 +109,8 @@ Value all_reduce(Interpreter& rank, Arguments& given) {
     Comm* comm = comm_of(rank, given[2], "all_reduce");
     if (!comm) return Value::none();
     if (truth(given[3]))
-        return handle_of({tensor}, comm->all_reduce_async(tensor->data(), op, tensor->dtype));
+        return collective_handle(rank, *comm, {tensor},
+                                 comm->all_reduce_async(tensor->data(), op, tensor->dtype));
     comm->all_reduce(tensor->data(), op, tensor->dtype);
     return Value::none();
 }
@@ -149,8 +158,8 @@ Value all_gather_into(Interpreter& rank, Arguments& given) {
     if (output->count() != input->count() * comm->size())
         raise("ValueError", "output tensor size must be equal to world_size times input tensor size");
     if (truth(given[3]))
-        return handle_of({output, input},
-                         comm->all_gather_async(input->data(), output->data(), input->dtype));
+        return collective_handle(rank, *comm, {output, input},
+                                 comm->all_gather_async(input->data(), output->data(), input->dtype));
     comm->all_gather(input->data(), output->data(), input->dtype);
     return Value::none();
 }
@@ -165,8 +174,8 @@ Value reduce_scatter(Interpreter& rank, Arguments& given) {
     if (input->count() != output->count() * comm->size())
         raise("ValueError", "input tensor must be the same size as output size times world size");
     if (truth(given[4]))
-        return handle_of({output, input},
-                         comm->reduce_scatter_async(input->data(), output->data(), op, input->dtype));
+        return collective_handle(rank, *comm, {output, input},
+                                 comm->reduce_scatter_async(input->data(), output->data(), op, input->dtype));
     comm->reduce_scatter(input->data(), output->data(), op, input->dtype);
     return Value::none();
 }

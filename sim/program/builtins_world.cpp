@@ -223,9 +223,11 @@ Value samples(Interpreter& rank, Arguments& given) {
         in_order &= ids.size() == 1 || ids.back() == ids[ids.size() - 2] + 1;
         listed += fmt::format("{}{}", listed.empty() ? "" : ",", ids.back());
     }
-    results::DataBatch shown{
-        rank.step(),          0, ids.empty() ? 0 : ids.front(), static_cast<std::int32_t>(ids.size()), 1,
-        results::TextId::none};
+    results::DataBatch shown;
+    shown.step = rank.step();
+    shown.epoch = as_whole(given[1], "an epoch");
+    shown.first = ids.empty() ? 0 : ids.front();
+    shown.count = static_cast<std::int32_t>(ids.size());
     if (!in_order) shown.samples = rank.world().text(listed);
     rank.world().record(shown);
     return Value::none();

@@ -36,6 +36,28 @@ Interpreter::Interpreter(const Program& program, Host& host, std::int64_t most_s
     : program_(program), host_(host), globals_(program.globals.size()), most_statements_(most_statements) {}
 Interpreter::~Interpreter() = default;
 
+void Interpreter::under_way(const std::shared_ptr<Handle>& collective) {
+    auto& calls = streams_[collective->stream];
+    std::erase_if(calls, [](const auto& call) { return call.expired(); });
+    calls.push_back(collective);
+}
+
+void Interpreter::wait(Handle& handle) {
+    if (auto stream = streams_.find(handle.stream); handle.stream && handle.work) {
+        auto& calls = stream->second;
+        while (!calls.empty()) {
+            const std::shared_ptr<Handle> first = calls.front().lock();
+            calls.erase(calls.begin());
+            if (first.get() == &handle) break;
+            if (!first || !first->work) continue;
+            first->work->wait();
+            first->work.reset();
+        }
+    }
+    if (handle.work) handle.work->wait();
+    handle.work.reset();
+}
+
 void Interpreter::let(const std::string& name, Value value) {
     for (std::size_t i = 0; i < program_.globals.size(); ++i)
         if (program_.globals[i] == name) globals_[i] = std::move(value);

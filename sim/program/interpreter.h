@@ -53,6 +53,10 @@ public:
     std::int64_t groups_made = 0;
     std::uint64_t garbage_drawn = 0;  // numbers that empty() gave
 
+    // A group's collectives follow each other: a rank that waits for one has waited for those before it.
+    void under_way(const std::shared_ptr<Handle>& collective);
+    void wait(Handle& handle);
+
     // An operation on many elements is as long as so many statements.
     void spend(std::int64_t elements);
 
@@ -103,6 +107,7 @@ private:
     std::int64_t statements_ = 0, most_statements_;
     int depth_ = 0;
     bool exhausted_ = false;
+    std::map<const Comm*, std::vector<std::weak_ptr<Handle>>> streams_;  // what nobody has waited for yet
 };
 
 // Operators on any values; raises TypeError.

@@ -71,6 +71,8 @@ std::shared_ptr<Tensor> Value::shared_tensor() const { return std::static_pointe
 Group& Value::group() const { return as<Group>(object_); }
 Handle& Value::handle() const { return as<Handle>(object_); }
 
+std::shared_ptr<Handle> Value::shared_handle() const { return std::static_pointer_cast<Handle>(object_); }
+
 Value* Dict::find(const Value& key) {
     for (auto& [known, value] : items)
         if (equal(known, key)) return &value;

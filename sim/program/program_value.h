@@ -65,6 +65,7 @@ public:
     std::shared_ptr<Tensor> shared_tensor() const;
     Group& group() const;
     Handle& handle() const;
+    std::shared_ptr<Handle> shared_handle() const;
     bool same_object(const Value& other) const { return object_ && object_ == other.object_; }
     bool held_once() const { return object_.use_count() == 1; }
 
@@ -120,6 +121,7 @@ struct Group final : Object {
 struct Handle final : Object {
     std::vector<std::shared_ptr<Tensor>> held;
     std::unique_ptr<Work> work;
+    const Comm* stream = nullptr;  // of a collective: the group whose calls follow each other; else nullptr
 };
 
 // "TypeError: …", as an exception of the program.
