@@ -59,11 +59,12 @@ one, all before it are done. A result that is never waited for does not arrive.
 
 | the program | found as |
 |---|---|
-| `check(name, value, expected)` differ | wrong_intermediate_value; after a load of an earlier state, resume_state_regression |
-| `digest(name, tensor)` differ within a group | replica_state_divergence; after a load, resume_state_regression |
+| values of `check` differ | wrong_intermediate_value; after a load, resume_state_regression |
+| digests differ within a group | replica_state_divergence; after a load, resume_state_regression |
 | `samples(ids)`: one is read twice in an epoch, or a part never | wrong_sample_coverage |
 | `loss(value)` is `nan` or `inf`, or grows without end | loss_nan_or_divergence |
-| a call that some ranks never enter, or enter otherwise | collective_deadlock_hang, collective_timeout_abort, collective_mismatch_error |
+| some ranks never enter a call | collective_deadlock_hang; with a time-out, collective_timeout_abort |
+| some ranks enter it otherwise | collective_mismatch_error, or one of the two above |
 | an exception in the words of torch about shapes, sizes, types | tensor_shape_or_dtype_error |
 | `assert` | ci_or_test_failure |
 | any other exception | framework_runtime_exception |

@@ -225,7 +225,7 @@ Value samples(Interpreter& rank, Arguments& given) {
     }
     results::DataBatch shown;
     shown.step = rank.step();
-    shown.epoch = as_whole(given[1], "an epoch");
+    shown.epoch = given_one(given[1]) ? as_whole(given[1], "an epoch") : 0;
     shown.first = ids.empty() ? 0 : ids.front();
     shown.count = static_cast<std::int32_t>(ids.size());
     if (!in_order) shown.samples = rank.world().text(listed);
