@@ -15,7 +15,9 @@ namespace fs = std::filesystem;
 class DeviceReportPage : public testing::Test {
 protected:
     void SetUp() override {
-        directory_ = fs::path(testing::TempDir()) / "deadrank_report_page";
+        // Of its own: the tests of this suite run beside each other.
+        const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+        directory_ = fs::path(testing::TempDir()) / ("deadrank_report_page_" + name);
         fs::remove_all(directory_);
         fs::create_directories(directory_);
     }

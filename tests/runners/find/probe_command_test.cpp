@@ -34,7 +34,9 @@ for times in calls.values():
 class DeviceProbe : public testing::Test {
 protected:
     void SetUp() override {
-        place_ = fs::path(testing::TempDir()) / "deadrank_probe";
+        // Of its own: the tests of this suite run beside each other.
+        const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+        place_ = fs::path(testing::TempDir()) / ("deadrank_probe_" + name);
         fs::remove_all(place_);
         fs::create_directories(place_);
     }
