@@ -49,13 +49,15 @@ std::vector<double> intervals_of(const std::vector<Rule>& rules, double eval) {
 class Run {
 public:
     Run(const external::Promtool& tool, const PromtoolPlayer::Options& options,
-        const std::vector<Rule>& rules, TestInput input, std::vector<RuleFile> files, std::string id)
+        const std::vector<Rule>& rules, TestInput input, std::vector<RuleFile> files, std::string id,
+        const std::function<bool()>& stopped)
         : tool_(tool),
           options_(options),
           rules_(rules),
           input_(std::move(input)),
           files_(std::move(files)),
-          id_(std::move(id)) {}
+          id_(std::move(id)),
+          stopped_(stopped) {}
 
     // Drops the rules that promtool cannot evaluate, until it can evaluate the rest.
     Result<external::TestAnswer> edges(PlayerAnswer& played) {
@@ -65,8 +67,8 @@ public:
             const std::string test = edge_test(input_);
             played.kept = options_.directory / (id_ + ".edges.yml");
             if (auto written = write(played.kept, test); !written) return tl::unexpected(written.error());
-            auto answer =
-                tool_.test_rules(played.kept.string(), options_.cache, key_of(tool_.version(), test, files_));
+            auto answer = tool_.test_rules(played.kept.string(), options_.cache,
+                                           key_of(tool_.version(), test, files_), stopped_);
             if (!answer) return answer;
             played.cpu_seconds += answer->cpu_seconds;
             played.cached = answer->cached;
@@ -102,6 +104,7 @@ private:
     TestInput input_;
     std::vector<RuleFile> files_;
     std::string id_;
+    const std::function<bool()>& stopped_;
 };
 
 std::vector<bool> alerts_of(const std::vector<Rule>& rules) {
@@ -213,7 +216,7 @@ Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const e
         const bool several = intervals.size() > 1;
         TestInput input{{}, incident.id, block, world.window, interval, groups_of(rules)};
         Run run(tool_, options_, rules, input, *asked,
-                several ? id + "." + exporters::duration_text(interval) : id);
+                several ? id + "." + exporters::duration_text(interval) : id, stopped_);
         auto answer = run.edges(played);
         if (!answer) return tl::unexpected(answer.error());
         if (!answer->load.empty() || (answer->code != 0 && answer->mismatches.empty())) {

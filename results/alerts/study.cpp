@@ -150,15 +150,16 @@ Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incid
                      const exporters::SignatureCatalog& signatures, const StudyOptions& options) {
     study.judge = player.name();
     const auto began = std::chrono::steady_clock::now();
-    const auto over = [&] {
+    const std::function<bool()> over = [began, stop = options.stop, limit = options.limit] {
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - began;
-        return (options.stop != nullptr && options.stop->load()) ||
-               (options.limit > 0 && spent.count() > options.limit);
+        return (stop != nullptr && stop->load()) || (limit > 0 && spent.count() > limit);
     };
+    player.stop_when(over);
     if (options.progress) options.progress(0, incidents.size(), "the healthy run");
     auto healthy =
         player.play(study.world, exporters::healthy_run(), study.files, study.rules, study.analysis);
-    if (!healthy) return tl::unexpected(healthy.error());
+    study.complete = healthy || !over();
+    if (!healthy) return study.complete ? Result<void>(tl::unexpected(healthy.error())) : Result<void>();
     study.healthy_played = std::move(*healthy);
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
         study.healthy.push_back(

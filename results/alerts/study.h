@@ -42,6 +42,12 @@ public:
                                                  const std::vector<RuleFile>& files,
                                                  const std::vector<Rule>& rules,
                                                  const StaticAnalysis& analysis) = 0;
+
+    // Once `stopped` says so, play() ends soon, without an answer. Not while it plays.
+    virtual void stop_when(std::function<bool()> stopped) { stopped_ = std::move(stopped); }
+
+protected:
+    std::function<bool()> stopped_;  // may be empty
 };
 
 // The answer of the healthy run, reused for every alert that reads nothing a failure touches.
@@ -106,7 +112,8 @@ struct StudyOptions {
 // Judges rules for Kubernetes where their labels exist, and notes why. For sites without a chosen profile.
 void choose_profile(Study& study);
 
-// Plays the healthy run and every incident, judges the cells. Errors: those of the player on the healthy run.
+// Plays the healthy run and every incident, judges the cells. Errors: those of the player on the healthy run,
+// unless that was stopped: the study is then incomplete, without rows.
 scenarios::Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incidents,
                                 Player& player, const exporters::SignatureCatalog& signatures,
                                 const StudyOptions& options);

@@ -89,7 +89,7 @@ Result<std::vector<LoadTrouble>> Promtool::check_rules(const std::string& file) 
 }
 
 Result<TestAnswer> Promtool::test_rules(const std::string& test_file, const std::string& cache,
-                                        const std::string& key) const {
+                                        const std::string& key, const std::function<bool()>& stopped) const {
     const std::filesystem::path file = std::filesystem::path(cache) / (key + ".promtool");
     if (!cache.empty()) {
         if (auto answer = kept(file)) {
@@ -100,8 +100,9 @@ Result<TestAnswer> Promtool::test_rules(const std::string& test_file, const std:
     }
     // More garbage between collections, by one thread: a third less CPU time for three times the memory,
     // which stays small here.
-    auto answer = run_program({path_, "test", "rules", test_file}, {"GOGC=400", "GOMAXPROCS=1"});
+    auto answer = run_program({path_, "test", "rules", test_file}, {"GOGC=400", "GOMAXPROCS=1"}, stopped);
     if (!answer) return tl::unexpected(answer.error());
+    if (stopped && stopped()) return refuse(ErrorCode::environment, "promtool was stopped");
     TestAnswer read = read_test_output(answer->code, answer->out, answer->err);
     read.cpu_seconds = answer->cpu_seconds;
     if (!cache.empty() && read.other.empty() && answer->code <= 1) keep(file, *answer);

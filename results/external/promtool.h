@@ -1,6 +1,7 @@
 // results/external/promtool.h — promtool: runs its checks and tests of rules, and parses its output.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -61,9 +62,10 @@ public:
     scenarios::Result<std::vector<LoadTrouble>> check_rules(const std::string& file) const;
 
     // Answers are kept below `cache` under `key`, which covers all that was asked; an empty `cache` keeps
-    // none.
+    // none. It is killed, and there is no answer, once `stopped` says so.
     scenarios::Result<TestAnswer> test_rules(const std::string& test_file, const std::string& cache,
-                                             const std::string& key) const;
+                                             const std::string& key,
+                                             const std::function<bool()>& stopped = {}) const;
 
 private:
     std::string path_, version_;

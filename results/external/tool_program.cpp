@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -95,12 +96,20 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
 
-void read_both(int out, int err, ProgramAnswer& answer) {
+void read_both(int out, int err, ProgramAnswer& answer, pid_t child, const std::function<bool()>& stopped) {
+    constexpr int between = 200;  // milliseconds from one question whether to stop to the next
     std::array<pollfd, 2> watched = {{{out, POLLIN, 0}, {err, POLLIN, 0}}};
     std::array<char, 65536> buffer;
     int open = 2;
     while (open > 0) {
-        if (poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) return;
+        if (stopped && stopped()) {  // its pipes may be held open by children of its own
+            kill(child, SIGKILL);
+            return;
+        }
+        if (poll(watched.data(), watched.size(), stopped ? between : -1) < 0) {
+            if (errno != EINTR) return;
+            continue;
+        }
         for (std::size_t i = 0; i < watched.size(); ++i) {
             if (watched[i].fd < 0 || watched[i].revents == 0) continue;
             const ssize_t got = ::read(watched[i].fd, buffer.data(), buffer.size());
@@ -128,7 +137,8 @@ double seconds(const timeval& time) {
 }  // namespace
 
 Result<ProgramAnswer> run_program(const std::vector<std::string>& argv,
-                                  const std::vector<std::string>& environment) {
+                                  const std::vector<std::string>& environment,
+                                  const std::function<bool()>& stopped) {
     Pipe out, err;
     if (out.read_end < 0 || err.read_end < 0)
         return refuse(ErrorCode::io, "no pipe: " + std::string(strerror(errno)));
@@ -152,7 +162,7 @@ Result<ProgramAnswer> run_program(const std::vector<std::string>& argv,
     out.close_write();
     err.close_write();
     ProgramAnswer answer;
-    read_both(out.read_end, err.read_end, answer);
+    read_both(out.read_end, err.read_end, answer, child, stopped);
     int status = 0;
     rusage usage{};
     while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {

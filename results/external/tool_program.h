@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -81,10 +82,12 @@ struct ProgramAnswer {
     double cpu_seconds = 0;  // of the program and its children
 };
 
-// `argv[0]` is looked up in PATH. `environment`: NAME=value, replacing ours of that name. Errors: environment
-// (it cannot be started), io.
+// `argv[0]` is looked up in PATH. `environment`: NAME=value, replacing ours of that name. Once `stopped` says
+// so, which is asked five times a second, the program is killed. Errors: environment (it cannot be started),
+// io.
 scenarios::Result<ProgramAnswer> run_program(const std::vector<std::string>& argv,
-                                             const std::vector<std::string>& environment = {});
+                                             const std::vector<std::string>& environment = {},
+                                             const std::function<bool()>& stopped = {});
 
 // The path of a program, or an empty text.
 std::string find_program(const std::string& name);

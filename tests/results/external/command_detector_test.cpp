@@ -2,6 +2,8 @@
 // crash, silence without end, flood or nonsense of it does harm.
 #include "results/external/command_detector.h"
 
+#include <chrono>
+#include <csignal>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +47,14 @@ std::string complaint(const std::string& command, std::chrono::milliseconds time
 }
 
 std::string echoing(const std::string& line) { return "printf '%s\\n' " + ("'" + line + "'"); }
+
+TEST(RunProgram, KillsAProgramThatIsToStop) {
+    const auto began = std::chrono::steady_clock::now();
+    const auto answer = results::external::run_program({"sleep", "60"}, {}, [] { return true; });
+    ASSERT_TRUE(answer) << answer.error().text();
+    EXPECT_EQ(answer->code, 128 + SIGKILL);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
+}
 
 // Who has a name twice hears either value: printenv prints both.
 TEST(RunProgram, GivesAVariableItsNewValueAlone) {
