@@ -221,7 +221,8 @@ using scenarios::refuse;
 using scenarios::Result;
 
 Result<std::unique_ptr<Daemon>> Daemon::start(const std::vector<std::string>& argv,
-                                              const std::filesystem::path& log) {
+                                              const std::filesystem::path& log,
+                                              const std::vector<std::string>& environment) {
     const std::string program = results::external::find_program(argv[0]);
     if (program.empty())
         return refuse(ErrorCode::environment, "there is no '" + argv[0] + "' on this machine");
@@ -229,6 +230,11 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const std::vector<std::string>& ar
     std::vector<char*> pointers;
     for (std::string& text : texts) pointers.push_back(text.data());
     pointers.push_back(nullptr);
+    std::vector<std::string> settings = environment;  // a name's first setting counts
+    for (char** one = environ; *one != nullptr; ++one) settings.emplace_back(*one);
+    std::vector<char*> variables;
+    for (std::string& one : settings) variables.push_back(one.data());
+    variables.push_back(nullptr);
     const std::string log_name = log.string();
     const pid_t parent = getpid();
     const pid_t child = fork();
@@ -241,7 +247,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const std::vector<std::string>& ar
         const int out = open(log_name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
         dup2(out, 1);
         dup2(out, 2);
-        execv(program.c_str(), pointers.data());
+        execve(program.c_str(), pointers.data(), variables.data());
         _exit(127);
     }
     return std::unique_ptr<Daemon>(new Daemon(child, log));

@@ -67,9 +67,10 @@ std::string form_value(std::string_view text);
 class Daemon {
 public:
     // Output goes to `log`. Errors: environment.
-    static scenarios::Result<std::unique_ptr<Daemon>> start(const std::vector<std::string>& argv,
-                                                            const std::filesystem::path& log);
-    ~Daemon();  // SIGTERM, then SIGKILL after five seconds
+    static scenarios::Result<std::unique_ptr<Daemon>> start(
+        const std::vector<std::string>& argv, const std::filesystem::path& log,
+        const std::vector<std::string>& environment = {});  // NAME=value, before ours
+    ~Daemon();                                              // SIGTERM, then SIGKILL after five seconds
     Daemon(const Daemon&) = delete;
     Daemon& operator=(const Daemon&) = delete;
 

@@ -228,7 +228,8 @@ std::vector<Labels> foreign_targets(const std::vector<Labels>& found,
 // Remote write in batches of 2,000 series × 60 samples; each series in order of time.
 
 Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::string& program,
-                                                                  const std::filesystem::path& directory) {
+                                                                  const std::filesystem::path& directory,
+                                                                  bool small) {
     std::error_code trouble;
     std::filesystem::remove_all(directory, trouble);
     std::filesystem::create_directories(directory / "data", trouble);
@@ -244,7 +245,8 @@ Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::str
          "--storage.tsdb.min-block-duration=60d", "--storage.tsdb.max-block-duration=60d",
          "--web.enable-remote-write-receiver", "--query.max-samples=500000000",
          fmt::format("--web.listen-address=127.0.0.1:{}", server->port_)},
-        directory / "prometheus.log");
+        directory / "prometheus.log",
+        small ? std::vector<std::string>{"GOGC=400"} : std::vector<std::string>{});
     if (!daemon) return tl::unexpected(daemon.error());
     server->daemon_ = std::move(*daemon);
     if (auto up = server->daemon_->await(server->port_, "/-/ready", 60); !up)
@@ -259,6 +261,7 @@ Result<void> PrometheusServer::write(const std::vector<results::exporters::Serie
     for (std::size_t first = 0; first < all.size(); first += series_max) {
         const auto part = all.subspan(first, std::min(series_max, all.size() - first));
         for (std::size_t sample = 0; sample < part[0].values.size(); sample += samples_max) {
+            if (stopped && stopped()) return refuse(ErrorCode::io, "stopped");
             const std::string body = results::exporters::snappy_block(results::exporters::write_request(
                 part, sample, sample + samples_max, static_cast<std::int64_t>(start * 1000),
                 static_cast<std::int64_t>(step * 1000)));
@@ -305,6 +308,7 @@ Result<std::vector<RangeSeries>> PrometheusServer::query_range(const std::string
     constexpr double points_max = 10'000;  // Prometheus returns at most 11,000 per query
     std::map<std::map<std::string, std::string>, RangeSeries> found;
     for (double first = start; first <= end; first += points_max * step) {
+        if (stopped && stopped()) return refuse(ErrorCode::io, "stopped");
         const double last = std::min(end, first + (points_max - 1) * step);
         const std::string form =
             fmt::format("query={}&start={}&end={}&step={}", form_value(expr), first, last, step);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -162,6 +164,72 @@ inline std::vector<double> reach_of(const std::vector<results::alerts::Rule>& ru
         }
     }
     return reach;
+}
+
+// The history that the asked rules need. A `for` needs none of it where the evaluations until the failure are
+// known (`resumed`), and neither does a range that is shorter than the time until then.
+inline double history_from(std::vector<results::alerts::Rule> rules,
+                           const results::alerts::StaticAnalysis& analysis,
+                           const results::exporters::Window& window, const std::vector<bool>& asked,
+                           bool resumed, double until) {
+    constexpr double slack = 600;  // staleness, and recorded series that begin later than what they record
+    if (resumed)
+        for (auto& rule : rules) rule.hold = rule.keep_firing = 0;
+    const double needed = results::alerts::history_needed(rules, analysis, window, asked);
+    return resumed && needed + slack <= until ? 0 : needed;
+}
+
+// The rule files without the alerts that are not asked, and without the recording rules that none reads.
+inline scenarios::Result<std::vector<results::alerts::RuleFile>> files_for(
+    const std::vector<results::alerts::RuleFile>& files, const std::vector<results::alerts::Rule>& rules,
+    const results::alerts::StaticAnalysis& analysis, const std::vector<bool>& asked,
+    const std::filesystem::path& scratch) {
+    const auto read = results::alerts::read_by(analysis, asked);
+    std::set<std::string> others;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const bool unread = read && !read->contains(rules[i].name);
+        if (!asked[i] && (rules[i].is_alert || unread)) others.insert(rules[i].name);
+    }
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (asked[i]) others.erase(rules[i].name);
+    }
+    std::vector<results::alerts::RuleFile> left;
+    for (const auto& file : files) {
+        auto copy = results::alerts::without_rules(file, others, scratch);
+        if (!copy) return tl::unexpected(copy.error());
+        left.push_back(std::move(*copy));
+    }
+    return left;
+}
+
+// The recording rules of this one's name that are evaluated at the same times, itself first.
+inline std::vector<std::size_t> recorded_together(std::size_t index,
+                                                  const std::vector<results::alerts::Rule>& rules,
+                                                  const results::alerts::StaticAnalysis& analysis) {
+    const auto& rule = rules[index];
+    std::vector<std::size_t> together = {index};
+    for (std::size_t i = index + 1; i < rules.size(); ++i) {
+        if (!rules[i].is_alert && rules[i].name == rule.name && rules[i].interval == rule.interval &&
+            read_before_it(i, rules, analysis) == read_before_it(index, rules, analysis))
+            together.push_back(i);
+    }
+    return together;
+}
+
+using SeriesByLabels = std::map<results::exporters::Labels, results::exporters::Series>;
+
+// Adds a series of the same times. Of two that have a sample at the same time the earlier one counts.
+inline void merge_into(SeriesByLabels& all, results::exporters::Series one) {
+    const auto labels = one.labels;
+    const auto [at, fresh] = all.try_emplace(labels, std::move(one));
+    if (fresh) return;
+    auto& held = at->second.values;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+        const bool ended = results::exporters::is_stale(held[i]);
+        if (results::exporters::is_absent(held[i]) ||
+            (ended && !results::exporters::is_absent(one.values[i])))
+            held[i] = one.values[i];
+    }
 }
 
 }  // namespace deadrank::runners::serve

@@ -69,9 +69,13 @@ private:
         const std::vector<bool> shown = shown_to(readers, rules_, analysis_);
         const auto first =
             static_cast<std::size_t>(std::find(readers.begin(), readers.end(), true) - readers.begin());
-        for (std::size_t i = 0; i < rules_.size(); ++i) {
-            if (!shown[i]) continue;
-            if (auto done = write_states(i, i > first); !done) return done;
+        std::map<std::pair<bool, double>, SeriesByLabels> states;  // by what is evaluated together
+        for (std::size_t i = 0; i < rules_.size(); ++i)
+            if (shown[i]) add_states(i, states[{i > first, step_of(rules_[i])}]);
+        for (auto& [when, all] : states) {
+            const auto& [late, step] = when;
+            const double start = window_.start() + states_from(step) + (late ? 0.001 : 0);
+            if (auto done = write_new(all, start, step); !done) return done;
         }
         for (std::size_t i = 0; i < rules_.size(); ++i) {
             if (!readers[i]) continue;
@@ -80,13 +84,14 @@ private:
         return {};
     }
 
-    // The ALERTS series of one alert from just before the run on; for rules that are evaluated before it,
-    // 1 ms late.
-    Result<void> write_states(std::size_t index, bool late) {
+    double states_from(double step) const { return -std::min(2 * step, window_.start()); }
+
+    // The ALERTS series of one alert from just before the run on. For rules that are evaluated before it they
+    // are written 1 ms late.
+    void add_states(std::size_t index, SeriesByLabels& states) const {
         const Rule& rule = rules_[index];
-        const double step = step_of(rule), start = -std::min(2 * step, window_.start());
+        const double step = step_of(rule), start = states_from(step);
         const auto points = static_cast<std::size_t>((window_.duration - start) / step) + 1;
-        std::vector<results::exporters::Series> states;
         const auto add = [&](const auto& labels, const auto& intervals, const char* state) {
             if (intervals.empty()) return;
             results::exporters::Series series{.name = "ALERTS", .labels = labels};
@@ -101,7 +106,7 @@ private:
                 series.values[end] = results::exporters::stale_value();
             }
             series.values.resize(points);
-            states.push_back(std::move(series));
+            merge_into(states, std::move(series));
         };
         for (const auto& [labels, times] : held_[index]) {
             const auto instance =
@@ -109,56 +114,74 @@ private:
             add(labels, instance.pending, "pending");
             add(labels, instance.firing, "firing");
         }
-        return server_.write(states, window_.start() + start + (late ? 0.001 : 0), step);
     }
 
     double step_of(const Rule& rule) const { return rule.interval > 0 ? rule.interval : window_.eval; }
 
-    // First what the rule itself reads: that may be recorded by a later rule.
+    // First what the rules of this name read: that may be recorded by a later rule.
     Result<void> record_after_its_own(std::size_t index, std::vector<bool>& recorded) {
         if (recorded[index]) return {};
-        recorded[index] = true;
-        for (const auto& selector : analysis_.rules[index].reads.selectors) {
-            for (std::size_t other = 0; other < rules_.size(); ++other) {
-                if (rules_[other].is_alert || rules_[other].name != selector.metric) continue;
-                if (auto done = record_after_its_own(other, recorded); !done) return done;
+        const auto together = recorded_together(index, rules_, analysis_);
+        for (const std::size_t one : together) recorded[one] = true;
+        for (const std::size_t one : together) {
+            for (const auto& selector : analysis_.rules[one].reads.selectors) {
+                for (std::size_t other = 0; other < rules_.size(); ++other) {
+                    if (rules_[other].is_alert || rules_[other].name != selector.metric) continue;
+                    if (auto done = record_after_its_own(other, recorded); !done) return done;
+                }
             }
         }
-        return record(index);
+        return record(together);
     }
 
-    // What the rule records, as far back as it is read, with a staleness marker where a series ends. Rules
-    // that are evaluated before it see its value of the evaluation before: that comes 1 ms late.
-    Result<void> record(std::size_t index) {
-        const Rule& rule = rules_[index];
-        const double step = step_of(rule), end = window_.start() + window_.duration;
+    // What rules of one name record, as far back as it is read. Rules that are evaluated before them see the
+    // value of the evaluation before: that comes 1 ms late. A series takes samples in order of time alone, so
+    // that two rules' samples of one series are written together, and a third's at other times not at all.
+    Result<void> record(const std::vector<std::size_t>& together) {
+        const std::size_t index = together[0];
+        const double step = step_of(rules_[index]), end = window_.start() + window_.duration;
         const double first = window_.start() + (known_.resumed() ? std::max(0.0, known_.until) : 0);
         const double begin = std::max(0.0, std::floor((first - reach_[index]) / step) * step);
         const double late = read_before_it(index, rules_, analysis_) ? 0.001 : 0;
-        auto found = server_.query_range(rule.expr, begin, end, step);
-        if (!found) {
-            if (found.error().code == ErrorCode::io) return tl::unexpected(found.error());
-            played_.notes.push_back(rule.name + " records nothing: " + found.error().what);
-            return {};
-        }
         const auto points = static_cast<std::size_t>((end - begin) / step) + 1;
-        std::vector<results::exporters::Series> recorded;
-        for (const RangeSeries& one : *found) {
+        SeriesByLabels all;
+        for (const std::size_t one : together) {
+            auto found = server_.query_range(rules_[one].expr, begin, end, step);
+            if (!found && found.error().code == ErrorCode::io) return tl::unexpected(found.error());
+            if (found)
+                add_recorded(rules_[one], *found, begin, points, all);
+            else
+                played_.notes.push_back(rules_[one].name + " records nothing: " + found.error().what);
+        }
+        return write_new(all, begin + late, step);
+    }
+
+    void add_recorded(const Rule& rule, const std::vector<RangeSeries>& found, double begin,
+                      std::size_t points, SeriesByLabels& all) const {
+        for (const RangeSeries& one : found) {
             results::exporters::Series series{.name = rule.name, .labels = one.labels};
             series.labels.erase("__name__");
             for (const auto& [name, value] : rule.labels) series.labels[name] = value;
             series.values.assign(points + 1, results::exporters::absent_value());
             for (std::size_t i = 0; i < one.times.size(); ++i) {
-                const auto at = static_cast<std::size_t>(std::llround((one.times[i] - begin) / step));
+                const auto at =
+                    static_cast<std::size_t>(std::llround((one.times[i] - begin) / step_of(rule)));
                 if (at >= points) continue;
                 series.values[at] = one.values[i];
                 if (results::exporters::is_absent(series.values[at + 1]))
                     series.values[at + 1] = results::exporters::stale_value();
             }
             series.values.resize(points);
-            recorded.push_back(std::move(series));
+            merge_into(all, std::move(series));
         }
-        return server_.write(recorded, begin + late, step);
+    }
+
+    // Writes the series that are not there yet.
+    Result<void> write_new(SeriesByLabels& all, double start, double step) {
+        std::vector<results::exporters::Series> series;
+        for (auto& [labels, one] : all)
+            if (written_.emplace(one.name, labels).second) series.push_back(std::move(one));
+        return server_.write(series, start, step);
     }
 
     void unjudged(std::size_t index, const std::string& words) {
@@ -215,18 +238,8 @@ private:
     ServerPlayer::Conditions& held_;  // of this run
     PlayerAnswer& played_;
     std::vector<double> reach_;  // by rule: how long before the run what it records is read
+    std::set<std::pair<std::string, results::exporters::Labels>> written_;  // by rules and alerts
 };
-
-// The history that the asked rules need. A `for` needs none of it where the evaluations until the failure are
-// known, and neither does a range that is shorter than the time until then.
-double history_from(std::vector<Rule> rules, const StaticAnalysis& analysis, const Window& window,
-                    const std::vector<bool>& asked, const ServerPlayer::Known& known) {
-    constexpr double slack = 600;  // staleness, and recorded series that begin later than what they record
-    if (known.resumed())
-        for (Rule& rule : rules) rule.hold = rule.keep_firing = 0;
-    const double needed = results::alerts::history_needed(rules, analysis, window, asked);
-    return known.resumed() && needed + slack <= known.until ? 0 : needed;
-}
 
 // What the healthy run showed of the rules whose answer is reused.
 ServerPlayer::Conditions known_again(const ServerPlayer::Conditions& healthy,
@@ -241,30 +254,6 @@ bool any(const std::vector<bool>& flags) {
     return std::find(flags.begin(), flags.end(), true) != flags.end();
 }
 
-// The rule files without the alerts that are not asked, and without the recording rules that none reads.
-Result<std::vector<results::alerts::RuleFile>> files_for(const std::vector<results::alerts::RuleFile>& files,
-                                                         const std::vector<Rule>& rules,
-                                                         const StaticAnalysis& analysis,
-                                                         const std::vector<bool>& asked,
-                                                         const std::filesystem::path& scratch) {
-    const auto read = results::alerts::read_by(analysis, asked);
-    std::set<std::string> others;
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-        const bool unread = read && !read->contains(rules[i].name);
-        if (!asked[i] && (rules[i].is_alert || unread)) others.insert(rules[i].name);
-    }
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (asked[i]) others.erase(rules[i].name);
-    }
-    std::vector<results::alerts::RuleFile> left;
-    for (const auto& file : files) {
-        auto copy = results::alerts::without_rules(file, others, scratch);
-        if (!copy) return tl::unexpected(copy.error());
-        left.push_back(std::move(*copy));
-    }
-    return left;
-}
-
 }  // namespace
 
 ServerPlayer::ServerPlayer(Options options, std::optional<results::external::Promtool> promtool)
@@ -275,6 +264,11 @@ ServerPlayer::ServerPlayer(Options options, std::optional<results::external::Pro
 }
 
 std::string ServerPlayer::name() const { return "a Prometheus server (" + options_.program + ")"; }
+
+void ServerPlayer::stop_when(std::function<bool()> stopped) {
+    if (exact_) exact_->stop_when(stopped);
+    stopped_ = std::move(stopped);
+}
 
 Result<PlayerAnswer> ServerPlayer::play(const results::exporters::World& world,
                                         const results::exporters::Incident& incident,
@@ -326,12 +320,13 @@ Result<void> ServerPlayer::serve(results::exporters::World world,
                                  const results::exporters::Incident& incident, const std::vector<Rule>& rules,
                                  const StaticAnalysis& analysis, const std::vector<bool>& asked,
                                  const Known& known, Conditions& held, PlayerAnswer& played) {
-    world.window.history =
-        std::min(world.window.history, history_from(rules, analysis, world.window, asked, known));
+    world.window.history = std::min(world.window.history, history_from(rules, analysis, world.window, asked,
+                                                                       known.resumed(), known.until));
     const auto directory = std::filesystem::temp_directory_path() /
                            fmt::format("deadrank-prometheus-{}-{}", getpid(), servers_++);
-    auto server = PrometheusServer::start(options_.program, directory);
+    auto server = PrometheusServer::start(options_.program, directory, world.window.history <= 2 * 3600);
     if (!server) return tl::unexpected(server.error());
+    (*server)->stopped = stopped_;
     const auto series = results::alerts::series_for(world, incident, rules, analysis, asked);
     auto done = (*server)->write(series, 0, world.window.scrape);
     if (done) done = ServedRun(**server, rules, analysis, world.window, known, held, played).ask_all(asked);
@@ -376,6 +371,7 @@ Result<void> ServerPlayer::play_exactly(const results::exporters::World& world,
             world.window.history, results::alerts::history_needed(rules, analysis, world.window, asked));
     }
     auto answer = exact_->play(shorter, incident, *left, rules, narrow);
+    if (!answer && stopped_ && stopped_()) return tl::unexpected(answer.error());
     if (!answer) return unjudge(answer.error().what), Result<void>{};
     for (std::size_t i = 0; i < rules.size(); ++i) {
         if (!asked[i]) continue;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,6 +32,7 @@ public:
     ServerPlayer(Options options, std::optional<results::external::Promtool> promtool);
 
     std::string name() const override;
+    void stop_when(std::function<bool()> stopped) override;
     scenarios::Result<results::alerts::PlayerAnswer> play(
         const results::exporters::World& world, const results::exporters::Incident& incident,
         const std::vector<results::alerts::RuleFile>& files, const std::vector<results::alerts::Rule>& rules,

@@ -168,6 +168,19 @@ TEST_F(DevicePrometheus, SaysWhatPromtoolSaysOfLaterRecordingRules) {
         EXPECT_FALSE(answer.unjudged[rule]) << files_[0].rules[rule].name;
 }
 
+// A server takes each series' samples in order of time alone, and would refuse the second rule's.
+TEST_F(DevicePrometheus, SaysWhatPromtoolSaysOfASeriesThatTwoRulesRecord) {
+    expect_parity("twice.yml", {"", "thermal_throttle"});
+    ServerPlayer alone({"prometheus", scratch_, false}, std::nullopt);
+    const auto usual = played(alone, "twice.yml", "");
+    const auto hot = played(alone, "twice.yml", "thermal_throttle");
+    for (std::size_t rule = 0; rule < files_[0].rules.size(); ++rule) {
+        if (!files_[0].rules[rule].is_alert) continue;
+        EXPECT_TRUE(usual.activity[rule].empty()) << files_[0].rules[rule].name;
+        EXPECT_FALSE(hot.activity[rule].empty()) << files_[0].rules[rule].name;
+    }
+}
+
 // The stronger alert really fires, and the weaker one is silent from then on: at once where it is evaluated
 // after it, one evaluation later where before. The server says so without promtool.
 TEST_F(DevicePrometheus, SaysWhatPromtoolSaysOfAlertsThatInhibitOthers) {
