@@ -71,6 +71,8 @@ protected:
         }
         for (int i = 0; i < 600 && !fs::exists(directory_ / "out" / file); ++i)
             std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        EXPECT_TRUE(fs::exists(directory_ / "out" / file))
+            << "the signal comes at another time than was meant";
         kill(child, SIGINT);
         int status = 0;
         EXPECT_EQ(waitpid(child, &status, 0), child);
@@ -166,7 +168,7 @@ TEST_F(DeviceAlertsCommand, ShowsWhatWasJudgedUntilCtrlC) {
 // The healthy run comes first, and the run of rules that look back for days takes long: what was found
 // without it is shown.
 TEST_F(DeviceAlertsCommand, ShowsWhatIsKnownWhenCtrlCComesInTheHealthyRun) {
-    const json report = interrupted("clocks.yml", "healthy.edges.yml");
+    const json report = interrupted("clocks.yml", "healthy.15s.edges.yml");
     EXPECT_FALSE(report["rules"].empty());
     EXPECT_TRUE(report["faults"].empty()) << "promtool alone was to be stopped, and was waited for";
     EXPECT_THAT(report["notes"].dump(), HasSubstr("stopped before its end"));
