@@ -57,10 +57,11 @@ scenarios::Result<void> check_settings(const scenarios::Plan& plan, const Manife
     const scenarios::Vocabulary words = vocabulary();
     const scenarios::Kind* kind = words.workload(plan.workload_kind);
     if (!kind) return {};
-    for (const auto& [name, value] : plan.workload) {
+    for (const auto& setting : plan.workload) {
+        const auto& [name, value] = setting;
         if (takes_setting(manifest, name, value)) continue;
         const auto known = std::find_if(kind->parameters.begin(), kind->parameters.end(),
-                                        [&](const auto& one) { return one.name == name; });
+                                        [&](const auto& one) { return one.name == setting.first; });
         if (known == kind->parameters.end() || is_usual(*known, value)) continue;
         if (known->optional && !known->choices.empty() && value.text == known->choices.front()) continue;
         return refuse(ErrorCode::unsupported,
