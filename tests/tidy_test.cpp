@@ -1,4 +1,4 @@
-// tests/tidy_test.cpp — Goal: the rules of the house hold in every file, and each rule fails on what it is
+// tests/tidy_test.cpp — Goal: the rules of style and structure hold in every file, and each rule fails on what it is
 // there for.
 #include "tests/support/tidy/tidy.h"
 
@@ -11,7 +11,7 @@
 namespace deadrank::tests {
 namespace {
 
-const Tree& house() {
+const Tree& tree() {
     static const Tree tree = read_tree(DEADRANK_SOURCE_DIRECTORY);
     return tree;
 }
@@ -24,7 +24,7 @@ std::string listed(const Complaints& complaints) {
 
 void expect_none(const std::function<Complaints(const SourceFile&)>& rule) {
     Complaints all;
-    for (const SourceFile& file : house()) {
+    for (const SourceFile& file : tree()) {
         for (Complaint& one : rule(file)) all.push_back(std::move(one));
     }
     EXPECT_TRUE(all.empty()) << all.size() << " complaints:" << listed(all);
@@ -55,39 +55,39 @@ std::vector<std::string> paths_of_this_machine() {
 }
 
 TEST(TidyHouse, HasFiles) {
-    EXPECT_GT(house().size(), 50u) << "the tree of " << DEADRANK_SOURCE_DIRECTORY << " was not read";
+    EXPECT_GT(tree().size(), 50u) << "the tree of " << DEADRANK_SOURCE_DIRECTORY << " was not read";
 }
 TEST(TidyHouse, KeepsTheIncludeArrows) {
-    const Complaints complaints = check_module_arrows(house());
+    const Complaints complaints = check_module_arrows(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
 TEST(TidyHouse, HasNoCircleBetweenFolders) {
-    EXPECT_GT(module_rows(house()).size(), 40u) << "the rows of CMake were not read";
-    const Complaints complaints = check_module_circles(house());
+    EXPECT_GT(module_rows(tree()).size(), 40u) << "the rows of CMake were not read";
+    const Complaints complaints = check_module_circles(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
 TEST(TidyHouse, IsDrawn) {
     const std::filesystem::path file = DEADRANK_SOURCE_DIRECTORY "/docs/structure.md";
-    const std::string page = structure_page(module_rows(house()));
+    const std::string page = structure_page(module_rows(tree()));
     if (std::getenv("UPDATE_DOCS")) std::ofstream(file) << page;
     std::ifstream in(file);
     const std::string written((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     EXPECT_EQ(written, page) << "docs/structure.md is stale: run this test with UPDATE_DOCS=1";
 }
 TEST(TidyHouse, HasFoldersThatCanBeSurveyed) {
-    const Complaints complaints = check_folders(house());
+    const Complaints complaints = check_folders(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
 TEST(TidyHouse, HasAPublicDoor) {
-    const Complaints complaints = check_public_door(house());
+    const Complaints complaints = check_public_door(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
 TEST(TidyHouse, HasOneFileOfEachName) {
-    const Complaints complaints = check_basenames(house());
+    const Complaints complaints = check_basenames(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
 TEST(TidyHouse, HasNoFunctionThatNothingUses) {
-    const Complaints complaints = check_unused(house());
+    const Complaints complaints = check_unused(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
 TEST(TidyHouse, HasFunctionsThatFitAScreen) { expect_none(check_function_lengths); }
@@ -102,17 +102,17 @@ TEST(TidyHouse, NamesNoPathOfThisMachine) {
     expect_none([&](const SourceFile& file) { return check_machine_paths(file, paths); });
 }
 TEST(TidyHouse, DefinesMembersWhereTheirClassIsIncluded) {
-    const Complaints complaints = check_definitions_see_their_class(house());
+    const Complaints complaints = check_definitions_see_their_class(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
 TEST(TidyHouse, HasAScenarioForEachFault) {
     // Those that still wait for their first scenario. The list only shrinks: an entry that has one fails
     // here.
-    const Complaints complaints = check_faults_have_scenarios(house());
+    const Complaints complaints = check_faults_have_scenarios(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
 TEST(TidyHouse, HasAGoldenForEachScenario) {
-    const Complaints complaints = check_scenarios_have_goldens(house());
+    const Complaints complaints = check_scenarios_have_goldens(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
 

@@ -31,8 +31,8 @@ std::string upper(std::string word) {
 }
 
 UnderTest program(std::string words, Manifest manifest) {
-    return {std::move(words), [manifest = std::move(manifest), shelf = std::make_shared<ControlShelf>()] {
-                return std::make_unique<SharedControls>(std::make_unique<LocalRunner>(manifest), shelf);
+    return {std::move(words), [manifest = std::move(manifest), cache = std::make_shared<ControlCache>()] {
+                return std::make_unique<SharedControls>(std::make_unique<LocalRunner>(manifest), cache);
             }};
 }
 

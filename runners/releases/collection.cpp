@@ -74,7 +74,7 @@ std::vector<Pin> pins_of(const std::vector<ReleaseBug>& bugs) {
     return {all.begin(), all.end()};
 }
 
-Cost cost_of(const std::vector<Pin>& wanted, const Pins& pins, const Shelf& shelf) {
+Cost cost_of(const std::vector<Pin>& wanted, const Pins& pins, const ReleaseCache& cache) {
     Cost cost;
     cost.releases = wanted.size();
     for (const Pin& pin : wanted) {
@@ -84,7 +84,7 @@ Cost cost_of(const std::vector<Pin>& wanted, const Pins& pins, const Shelf& shel
             continue;
         }
         cost.bytes += known->second.bytes;
-        if (shelf.has(pin, known->second)) continue;
+        if (cache.has(pin, known->second)) continue;
         ++cost.missing;
         cost.bytes_missing += known->second.bytes;
         cost.milliseconds_missing += known->second.milliseconds;
@@ -104,21 +104,21 @@ std::string Cost::text() const {
 
 scenarios::Result<void> prepare(const std::vector<ReleaseBug>& bugs, const Pins& pins, const Saying& say,
                                 const std::atomic<bool>* stop) {
-    const Shelf shelf;
+    const ReleaseCache cache;
     const std::vector<Pin> wanted = pins_of(bugs);
-    const Cost cost = cost_of(wanted, pins, shelf);
-    say(fmt::format("{} in {}", cost.text(), shelf.place().string()));
+    const Cost cost = cost_of(wanted, pins, cache);
+    say(fmt::format("{} in {}", cost.text(), cache.place().string()));
     if (cost.missing == 0 && cost.unpinned.empty()) return {};
     const auto python = best_python();
     if (!python) return tl::unexpected(python.error());
-    if (auto all = shelf.prepare(wanted, pins, *python, say, stop); all || bugs.size() == 1) return all;
+    if (auto all = cache.prepare(wanted, pins, *python, say, stop); all || bugs.size() == 1) return all;
     // A release that cannot be fetched affects only its own bugs.
     scenarios::Result<void> first;
     for (const Pin& pin : wanted) {
         if (stop && stop->load()) break;
         const auto known = pins.find(pin);
-        if (known != pins.end() && shelf.has(pin, known->second)) continue;
-        auto one = shelf.prepare({pin}, pins, *python, say, stop);
+        if (known != pins.end() && cache.has(pin, known->second)) continue;
+        auto one = cache.prepare({pin}, pins, *python, say, stop);
         if (one) continue;
         say(one.error().text());
         if (first) first = one;
@@ -129,10 +129,10 @@ scenarios::Result<void> prepare(const std::vector<ReleaseBug>& bugs, const Pins&
 scenarios::Result<void> pin_all(Collection& collection, const Saying& say, const std::atomic<bool>* stop) {
     const auto python = best_python();
     if (!python) return tl::unexpected(python.error());
-    const Shelf shelf;
+    const ReleaseCache cache;
     for (const Pin& pin : collection.all_pins()) {
         if (collection.pins.contains(pin)) continue;
-        auto archive = shelf.pin(pin, *python, stop);
+        auto archive = cache.pin(pin, *python, stop);
         if (!archive) return tl::unexpected(archive.error());
         say(fmt::format("{}: {}, {}", pin.text(), archive->file, size_text(archive->bytes)));
         collection.pins[pin] = *archive;

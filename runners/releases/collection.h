@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/backends/releases/shelf.h"
+#include "runners/backends/releases/release_cache.h"
 #include "runners/line/library.h"
 #include "scenarios/model/release.h"
 
@@ -42,11 +42,11 @@ struct Cost {
 
     std::string text() const;  // "12 releases, 84 MB; 3 to fetch: 20 MB on disk, about 12 s"
 };
-Cost cost_of(const std::vector<scenarios::Pin>& wanted, const Pins& pins, const Shelf& shelf);
+Cost cost_of(const std::vector<scenarios::Pin>& wanted, const Pins& pins, const ReleaseCache& cache);
 std::vector<scenarios::Pin> pins_of(const std::vector<ReleaseBug>& bugs);
 
-// Announces size and time, then fetches what is missing. Errors: those of Shelf::prepare, for the first
-// release that failed; the others are still fetched.
+// Announces size and time, then fetches what is missing. Errors: those of ReleaseCache::prepare, for the
+// first release that failed; the others are still fetched.
 scenarios::Result<void> prepare(const std::vector<ReleaseBug>& bugs, const Pins& pins, const Saying& say,
                                 const std::atomic<bool>* stop);
 

@@ -67,7 +67,7 @@ void NcclLibrary::choose_manner(const std::map<std::string, std::string>& enviro
     if (said == environment.end() || (said->second != "1" && said->second != "true")) return;
     const auto patience = environment.find("TORCH_NCCL_NONBLOCKING_TIMEOUT");
     const int seconds = patience == environment.end() ? 0 : std::atoi(patience->second.c_str());
-    house_.manner = {false, JobClock::real(std::chrono::seconds(seconds > 0 ? seconds : 60))};
+    context_.manner = {false, JobClock::real(std::chrono::seconds(seconds > 0 ? seconds : 60))};
 }
 
 scenarios::Result<void> NcclLibrary::open(const Opening& opening) {
@@ -81,26 +81,26 @@ scenarios::Result<void> NcclLibrary::open(const Opening& opening) {
     const std::string library = library_of(claimed);
     auto api = open_api(library);
     if (!api) return tl::unexpected(api.error());
-    house_.api = *api;
-    answer_for_version(house_.api.nccl.version, library.empty() ? claimed : 0);
+    context_.api = *api;
+    answer_for_version(context_.api.nccl.version, library.empty() ? claimed : 0);
     std::string why;
-    const int devices = device_count(house_.api.cuda, why);
+    const int devices = device_count(context_.api.cuda, why);
     if (devices == 0) return refuse(fmt::format("there is no GPU: {}", why));
     // LOCAL_RANK chooses the device, as in frameworks. If a node has fewer devices than ranks, several share
     // one; each then poses as a separate host, or NCCL would refuse them.
     const auto local = opening.environment.find("LOCAL_RANK");
     const int wanted = local == opening.environment.end() ? 0 : std::atoi(local->second.c_str());
-    house_.device = std::max(wanted, 0) % devices;
+    context_.device = std::max(wanted, 0) % devices;
     const bool shared = opening.ranks_per_node > devices;
     const std::string host =
         shared ? fmt::format("deadrank-rank{}", process_) : fmt::format("deadrank-node{}", opening.node);
     ::setenv("NCCL_HOSTID", host.c_str(), 0);
-    if (const int code = house_.api.cuda.set_device(house_.device); code != cuda_ok)
-        return refuse(fmt::format("device {}: {}", house_.device, house_.api.cuda.words(code)));
+    if (const int code = context_.api.cuda.set_device(context_.device); code != cuda_ok)
+        return refuse(fmt::format("device {}: {}", context_.device, context_.api.cuda.words(code)));
     try {
-        house_.buffers = std::make_unique<Buffers>(house_.api.cuda);
-        if (auto code = DeviceCode::make(house_.api, house_.device))
-            house_.buffers->flip_by(std::move(*code));
+        context_.buffers = std::make_unique<Buffers>(context_.api.cuda);
+        if (auto code = DeviceCode::make(context_.api, context_.device))
+            context_.buffers->flip_by(std::move(*code));
     } catch (const sim::LibraryError& error) {  // other ranks hold the device's memory
         return refuse(error.what());
     }
@@ -115,7 +115,7 @@ void NcclLibrary::hand_over_id(RealRank& rank, const Joining& joining, NcclLine&
         return;
     }
     const auto made = std::make_shared<JobAnswer>();
-    line.lane.post([made, nccl = &house_.api.nccl] {
+    line.lane.post([made, nccl = &context_.api.nccl] {
         const int code = nccl->unique_id(&made->id);
         if (code != 0) made->text = nccl->words(code);
         made->code = code;
@@ -129,19 +129,19 @@ void NcclLibrary::hand_over_id(RealRank& rank, const Joining& joining, NcclLine&
 
 std::unique_ptr<Wire> NcclLibrary::join(RealRank& rank, const Joining& joining) {
     auto line =
-        std::make_shared<NcclLine>(house_.api, house_.device, joining.place, joining.size, house_.manner);
+        std::make_shared<NcclLine>(context_.api, context_.device, joining.place, joining.size, context_.manner);
     NcclId id{};
     hand_over_id(rank, joining, *line, id);
     line->lane.post([line, id] { line->open(id); });
     rank.gate.wait([&] { return line->trouble >= 0; });
     if (line->trouble != 0)
         fail_to_join(rank, *this, joining.id, static_cast<Code>(line->trouble.load()), line->text);
-    house_.lines.push_back(line);
-    return std::make_unique<NcclWire>(house_, line, joining.here);
+    context_.lines.push_back(line);
+    return std::make_unique<NcclWire>(context_, line, joining.here);
 }
 
 void NcclLibrary::leave_free(std::int64_t bytes) {
-    if (house_.buffers) house_.buffers->leave_free(bytes);
+    if (context_.buffers) context_.buffers->leave_free(bytes);
 }
 
 std::string NcclLibrary::exception(Code code, const std::string& text) const {
@@ -153,9 +153,9 @@ std::string NcclLibrary::exception(Code code, const std::string& text) const {
 
 std::optional<std::string> NcclLibrary::version(std::string_view package) const {
     int code = 0;
-    if (package == "nccl" && house_.api.nccl.version && claimed_version(&code) == 0)
+    if (package == "nccl" && context_.api.nccl.version && claimed_version(&code) == 0)
         return nccl_version_text(code);
-    if (package == "cuda" && house_.api.cuda.version && house_.api.cuda.version(&code) == cuda_ok)
+    if (package == "cuda" && context_.api.cuda.version && context_.api.cuda.version(&code) == cuda_ok)
         return fmt::format("{}.{}", code / 1000, code % 1000 / 10);
     return std::nullopt;
 }
@@ -163,7 +163,7 @@ std::optional<std::string> NcclLibrary::version(std::string_view package) const 
 void NcclLibrary::close() {
     const auto left = std::make_shared<std::atomic<std::size_t>>(0);
     std::size_t open = 0;
-    for (const auto& line : house_.lines) {
+    for (const auto& line : context_.lines) {
         if (line->trouble != 0) continue;
         ++open;
         line->lane.post([left, line] {

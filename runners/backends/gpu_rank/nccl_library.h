@@ -36,7 +36,7 @@ private:
 
     results::Rank process_;
     std::filesystem::path directory_;
-    NcclHouse house_;
+    NcclContext context_;
 };
 
 // NCCL's unique id as text, for the meeting place.

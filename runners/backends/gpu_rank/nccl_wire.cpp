@@ -34,13 +34,13 @@ void meet_over_file(NcclLine& line, const MeetingPlace& here, const std::string&
 
 }  // namespace
 
-NcclWire::NcclWire(NcclHouse& house, std::shared_ptr<NcclLine> line, MeetingPlace here)
-    : house_(house), line_(std::move(line)), here_(std::move(here)) {}
+NcclWire::NcclWire(NcclContext& context, std::shared_ptr<NcclLine> line, MeetingPlace here)
+    : context_(context), line_(std::move(line)), here_(std::move(here)) {}
 
 std::shared_ptr<NcclLine> NcclWire::open_message_line(int from, int to) {
     const int own = line_->rank == from ? 0 : 1;
-    auto line = std::make_shared<NcclLine>(house_.api, house_.device, own, 2, house_.manner);
-    house_.lines.push_back(line);
+    auto line = std::make_shared<NcclLine>(context_.api, context_.device, own, 2, context_.manner);
+    context_.lines.push_back(line);
     line->lane.post([line, here = here_, key = fmt::format("messages {} to {}", from, to)] {
         meet_over_file(*line, here, key);
     });
@@ -61,7 +61,7 @@ std::shared_ptr<Operation> NcclWire::post(const RealCall& call, bool stuck) {
     RealCall made = call;
     const auto line = line_for(call);
     if (line != line_) made.root = call.op == Op::send ? 1 : 0;
-    auto operation = std::make_shared<NcclOperation>(line, *house_.buffers, made, stuck);
+    auto operation = std::make_shared<NcclOperation>(line, *context_.buffers, made, stuck);
     line->lane.post([operation] { operation->run(); });
     return operation;
 }
@@ -73,9 +73,9 @@ Code NcclWire::async_error() {
     for (const NcclLine* line : all) {
         int code = 0;
         NcclHandle handle = line->handle;
-        if (!handle || house_.api.nccl.async_error(handle, &code) != 0) continue;
+        if (!handle || context_.api.nccl.async_error(handle, &code) != 0) continue;
         if (code == 0 || code == static_cast<int>(Code::in_progress)) continue;
-        const char* said = house_.api.nccl.last_error(handle);
+        const char* said = context_.api.nccl.last_error(handle);
         error_ = said ? said : "";
         return static_cast<Code>(code);
     }
@@ -84,9 +84,9 @@ Code NcclWire::async_error() {
 
 void NcclWire::abort() {
     if (std::exchange(aborted_, true)) return;
-    house_.api.nccl.abort(line_->handle);
+    context_.api.nccl.abort(line_->handle);
     for (const auto& [ends, line] : messages_) {
-        if (NcclHandle handle = line->handle) house_.api.nccl.abort(handle);
+        if (NcclHandle handle = line->handle) context_.api.nccl.abort(handle);
     }
 }
 

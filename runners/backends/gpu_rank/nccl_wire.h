@@ -12,7 +12,7 @@
 namespace deadrank::runners {
 
 // What all communicators of this process share.
-struct NcclHouse {
+struct NcclContext {
     Api api;
     int device = 0;
     NcclManner manner = {};
@@ -22,7 +22,7 @@ struct NcclHouse {
 
 class NcclWire final : public Wire {
 public:
-    NcclWire(NcclHouse& house, std::shared_ptr<NcclLine> line, MeetingPlace here);
+    NcclWire(NcclContext& context, std::shared_ptr<NcclLine> line, MeetingPlace here);
 
     std::shared_ptr<Operation> begin(const RealCall& call) override { return post(call, false); }
     std::shared_ptr<Operation> begin_stuck(const RealCall& call) override { return post(call, true); }
@@ -35,7 +35,7 @@ private:
     std::shared_ptr<NcclLine> line_for(const RealCall& call);
     std::shared_ptr<NcclLine> open_message_line(int from, int to);
 
-    NcclHouse& house_;
+    NcclContext& context_;
     std::shared_ptr<NcclLine> line_;
     MeetingPlace here_;
     std::map<std::pair<int, int>, std::shared_ptr<NcclLine>> messages_;  // by sender and receiver

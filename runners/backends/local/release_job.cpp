@@ -6,7 +6,7 @@
 
 #include "runners/backends/local/local_subject.h"
 #include "runners/backends/process/scratch.h"
-#include "runners/backends/releases/shelf.h"
+#include "runners/backends/releases/release_cache.h"
 #include "scenarios/model/release.h"
 
 namespace deadrank::runners {
@@ -67,7 +67,7 @@ scenarios::Result<Manifest> release_subject(const scenarios::Plan& plan) {
     const Release release = scenarios::release_of(plan.workload);
     const auto pins = known_pins();
     if (!pins) return tl::unexpected(pins.error());
-    const releases::Shelf shelf;
+    const releases::ReleaseCache cache;
     Manifest manifest;
     manifest.name = release.bug.package;
     manifest.framework = release.bug.package;
@@ -80,11 +80,11 @@ scenarios::Result<Manifest> release_subject(const scenarios::Plan& plan) {
     std::vector<scenarios::Pin> wanted = {release.fixed};
     wanted.insert(wanted.end(), release.with.begin(), release.with.end());
     for (const scenarios::Pin& pin : wanted) {
-        const auto directory = shelf.find(pin, *pins);
+        const auto directory = cache.find(pin, *pins);
         if (!directory) return tl::unexpected(directory.error());
         path += (path.empty() ? "" : ":") + directory->string();
     }
-    if (const auto bug = shelf.find(release.bug, *pins); !bug) return tl::unexpected(bug.error());
+    if (const auto bug = cache.find(release.bug, *pins); !bug) return tl::unexpected(bug.error());
     manifest.environment["PYTHONPATH"] = path;
     for (const char* name : no_network) manifest.environment[name] = "1";
     for (const char* name : proxies) manifest.environment[name] = nobody_listens;
@@ -98,7 +98,8 @@ std::map<std::string, std::string> release_overlays(const scenarios::Plan& plan)
     const auto pins = known_pins();
     if (!pins) return overlays;
     for (const scenarios::Pin& pin : release.all()) {
-        if (const auto directory = releases::Shelf().find(pin, *pins)) overlays[pin.text()] = *directory;
+        if (const auto directory = releases::ReleaseCache().find(pin, *pins))
+            overlays[pin.text()] = *directory;
     }
     return overlays;
 }

@@ -1,9 +1,10 @@
-// runners/backends/local/shared_controls.cpp — The shelf keeps evidence as files, since it is never copied in
+// runners/backends/local/shared_controls.cpp — The cache keeps evidence as files, since it is never copied in
 // memory.
 #include "runners/backends/local/shared_controls.h"
-#include "scenarios/format/plan_file.h"
 
 #include <fmt/format.h>
+
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
 
@@ -21,7 +22,7 @@ std::string key_of(scenarios::Plan plan) {
 
 }  // namespace
 
-std::shared_ptr<ControlShelf::Slot> ControlShelf::slot_of(const std::string& key) {
+std::shared_ptr<ControlCache::Slot> ControlCache::slot_of(const std::string& key) {
     const std::lock_guard lock(mutex_);
     auto& slot = slots_[key];
     if (!slot) slot = std::make_shared<Slot>();
@@ -31,7 +32,7 @@ std::shared_ptr<ControlShelf::Slot> ControlShelf::slot_of(const std::string& key
     return slot;
 }
 
-scenarios::Result<Record> ControlShelf::get(const scenarios::Plan& plan,
+scenarios::Result<Record> ControlCache::get(const scenarios::Plan& plan,
                                             const std::function<scenarios::Result<Record>()>& play) {
     const std::string key = key_of(plan);
     const auto slot = slot_of(key);
@@ -62,7 +63,7 @@ scenarios::Result<Record> SharedControls::run(const scenarios::Plan& plan, const
     const auto play = [&] { return real_->run(plan, options); };
     if (plan.variant != scenarios::Variant::control || !options.directory.empty()) return play();
     const auto stopped = [&] { return options.stop && options.stop->load(); };
-    auto record = shelf_->get(plan, [&]() -> scenarios::Result<Record> {
+    auto record = cache_->get(plan, [&]() -> scenarios::Result<Record> {
         auto played = play();
         if (played && stopped())  // half a control proves nothing
             return scenarios::refuse(scenarios::ErrorCode::internal, "it was stopped before it was done");

@@ -15,7 +15,7 @@
 namespace deadrank::runners {
 
 // Keeps what was played as long as the process lives. Used by several threads.
-class ControlShelf {
+class ControlCache {
 public:
     // The record of that plan: `play` is called the first time; other callers for the same plan wait for it.
     scenarios::Result<Record> get(const scenarios::Plan& plan,
@@ -36,11 +36,11 @@ private:
     std::optional<Scratch> scratch_;
 };
 
-// Takes controls from the shelf unless their raw files are wanted; plays everything else.
+// Takes controls from the cache unless their raw files are wanted; plays everything else.
 class SharedControls final : public Runner {
 public:
-    SharedControls(std::unique_ptr<Runner> real, std::shared_ptr<ControlShelf> shelf)
-        : real_(std::move(real)), shelf_(std::move(shelf)) {}
+    SharedControls(std::unique_ptr<Runner> real, std::shared_ptr<ControlCache> cache)
+        : real_(std::move(real)), cache_(std::move(cache)) {}
 
     std::string_view name() const override { return real_->name(); }
     scenarios::Capabilities capabilities() const override { return real_->capabilities(); }
@@ -48,7 +48,7 @@ public:
 
 private:
     std::unique_ptr<Runner> real_;
-    std::shared_ptr<ControlShelf> shelf_;
+    std::shared_ptr<ControlCache> cache_;
 };
 
 }  // namespace deadrank::runners

@@ -64,7 +64,7 @@ public:
             fmt::print(
                 "\n  {}; {}\n",
                 collection->bugs.size() == 1 ? "1 bug" : fmt::format("{} bugs", collection->bugs.size()),
-                releases::cost_of(releases::pins_of(collection->bugs), collection->pins, shelf_).text());
+                releases::cost_of(releases::pins_of(collection->bugs), collection->pins, cache_).text());
     }
 
 private:
@@ -92,7 +92,7 @@ private:
     }
 
     void show(const releases::ReleaseBug& bug, const releases::Pins& pins) const {
-        const releases::Cost cost = releases::cost_of(releases::pins_of({bug}), pins, shelf_);
+        const releases::Cost cost = releases::cost_of(releases::pins_of({bug}), pins, cache_);
         const scenarios::Release& release = bug.release;
         if (!arguments_.json) {
             fmt::print("{}\n    {} {} → {} · {} · {}\n", bug.scenario.id, release.bug.package,
@@ -119,7 +119,7 @@ private:
 
     const ReleasesArguments& arguments_;
     Session& session_;
-    releases::Shelf shelf_;
+    releases::ReleaseCache cache_;
 };
 
 void add_releases(CLI::App& command, Session& session) {

@@ -1,4 +1,4 @@
-// tests/support/tidy/tidy.h — The house rules as functions from source text to complaints: testable
+// tests/support/tidy/tidy.h — The rules of style and structure as functions from source text to complaints: testable
 // themselves. Each complaint says where, what, and what to write instead.
 #pragma once
 

@@ -33,10 +33,10 @@ protected:
                     record.notes = {"played"};
                     return record;
                 }),
-                shelf_};
+                cache_};
     }
 
-    std::shared_ptr<ControlShelf> shelf_ = std::make_shared<ControlShelf>();
+    std::shared_ptr<ControlCache> cache_ = std::make_shared<ControlCache>();
     int played_ = 0;
     bool fails_ = false;
 };

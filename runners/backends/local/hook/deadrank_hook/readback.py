@@ -13,8 +13,9 @@ AT_END = 256 << 20  # the same at the end, when the program waits for us
 
 
 class ReadBack:
-    def __init__(self, hook):
+    def __init__(self, hook, failed):
         self.hook = hook
+        self.failed = failed  # takes the error that ended the checks
         self.saved = {}  # path → (fields of its event, its stamp when it was last checked)
         self.lock = threading.Lock()
         self.thread = None
@@ -37,9 +38,7 @@ class ReadBack:
             try:
                 self.look(MOST, QUIET)
             except Exception as trouble:
-                from .watching import turn_off
-
-                turn_off(self.hook, trouble)
+                self.failed(self.hook, trouble)
 
     def at_end(self):
         self.look(AT_END, QUIET / 4)

@@ -21,7 +21,7 @@ def begin(hook, told):
 
     environment.record(hook, told)
     hook.evidence.patient = evidence.PATIENT
-    hook.readback = readback.ReadBack(hook)
+    hook.readback = readback.ReadBack(hook, turn_off)
     hook.store = store.Detour(hook.slot)
     hook.network = None
     os.register_at_fork(after_in_child=functools.partial(silence, hook))

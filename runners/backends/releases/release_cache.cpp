@@ -1,6 +1,6 @@
-// runners/backends/releases/shelf.cpp — pip installs into a temporary directory; a rename completes it. What
-// a killed run left is removed by the next one that holds the lock.
-#include "runners/backends/releases/shelf.h"
+// runners/backends/releases/release_cache.cpp — pip installs into a temporary directory; a rename completes
+// it. What a killed run left is removed by the next one that holds the lock.
+#include "runners/backends/releases/release_cache.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -62,24 +62,25 @@ scenarios::Result<void> finish(const fs::path& part, const fs::path& whole) {
 
 }  // namespace
 
-fs::path Shelf::usual_place() {
+fs::path ReleaseCache::usual_place() {
     const char* cache = std::getenv("XDG_CACHE_HOME");
     const char* home = std::getenv("HOME");
     const fs::path base = cache && *cache ? fs::path(cache) : fs::path(home ? home : "/tmp") / ".cache";
     return base / "deadrank" / "releases";
 }
 
-fs::path Shelf::directory_of(const Pin& pin, const Archive& archive) const {
+fs::path ReleaseCache::directory_of(const Pin& pin, const Archive& archive) const {
     return place_ / fmt::format("{}-{}-{}", pin.package, pin.version, archive.sha256.substr(0, 8));
 }
 
-bool Shelf::has(const Pin& pin, const Archive& archive) const {
+bool ReleaseCache::has(const Pin& pin, const Archive& archive) const {
     std::error_code ignored;
     return fs::is_directory(directory_of(pin, archive), ignored);
 }
 
-scenarios::Result<void> Shelf::prepare(const std::vector<Pin>& wanted, const Pins& pins, const Python& python,
-                                       const Saying& say, const std::atomic<bool>* stop) const {
+scenarios::Result<void> ReleaseCache::prepare(const std::vector<Pin>& wanted, const Pins& pins,
+                                              const Python& python, const Saying& say,
+                                              const std::atomic<bool>* stop) const {
     if (auto made = make_place(place_); !made) return made;
     const auto turn = Turn::take(place_, say, stop);
     if (!turn) return tl::unexpected(turn.error());
@@ -118,8 +119,8 @@ scenarios::Result<void> Shelf::prepare(const std::vector<Pin>& wanted, const Pin
     return {};
 }
 
-scenarios::Result<Archive> Shelf::pin(const Pin& pin, const Python& python,
-                                      const std::atomic<bool>* stop) const {
+scenarios::Result<Archive> ReleaseCache::pin(const Pin& pin, const Python& python,
+                                             const std::atomic<bool>* stop) const {
     if (auto made = make_place(place_); !made) return tl::unexpected(made.error());
     auto archive = ask_index(python, pin, stop);
     if (!archive) return archive;
@@ -136,7 +137,7 @@ scenarios::Result<Archive> Shelf::pin(const Pin& pin, const Python& python,
     return archive;
 }
 
-scenarios::Result<fs::path> Shelf::find(const Pin& pin, const Pins& pins) const {
+scenarios::Result<fs::path> ReleaseCache::find(const Pin& pin, const Pins& pins) const {
     const auto known = pins.find(pin);
     if (known == pins.end())
         return refuse(ErrorCode::environment, fmt::format("{} is not pinned", pin.text()),

@@ -1,5 +1,5 @@
-// runners/backends/releases/shelf.h — Published releases on this machine: each in its own directory, put
-// before a Python's packages by PYTHONPATH, so that two releases of one package share everything else.
+// runners/backends/releases/release_cache.h — Published releases on this machine: each in its own directory,
+// put before a Python's packages by PYTHONPATH, so that two releases of one package share everything else.
 // Installed once, from the package index; a run needs no network.
 #pragma once
 
@@ -17,12 +17,12 @@ namespace deadrank::runners::releases {
 // Takes one line of progress for the user.
 using Saying = std::function<void(const std::string&)>;
 
-class Shelf {
+class ReleaseCache {
 public:
     // $XDG_CACHE_HOME/deadrank/releases, else ~/.cache/deadrank/releases.
     static std::filesystem::path usual_place();
 
-    explicit Shelf(std::filesystem::path place = usual_place()) : place_(std::move(place)) {}
+    explicit ReleaseCache(std::filesystem::path place = usual_place()) : place_(std::move(place)) {}
 
     const std::filesystem::path& place() const { return place_; }
     std::filesystem::path directory_of(const scenarios::Pin& pin, const Archive& archive) const;
