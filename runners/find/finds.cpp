@@ -106,7 +106,7 @@ bool reports(const BenchResult& tried, const std::string& symptom) {
                        [&](const results::Finding& finding) { return finding.symptom == symptom; });
 }
 
-bool same_deed(const Plan& a, const Plan& b) {
+bool same_faults(const Plan& a, const Plan& b) {
     return a.cluster == b.cluster && a.workload_kind == b.workload_kind && a.workload == b.workload &&
            a.faults == b.faults;
 }
@@ -144,7 +144,7 @@ std::optional<std::string> trouble_as_file(const std::string& text, const std::s
     if (!scenario) return "it does not load: " + scenario.error().text();
     const auto trial = scenarios::resolve(*scenario, plan.seed, {.levers = {"*"}, .workloads = {"*"}}, words);
     if (!trial) return "it cannot be resolved: " + trial.error().text();
-    if (!same_deed(trial->fault, plan)) return "it resolves to another plan";
+    if (!same_faults(trial->fault, plan)) return "it resolves to another plan";
     if (!fails_alike(bench, signature)(trial->fault)) return "it does not fail alike";
     return std::nullopt;
 }

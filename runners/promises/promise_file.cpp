@@ -64,7 +64,7 @@ void check_words(const Reader& reader, std::string_view key, const std::vector<s
 }
 
 FaultAction action_of(const Node& node, Problems& problems) {
-    Reader reader(node, "[[fault.deed]]", problems);
+    Reader reader(node, "[[fault.action]]", problems);
     FaultAction action;
     const std::string on = reader.required_text("on");
     const std::size_t blank = on.find(' ');
@@ -189,7 +189,7 @@ Result<std::vector<PromisedFault>> parse_faults(std::string_view toml, const std
     for (const Node* node : top.tables("fault")) {
         Reader reader(*node, "[[fault]]", problems);
         PromisedFault fault{reader.required_text("name"), reader.required_text("says"), {}};
-        for (const Node* action : reader.tables("deed"))
+        for (const Node* action : reader.tables("action"))
             fault.actions.push_back(action_of(*action, problems));
         reader.refuse_the_rest();
         faults.push_back(std::move(fault));

@@ -73,17 +73,10 @@ Result<Overlay> prepare_overlay(const PromiseSubject& subject, const std::atomic
     const fs::path fresh = fmt::format("{}.{}", directory.string(), getpid());
     std::error_code trouble;
     fs::create_directories(directory.parent_path(), trouble);
-    std::vector<std::string> command = {python->program.string(),
-                                        "-m",
-                                        "pip",
-                                        "install",
-                                        "--quiet",
-                                        "--no-deps",
-                                        "--no-compile",
-                                        "--only-binary=:all:",
-                                        "--target",
-                                        fresh.string(),
-                                        subject.package};
+    // pip compiles to bytecode: processes under a fault may write none, and each would compile again.
+    std::vector<std::string> command = {
+        python->program.string(), "-m",       "pip",          "install",      "--quiet", "--no-deps",
+        "--only-binary=:all:",    "--target", fresh.string(), subject.package};
     command.insert(command.end(), subject.packages.begin(), subject.packages.end());
     const auto answer = results::external::run_bounded(
         command, {.time = std::chrono::minutes(5), .output = 1u << 20, .stop = stop});

@@ -281,7 +281,7 @@ TEST_F(InjectorTest, ABackendThatDoesNotWatchSaysNothingOfReading) {
     EXPECT_EQ(marks(), Pulls{"fault.applied"});
 }
 
-// Goal: a muted fault keeps its moments and its marks; only the deed is missing.
+// Goal: a muted fault keeps its moments and its marks; only the effect is missing.
 TEST_F(InjectorTest, AMutedFaultIsMarkedAndPullsNothing) {
     plan({on({3}, "kill_rank", {.step = 7}), on({2}, "stop_rank", {.step = 7})});
     injector->mute("kill_rank");

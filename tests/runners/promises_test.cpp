@@ -222,7 +222,7 @@ TEST(PromiseFiles, NameMistakesWithTheirPlace) {
     EXPECT_NE(text.find("there is no 'finish'"), std::string::npos) << text;
     EXPECT_NE(text.find("starts nothing"), std::string::npos) << text;
     EXPECT_FALSE(parse_faults(
-        "[[fault]]\nname = \"a\"\nsays = \"b\"\n[[fault.deed]]\non = \"worker 1\"\ndoes = \"cut\"\n",
+        "[[fault]]\nname = \"a\"\nsays = \"b\"\n[[fault.action]]\non = \"worker 1\"\ndoes = \"cut\"\n",
         "f.toml"));
 }
 

@@ -16,7 +16,7 @@ struct Drawn {
     int steps = 1;
     Rank victim = 0;
     Time when{0};
-    std::uint64_t deed = 0;
+    std::uint64_t action = 0;
 };
 
 Drawn draw_job(std::uint64_t seed) {
@@ -29,7 +29,7 @@ Drawn draw_job(std::uint64_t seed) {
     drawn.victim =
         static_cast<Rank>(chance.below(4, static_cast<std::uint64_t>(drawn.settings.process_count())));
     drawn.when = Time(static_cast<std::int64_t>(chance.below(5, 100'000'000)));
-    drawn.deed = chance.below(6, 4);
+    drawn.action = chance.below(6, 4);
     return drawn;
 }
 
@@ -53,7 +53,7 @@ void befall(Cluster& cluster, const Drawn& drawn) {
     cluster.at(drawn.when, [&cluster, drawn] {
         LinkChange lossy;
         lossy.loss_ppb = 50'000'000;
-        switch (drawn.deed) {
+        switch (drawn.action) {
             case 0:
                 cluster.kill(drawn.victim, 9);
                 break;

@@ -1,4 +1,4 @@
-// Goal: what a run did to the machine is on disk before it is done; a killed run's deeds are taken back, a
+// Goal: what a run did to the machine is on disk before it is done; what a killed run did is taken back, a
 // living run's are left alone, and nothing else is touched.
 #include "runners/backends/process/journal.h"
 
