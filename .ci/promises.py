@@ -17,49 +17,87 @@ import junit
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-def subjects_of(program, known):
-    """The names of the subjects that promise something, those first that took longest when last played: they
-    would end alone. Those that cannot be played are told by the table."""
-    listed = subprocess.run([program, "promises", "--list", "--json"], stdout=subprocess.PIPE, text=True,
-                            cwd=ROOT, check=True).stdout
-    rows = map(json.loads, listed.splitlines())
-    promising = dict.fromkeys(row["subject"] for row in rows if row["cell"] != "not_promised")
-    return sorted(promising, key=lambda name: -known.get(name, {}).get("seconds", float("inf")))
+def listed(program):
+    """The cells that something is promised for, and the names of all faults."""
+    said = subprocess.run([program, "promises", "--list", "--json"], stdout=subprocess.PIPE, text=True,
+                          cwd=ROOT, check=True).stdout
+    rows = [json.loads(line) for line in said.splitlines()]
+    promised = [row for row in rows if row["cell"] != "not_promised"]
+    return promised, list(dict.fromkeys(row["fault"] for row in rows))
 
 
-def play(program, arguments, lines, at_once, known):
-    """One line of JSON per cell. A subject mostly waits for time-outs, so some are played at once, each by a
-    process of its own: what a run leaves behind is then found below the process that started it."""
-    waiting, codes = queue.Queue(), []
-    for subject in subjects_of(program, known):
-        waiting.put(subject)
+def in_parts(program, arguments, place, at_once, work):
+    """Plays `work`, pairs of a subject and its faults, and writes a file of lines for each. A subject mostly
+    waits for time-outs, so some are played at once, each by a process of its own: what a run leaves behind is
+    then found below the process that started it."""
+    waiting, codes = queue.Queue(), [0]
+    for pair in work:
+        waiting.put(pair)
 
-    def play_some(place):
+    def play_some():
         while not waiting.empty():
             try:
-                subject = waiting.get_nowait()
+                subject, faults = waiting.get_nowait()
             except queue.Empty:
                 return
             began = time.monotonic()
-            words = [program, "promises", "--prepare", "--json", "--subject", subject, *arguments]
+            words = [program, "promises", "--prepare", "--json", "--subject", subject, "--fault",
+                     ",".join(faults), *arguments]
             with open(place / (subject + ".jsonl"), "w", encoding="utf-8") as out:
                 done = subprocess.run(words, stdout=out, stderr=subprocess.PIPE, text=True, cwd=ROOT,
                                       check=False)
             codes.append(done.returncode)
             told = "".join(line + "\n" for line in done.stderr.splitlines())
-            print(f"{told}{subject}: {time.monotonic() - began:.0f} s", flush=True)
+            print(f"{told}{place.name} {subject}: {time.monotonic() - began:.0f} s", flush=True)
 
-    place = lines.with_suffix(".parts")  # stays: what a killed play has told so far can be judged
-    shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    threads = [threading.Thread(target=play_some, args=(place,)) for _ in range(at_once)]
+    threads = [threading.Thread(target=play_some) for _ in range(at_once)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    lines.write_text("".join(part.read_text(encoding="utf-8") for part in sorted(place.glob("*.jsonl"))),
-                     encoding="utf-8")
     return max(codes)
+
+
+def cells_in(places):
+    """The cells of all parts; a cell that was played again is the last one."""
+    cells = {}
+    for place in places:
+        for part in sorted(place.glob("*.jsonl")):
+            for line in part.read_text(encoding="utf-8").splitlines():
+                cell = json.loads(line)
+                cells[cell["subject"], cell["fault"]] = cell
+    return cells
+
+
+def untold(cells):
+    """What a busy machine may have hidden: unknown cells of subjects of which something was told."""
+    told = {subject for (subject, fault), cell in cells.items()
+            if fault != "healthy" and cell["cell"] not in ("unknown", "not_promised")}
+    again = {}
+    for (subject, fault), cell in cells.items():
+        if cell["cell"] == "unknown" and subject in told:
+            again.setdefault(subject, []).append(fault)
+    return list(again.items())
+
+
+def play(program, arguments, lines, at_once, known):
+    """Healthy runs come first, since they are played under load, which would disturb faults beside them. Then
+    come the faults, those subjects first that took longest when last played: they would end alone. What could
+    not be told is played once more, when fewer play at once."""
+    promised, faults = listed(program)
+    subjects = sorted(dict.fromkeys(row["subject"] for row in promised),
+                      key=lambda name: -known.get(name, {}).get("seconds", float("inf")))
+    parts = lines.with_suffix(".parts")  # stays: what a killed play has told so far can be judged
+    shutil.rmtree(parts, ignore_errors=True)
+    places = [parts / "healthy", parts / "faults", parts / "again"]
+    broken = [fault for fault in faults if fault != "healthy"]
+    code = in_parts(program, arguments, places[0], at_once, [(subject, ["healthy"]) for subject in subjects])
+    if code != 64:
+        code = in_parts(program, arguments, places[1], at_once, [(subject, broken) for subject in subjects])
+        in_parts(program, arguments, places[2], 2, untold(cells_in(places[:2])))
+    lines.write_text("".join(json.dumps(cell) + "\n" for cell in cells_in(places).values()), encoding="utf-8")
+    return code
 
 
 def write_table(program, lines, table, page, seconds, at_once):
