@@ -216,7 +216,7 @@ public:
     }
 
     // A damage whose moment came but that met no file, or a value that nobody used: it caused nothing that
-    // followed.
+    // followed. In a healed run that is what some fixes are, another way that does not go there.
     void refuse_what_met_nothing() {
         for (const auto& [index, moment] : waits_) {
             if (happened_.contains(index)) continue;
@@ -231,6 +231,14 @@ public:
             std::string says = "nothing was damaged, since after this moment the job " + met;
             if (!seam.empty())
                 says = "nothing was bent, since after this moment the program did not use its " + seam;
+            if (harvest_.plan.variant == scenarios::Variant::healed) {
+                truth_.marks.push_back({.at = moment.now,
+                                        .kind = results::MarkKind::unread,
+                                        .fault = static_cast<std::int32_t>(index),
+                                        .blame = {},
+                                        .says = std::move(says)});
+                continue;
+            }
             truth_.marks.push_back(inject::refused_mark(
                 index, planned, moment.rank, moment, {scenarios::ErrorCode::unsupported, std::move(says)}));
         }

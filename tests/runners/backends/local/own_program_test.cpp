@@ -111,6 +111,14 @@ TEST_F(DeviceOwnProgram, HasNotHadAFaultWhoseValueItNeverUses) {
     ASSERT_FALSE(record->truth.marks.empty());
     EXPECT_NE(record->truth.marks.front().says.find("did not use its sampler.shard"), std::string::npos)
         << record->truth.marks.front().says;
+
+    // A fix may go another way that never uses the value: the healed run is judged by what came of it.
+    plan.variant = scenarios::Variant::healed;
+    const auto healed = LocalRunner(*mine).run(plan, {});
+    ASSERT_TRUE(healed) << healed.error().text();
+    EXPECT_EQ(healed->truth.refusal(), nullptr);
+    ASSERT_FALSE(healed->truth.marks.empty());
+    EXPECT_EQ(healed->truth.marks.front().kind, results::MarkKind::unread);
 }
 
 }  // namespace
