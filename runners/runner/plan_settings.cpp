@@ -92,6 +92,7 @@ const std::map<std::string, Take, std::less<>>& takers() {
         {"test_timeout", to(&ClusterSettings::test_timeout)},
         {"restarts_max", to(&ClusterSettings::restarts_max)},
         {"spare_nodes", to(&ClusterSettings::spare_nodes)},
+        {"health_check", to(&ClusterSettings::health_check)},
         {"requeue_after", to(&ClusterSettings::requeue_after)},
         {"collective_timeout", to(&ClusterSettings::collective_timeout)},
         {"watchdog", to(&ClusterSettings::watchdog)},

@@ -123,6 +123,7 @@ SimComm::Answer SimComm::ask_interceptor(Offer& offer) {
     call.root = offer.root;
     machine_.gate.pass(process_, call);
     if (call.op != offer.op) check_sizes(offer, call.op);
+    if (call.answer == Code::remote_error) machine_.hosts[process_.node].card_failed = true;
     if (call.answer != Code::ok) refuse(call.answer, fmt::format("{} failed", nccl_function(offer.op)));
     offer.count = std::clamp<std::int64_t>(call.count, 0, count_max);
     offer.dtype = call.dtype;

@@ -87,6 +87,15 @@ void BentPoints::check(Call& call) {
     call.raises = refusal;
 }
 
+namespace {
+
+bool on_device(CallKind kind) {
+    return kind == CallKind::collective || kind == CallKind::send || kind == CallKind::recv ||
+           kind == CallKind::compute || kind == CallKind::allocate;
+}
+
+}  // namespace
+
 // The order of events before a call: the delay passes, then signals arrive, then its own code may raise.
 
 void Gate::ask(Process& process, Call& call) {
@@ -95,6 +104,7 @@ void Gate::ask(Process& process, Call& call) {
     call.phase = process.phase;
     call.now = machine_.engine.now();
     interceptor_->before(call);
+    if (call.never_completes && on_device(call.kind)) machine_.devices.of(process).holds_kernel = true;
     machine_.processes.settle(process);
     if (call.delay > Time{0}) machine_.engine.sleep(call.delay);
     process.pending_stop |= call.stop;

@@ -95,6 +95,7 @@ class Interceptor {
 public:
     virtual ~Interceptor() = default;
     virtual void before(Call& call) = 0;
+    virtual void replaced(int) {}  // a spare has taken the place of this node
 };
 
 // Before each call of an armed process an interceptor may look at it and alter it. Others pay one branch.
@@ -106,6 +107,9 @@ public:
     explicit Gate(Machine& machine) : machine_(machine) {}
 
     void intercept(Interceptor* interceptor) { interceptor_ = interceptor; }
+    void replaced(int node) {
+        if (interceptor_) interceptor_->replaced(node);
+    }
 
     // Asks, then waits, stops, kills or raises as the answer says. The caller acts on what is left in `call`.
     // Must run on the process's own fiber.

@@ -48,6 +48,7 @@ struct ClusterSettings {
     Time monitor_interval{5'000'000'000};  // how often torchrun's agents check their children
     int restarts_max = 0;                  // of the job; with `replicas` of each process
     int spare_nodes = 0;                   // take the places of lost ones at a restart
+    Time health_check{0};                  // how often nodes are checked; 0 = never, not even at a restart
     Time requeue_after{0};                 // from a preemption to the next start; 0 = never
     Time test_timeout{100'000'000'000};    // how long a test waits for its processes
     bool watchdog = true;

@@ -106,6 +106,7 @@ void Devices::change(Process& process, const DeviceChange& change) {
     device.ecc_uncorrected += change.ecc_uncorrected;
     const bool falls = change.off_bus.value_or(false) && !device.off_bus;
     device.off_bus = change.off_bus.value_or(device.off_bus);
+    if (asks_for_service(change.xid)) device.service_xid = change.xid;
     if (change.xid != 0) {
         report(process, index, change.xid);
     } else if (falls) {
@@ -132,6 +133,12 @@ void Devices::process_gone(const Process& process) {
         if (other.alive && other.device == process.device) return;
     }
     device.used = 0;
+}
+
+void Devices::replace(int node) {
+    DeviceState fresh;
+    fresh.sampled_at = machine_.engine.now();
+    for (DeviceState& device : nodes_[static_cast<std::size_t>(node)]) device = fresh;
 }
 
 std::string memory_text(std::int64_t bytes) {

@@ -2,7 +2,9 @@
 // writes behind an Xid number in the kernel log.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +20,8 @@ using results::DeviceChange;
 
 struct Machine;
 
+inline constexpr int throttled_by_heat = 1, throttled_by_power = 2, throttled_by_hardware = 4;
+
 struct DeviceState {
     std::int64_t slow_permille = 1000;
     std::int64_t memory_limit = -1;
@@ -26,6 +30,8 @@ struct DeviceState {
     std::int64_t peak = 0;  // the most of `used` since the last sample
     int throttle = 0;
     bool off_bus = false;
+    int service_xid = 0;        // the last error that asks for a reset or a repair
+    bool holds_kernel = false;  // one that never ends, even if its process does
     std::int64_t ecc_corrected = 0, ecc_uncorrected = 0;
     Time busy{0};  // computing, since the last sample
     Time sampled_at{0};
@@ -58,6 +64,7 @@ public:
     void step(Process& process);  // leaks
     void change(Process& process, const DeviceChange& change);
     void process_gone(const Process& process);
+    void replace(int node);  // by those of a spare node
 
 private:
     int choose(Process& process, bool by_place);
@@ -98,6 +105,13 @@ private:
 };
 
 std::string memory_text(std::int64_t bytes);  // 2.00 GiB, as torch writes it
+
+// Errors after which NVIDIA's table of Xids asks to reset, drain or replace the device; the others are the
+// program's.
+inline bool asks_for_service(int xid) {
+    constexpr int numbers[] = {48, 62, 64, 74, 79, 92, 94, 95, 119, 120, 140};
+    return std::find(std::begin(numbers), std::end(numbers), xid) != std::end(numbers);
+}
 
 // What the NVIDIA driver writes behind an Xid number in the kernel log.
 

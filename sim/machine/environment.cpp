@@ -248,8 +248,18 @@ bool finds_the_bundled_first(const Machine& machine, const Process& process, std
     return first.ends_with(fmt::format("site-packages/nvidia/{}/lib", package));
 }
 
+// "torch 2.4" is there where torch 2.4.0 is installed, "cuda 12" where any 12 is.
+bool is_installed(const Machine& machine, const Process& process, std::string_view release) {
+    const auto space = release.find(' ');
+    if (space == std::string_view::npos) return false;
+    const std::string installed = machine.environment.version(process, release.substr(0, space));
+    const std::string_view wanted = release.substr(space + 1);
+    return installed == wanted || installed.starts_with(std::string(wanted) + '.');
+}
+
 bool asks_for(const Machine& machine, const Process& process, const Tampering::BrokenPackage& broken) {
     if (broken.shadowed && finds_the_bundled_first(machine, process, broken.package)) return false;
+    if (is_installed(machine, process, broken.built_for)) return false;
     for (const Asker& asker : askers) {
         if (asker.package != broken.package) continue;
         const std::string version = machine.environment.version(process, asker.name);

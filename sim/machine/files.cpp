@@ -195,13 +195,17 @@ void Files::spoil_later(std::string_view path) {
 }
 
 // What lay on the node's own disk is gone with it; what it wrote elsewhere, unless it was synced.
-void Files::node_lost(int node) {
+void Files::local_lost(int node) {
     const std::string own = "node" + std::to_string(node) + "/";
     std::erase_if(files_, [&](const auto& entry) {
         if (!entry.first.starts_with(own)) return false;
         used_ -= static_cast<std::int64_t>(entry.second.content.size());
         return true;
     });
+}
+
+void Files::node_lost(int node) {
+    local_lost(node);
     for (auto& [path, file] : files_) {
         if (file.writer_node != node || file.synced) continue;
         used_ -= static_cast<std::int64_t>(file.content.size());

@@ -41,7 +41,8 @@ public:
     std::vector<std::string> list(std::string_view prefix) const;
 
     void change(const StorageChange& change);
-    void node_lost(int node);
+    void node_lost(int node);   // what it had not synced is lost as well
+    void local_lost(int node);  // the files on its own disk
     std::int64_t free_bytes() const;
 
 private:

@@ -109,15 +109,15 @@ void Hosts::change(int node, const HostChange& change) {
     }
 }
 
-std::vector<int> Hosts::lost() const {
-    std::vector<int> nodes;
-    for (std::size_t node = 0; node < all_.size(); ++node) {
-        if (all_[node].down) nodes.push_back(static_cast<int>(node));
-    }
-    return nodes;
+void Hosts::replace(int node) {
+    HostState& host = (*this)[node];
+    const ClusterSettings& settings = machine_.settings;
+    host.down = host.disk_failed = host.card_failed = false;
+    host.memory_limit = settings.host_memory;
+    host.shared_limit = settings.shared_memory;
+    host.files_limit = settings.open_files;
+    host.memory_used = host.shared_used = host.files_used = host.leak_per_step = 0;
 }
-
-void Hosts::replace(int node) { (*this)[node].down = false; }
 
 void Hosts::add_interface(int node, std::string_view name, bool routable, bool sorts_first) {
     auto& interfaces = (*this)[node].interfaces;

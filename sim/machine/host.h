@@ -31,6 +31,7 @@ struct HostState {
     std::int64_t clock_drift_ppb = 0;
     Time drift_since{0};
     bool down = false;
+    bool disk_failed = false, card_failed = false;  // they have answered an error
     std::vector<Interface> interfaces;
 };
 
@@ -51,8 +52,7 @@ public:
     void step(Process& process);  // leaks
 
     void change(int node, const HostChange& change);
-    std::vector<int> lost() const;
-    void replace(int node);  // by a spare of its name; files of the lost one stay lost
+    void replace(int node);  // by a spare of its name, as it was built; files of the lost one stay lost
     void add_interface(int node, std::string_view name, bool routable, bool sorts_first);
 
 private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 #include "results/record/codes.h"
 #include "sim/machine/machine.h"
@@ -71,14 +72,16 @@ void Launcher::show_sample() {
 void Launcher::wait_for_trouble() {
     const LauncherKind kind = machine_.settings.launcher;
     if (kind == LauncherKind::replicas) return watch_replicas();
+    const bool tests = kind == LauncherKind::test;
     const Time deadline = machine_.engine.now() + machine_.settings.test_timeout;
     const bool tells = kind != LauncherKind::bare;
     while (!all_gone() && !preempted_ && !(tells && first_failure_ != results::no_rank)) {
-        if (kind != LauncherKind::test)
+        const Time next = tests ? deadline : next_look_at_nodes();
+        if (next == results::never)
             machine_.engine.block({.what = "its processes"});
-        else if (machine_.engine.now() < deadline)
-            machine_.engine.block_until(deadline, {.what = "its processes"});
-        else
+        else if (machine_.engine.now() < next)
+            machine_.engine.block_until(next, {.what = "its processes"});
+        else if (tests || finds_a_sick_node())
             return;
     }
 }
@@ -89,7 +92,7 @@ void Launcher::plan_next_life(const Process& process) {
     if (process.lost && machine_.hosts[process.node].down) {
         if (spares_taken_ >= machine_.settings.spare_nodes) return;
         ++spares_taken_;
-        machine_.hosts.replace(process.node);
+        machine_.replace_node(process.node);
     }
     due_.emplace_back(machine_.engine.now() + start_again, process.id);
 }
@@ -115,6 +118,7 @@ void Launcher::watch_replicas() {
 
 void Launcher::start_processes() {
     first_failure_ = results::no_rank;
+    looked_at_nodes_ = machine_.engine.now();
     if (machine_.settings.launcher == LauncherKind::replicas) {
         const auto port = machine_.environment.get(machine_.processes[0], "MASTER_PORT");
         machine_.stores.serve(0, static_cast<int>(lax_integer(port.value_or("29500"))));
@@ -132,6 +136,10 @@ bool Launcher::end_attempt() {
         if (settings.requeue_after > Time{0}) return queue_again();
         stop_job(128 + results::sigterm, preempt_reason_);
         return false;
+    }
+    if (!sick_.empty()) {
+        begin_again_without(std::exchange(sick_, {}));
+        return true;
     }
     if (settings.launcher == LauncherKind::test) {
         if (first_failure_ != results::no_rank) sleep_until_next_look(test_interval);
@@ -167,7 +175,7 @@ bool Launcher::end_attempt() {
     const std::string report = torchrun_report(settings.job, failed, host, machine_.engine.now());
     end_others();
     recorder.log(results::no_rank, 2, report);
-    if (machine_.attempt < settings.restarts_max && (!node_lost_ || take_spare_nodes())) {
+    if (machine_.attempt < settings.restarts_max && take_spare_nodes()) {
         why_again_ = fmt::format("rank {} failed", failed.id);
         machine_.engine.sleep(start_again);
         return true;
@@ -184,14 +192,55 @@ bool Launcher::queue_again() {
     return true;
 }
 
-// Each spare takes the name and the place of a lost node. False: there are too few.
+// Each spare takes the name and the place of a node that is lost, or fails its check now that the job has
+// ended. False: there are too few.
 bool Launcher::take_spare_nodes() {
-    const std::vector<int> lost = machine_.hosts.lost();
-    if (spares_taken_ + static_cast<int>(lost.size()) > machine_.settings.spare_nodes) return false;
-    for (const int node : lost) machine_.hosts.replace(node);
-    spares_taken_ += static_cast<int>(lost.size());
-    node_lost_ = false;
+    const std::vector<SickNode> nodes = sick_nodes(machine_, true);
+    if (!enough_spares_for(nodes)) return false;
+    replace(nodes);
     return true;
+}
+
+bool Launcher::enough_spares_for(const std::vector<SickNode>& nodes) const {
+    return spares_taken_ + static_cast<int>(nodes.size()) <= machine_.settings.spare_nodes;
+}
+
+void Launcher::replace(const std::vector<SickNode>& nodes) {
+    for (const SickNode& sick : nodes) {
+        if (machine_.settings.health_check > Time{0}) {
+            machine_.recorder.log(results::no_rank, 1,
+                                  fmt::format("{} fails its health check ({}), a spare node takes its place",
+                                              machine_.topology.host_name(sick.node), sick.finding));
+        }
+        machine_.replace_node(sick.node);
+        ++spares_taken_;
+    }
+    node_lost_ = false;
+}
+
+// `never` where nothing could follow from it.
+Time Launcher::next_look_at_nodes() const {
+    const ClusterSettings& settings = machine_.settings;
+    const bool could_replace = settings.launcher == LauncherKind::torchrun &&
+                               machine_.attempt < settings.restarts_max &&
+                               spares_taken_ < settings.spare_nodes;
+    if (settings.health_check <= Time{0} || !could_replace) return results::never;
+    return looked_at_nodes_ + settings.health_check;
+}
+
+bool Launcher::finds_a_sick_node() {
+    looked_at_nodes_ = machine_.engine.now();
+    sick_ = sick_nodes(machine_, false);
+    if (!enough_spares_for(sick_)) sick_.clear();
+    return !sick_.empty();
+}
+
+void Launcher::begin_again_without(const std::vector<SickNode>& nodes) {
+    const std::string first = machine_.topology.host_name(nodes.front().node);
+    end_others();
+    replace(nodes);
+    why_again_ = fmt::format("{} failed its health check", first);
+    machine_.engine.sleep(start_again);
 }
 
 // Launchers check their children at fixed intervals, for the first time after one of them.

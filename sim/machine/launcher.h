@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "sim/engine/actor.h"
+#include "sim/machine/health_check.h"
 #include "sim/machine/processes.h"
 
 namespace deadrank::sim {
 
 // Who starts the job, watches its processes, and decides what one failure means for the others. torchrun
 // looks every few seconds and ends all; mpirun ends all at once; a bare loop over ssh tells no one; a
-// launcher for each replica starts that one again and leaves the others alone.
+// launcher for each replica starts that one again and leaves the others alone. With health checks a scheduler
+// stands behind torchrun: it stops a job one of whose nodes fails, and starts it again with a spare.
 
 struct Machine;
 
@@ -32,6 +34,11 @@ private:
     bool end_attempt();  // false: the job is over
     bool queue_again();
     bool take_spare_nodes();
+    Time next_look_at_nodes() const;
+    bool finds_a_sick_node();
+    bool enough_spares_for(const std::vector<SickNode>& nodes) const;
+    void replace(const std::vector<SickNode>& nodes);
+    void begin_again_without(const std::vector<SickNode>& nodes);
     void sleep_until_next_look(Time interval);
     void report_test();
     void wait_for_trouble();
@@ -48,6 +55,8 @@ private:
     Rank first_failure_ = results::no_rank;
     bool node_lost_ = false;
     int spares_taken_ = 0;
+    Time looked_at_nodes_{0};
+    std::vector<SickNode> sick_;              // found while the job runs: it is to be stopped
     std::vector<std::pair<Time, Rank>> due_;  // replicas that start again, the next one first
     std::string why_again_;
     bool preempted_ = false;

@@ -36,6 +36,14 @@ void Machine::begin_attempt() {
     stores.clear();
 }
 
+void Machine::replace_node(int node) {
+    if (!hosts[node].down) files.local_lost(node);
+    hosts.replace(node);
+    devices.replace(node);
+    network.replace(node);
+    gate.replaced(node);
+}
+
 // A process's own view of its device: handles, and calls that pass the gate.
 
 int RankDevice::index() const { return machine_.devices.bind(process_); }
@@ -95,6 +103,7 @@ bool RankStorage::ask(CallKind kind, std::string_view path, std::int64_t count, 
     machine_.gate.pass(process_, call);
     answer = call.answer;
     if (flip) *flip = call.flip_bit;
+    if (answer == Code::system_error) machine_.hosts[process_.node].disk_failed = true;
     if (call.never_completes) machine_.wait(process_, {.kind = WaitKind::other}, [] { return false; });
     return call.skip || answer != Code::ok;
 }

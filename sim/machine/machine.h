@@ -57,6 +57,10 @@ struct Machine {
     void
     begin_attempt();  // forgets what does not outlive the processes: communicators, stores, device memory
 
+    // A spare takes the node's name and place. Its local files are gone, and so is whatever was wrong with
+    // it.
+    void replace_node(int node);
+
     Engine& engine;
     const ClusterSettings settings;
     const Seed seed;

@@ -35,6 +35,7 @@ void merge(std::optional<T>& into, const std::optional<T>& from) {
 Network::Network(Machine& machine)
     : machine_(machine),
       ports_(static_cast<std::size_t>(machine.settings.nodes)),
+      carrier_losses_(ports_.size()),
       leaving_(static_cast<std::size_t>(machine.topology.ports())),
       entering_(leaving_.size()) {}
 
@@ -55,6 +56,7 @@ void Network::change(const LinkChange& change) {
     for (int node = 0; node < machine_.settings.nodes; ++node) {
         if (up(node)) were_up.push_back(node);
     }
+    const bool had_carrier = change.from >= 0 && has_carrier(change.from);
     LinkChange merged = change;
     const auto same = std::find_if(changes_.begin(), changes_.end(), [&](const LinkChange& known) {
         return known.from == change.from && known.to == change.to && known.one_way == change.one_way;
@@ -69,6 +71,7 @@ void Network::change(const LinkChange& change) {
     }
     changes_.push_back(merged);
     ++version_;
+    if (had_carrier && !has_carrier(change.from)) ++carrier_losses_[static_cast<std::size_t>(change.from)];
     // A port counts when it goes down itself; it does not notice a break further on, between switches.
     for (const int node : were_up) {
         if (!up(node)) ++ports(node).errors;
@@ -126,6 +129,21 @@ void Network::count(int from, int to, std::int64_t bytes, std::int64_t resent) {
     ports(from).sent += bytes;
     ports(to).received += bytes;
     ports(from).retransmits += resent;
+}
+
+bool Network::has_carrier(int node) const {
+    return std::none_of(changes_.begin(), changes_.end(), [&](const LinkChange& change) {
+        return change.from == node && change.to < 0 && change.down.value_or(false);
+    });
+}
+
+void Network::replace(int node) {
+    carrier_losses_[static_cast<std::size_t>(node)] = 0;
+    const auto gone = std::erase_if(
+        changes_, [&](const LinkChange& change) { return change.from == node || change.to == node; });
+    if (gone == 0) return;
+    ++version_;
+    machine_.links_changed(nullptr);
 }
 
 bool Network::up(int node) const {

@@ -63,11 +63,17 @@ public:
     PortCounters& ports(int node) { return ports_[static_cast<std::size_t>(node)]; }
     bool up(int node) const;  // false when all its links to others are down
 
+    // Of the node's own port; a break further on leaves it its carrier.
+    bool has_carrier(int node) const;
+    int carrier_losses(int node) const { return carrier_losses_[static_cast<std::size_t>(node)]; }
+    void replace(int node);  // another machine is plugged in: what was wrong with its links is gone
+
 private:
     Machine& machine_;
     std::vector<LinkChange> changes_;  // merged by whom they concern, the latest last
     std::uint64_t version_ = 0;
     std::vector<PortCounters> ports_;      // by node
+    std::vector<int> carrier_losses_;      // by node
     std::vector<int> leaving_, entering_;  // transfers under way, by port
 };
 

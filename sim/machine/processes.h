@@ -58,6 +58,7 @@ struct Tampering {
     struct BrokenPackage {
         std::string package, problem;
         bool shadowed = false;  // another copy of it is found first
+        std::string built_for;  // "torch 2.4": loads where that is installed; empty: nowhere
     };
     std::vector<BrokenPackage> broken_packages;
     std::vector<std::pair<std::string, NameTrouble>> broken_names;

@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::int64_t every = 4;  // steps between two samples of a node
 constexpr int full_clock_mhz = 1980;
-constexpr int thermal = 1;
 
 }  // namespace
 
@@ -47,8 +46,8 @@ void Samples::step(Process& process) {
             ? full_clock_mhz
             : static_cast<int>(full_clock_mhz * 1000 / std::max<std::int64_t>(device.slow_permille, 1500));
     sample.busy_percent = static_cast<int>(busy);
-    sample.temperature = (device.throttle & thermal ? 88 : 40) +
-                         static_cast<int>(busy) / 4 * (device.throttle & thermal ? 0 : 1);
+    const bool hot = (device.throttle & throttled_by_heat) != 0;
+    sample.temperature = (hot ? 88 : 40) + static_cast<int>(busy) / 4 * (hot ? 0 : 1);
     sample.power_watts = 90 + static_cast<int>(busy) * 6;
     sample.throttle = device.throttle;
     sample.ecc_corrected = device.ecc_corrected;

@@ -171,7 +171,8 @@ std::string network_missing(const Manifest& manifest) {
 }
 
 scenarios::Result<void> check_launcher(const scenarios::Plan& plan) {
-    if (cluster_number(plan, "requeue_after", 0) > 0 || cluster_number(plan, "spare_nodes", 0) > 0)
+    if (cluster_number(plan, "requeue_after", 0) > 0 || cluster_number(plan, "spare_nodes", 0) > 0 ||
+        cluster_number(plan, "health_check", 0) > 0)
         return refuse(ErrorCode::unsupported, "one machine has no scheduler and no spare nodes",
                       "play this scenario with --runner sim");
     const auto stated = plan.cluster.find("launcher");
