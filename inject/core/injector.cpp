@@ -78,6 +78,8 @@ struct Injector::State {
     void conclude(std::size_t fault, Time now, const Levers& levers);
     void look(ArmedFault& armed, const Moment& moment, Levers& levers);
     void ring(ArmedFault& armed, Time now, Levers& levers);
+    bool sits_on(const ArmedFault& armed, int node, const Levers& levers) const;
+    void end(ArmedFault& armed, Time now, Levers& levers);
 };
 
 void Injector::State::add(std::size_t fault) {
@@ -198,6 +200,21 @@ void Injector::State::ring(ArmedFault& armed, Time now, Levers& levers) {
     }
 }
 
+bool Injector::State::sits_on(const ArmedFault& armed, int node, const Levers& levers) const {
+    const scenarios::FaultSpec& spec = faults[armed.fault].spec;
+    if (!spec.hardware) return false;
+    if (armed.rank >= 0) return levers.node_of(armed.rank) == node;
+    const std::vector<int> nodes = nodes_of(spec);
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
+void Injector::State::end(ArmedFault& armed, Time now, Levers& levers) {
+    if (armed.active) revert(armed, now, levers, true);
+    armed.finished = true;
+    stop_watching(armed);
+    set_alarm(armed, results::never);
+}
+
 std::optional<Subject> subject_of(const Pull& pull) {
     if (const auto* one = std::get_if<SetEnv>(&pull)) return Subject{one->rank, std::string(one->name)};
     if (const auto* one = std::get_if<SetVersion>(&pull))
@@ -266,6 +283,13 @@ Time Injector::next_alarm() const {
 void Injector::tick(Time now, Levers& levers) {
     while (next_alarm() <= now) {
         state_->ring(state_->all_armed[state_->alarms.begin()->second], now, levers);
+    }
+}
+
+void Injector::replaced(int node, Time now, Levers& levers) {
+    State& state = *state_;
+    for (ArmedFault& armed : state.all_armed) {
+        if (!armed.finished && state.sits_on(armed, node, levers)) state.end(armed, now, levers);
     }
 }
 

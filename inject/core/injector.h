@@ -93,6 +93,9 @@ public:
     Time next_alarm() const;  // `never` when there is none
     void tick(Time now, Levers& levers);
 
+    // A spare took the place of this node: faults that sit in the machine are over.
+    void replaced(int node, Time now, Levers& levers);
+
     // After the run: writes to the truth which faults never met their moment, and which made a change that
     // nothing read.
     void conclude(Time now, const Levers& levers);

@@ -197,6 +197,7 @@ std::string fault_table(const FaultSpec& fault, const scenarios::Vocabulary& wor
     unsaid.at_start = kind && kind->at_start;
     if (!(fault.when == unsaid)) text += "when = " + scenarios::toml_trigger(fault.when) + "\n";
     if (fault.provokes) text += "provokes = true\n";
+    if (fault.hardware) text += "hardware = true\n";
     return text;
 }
 

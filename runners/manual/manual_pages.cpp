@@ -61,7 +61,15 @@ Page scenario_page(const Library& library) {
         text += row({fmt::format("[`{0}`](workloads/{0}.md)", kind.name), cell(kind.what)});
     text +=
         "\n## [[fault]]\n\n`kind` is required and names one of [these](faults.md); `when` says at which "
-        "moment.\n\n";
+        "moment.\n\n" +
+        heading_row({"key", "meaning"}) +
+        row({"`provokes`",
+             "true: no part of the bug. It only brings about what shows it, and is not to be "
+             "named"}) +
+        row({"`hardware`",
+             "true: a defect of the machine. Restarts meet it again, and a spare node is "
+             "without it"}) +
+        "\n";
     text +=
         "### when\n\nOn each of the fault's ranks, in logical time. What is left out matches "
         "everything.\n\n" +

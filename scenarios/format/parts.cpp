@@ -346,6 +346,11 @@ FaultSettings read_fault(const Node& table, const Vocabulary& vocabulary, const 
     reader.renamed(kind->name);
     fault.parameters = read_settings(reader, kind->parameters);
     fault.provokes = reader.flag("provokes", false);
+    fault.hardware = reader.flag("hardware", false);
+    if (fault.hardware && !fault.parameters.contains("rank") && !fault.parameters.contains("node")) {
+        reader.problems().add(table.place, fmt::format("'{}' sits in no machine", fault.kind),
+                              "'hardware' is for faults of a rank or a node");
+    }
     check_required(reader, fault.parameters, *kind);
     if (workload) check_words(fault, *workload, vocabulary, problems);
     reader.elsewhere(

@@ -57,6 +57,7 @@ std::string to_toml(const Plan& plan) {
     for (const FaultSpec& fault : plan.faults) {
         out += fmt::format("\n[[fault]]\nkind = {}\n", toml_text(fault.kind)) + toml_rows(fault.parameters);
         if (fault.provokes) out += "provokes = true\n";
+        if (fault.hardware) out += "hardware = true\n";
         out += fmt::format("when = {}\n", toml_trigger(fault.when));
     }
     return out + expect_table(plan.expect);
@@ -139,7 +140,7 @@ void read_plan_faults(Reader& top, Plan& plan, const Kind* workload, const Vocab
         if (!kind) continue;
         FaultSpec spec{fault.kind, concrete(fault.parameters, top.problems()),
                        trigger_of(concrete(fault.when.values, top.problems()), kind->at_start),
-                       fault.provokes};
+                       fault.provokes, fault.hardware};
         check_stated(spec.parameters, kind->parameters, fault.place, fault.kind, top.problems());
         plan.faults.push_back(std::move(spec));
     }

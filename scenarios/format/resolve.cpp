@@ -93,7 +93,8 @@ Result<FaultSpec> close_fault(const Closing& closing, const FaultSettings& fault
     if (!parameters) return tl::unexpected(parameters.error());
     const auto when = closing.all(fault.when.values, trigger_parameters(), path + ".when");
     if (!when) return tl::unexpected(when.error());
-    return FaultSpec{fault.kind, std::move(*parameters), trigger_of(*when, kind.at_start), fault.provokes};
+    return FaultSpec{fault.kind, std::move(*parameters), trigger_of(*when, kind.at_start), fault.provokes,
+                     fault.hardware};
 }
 
 Result<void> close_faults(Closing& closing, const Scenario& scenario, const Vocabulary& vocabulary,

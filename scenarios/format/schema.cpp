@@ -87,6 +87,10 @@ std::string kind_schema(const Kind& kind, bool with_when) {
             {"provokes", json_object({{"type", json_string("boolean")},
                                       {"description", json_string("no part of the bug: it brings about what "
                                                                   "shows it, and is not to be named")}})});
+        properties.push_back(
+            {"hardware", json_object({{"type", json_string("boolean")},
+                                      {"description", json_string("a defect of the machine: restarts meet it "
+                                                                  "again, a spare node is without it")}})});
         properties.push_back({"when", json_object({{"$ref", json_string("#/definitions/when")}})});
     }
     return table(std::move(properties), required_of(kind), kind.what);

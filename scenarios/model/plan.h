@@ -35,6 +35,7 @@ struct FaultSpec {
     Values parameters;  // `rank` → Value::list of ranks, `node` → Value::list of nodes
     Trigger when;
     bool provokes = false;  // only makes the bug show, and is not to be blamed
+    bool hardware = false;  // sits in the machine: it ends when a spare node takes the machine's place
 
     bool operator==(const FaultSpec&) const = default;
 

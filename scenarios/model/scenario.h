@@ -51,6 +51,7 @@ struct FaultSettings {
     TriggerSettings when;
     Place place;
     bool provokes = false;  // not part of the bug: it only makes the bug show, and is not to be blamed
+    bool hardware = false;  // a defect of the machine: restarts meet it again, a spare node is without it
 
     bool operator==(const FaultSettings&) const = default;
 };
@@ -96,6 +97,8 @@ struct Heal {
     std::string says;  // one sentence: what the fix does
     // Why the healed run equals the control, in one line; else empty. A fault may stay without being visible.
     std::string as_control;
+    // Where it is no fix but what users did for want of one: why, in one line. Else empty.
+    std::string workaround = {};
 
     bool keeps_a_fault() const;
     // On paper: with no fault kept and no setting changed the healed run equals the control, event for event.

@@ -303,5 +303,26 @@ TEST_F(InjectorTest, AFaultThatOnlyProvokesBlamesNobody) {
     EXPECT_TRUE(truth.applied());
 }
 
+// Goal: what sits in a machine comes back with every start on it, and is over once a spare has its place.
+TEST_F(InjectorTest, ADefectOfAMachineEndsWithTheMachine) {
+    const Trigger each_time{.before = "all_reduce", .always = true};
+    FaultSpec defect = on({2, 4}, "hang_kernel", each_time);
+    defect.hardware = true;
+    FaultSpec flapping{.kind = "flap_link", .parameters = {}, .when = {.at = 10}};
+    flapping.parameters["node"] = Value{.type = ValueType::nodes, .list = {1}};
+    flapping.hardware = true;
+    plan({defect, on({3}, "hang_kernel", each_time), flapping});
+    injector->tick(Time(10), levers);
+    const std::size_t flapped = levers.pulls.size();
+    injector->replaced(1, Time(20), levers);
+    EXPECT_GT(levers.pulls.size(), flapped) << "the link is whole again";
+    EXPECT_EQ(injector->next_alarm(), results::never);
+    EXPECT_FALSE(injector->armed(2));
+    levers.pulls.clear();
+    for (const Rank rank : {2, 3, 4}) moment(rank, 0, "all_reduce");
+    EXPECT_EQ(levers.pulls, (Pulls{"alter_call 3 hang", "alter_call 4 hang"}))
+        << "rank 3 hangs by the job's own fault, and rank 4 is on another node";
+}
+
 }  // namespace
 }  // namespace deadrank::inject

@@ -30,7 +30,7 @@ SampleFile rich_file() {
     file.more_faults =
         "[[fault]]\nkind = \"set_env\"\nrank = \"others\"\nname = \"A\"\nvalue = \"\"\n[[fault]]\nkind = "
         "\"slow_link\"\n"
-        "node = \"any\"\nfactor = \"1.5x\"\nwhen = { at = \"1500us\" }\n";
+        "node = \"any\"\nfactor = \"1.5x\"\nhardware = true\nwhen = { at = \"1500us\" }\n";
     file.expect =
         "blames = [\"rank\"]\nranks = [1, 2]\nstep = 3\nrecovers_within = \"5m\"\nunseen = \"why\"\nalso = "
         "[\"collective_timeout_abort\"]\n";

@@ -31,6 +31,12 @@ void Conductor::before(sim::Call& call) {
     arm(call.rank);
 }
 
+void Conductor::replaced(int node) {
+    injector_.replaced(node, cluster_.now(), levers_);
+    for (const Rank rank : cluster_.processes_of(node)) arm(rank);
+    set_alarm();
+}
+
 void Conductor::arm(Rank rank) { cluster_.arm(rank, injector_.armed(rank) || levers_.shapes(rank)); }
 
 // A cancelled alarm still rings: tick() then finds nothing due.

@@ -17,6 +17,7 @@ public:
     Result<Done> start();
 
     void before(sim::Call& call) override;
+    void replaced(int node) override;
 
     // After the run: records in the truth which faults had no moment or no effect.
     void conclude(results::Time end) { injector_.conclude(end, levers_); }
