@@ -66,7 +66,8 @@ struct BreakPackage {
     static constexpr Lever lever{"break_package", "break a package"};
     Rank rank;
     std::string_view package, problem;
-    bool shadowed = false;  // it is whole, and another copy is found first
+    bool shadowed = false;            // it is whole, and another copy is found first
+    std::string_view built_for = {};  // "torch 2.4": harmless where that is installed
 };
 struct TakePort {
     static constexpr Lever lever{"take_port", "take a port"};

@@ -126,15 +126,22 @@ extern const FaultRow break_package_row{
                      "what is wrong with it",
                      {"not_installed", "missing_symbol", "wrong_found_first", "abi_skew", "missing_header",
                       "missing_compiler", "other_cuda_major"}},
-                    {"symbol", ValueType::text, "log", "missing_symbol: the name that cannot be imported"}},
+                    {"symbol", ValueType::text, "log", "missing_symbol: the name that cannot be imported"},
+                    {"built_for",
+                     ValueType::text,
+                     "",
+                     "package and release that it was built for, as \"torch 2.4\": where a rank has these, "
+                     "nothing fails; absent = none fits",
+                     {},
+                     true}},
      .levers = {BreakPackage::lever},
      .at_start = true},
     [](const FaultSpec& spec) {
         const std::string package = spec.text("package");
         const std::string says = last_line_of(package, spec.text("problem"), spec.text("symbol"));
-        const auto apply = [package, says, shadowed = spec.text("problem") == "wrong_found_first"](
-                               Levers& levers, Rank rank) {
-            return levers.pull(BreakPackage{rank, package, says, shadowed});
+        const auto apply = [package, says, shadowed = spec.text("problem") == "wrong_found_first",
+                            built_for = spec.text("built_for")](Levers& levers, Rank rank) {
+            return levers.pull(BreakPackage{rank, package, says, shadowed, built_for});
         };
         return make_simple_fault(spec, {.apply = apply, .blame = aimed(spec, {.component = package})});
     }};

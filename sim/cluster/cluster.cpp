@@ -149,9 +149,10 @@ void Cluster::swap_ranks(Rank a, Rank b) {
     std::swap(machine_->processes[a].given_rank, machine_->processes[b].given_rank);
 }
 
-void Cluster::break_package(Rank process, std::string_view package, std::string_view problem, bool shadowed) {
+void Cluster::break_package(Rank process, std::string_view package, std::string_view problem, bool shadowed,
+                            std::string_view built_for) {
     machine_->processes[process].tamper().broken_packages.push_back(
-        {std::string(package), std::string(problem), shadowed});
+        {std::string(package), std::string(problem), shadowed, std::string(built_for)});
 }
 
 void Cluster::take_port(int node, std::string_view port, bool mute) {

@@ -90,8 +90,9 @@ public:
     bool has_asked(Rank process, std::string_view name) const;
     void set_version(Rank process, std::string_view package, std::string_view version);
     void swap_ranks(Rank a, Rank b);  // RANK of two processes exchanged; LOCAL_RANK and devices stay
+    // `built_for`: "torch 2.4", which makes it whole where it is installed.
     void break_package(Rank process, std::string_view package, std::string_view problem,
-                       bool shadowed = false);
+                       bool shadowed = false, std::string_view built_for = {});
     void take_port(int node, std::string_view port, bool mute);  // mute: accepts and never answers
     void break_name(Rank process, std::string_view host, NameTrouble how);
     void add_interface(int node, std::string_view name, bool routable, bool sorts_first);

@@ -32,7 +32,8 @@ std::string words_of(const SetVersion& pull) {
 std::string words_of(const SwapRanks& pull) { return fmt::format("{} {}", pull.a, pull.b); }
 
 std::string words_of(const BreakPackage& pull) {
-    return fmt::format("{} {} {}", pull.rank, pull.package, pull.problem);
+    return fmt::format("{} {} {}{}{}", pull.rank, pull.package, pull.problem,
+                       pull.built_for.empty() ? "" : " for ", pull.built_for);
 }
 
 std::string words_of(const TakePort& pull) {

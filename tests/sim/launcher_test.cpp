@@ -261,5 +261,20 @@ TEST(Packages, ThatAreMissingOrBrokenEndTheProcessAtItsImport) {
     EXPECT_EQ(trial.result.ends.at(2), ProcessEnd::finished);
 }
 
+TEST(Packages, LoadWhereTheReleaseIsThatTheyWereBuiltFor) {
+    const std::pair<const char*, bool> releases[] = {
+        {"2.4.1", true}, {"2.4", true}, {"2.40", false}, {"2.11", false}};
+    for (const auto& [release, loads] : releases) {
+        ClusterSettings settings = bare(1, 1);
+        settings.versions["torch"] = release;
+        const Trial trial = play(
+            settings, [](World&) {},
+            [](Cluster& cluster) {
+                cluster.break_package(0, "flash_attn", "undefined symbol", false, "torch 2.4");
+            });
+        EXPECT_EQ(trial.result.ends.at(0) == ProcessEnd::finished, loads) << release;
+    }
+}
+
 }  // namespace
 }  // namespace deadrank::sim

@@ -93,7 +93,8 @@ Result<Done> SimLevers::carry_out(const inject::SwapRanks& pull) {
 }
 Result<Done> SimLevers::carry_out(const inject::BreakPackage& pull) {
     return on_rank(pull.rank).map([&](Done done) {
-        return cluster_.break_package(pull.rank, pull.package, pull.problem, pull.shadowed), done;
+        return cluster_.break_package(pull.rank, pull.package, pull.problem, pull.shadowed, pull.built_for),
+               done;
     });
 }
 Result<Done> SimLevers::carry_out(const inject::TakePort& pull) {
