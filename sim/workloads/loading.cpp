@@ -3,10 +3,12 @@
 // number and padding are a contract between writer and reader.
 #include <algorithm>
 #include <compare>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,7 +19,19 @@ namespace deadrank::sim {
 
 namespace {
 
-std::string saved_name(std::int64_t number) { return fmt::format("saved/model_{:02}.pt", number); }
+constexpr std::string_view saved_stem = "saved/model_";
+
+std::string saved_name(std::int64_t number) { return fmt::format("{}{:02}.pt", saved_stem, number); }
+
+// The number that the names begin with, as the directory has them.
+std::int64_t first_listed(World& world) {
+    std::optional<std::int64_t> first;
+    for (const std::string& path : world.storage().list(saved_stem)) {
+        const std::int64_t number = std::strtoll(path.c_str() + saved_stem.size(), nullptr, 10);
+        first = std::min(first.value_or(number), number);
+    }
+    return first.value_or(0);
+}
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
@@ -60,7 +74,8 @@ void Job::load_saved(std::vector<Number>& parameters, std::string_view degree) {
     if (world_.process() == 0) leave_behind(*this, flat, world_.seam("saved.first_number", 0), ranks);
     comm().barrier();
 
-    const std::int64_t first = world_.seam("loader.first_number", 0);
+    const std::int64_t first =
+        settings_.saved_listed ? first_listed(world_) : world_.seam("loader.first_number", 0);
     const std::int64_t shards = world_.seam("loader.shards", ranks);
     call_across_releases(world_, Calling::load);
     std::vector<Number> found;

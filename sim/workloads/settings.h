@@ -305,6 +305,9 @@ struct JobSettings : Settings {
     std::int64_t saved_pad =
         integer("saved_pad", "", "that job padded its parameters to a multiple of so many; absent = 1", 1,
                 "saved_ranks");
+    bool saved_listed = flag(
+        "saved_listed", "",
+        "the names of that job's files are read from the directory, and not counted from 0", "saved_ranks");
 
     // Only of workloads in which each rank computes with the whole model.
     static constexpr bool whole_model = false;
