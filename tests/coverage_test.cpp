@@ -74,5 +74,24 @@ TEST(Coverage, AFixPatternOfACoveredPairMayBeMissing) {
     FAIL() << "no pair proposes two fix patterns";
 }
 
+// Goal: what users did for want of a fix is never counted as one.
+TEST(Coverage, CountsAWorkaroundApart) {
+    scenarios::Scenario one;
+    one.heal.faults = {{.kept = true}};
+    one.heal.cluster["watchdog"] = {};
+    const scenarios::Taxonomy taxonomy = shipped_taxonomy();
+    one.bug = {"initialization",
+               taxonomy.pairs.front().symptom,
+               taxonomy.pairs.front().cause,
+               taxonomy.fixes.front().id,
+               {}};
+    EXPECT_EQ(results::coverage_of({one}, taxonomy).checks.heals_keep, 1u);
+    one.heal.workaround = "the report ends without a fix";
+    const results::Strictness checks = results::coverage_of({one}, taxonomy).checks;
+    EXPECT_EQ(checks.heals_workaround, 1u);
+    EXPECT_EQ(checks.heals_keep, 0u);
+    EXPECT_TRUE(checks.heals_unsaid.empty());
+}
+
 }  // namespace
 }  // namespace deadrank

@@ -51,6 +51,8 @@ void count_checks(Strictness& checks, const scenarios::Scenario& scenario) {
     const scenarios::Heal& heal = scenario.heal;
     if (!heal.as_control.empty())
         ++checks.heals_control;
+    else if (!heal.workaround.empty())
+        ++checks.heals_workaround;
     else if (heal.keeps_a_fault())
         ++checks.heals_keep;
     else if (!heal.is_the_control())

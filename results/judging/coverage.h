@@ -41,10 +41,11 @@ struct Strictness {
         std::size_t stated = 0, reasoned = 0;
         std::vector<std::string> open;  // scenarios
     };
-    Field blames, reaction, within;  // within: only playing shows whether a stated bound is tight
-    std::size_t heals_keep = 0;      // a fault stays, perhaps with other parameters
-    std::size_t heals_set = 0;       // all faults go, and settings change
-    std::size_t heals_control = 0;   // the healed run is the control, with a reason
+    Field blames, reaction, within;    // within: only playing shows whether a stated bound is tight
+    std::size_t heals_keep = 0;        // a fix: a fault stays, perhaps with other parameters
+    std::size_t heals_set = 0;         // a fix: all faults go, and settings change
+    std::size_t heals_workaround = 0;  // no fix, but what users did for want of one
+    std::size_t heals_control = 0;     // the healed run is the control, with a reason
     std::vector<std::string> heals_unsaid;
 };
 

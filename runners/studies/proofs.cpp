@@ -57,9 +57,10 @@ private:
     void note_heal(const Scenario& scenario, const Trialled& trial) {
         if (!trial.healed) return;
         const bool same = same_events(trial.healed->record.evidence, trial.control->record.evidence);
-        auto& list = same                            ? proofs_.heals_that_are_controls
-                     : scenario.heal.keeps_a_fault() ? proofs_.heals_with_trigger
-                                                     : proofs_.heals_by_settings;
+        auto& list = same                                ? proofs_.heals_that_are_controls
+                     : !scenario.heal.workaround.empty() ? proofs_.heals_that_work_around
+                     : scenario.heal.keeps_a_fault()     ? proofs_.heals_with_trigger
+                                                         : proofs_.heals_by_settings;
         list.push_back(scenario.id);
     }
 

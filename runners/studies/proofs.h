@@ -32,8 +32,9 @@ struct MutedKind {
 using BySource = std::array<std::size_t, std::size(results::all_sources)>;
 
 struct Proofs {
-    std::vector<std::string> heals_with_trigger;  // a fault stays, and the healed run is not the control
-    std::vector<std::string> heals_by_settings;   // no fault stays, and settings make the difference
+    std::vector<std::string> heals_with_trigger;      // a fault stays, and the healed run is not the control
+    std::vector<std::string> heals_by_settings;       // no fault stays, and settings make the difference
+    std::vector<std::string> heals_that_work_around;  // not the control, and by its own word no fix
     std::vector<std::string> heals_that_are_controls;
     std::vector<std::string> idle;           // a fault that was not triggered or had no effect
     std::map<std::string, MutedKind> muted;  // by kind of fault

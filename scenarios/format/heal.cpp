@@ -113,6 +113,10 @@ void check_heals(const Node& table, const Heal& heal, Problems& problems) {
         problems.add(table.place, "'as_control' contradicts what else is said",
                      "leave it out: settings make the healed run another one than the control");
     }
+    if (!heal.as_control.empty() && !heal.workaround.empty()) {
+        problems.add(table.place, "'workaround' contradicts 'as_control'",
+                     "keep one: a run that is the control again shows no workaround");
+    }
 }
 
 }  // namespace
@@ -127,6 +131,7 @@ Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSetting
     read_kept(reader, heal);
     heal.says = reader.text("says");
     heal.as_control = reader.text("as_control");
+    heal.workaround = reader.text("workaround");
     heal.cluster = read_changes(reader, "cluster", cluster_parameters());
     if (workload) heal.workload = read_changes(reader, "workload", workload->parameters);
     reader.know("workload");

@@ -173,6 +173,7 @@ Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonom
         "fault = \"none\"  # or \"keep\", or a word for each fault: what the real fix leaves in place stays\n"
         "# with [heal.cluster], [heal.workload], [[heal.change]] rank = \"all\", [heal.expect]\n"
         "as_control = \"why the fix leaves nothing of the fault\"  # or leave it out, and change something\n"
+        "# workaround = \"why there is no fix, where this is what users did for want of one\"\n"
         "says = \"what the fix does, in one sentence\"\n\n"
         "[teach]\ntitle = \"\"\nsees = \"\"\nquestion = \"\"\nhints = [\"\", \"\"]\nanswer = \"\"\nwhy = "
         "\"\"\n";

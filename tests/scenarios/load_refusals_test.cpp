@@ -1,7 +1,8 @@
 // tests/scenarios/load_refusals_test.cpp — Goal: each mistake in a file gets one sentence with its place and
 // what would do.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include "runners/runner/extension.h"
 #include "scenarios/format/scenario_file.h"
 #include "tests/scenarios/sample.h"
 
@@ -195,6 +196,9 @@ TEST(LoadRefuses, Contradictions) {
     EXPECT_EQ(with_heal("fault = \"keep\"\nas_control = \"x\"\n[heal.cluster]\nwatchdog = true\n"),
               "28:1: 'as_control' contradicts what else is said — leave it out: settings make the healed run "
               "another one than the control");
+    EXPECT_EQ(with_heal("fault = \"none\"\nas_control = \"x\"\nworkaround = \"y\"\n"),
+              "28:1: 'workaround' contradicts 'as_control' — keep one: a run that is the control again shows "
+              "no workaround");
     EXPECT_EQ(with_expect("rank = \"any\"\n"),
               "25:8: 'rank' in [expect] must be a number or a list — leave it out where the fault's own "
               "ranks are meant");
@@ -203,6 +207,15 @@ TEST(LoadRefuses, Contradictions) {
     EXPECT_EQ(message(toml),
               "6:9: stage 'memory' contradicts the directory 'communication' — move the file, or correct the "
               "stage");
+}
+
+TEST(LoadRefuses, ADefectThatSitsInNoMachine) {
+    SampleFile file;
+    file.fault = "kind = \"preempt_job\"\nhardware = true\nwhen = { step = 1 }\n";
+    const auto scenario = scenarios::parse_scenario(file.toml(), "catalog/communication/sample.toml",
+                                                    sample_taxonomy(), runners::vocabulary());
+    ASSERT_FALSE(scenario);
+    EXPECT_THAT(scenario.error().text(), ::testing::HasSubstr("'preempt_job' sits in no machine"));
 }
 
 TEST(LoadRefuses, ReportsThatNobodyCanFind) {

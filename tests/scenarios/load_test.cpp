@@ -26,7 +26,8 @@ TEST(Load, ReadsEveryTable) {
         "[\"collective_timeout_abort\"]\n"
         "reaction = \"clear_error\"\nrecovers_within = \"5m\"\n";
     file.heal =
-        "fault = \"keep\"\nsays = \"it waits\"\n[heal.cluster]\nwatchdog = true\n[heal.workload]\nvalidate = "
+        "fault = \"keep\"\nsays = \"it waits\"\nworkaround = \"no fix is known\"\n[heal.cluster]\nwatchdog = "
+        "true\n[heal.workload]\nvalidate = "
         "true\n"
         "[teach]\ntitle = \"t\"\nsees = \"s\"\nquestion = \"q\"\nhints = [\"1\", \"2\"]\nanswer = \"a\"\nwhy "
         "= \"w\"\n"
@@ -51,8 +52,17 @@ TEST(Load, ReadsEveryTable) {
     EXPECT_TRUE(scenario.heal.faults[0].kept);
     EXPECT_EQ(scenario.heal.cluster.count("watchdog"), 1u);
     EXPECT_EQ(scenario.heal.workload.count("validate"), 1u);
+    EXPECT_EQ(scenario.heal.workaround, "no fix is known");
+    EXPECT_FALSE(scenario.faults[0].hardware);
     EXPECT_EQ(scenario.teach.hints.size(), 2u);
     EXPECT_EQ(scenario.parity.at("local"), "gloo says less");
+}
+
+TEST(Load, TakesADefectOfAMachine) {
+    SampleFile file;
+    file.fault = "kind = \"kill_rank\"\nrank = 3\nhardware = true\nwhen = { step = 1 }\n";
+    EXPECT_TRUE(loaded(file).faults.at(0).hardware);
+    EXPECT_TRUE(resolve_sample(file)->fault.faults.at(0).hardware);
 }
 
 TEST(Load, TakesATableInEachOfItsTomlForms) {

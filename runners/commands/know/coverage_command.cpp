@@ -112,6 +112,7 @@ Json checks_json(const results::Strictness& checks) {
             {"heals",
              {{"keep_the_trigger", checks.heals_keep},
               {"change_settings", checks.heals_set},
+              {"work_around", checks.heals_workaround},
               {"are_the_control", checks.heals_control},
               {"without_a_reason", checks.heals_unsaid}}}};
 }
@@ -133,6 +134,7 @@ Json proofs_json(const Proofs& proofs) {
             {"caught_by", detectors},
             {"heals_with_trigger", proofs.heals_with_trigger.size()},
             {"heals_by_settings", proofs.heals_by_settings.size()},
+            {"heals_that_work_around", proofs.heals_that_work_around},
             {"heals_that_are_controls", proofs.heals_that_are_controls},
             {"faults_without_effect", proofs.idle},
             {"loose_bounds", proofs.loose},
@@ -224,9 +226,10 @@ void print_checks(const results::Strictness& checks) {
                            one.reasoned, one.open.size());
     };
     fmt::print(
-        "  heals        {} leave the trigger in place, {} change settings alone, {} are the control and "
-        "say why, {} without a word\n",
-        checks.heals_keep, checks.heals_set, checks.heals_control, checks.heals_unsaid.size());
+        "  heals        {} fix with the trigger left in place, {} by settings alone, {} are workarounds, {} "
+        "are the control and say why, {} without a word\n",
+        checks.heals_keep, checks.heals_set, checks.heals_workaround, checks.heals_control,
+        checks.heals_unsaid.size());
     fmt::print("{}{}{}", field("whom", checks.blames), field("reaction", checks.reaction),
                field("how soon", checks.within));
 }
@@ -235,10 +238,10 @@ void print_proofs(const Proofs& proofs) {
     std::size_t red = 0;
     for (const auto& [kind, one] : proofs.muted) red += !one.red.empty();
     fmt::print(
-        "  played       {} healed runs differ from their control with the trigger in place, {} by settings, "
-        "{} are their control\n",
+        "  played       {} fixed runs differ from their control with the trigger in place, {} by settings, "
+        "{} by a workaround, {} are their control\n",
         proofs.heals_with_trigger.size(), proofs.heals_by_settings.size(),
-        proofs.heals_that_are_controls.size());
+        proofs.heals_that_work_around.size(), proofs.heals_that_are_controls.size());
     fmt::print(
         "               {} faults without effect; of {} kinds of faults {} turn a scenario silent or "
         "wrong when muted; {} bounds are loose\n",

@@ -90,6 +90,7 @@ void explain_heal(Explanation& explanation, const scenarios::Scenario& scenario)
                 ? fmt::format("no alarm; the job should {}", results::wanted_text(heal.expect.reaction))
                 : expected_text(heal.expect));
     add_row(explanation, "as control", heal.as_control);
+    add_row(explanation, "workaround", heal.workaround);
 }
 
 }  // namespace
