@@ -42,5 +42,24 @@ TEST(Catalog, TellsOfEveryBugWhereItHappenedAndWhatItTeaches) {
     }
 }
 
+// Goal: where a fix replaces a node, nothing less would do: with the same restarts and without a spare the
+// defect is met again.
+TEST(Catalog, FixesThatReplaceANodeNeedTheSpare) {
+    const tests::ShippedCatalog catalog;
+    runners::SimRunner sim;
+    std::size_t replaced = 0;
+    for (scenarios::Scenario scenario : catalog.scenarios) {
+        if (!scenario.heal.cluster.contains("spare_nodes")) continue;
+        ++replaced;
+        scenario.heal.cluster.erase("spare_nodes");
+        scenario.heal.cluster.erase("health_check");
+        const auto trialled = runners::play(scenario, {1}, sim, catalog.vocabulary);
+        ASSERT_TRUE(trialled.outcome.healed) << scenario.id << ": " << trialled.outcome.reason;
+        EXPECT_NE(trialled.outcome.healed->verdict, results::Verdict::pass)
+            << scenario.id << " is healed by a restart alone";
+    }
+    EXPECT_GE(replaced, 11u);
+}
+
 }  // namespace
 }  // namespace deadrank
