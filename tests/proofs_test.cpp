@@ -32,9 +32,10 @@ const runners::Proofs& proofs() {
     return once;
 }
 
-// The numbers only rise: a heal that is rewritten to what the fix really is raises them here.
-constexpr std::size_t heals_that_leave_the_trigger = 162;
-constexpr std::size_t heals_that_differ = 166;
+// The numbers only rise: a heal that is rewritten to what the fix really is raises them here. Workarounds are
+// none of these.
+constexpr std::size_t heals_that_leave_the_trigger = 159;
+constexpr std::size_t heals_that_differ = 163;
 // Caught from plain evidence alone, with what hooks observe, with what programs assert of themselves.
 constexpr runners::BySource caught_at_least{145, 231, 271};
 constexpr std::size_t causes_first = 165;
@@ -45,6 +46,7 @@ TEST(Catalogue, HealsLeaveTheTriggerOrSayWhyNot) {
     EXPECT_EQ(fmt::format("{}", fmt::join(checks.heals_unsaid, ", ")), "");
     EXPECT_GE(proofs().heals_with_trigger.size(), heals_that_leave_the_trigger);
     EXPECT_GE(proofs().heals_with_trigger.size() + proofs().heals_by_settings.size(), heals_that_differ);
+    EXPECT_EQ(proofs().heals_that_work_around.size(), checks.heals_workaround);
     EXPECT_EQ(proofs().heals_that_are_controls.size(), checks.heals_control)
         << "what differs on paper must differ when it is played: "
         << fmt::format("{}", fmt::join(proofs().heals_that_are_controls, ", "));
@@ -135,6 +137,7 @@ TEST(Catalogue, IsCountedOnTheFrontPage) {
     for (const std::string& said :
          {fmt::format("{} heal with the trigger left in place and {} by another setting",
                       all.heals_with_trigger.size(), all.heals_by_settings.size()),
+          fmt::format("{} show a workaround", all.heals_that_work_around.size()),
           fmt::format("in {} the healed run is the control again", all.heals_that_are_controls.size()),
           fmt::format("{} from plain evidence", all.caught[0]),
           fmt::format("{} with what hooks observe", all.caught[1]),

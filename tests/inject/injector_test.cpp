@@ -320,7 +320,7 @@ TEST_F(InjectorTest, ADefectOfAMachineEndsWithTheMachine) {
     EXPECT_FALSE(injector->armed(2));
     levers.pulls.clear();
     for (const Rank rank : {2, 3, 4}) moment(rank, 0, "all_reduce");
-    EXPECT_EQ(levers.pulls, (Pulls{"alter_call 3 hang", "alter_call 4 hang"}))
+    EXPECT_EQ(levers.pulls, (Pulls{"alter_call 3 never_completes", "alter_call 4 never_completes"}))
         << "rank 3 hangs by the job's own fault, and rank 4 is on another node";
 }
 
