@@ -128,16 +128,12 @@ const std::vector<Parameter>& cluster_parameters() {
         at_least("monitor_interval", Type::duration, "5s", 1, "how often torchrun looks at its children"),
         at_least("restarts_max", Type::integer, "0", 0,
                  "how often the launcher starts the job again; with replicas, each rank"),
-        optional(
-            "spare_nodes", Type::integer,
-            "nodes that take the name and the place of lost ones, and of those that fail their health_check, "
-            "when the launcher starts the job again",
-            0),
+        optional("spare_nodes", Type::integer,
+                 "nodes that take name and place of those that are lost, or fail their health_check", 0),
         optional(
             "health_check", Type::duration,
-            "how often nodes are checked: whether they answer, and what kernel log and counters say of "
-            "devices, clocks, ports, cards and disks. One that fails is replaced by one of spare_nodes, and "
-            "the job starts again; before any restart the nodes are checked as well. Absent = never",
+            "how often nodes are checked, by what they show of devices, ports, cards and disks; also before "
+            "a restart. One that fails is replaced by a spare, and the job starts again. Absent = never",
             1),
         optional("requeue_after", Type::duration,
                  "after which the scheduler starts a preempted job again; absent = never", 0),
