@@ -67,8 +67,13 @@ std::vector<std::string> blind_spots(const Evidence& evidence) {
         stepped.insert(event->rank);
         lost |= event->as<StepEnd>()->loss != 0;
     }
-    if (stepped.size() < 2) return {};
     std::vector<std::string> spots;
+    if (stepped.empty() && !evidence.each<CollectiveEnter>().empty())
+        spots.emplace_back(
+            "straggler, low_throughput, loss_anomaly, sample_coverage and replica_divergence saw no step: no "
+            "optimizer of torch.optim took one. Where the program prints its steps, step = \"a pattern\" "
+            "below [read] of a manifest finds them");
+    if (stepped.size() < 2) return spots;
     if (evidence.each<ParametersDigest>().empty())
         spots.emplace_back(
             "replica_divergence saw no replicas: the program shows none by DistributedDataParallel, DTensor, "

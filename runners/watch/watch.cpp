@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <set>
 #include <sys/syscall.h>
@@ -22,6 +23,7 @@
 #include "runners/backends/process/event_reader.h"
 #include "runners/backends/process/job_processes.h"
 #include "runners/backends/process/launch.h"
+#include "runners/watch/hook_talk.h"
 #include "scenarios/model/document.h"
 
 extern char** environ;
@@ -37,8 +39,8 @@ namespace {
 
 constexpr Time first_look = 1s, look_most = 30s;
 constexpr std::int64_t look_share = 100;  // looks take at most 1/look_share of the time
-constexpr Time stacks_wait = 2s;
 constexpr std::size_t events_most = 3'000'000;
+constexpr std::int64_t blind_after = 16;  // steps
 
 // The process to which we forward signals.
 std::atomic<int>& told() {
@@ -114,6 +116,12 @@ private:
     scenarios::Result<void> begin() {
         std::error_code failed;
         fs::create_directories(spec_.directory / "evidence", failed);
+        if (failed)
+            return scenarios::refuse(
+                scenarios::ErrorCode::io,
+                fmt::format("no evidence can be kept in {}: {}", spec_.directory.string(), failed.message()),
+                "name another place with --record, or another TMPDIR");
+        pipe_.open(spec_.directory / "evidence");
         std::vector<std::string> settings = environment();
         std::vector<char*> words, names;
         for (const std::string& word : spec_.command) words.push_back(const_cast<char*>(word.c_str()));
@@ -195,6 +203,7 @@ private:
             if (entry.path().extension() != ".jsonl") continue;
             follow_.look(entry.path(), [this](std::string_view line) { take(line); });
         }
+        pipe_.read([this](std::string_view line) { take_word(line); });
     }
 
     void take(std::string_view line) {
@@ -204,7 +213,10 @@ private:
             return;
         }
         const std::size_t before = evidence().events().size();
-        if (!read_event(line, started_, evidence()) || evidence().events().size() == before) return;
+        if (!read_event(line, started_, evidence()) || evidence().events().size() == before) {
+            unreadable_ += !nlohmann::json::accept(line);
+            return;
+        }
         const results::Event event = evidence().events().back();
         if (event.rank < 0) return;
         RankState& state = standing_.ranks[event.rank];
@@ -229,10 +241,21 @@ private:
             goodbyes_.insert(std::atoi(value("\"pid\": ").data()));
         if (line.find("hook.off") != std::string_view::npos) {
             std::string_view why = value("\"why\": \"");
-            done_.notes.push_back(fmt::format("the hook of rank {} turned itself off: {}",
-                                              std::atoi(value("\"rank\": ").data()),
-                                              why.substr(0, why.rfind('"'))));
+            const Time since(std::atoll(value("\"t\": ").data()) - started_);
+            const Rank rank = std::atoi(value("\"rank\": ").data());
+            done_.missing.push_back({rank, since, std::string(why.substr(0, why.rfind('"')))});
+            standing_.ranks[rank].watched = false;
         }
+    }
+
+    // Of a rank that is no longer watched nothing can be told, nor of all ranks together: what it did not
+    // write is not what it did not do.
+    bool tells(const results::Finding& finding) const {
+        const std::vector<Rank>& blamed = finding.blame.ranks;
+        return std::none_of(done_.missing.begin(), done_.missing.end(), [&](const Missing& missing) {
+            const bool its = std::find(blamed.begin(), blamed.end(), missing.rank) != blamed.end();
+            return (its || blamed.empty()) && finding.at >= missing.since;
+        });
     }
 
     void meet(Rank rank, const results::RankStart& start) {
@@ -241,7 +264,7 @@ private:
             const std::size_t at = seen.find(fmt::format("\n{}=", name));
             return at == std::string::npos ? -1 : std::atoi(seen.c_str() + at + name.size() + 2);
         };
-        standing_.ranks[rank].alive = true;
+        standing_.ranks[rank].alive = standing_.ranks[rank].watched = true;
         world_ = std::max(world_, variable("WORLD_SIZE"));
         const int attempt = variable("TORCHELASTIC_RESTART_COUNT");
         if (attempt > attempt_) {
@@ -283,12 +306,14 @@ private:
         // same instant.
         std::set<std::string> now;
         for (const results::Finding& finding : found) {
+            if (!tells(finding)) continue;
             const std::string key = fmt::format("{} {}", finding.symptom, finding.blame.text());
             now.insert(key);
             if ((last || seen_.contains(key)) && known_.insert(finding.symptom).second) ring(finding);
         }
         seen_ = std::move(now);
         tell_settings();
+        tell_blind_spots(last);
         standing_.own_seconds = processor_seconds();
         if (spec_.stand) spec_.stand(standing_);
         next_look_ = time() + std::clamp(Time((time() - began).count() * look_share), first_look, look_most);
@@ -305,33 +330,36 @@ private:
         }
     }
 
+    // Once a program has taken some steps: it may run for weeks.
+    void tell_blind_spots(bool last) {
+        const auto far = [](const auto& one) { return one.second.step >= blind_after; };
+        if (!last && (blind_told_ || std::none_of(standing_.ranks.begin(), standing_.ranks.end(), far)))
+            return;
+        blind_told_ = true;
+        for (std::string& spot : results::blind_spots(evidence())) {
+            if (!told_.insert(spot).second) continue;
+            spot = "blind: " + spot;
+            last || !spec_.note ? done_.notes.push_back(spot) : spec_.note(spot);
+        }
+    }
+
     void ring(const results::Finding& finding) {
         standing_.rang.push_back(finding);
         Ringing ringing{finding, ""};
-        if (finding.symptom.ends_with("_hang")) ringing.stacks = stacks_of(finding.blame.ranks);
+        if (finding.symptom.ends_with("_hang"))
+            ringing.stacks = stacks_of(spec_.directory / "evidence", finding.blame.ranks);
         spec_.ring(ringing);
-    }
-
-    // The hooks' threads look for this file, and write their rank's stacks.
-    std::string stacks_of(const std::vector<Rank>& ranks) {
-        const fs::path wanted = spec_.directory / "evidence" / "stacks.wanted";
-        std::ofstream(wanted).flush();
-        const Time until = time() + stacks_wait;
-        const auto there = [&](Rank rank) {
-            return spec_.directory / "evidence" / fmt::format("stack{}.txt", rank);
-        };
-        while (time() < until &&
-               !std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) { return fs::exists(there(rank)); }))
-            usleep(50'000);
-        std::string text;
-        for (const Rank rank : ranks) text += scenarios::read_text(there(rank)).value_or("");
-        std::error_code ignored;
-        fs::remove(wanted, ignored);
-        return text;
     }
 
     void tell_what_was_not_watched() {
         const auto note = [&](std::string words) { done_.notes.push_back(std::move(words)); };
+        for (const Missing& missing : done_.missing)
+            note(fmt::format(
+                "evidence is missing: of rank {} there is none after {}, when its hook failed: {}",
+                missing.rank, results::duration_text(missing.since), missing.why));
+        if (unreadable_ > 0)
+            note(fmt::format("evidence is missing: {} of it could not be read",
+                             results::counted(unreadable_, "line")));
         if (standing_.ranks.empty()) {
             note(fmt::format(
                 "nothing was watched in {}: no Python process with a RANK was started, as torchrun, "
@@ -340,7 +368,6 @@ private:
         } else if (!trains_) {
             note("nothing was watched: no rank opened a process group of torch.distributed");
         }
-        for (std::string& spot : results::blind_spots(evidence())) note("blind: " + std::move(spot));
         if (!whole())
             note(fmt::format("{} of {} ranks ran here: what concerns all of them was not looked at",
                              standing_.ranks.size(), world_));
@@ -352,13 +379,15 @@ private:
     const WatchSpec& spec_;
     Nanoseconds started_;
     int child_ = -1, world_ = 0, attempt_ = 0;
-    bool job_told_ = false, trains_ = false, full_ = false;
+    bool job_told_ = false, blind_told_ = false, trains_ = false, full_ = false;
     Follow follow_;
     results::Detectors detectors_ = results::all_detectors();
     std::map<int, Process> processes_;
     std::set<int> goodbyes_;
     std::map<Rank, std::pair<std::int64_t, Time>> begun_;
     std::set<std::string> seen_, known_, told_;
+    ToldPipe pipe_;
+    std::size_t unreadable_ = 0;  // lines that were cut short
     Time next_look_ = first_look;
     JobStatus standing_;
     Watched done_;

@@ -21,6 +21,7 @@ struct RankState {
     results::Time step_took{0};  // how long it took
     results::Time last_sign{0};  // time of its last event
     bool alive = true;
+    bool watched = true;  // false: its hook has turned itself off
 };
 
 // The job's state; times since its start.
@@ -36,13 +37,21 @@ struct Ringing {
     std::string stacks;  // stacks of the blamed ranks; only for a hang
 };
 
+// From then on a rank's evidence is missing, on a full disk for example.
+struct Missing {
+    results::Rank rank = results::no_rank;
+    results::Time since{0};
+    std::string why;
+};
+
 struct WatchSpec {
     std::vector<std::string> command;
     std::filesystem::path hook;       // put in front of PYTHONPATH
     std::filesystem::path directory;  // for the hooks' files; must exist
     std::function<void(const Ringing&)> ring;
-    std::function<void(const JobStatus&)> stand = {};  // after each look
+    std::function<void(const JobStatus&)> stand = {};   // after each look
     std::function<void(const std::string&)> tell = {};  // a setting that differs between ranks: no alarm
+    std::function<void(const std::string&)> note = {};  // what cannot be seen in this program, once it trains
 };
 
 struct Watched {
@@ -50,8 +59,9 @@ struct Watched {
     std::vector<results::Finding> rang;
     int code = 0, signal = 0;  // how the command ended
     results::Time lasted{0};
+    std::vector<Missing> missing;
     std::vector<std::string> differing;  // settings that differ between ranks, one sentence each
-    std::vector<std::string> notes;  // what was not watched, and why; one sentence each
+    std::vector<std::string> notes;      // what was not watched, and why, unless `note` was told
 };
 
 // Returns when the command has ended. Errors: environment (it cannot be started).

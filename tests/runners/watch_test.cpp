@@ -1,67 +1,15 @@
 // tests/runners/watch_test.cpp — Goal: an unmodified program is watched and unharmed: a healthy one rings
-// nothing, a drifting replica is seen in a program whose last module is a loss, and whatever goes wrong with
-// the watching is one sentence and never the program's end.
-#include "runners/watch/watch.h"
-
-#include <fmt/format.h>
-#include <fstream>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
+// nothing, and what breaks in another one is told with the rank and the step.
 #include "results/detectors/detector.h"
-#include "runners/backends/local/local_runner.h"
 #include "runners/backends/process/mpirun.h"
-#include "runners/backends/process/scratch.h"
+#include "tests/runners/watched.h"
 
 namespace deadrank::runners {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-const fs::path users = fs::path(DEADRANK_SOURCE_DIRECTORY) / "tests" / "programs" / "python" / "users";
-
-std::vector<std::string> symptoms_of(const std::vector<results::Finding>& findings) {
-    std::vector<std::string> all;
-    for (const auto& finding : findings) all.push_back(fmt::format("{}: {}", finding.symptom, finding.says));
-    return all;
-}
-
-class DeviceWatch : public testing::Test {
-protected:
-    DeviceWatch() {
-        fs::create_directories(directory_);
-        setenv("OMP_NUM_THREADS", "1", 1);
-    }
-    ~DeviceWatch() override { fs::remove_all(directory_); }
-    void SetUp() override {
-        const auto python = best_python();
-        if (!python) GTEST_SKIP() << python.error().text();
-        python_ = *python;
-    }
-
-    std::vector<std::string> torchrun(const fs::path& script, std::vector<std::string> arguments = {}) const {
-        std::vector<std::string> command = {
-            python_.program.string(), "-m", "torch.distributed.run", "--standalone",
-            "--nproc-per-node",       "2",  script.string()};
-        command.insert(command.end(), arguments.begin(), arguments.end());
-        return command;
-    }
-    fs::path script(const std::string& text) const {
-        std::ofstream(directory_ / "script.py") << text;
-        return directory_ / "script.py";
-    }
-    scenarios::Result<watch::Watched> watched(const std::vector<std::string>& command) const {
-        watch::WatchSpec spec{command, *local_home() / "hook", directory_, [](const watch::Ringing&) {}};
-        return watch::watch(spec);
-    }
-
-    fs::path directory_ = fs::temp_directory_path() / fmt::format("deadrank-watch-{}", getpid());
-    Python python_;
-};
 
 class DeviceWatchHealthy : public DeviceWatch, public testing::WithParamInterface<const char*> {};
 
@@ -113,21 +61,6 @@ dist.destroy_process_group()
     EXPECT_EQ(seen->rang[0].blame.step, 0);
 }
 
-// The beginning of each program below: a model that all ranks train, and its optimizer.
-constexpr const char* trained = R"(import os, sys, time, torch, torch.distributed as dist
-from torch import nn
-from torch.nn.parallel import DistributedDataParallel
-
-dist.init_process_group("gloo")
-torch.manual_seed(0)
-rank, model = dist.get_rank(), DistributedDataParallel(nn.Linear(64, 8))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-
-def step():
-    model(torch.randn(4, 64)).sum().backward()
-    optimizer.step(), optimizer.zero_grad()
-)";
-
 // One bit of one weight, after the optimizer: the gradients stay the same on all ranks. Of two networks
 // that step in turn it is the second's.
 TEST_F(DeviceWatch, RingsWhenABitOfOneReplicaTurns) {
@@ -149,7 +82,6 @@ dist.destroy_process_group()
     EXPECT_LE(seen->rang[0].blame.step, 48) << "from the sixteenth step on every fourth is looked at";
 }
 
-// Eight gigabytes are all that each may address, and one of them keeps something of each step.
 // Later steps look at some of the parameters each, of all in turn.
 TEST_F(DeviceWatch, RingsWhenABitOfOneOfManyParametersTurns) {
     const auto seen = watched(torchrun(script(std::string(trained) + R"(
@@ -168,6 +100,7 @@ dist.destroy_process_group()
     EXPECT_LE(seen->rang[0].blame.step, 32) << "three parts, each fourth step one of them";
 }
 
+// Eight gigabytes are all that each may address, and one of them keeps something of each step.
 TEST_F(DeviceWatch, RingsWhenTheMemoryOfOneRankGrows) {
     const auto seen = watched(torchrun(script(std::string(trained) + R"(
 import resource
@@ -222,7 +155,6 @@ dist.destroy_process_group()
     EXPECT_THAT(seen->differing[0], testing::AllOf(HasSubstr("momentum=0.1"), HasSubstr("on rank 1")));
 }
 
-// A bit that turns in what DDP's reducer receives: nothing of torch.distributed's Python is called for it.
 // A device mesh opens the world itself, with a function that torch imported before the hook came.
 TEST_F(DeviceWatch, SeesTheWorldThatADeviceMeshOpens) {
     const auto seen = watched(torchrun(script(R"(import torch, torch.distributed as dist
@@ -238,6 +170,7 @@ dist.destroy_process_group()
     EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
 }
 
+// A bit that turns in what DDP's reducer receives: nothing of torch.distributed's Python is called for it.
 TEST_F(DeviceWatch, AFaultReachesTheReducersOwnCalls) {
     if (files_shim().empty()) GTEST_SKIP() << "libdeadrank-files.so was not built (sanitizers)";
     scenarios::Plan plan;
@@ -260,31 +193,6 @@ TEST_F(DeviceWatch, AFaultReachesTheReducersOwnCalls) {
     ASSERT_EQ(found.size(), 1u) << testing::PrintToString(symptoms_of(found));
     EXPECT_EQ(found[0].symptom, "replica_state_divergence");
     EXPECT_EQ(found[0].blame.step, 3);
-}
-
-TEST_F(DeviceWatch, SaysInOneSentenceWhatItCouldNotWatch) {
-    const auto alone = watched({"/bin/sh", "-c", "exit 3"});
-    ASSERT_TRUE(alone) << alone.error().text();
-    EXPECT_EQ(alone->code, 3);
-    EXPECT_THAT(alone->notes, ElementsAre(HasSubstr("no Python process with a RANK")));
-    const auto without = watched(torchrun(script("import os\nprint(os.environ['RANK'])\n")));
-    ASSERT_TRUE(without) << without.error().text();
-    EXPECT_EQ(without->code, 0);
-    EXPECT_THAT(without->notes, ElementsAre(HasSubstr("no rank opened a process group")));
-    const auto missing = watched({"/nowhere/torchrun"});
-    ASSERT_FALSE(missing);
-    EXPECT_THAT(missing.error().text(), HasSubstr("/nowhere/torchrun cannot be started"));
-}
-
-// The hook's files may grow no further, as on a full disk: the program trains on.
-TEST_F(DeviceWatch, AHookThatFailsTurnsItselfOffAndSaysSo) {
-    std::string line = "ulimit -f 16; exec";
-    for (const std::string& word : torchrun(users / "accumulate.py")) line += " " + word;
-    const auto seen = watched({"/bin/bash", "-c", line});
-    ASSERT_TRUE(seen) << seen.error().text();
-    EXPECT_EQ(seen->code, 0);
-    EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
-    EXPECT_LT(seen->evidence.each<results::StepEnd>().size(), 48u) << "it was not turned off";
 }
 
 // Two ranks that learn their numbers from an argument: nothing of torchrun's stands in their environment.
@@ -310,31 +218,6 @@ if __name__ == "__main__":
     EXPECT_EQ(seen->code, 0);
     ASSERT_EQ(seen->rang.size(), 1u) << testing::PrintToString(symptoms_of(seen->rang));
     EXPECT_EQ(seen->rang[0].symptom, "replica_state_divergence");
-}
-
-// The hook's own lines cannot be written for a while, and its folder for torch's recorder is no folder.
-TEST_F(DeviceWatch, AProgramThatOutlivesItsHookSavesAndLoadsAndEndsWell) {
-    const fs::path file = directory_ / "model.pt";
-    fs::create_directories(directory_ / "evidence");
-    std::ofstream(directory_ / "evidence" / "flight") << "in the way";
-    const auto seen = watched(torchrun(script(std::string(trained) + R"(
-import resource
-unlimited = resource.RLIM_INFINITY
-step()
-resource.setrlimit(resource.RLIMIT_FSIZE, (0, unlimited))
-step(), step()
-resource.setrlimit(resource.RLIMIT_FSIZE, (unlimited, unlimited))
-if rank == 0:
-    torch.save(model.module.state_dict(), sys.argv[1])
-dist.barrier()
-torch.load(sys.argv[1])
-dist.destroy_process_group()
-)"), {file.string()}));
-    ASSERT_TRUE(seen) << seen.error().text();
-    EXPECT_EQ(seen->code, 0);
-    EXPECT_TRUE(fs::exists(file));
-    EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
-    EXPECT_TRUE(seen->evidence.each<results::StepEnd>().empty()) << "it was not turned off";
 }
 
 }  // namespace

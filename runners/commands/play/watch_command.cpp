@@ -2,12 +2,14 @@
 // ranks. Alarms go to the terminal, to a file of JSON lines and to a Prometheus endpoint; the exit code is
 // the program's.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "results/reports/json_files.h"
 #include "results/text/words.h"
@@ -58,6 +60,8 @@ public:
         });
         of_ranks("rank_alive", "1 while the rank's process lives.",
                  [](const auto& state) { return state.alive ? 1 : 0; });
+        of_ranks("rank_watched", "1 while its evidence comes in; 0 once its hook has turned itself off.",
+                 [](const auto& state) { return state.watched ? 1 : 0; });
         head("alarm", "gauge", "1 for each alarm that has rung.");
         for (const results::Finding& finding : standing.rang)
             text += fmt::format("deadrank_watch_alarm{{symptom=\"{}\",blames=\"{}\"}} 1\n", finding.symptom,
@@ -135,8 +139,12 @@ void say_at_the_end(const WatchArguments& arguments, const watch::Watched& watch
     std::int64_t steps = 0;
     for (const results::Event* event : watched.evidence.each<results::StepEnd>())
         steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
-    const std::string alarms =
-        watched.rang.empty() ? "no alarm" : results::counted(watched.rang.size(), "alarm");
+    const auto earlier = [](const watch::Missing& a, const watch::Missing& b) { return a.since < b.since; };
+    const auto first = std::min_element(watched.missing.begin(), watched.missing.end(), earlier);
+    std::string alarms = watched.rang.empty() ? "no alarm" : results::counted(watched.rang.size(), "alarm");
+    if (first != watched.missing.end())
+        alarms +=
+            fmt::format(" up to {}, after which evidence is missing,", results::duration_text(first->since));
     fmt::print(stderr, "deadrank: {} in {}, {} steps, {} events\n", alarms,
                results::duration_text(watched.lasted), steps, watched.evidence.events().size());
 }
@@ -173,19 +181,24 @@ void watch_command(const WatchArguments& arguments, Session& session) {
         server = std::move(*listening);
         fmt::print(stderr, "deadrank: http://127.0.0.1:{}/metrics\n", server->port());
     }
+    bool told = false;  // that the file takes no more lines
     const auto ring = [&](const watch::Ringing& ringing) {
         if (!arguments.quiet) print_ringing(ringing);
         if (lines.is_open())
             lines << results::reports::finding_json(ringing.finding)
                          .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
                   << std::endl;
+        if (lines.is_open() && !lines && !std::exchange(told, true))
+            fmt::print(stderr, "deadrank: {} cannot be written: alarms are told here alone\n",
+                       arguments.json);
     };
     const auto tell = [&](const std::string& says) {
         if (!arguments.quiet) fmt::print(stderr, "deadrank: settings differ: {}\n", says);
     };
+    const auto note = [](const std::string& says) { fmt::print(stderr, "deadrank: {}\n", says); };
+    const auto stand = [&](const watch::JobStatus& standing) { board.put(standing); };
     const auto watched =
-        watch::watch({arguments.command, *home / "hook", scratch->path(), ring,
-                      [&](const watch::JobStatus& standing) { board.put(standing); }, tell});
+        watch::watch({arguments.command, *home / "hook", scratch->path(), ring, stand, tell, note});
     if (!watched) return session.complain(watched.error());
     session.code = code_of(*watched);
     const fs::path file =

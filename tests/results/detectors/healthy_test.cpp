@@ -153,5 +153,17 @@ TEST(Detectors, HaveNamesOfTheirOwnAndSymptomsOfTheTaxonomy) {
     EXPECT_EQ(symptoms.size(), 34u) << "each symptom has somebody who can report it";
 }
 
+// Goal: a program whose steps we do not see is told so, since most detectors have nothing to look at in it.
+TEST(BlindSpots, AreToldOfAProgramWithoutSteps) {
+    EvidenceBuilder job(2);
+    job.start().world().collective(1, 1, job.everybody(), Op::all_reduce, 1ms);
+    EXPECT_THAT(results::blind_spots(job.watched()), testing::ElementsAre(testing::HasSubstr("saw no step")));
+    EvidenceBuilder steps(2);
+    steps.start().world();
+    noisy_steps(steps, 0, 2);
+    EXPECT_THAT(results::blind_spots(steps.watched()),
+                testing::Not(testing::Contains(testing::HasSubstr("saw no step"))));
+}
+
 }  // namespace
 }  // namespace deadrank::tests

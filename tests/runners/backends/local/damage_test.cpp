@@ -136,6 +136,26 @@ assert training.hook.step == 8
 )");
 }
 
+// Goal: a slow rank is slow in all of its own work: what comes after a step's last call, as its optimizer,
+// too.
+TEST_F(HookStorage, StretchesWhatARankDoesAfterItsLastCall) {
+    holds(R"(
+import time, types
+from deadrank_hook.training import Training
+stretched = []
+levers = types.SimpleNamespace(stretch=stretched.append)
+hook = types.SimpleNamespace(step=3, slot=0, watching=False, plan={},
+    injector=types.SimpleNamespace(levers=levers, at=lambda *_: None),
+    evidence=types.SimpleNamespace(write=lambda *_, **__: None),
+    shares=types.SimpleNamespace(trained=lambda: None), replicas=types.SimpleNamespace(digests=lambda: []))
+training = Training(hook)
+training.new_work()
+training.mark = time.monotonic() - 0.5  # when its last call ended
+training.end()
+assert len(stretched) == 1 and 0.5 <= stretched[0] < 5, stretched
+)");
+}
+
 TEST_F(HookStorage, DamagesWhatIsNotTheRunsOwnOnlyWhereACopyIsKept) {
     holds(R"(
 told = Told()

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 
-from . import environment, evidence, imports, network, store, watching
+from . import environment, evidence, imports, network, store, threads, watching
 from .faults import Injector
 
 
@@ -20,6 +20,7 @@ class Hook:
         truth = os.path.join(os.path.dirname(directory.rstrip("/")), "truth", f"rank{slot}.jsonl")
         self.truth = evidence.Writer(truth, slot)
         self.off = False
+        self.threads = threads.Threads()
         self.watching = "DEADRANK_WATCH" in os.environ  # watch only: change nothing in the job
         self.step = 0
         self.training = None

@@ -45,11 +45,17 @@ def watch(hook):
 
 
 def leave(hook, real, args, settings):
-    if not args and settings.get("group") is None:  # the world, not one group of it
+    import torch.distributed as dist
+
+    group = args[0] if args else settings.get("group")
+    group = None if group is dist.group.WORLD else group
+    if group is None:  # the world, not one group of it
         hook.calls.issue_held()
         hook.training.finish()
         hook.flight.dump()
-    return real(*args, **settings)
+    answer = real(*args, **settings)
+    hook.communicators.forget(group)
+    return answer
 
 
 class Calls:
@@ -82,7 +88,7 @@ class Calls:
         training = self.hook.training
         training.inside.forward, forward = True, training.inside.forward
         try:
-            self.hook.injector.levers.stretch(time.monotonic() - training.mark)
+            training.stretch()
             if training.open and not training.current and not training.stepped:
                 training.phase("reduce")
             self.hook.injector.at(call.op, call.comm.name, call)

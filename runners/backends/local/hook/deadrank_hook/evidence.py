@@ -22,7 +22,7 @@ class Writer:
         self.patient = ()
         self.waiting = b""
 
-    def write(self, kind, **fields):
+    def line(self, kind, fields):
         parts = [f'{{"t": {time.time_ns()}, "rank": {self.slot}, "kind": "{kind}"']
         for name, value in fields.items():
             if type(value) is int or (type(value) is float and math.isfinite(value)):
@@ -30,10 +30,14 @@ class Writer:
             else:
                 parts.append(f', "{name}": {quoted(value) if type(value) is str else json.dumps(value)}')
         parts.append("}\n")
+        return "".join(parts).encode()
+
+    def write(self, kind, **fields):
+        line = self.line(kind, fields)
         with self.lock:
             if self.off:
                 return
-            self.waiting += "".join(parts).encode()
+            self.waiting += line
             if kind not in self.patient or len(self.waiting) > HELD:
                 self.flush()
 
@@ -41,8 +45,9 @@ class Writer:
         if self.file is None:
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
             self.file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        line, self.waiting = self.waiting, b""
-        os.write(self.file, line)
+        lines, self.waiting = self.waiting, b""
+        while lines:  # a disk that becomes full takes a part of them first, and says so at the next
+            lines = lines[os.write(self.file, lines) :]
 
 
 def code_of(trouble):

@@ -18,6 +18,7 @@ class Flight:
         self.folder = os.path.join(hook.directory, "flight")
         self.pickled = getattr(library, "_dump_fr_trace", None)
         self.json = getattr(library, "_dump_fr_trace_json", None)
+        self.dumped = None  # the call that was waited for at the last dump
 
     def dump(self):
         with self.lock:
@@ -38,19 +39,17 @@ class Flight:
                 file.write(data if isinstance(data, bytes) else data.encode())
             os.replace(path + ".new", path)
 
-    def watch(self):
-        dumped = None
-        while True:
-            time.sleep(PATIENCE / 2)
-            oldest = min(self.hook.calls.pending.items(), key=lambda item: item[1], default=None)
-            if oldest and oldest[0] is not dumped and time.monotonic() - oldest[1] > PATIENCE:
-                dumped = oldest[0]
-                self.dump()
+    def look(self):
+        waiting = list(self.hook.calls.pending.items())  # calls come and go meanwhile
+        oldest, since = min(waiting, key=lambda item: item[1], default=(None, 0))
+        if oldest and oldest is not self.dumped and time.monotonic() - since > PATIENCE:
+            self.dumped = oldest
+            self.dump()
 
 
 def watch(hook):
     hook.flight = Flight(hook)
     if hook.flight.pickled is None:
         return
-    threading.Thread(target=hook.flight.watch, daemon=True, name="deadrank-flight").start()
+    hook.threads.every(PATIENCE / 2, hook.flight.look, "deadrank-flight")
     atexit.register(hook.flight.dump)

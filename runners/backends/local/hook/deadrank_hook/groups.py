@@ -43,6 +43,14 @@ class Communicators:
         self.created += 1
         return Communicator(self.created, name, members)
 
+    def forget(self, group):
+        """Destroyed ones: a group that we held would keep the library's threads alive until the interpreter
+        shuts down, which aborts the process if one of them still holds a tensor (pytorch/pytorch#179291)."""
+        if group is None:
+            self.known.clear()
+        else:
+            self.known.pop(group, None)
+
     def of(self, group):
         import torch.distributed as dist
 

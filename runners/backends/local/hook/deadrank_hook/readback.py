@@ -18,7 +18,7 @@ class ReadBack:
         self.failed = failed  # takes the error that ended the checks
         self.saved = {}  # path → (fields of its event, its stamp when it was last checked)
         self.lock = threading.Lock()
-        self.thread = None
+        self.followed = False
 
     def after(self, path, said):
         if not checked_by_torch():
@@ -28,17 +28,17 @@ class ReadBack:
             self.saved[path] = (said, None)
             if len(self.saved) > 8:  # programs rotate their checkpoints
                 self.saved.pop(next(iter(self.saved)))
-        if self.thread is None:
-            self.thread = threading.Thread(target=self.follow, daemon=True, name="deadrank-readback")
-            self.thread.start()
+        if not self.followed:
+            self.followed = True
+            self.hook.threads.every(QUIET / 2, self.follow, "deadrank-readback")
 
     def follow(self):
-        while not self.hook.off:
-            time.sleep(QUIET / 2)
-            try:
-                self.look(MOST, QUIET)
-            except Exception as trouble:
-                self.failed(self.hook, trouble)
+        if self.hook.off:
+            return
+        try:
+            self.look(MOST, QUIET)
+        except Exception as trouble:
+            self.failed(self.hook, trouble)
 
     def at_end(self):
         self.look(AT_END, QUIET / 4)

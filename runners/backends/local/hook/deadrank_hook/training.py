@@ -19,6 +19,9 @@ FIRST = 16  # steps of a watched program of which everything is recorded; of som
 DIGESTS = 8  # that may be under way
 
 
+TOLD = 1e-4  # seconds that a rank waited for a processor: less delays nobody
+
+
 class Inside(threading.local):
     forward = False  # this thread is in the forward pass of a model
 
@@ -32,6 +35,7 @@ class Training:
         self.digested = []  # (step, group, name, digest) that a device still computes
         self.waits = Waits()
         self.starved, self.others = 0.0, Others(self.waits)
+        self.counted = False  # whether a wait was told: without any, a reader cannot know whether we count
         self.model = lambda: None
         self.current, self.shown = "", False
         self.mark = time.monotonic()  # end of the last communication: what follows is this rank's own work
@@ -51,12 +55,16 @@ class Training:
 
     def end(self):
         self.phase("")
+        self.stretch()
         self.open = False
         if isinstance(self.loss, later.Copy):  # of a forward pass that lies behind the whole step
             self.loss = float(self.loss.wait())
         shown = {"loss": self.loss, "gradient_norm": self.norm}
         shown = {name: plain(value) for name, value in shown.items() if value is not None}
-        self.tell_wait("processor_wait", self.waited_here() - self.starved)
+        waited = self.waited_here() - self.starved
+        if waited >= TOLD or not self.counted:
+            self.counted = True
+            self.tell_wait("processor_wait", waited)
         self.tell_wait("transfer_wait", self.others.waited())
         self.hook.evidence.write("step.end", step=self.hook.step, **shown)
         self.digested += [(self.hook.step, *one) for one in self.digests()]
@@ -64,6 +72,11 @@ class Training:
         self.memory.step_ended()
         self.hook.shares.trained()
         self.hook.step += 1
+
+    def stretch(self):
+        """A slow rank is so in all of its own work: up to each call, and after a step's last one."""
+        self.hook.injector.levers.stretch(time.monotonic() - self.mark)
+        self.mark = time.monotonic()
 
     def tell_digests(self, most=0):
         """Those that are there; waits for the first ones only if more than `most` are not."""
@@ -108,6 +121,7 @@ class Training:
             self.end()
 
     def finish(self):
+        self.mark = time.monotonic()  # what came after the last step is none of it
         self.aside()
         self.tell_digests()
 

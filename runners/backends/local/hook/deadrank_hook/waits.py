@@ -3,6 +3,8 @@
 import os
 import time
 
+LOOK = 0.02  # seconds between looks at all threads
+
 
 class Waits:
     """How long threads were runnable without a processor. Their files stay open: opening takes longer than
@@ -51,13 +53,15 @@ class Others:
     def waited(self):
         """The longest that one of them had no processor since the last call; None if that was just now:
         reading every thread costs time."""
-        if time.monotonic() - self.looked < 0.01:
+        moment = time.monotonic()
+        if moment - self.looked < LOOK:
             return None
-        self.looked = time.monotonic()
+        self.looked = moment
         try:
             now = self.waits.all()
         except OSError:
             return None
-        longest = max((waited - self.before.get(thread, 0) for thread, waited in now.items()), default=0)
+        since = self.before or now  # what they waited before the first look belongs to no step
+        longest = max((waited - since.get(thread, 0) for thread, waited in now.items()), default=0)
         self.before = now
         return longest / 1e9

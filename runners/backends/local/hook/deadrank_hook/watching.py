@@ -5,7 +5,6 @@ import functools
 import os
 import sys
 import threading
-import time
 import traceback
 
 LOOK = 0.5  # seconds between checks whether the watcher wants stacks
@@ -17,6 +16,13 @@ def rank_here():
 
 
 def begin(hook, told):
+    try:
+        prepare(hook, told)
+    except Exception as trouble:
+        turn_off(hook, trouble)
+
+
+def prepare(hook, told):
     from . import environment, evidence, imports, readback, store
 
     environment.record(hook, told)
@@ -27,7 +33,7 @@ def begin(hook, told):
     os.register_at_fork(after_in_child=functools.partial(silence, hook))
     atexit.register(goodbye, hook)
     watch_exceptions(hook)
-    threading.Thread(target=show_stacks, args=(hook,), daemon=True, name="deadrank-stacks").start()
+    hook.threads.every(LOOK, functools.partial(show_stacks, hook), "deadrank-stacks")
 
     def with_torch():
         import deadrank_hook
@@ -51,11 +57,24 @@ def turn_off(hook, trouble):
     hook.off = True  # first: what follows may fail again
     why = f"{type(trouble).__name__}: {trouble}".replace('"', "'")[:200]
     try:
-        type(hook.evidence).write(hook.evidence, "hook.off", pid=os.getpid(), why=why)
+        tell(hook, "hook.off", pid=os.getpid(), why=why)
     except Exception:  # perhaps the disk that made it fail
         pass
     silence(hook)
     print(f"deadrank: rank {hook.slot} is no longer watched: {why}", file=sys.stderr, flush=True)
+
+
+def tell(hook, kind, **fields):
+    """By the watcher's pipe, which takes no room on a disk; else as a line of evidence."""
+    try:
+        pipe = os.open(os.path.join(hook.directory, "told"), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return type(hook.evidence).write(hook.evidence, kind, **fields)
+    try:
+        os.write(pipe, hook.evidence.line(kind, fields))
+    finally:
+        os.close(pipe)
+    return None
 
 
 def goodbye(hook):
@@ -157,17 +176,13 @@ def watch_exceptions(hook):
 def show_stacks(hook):
     wanted = os.path.join(hook.directory, "stacks.wanted")
     path = os.path.join(hook.directory, f"stack{hook.slot}.txt")
-    main = threading.main_thread().ident
-    while not hook.off:
-        time.sleep(LOOK)
-        try:
-            if not os.path.exists(wanted):
-                continue
-            frame = sys._current_frames().get(main)
-            lines = [one for one in traceback.format_stack(frame)
-                     if "deadrank_hook" not in one.split("\n")[0]]
-            with open(path + ".new", "w", encoding="utf-8") as file:
-                file.write(f"rank {hook.slot} stands here:\n" + "".join(lines[-6:]))
-            os.replace(path + ".new", path)
-        except Exception as trouble:
-            turn_off(hook, trouble)
+    try:
+        if hook.off or not os.path.exists(wanted):
+            return
+        frame = sys._current_frames().get(threading.main_thread().ident)
+        lines = [one for one in traceback.format_stack(frame) if "deadrank_hook" not in one.split("\n")[0]]
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write(f"rank {hook.slot} stands here:\n" + "".join(lines[-6:]))
+        os.replace(path + ".new", path)
+    except Exception as trouble:
+        turn_off(hook, trouble)
