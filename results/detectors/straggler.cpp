@@ -1,7 +1,8 @@
 // results/detectors/straggler.cpp — One rank, fixed or rotating, is late and the others wait. Only a rank's
 // own time counts, not its waiting, and only beyond the job's usual scatter from step to step. Fixed: late in
-// four steps in a row. Rotating: most of eight steps have a late rank, at least three different ones. Paused:
-// a single stop of ten steps and ten seconds.
+// four steps in a row; where that is so little that losing a processor once explains it, late by far in six
+// steps in which no rank lost its own. Rotating: most of eight steps have a late rank, at least three
+// different ones. Paused: a single stop of ten steps and ten seconds.
 #include <algorithm>
 #include <deque>
 #include <fmt/format.h>
@@ -30,6 +31,12 @@ constexpr Time pause_min = std::chrono::seconds(10);
 constexpr Time late_min = std::chrono::milliseconds(5);
 constexpr std::int64_t scatter_factor = 3;  // times the usual difference between consecutive steps of a rank
 constexpr std::size_t scatter_steps = 32;
+// Of a rank that is late by less than a time slice: it must be known that no rank waited for a processor.
+constexpr int short_streak_min = 6;
+constexpr std::int64_t short_permille = 2000;
+constexpr Time short_late_min = std::chrono::milliseconds(1);
+constexpr std::int64_t short_share = 4;      // that part of the whole step is lost
+constexpr std::int64_t disturbed_share = 4;  // a wait for a processor of that part of the delay explains it
 
 std::int64_t permille(Time part, Time whole) {
     return whole > Time{0} ? part.count() * 1000 / whole.count() : 1000;
@@ -40,6 +47,17 @@ bool slow(const Pace& pace, const StepPace& step, std::int64_t limit, Time scatt
     const Time late = pace.own - step.own - pace.starved;  // time without a processor is not the rank's own
     return permille(pace.own - pace.starved, step.own) >= limit && late * 50 >= step.whole &&
            late >= late_min && late >= scatter_factor * scatter;
+}
+
+enum class Late { no, yes, untold };
+
+Late by_less_than_a_time_slice(const Pace& pace, const StepPace& step, Time scatter) {
+    const Time late = pace.own - step.own - pace.starved;
+    if (step.starved * disturbed_share > std::max(late, short_late_min)) return Late::untold;
+    const bool by_far = permille(pace.own - pace.starved, step.own) >= short_permille &&
+                        late >= short_late_min && late * short_share >= step.whole &&
+                        late >= scatter_factor * scatter;
+    return by_far ? Late::yes : Late::no;
 }
 
 // The lower median, or one slow rank of a pair would pass for the usual pace.
@@ -88,15 +106,17 @@ Finding straggler_finding(const Evidence& evidence, std::vector<Rank> ranks, con
 
 class Observation {
 public:
-    Observation(const Evidence& evidence, bool pipelined)
+    Observation(const Evidence& evidence, const Paces& paces)
         : evidence_(evidence),
-          limit_(pipelined ? slow_stage_permille : straggler_slow_permille),
-          pipelined_(pipelined) {}
+          limit_(paces.pipelined() ? slow_stage_permille : straggler_slow_permille),
+          pipelined_(paces.pipelined()),
+          short_steps_(paces.starvation_told() && !paces.pipelined()) {}
 
     std::vector<Finding> look_at(const StepPace& step) {
         if (step.attempt != attempt_) {
             attempt_ = step.attempt;
             streaks_.clear();
+            short_streaks_.clear();
             slowest_.clear();
             starved_.clear();
             scatter_.forget();
@@ -104,11 +124,24 @@ public:
         if (step.first || step.ranks.size() < 2) return {};
         scatter_.add(step);
         if (auto found = pause(step); !found.empty()) return found;
-        if (auto found = fixed(step); !found.empty()) return found;
+        const Time scatter = scatter_.usual();
+        const auto is_late = [&](const Pace& pace) {
+            return slow(pace, step, limit_, scatter) ? Late::yes : Late::no;
+        };
+        if (auto found = fixed(step, streaks_, straggler_streak_min, is_late); !found.empty()) return found;
+        const auto is_far_behind = [&](const Pace& pace) {
+            return by_less_than_a_time_slice(pace, step, scatter);
+        };
+        if (auto found = short_steps_ ? fixed(step, short_streaks_, short_streak_min, is_far_behind)
+                                      : std::vector<Finding>();
+            !found.empty())
+            return found;
         return rotating(step);
     }
 
 private:
+    using Streaks = std::map<Rank, std::pair<int, std::int64_t>>;  // how long, since which step
+
     std::vector<Finding> pause(const StepPace& step) const {
         for (const Pace& pace : step.ranks) {
             const Time excess = pace.own - step.own;
@@ -122,23 +155,26 @@ private:
         return {};
     }
 
-    std::vector<Finding> fixed(const StepPace& step) {
+    template <class IsLate>
+    std::vector<Finding> fixed(const StepPace& step, Streaks& streaks, int least, const IsLate& is_late) {
         std::vector<Rank> ranks;
         Time worst{0};
         for (const Pace& pace : step.ranks) {
-            auto& [streak, since] = streaks_[pace.process];
-            if (!slow(pace, step, limit_, scatter_.usual())) {
+            auto& [streak, since] = streaks[pace.process];
+            const Late late = is_late(pace);
+            if (late == Late::untold) continue;
+            if (late == Late::no) {
                 streak = 0;
                 continue;
             }
             if (streak++ == 0) since = step.step;
-            if (streak >= straggler_streak_min) {
+            if (streak >= least) {
                 ranks.push_back(pace.process);
                 worst = std::max(worst, pace.own);
             }
         }
         if (ranks.empty()) return {};
-        const std::int64_t since = streaks_[ranks.front()].second;
+        const std::int64_t since = streaks[ranks.front()].second;
         Finding found = straggler_finding(
             evidence_, ranks, step,
             fmt::format("{} took {} of work per step, {} % of the median's {}, since step {}",
@@ -175,9 +211,9 @@ private:
 
     const Evidence& evidence_;
     std::int64_t limit_;
-    bool pipelined_;
+    bool pipelined_, short_steps_;
     int attempt_ = 0;
-    std::map<Rank, std::pair<int, std::int64_t>> streaks_;  // how long, since which step
+    Streaks streaks_, short_streaks_;
     std::deque<Rank> slowest_;
     std::deque<bool> starved_;
     Scatter scatter_;
@@ -187,7 +223,7 @@ private:
 
 Findings straggler(const Evidence& evidence) {
     const Paces& paces = evidence.facts<Paces>();
-    Observation observation(evidence, paces.pipelined());
+    Observation observation(evidence, paces);
     for (const StepPace& step : paces.steps()) {
         if (auto found = observation.look_at(step); !found.empty()) return found;
     }
@@ -201,6 +237,8 @@ extern const Thresholds straggler_thresholds{
     {"a rank's own time of a step, of the median's", straggler_slow_permille, "‰"},
     {"the same between stages of a pipeline", slow_stage_permille, "‰"},
     {"slow steps in a row", straggler_streak_min},
+    {"the same where it is late by 1 to 5 ms and no rank waits for a processor", short_permille, "‰"},
+    {"such steps in a row", short_streak_min},
     {"ranks that take turns: the slowest one, of the median", rotating_permille, "‰"},
     {"slow steps of the last 8, by three ranks at least", window_slow_min},
     {"a pause, and ten times the rank's own time", pause_min.count() / 1'000'000'000, "s"}};

@@ -82,6 +82,7 @@ Paces::Paces(const Evidence& evidence) {
             // Either its own thread had no processor, or the library's thread that reports the end of calls.
             if (name == "processor_wait" || name == "transfer_wait")
                 watch.starved += Time(static_cast<std::int64_t>(sample->value * 1e9));
+            starvation_told_ |= name == "processor_wait";
         } else if (const auto* end = event.as<StepEnd>()) {
             watch.inside = false;
             if (end->step != watch.step) continue;

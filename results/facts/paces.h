@@ -40,12 +40,13 @@ public:
 
     const std::vector<StepPace>& steps() const { return steps_; }  // by attempt and step
     bool pipelined() const { return pipelined_; }  // ranks send to each other: stages may legitimately differ
+    bool starvation_told() const { return starvation_told_; }  // else `starved` is 0 for want of knowledge
 
 private:
     void close(StepPace&& step);
 
     std::vector<StepPace> steps_;
-    bool pipelined_ = false;
+    bool pipelined_ = false, starvation_told_ = false;
 };
 
 // How long calls took once all members had come: the network's share, free of stragglers.
