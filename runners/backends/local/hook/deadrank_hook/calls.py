@@ -51,17 +51,29 @@ class Answered:
 
 
 @functools.cache
-def signature_of(real):
-    return inspect.signature(real)
+def parameters_of(real):
+    """Names in their order, and what torch takes for those that are not given."""
+    known = inspect.signature(real).parameters
+    return list(known), {name: one.default for name, one in known.items() if one.default is not one.empty}
+
+
+def bound(real, args, settings):
+    names, usual = parameters_of(real)
+    if len(args) > len(names):
+        raise TypeError(f"{real.__name__} takes {len(names)} arguments")
+    return {**usual, **dict(zip(names, args)), **settings}
+
+
+@functools.cache
+def name_of_op(op):
+    return REDUCE_OPS.get(str(op).rsplit(".", maxsplit=1)[-1], "none")
 
 
 class Call:
     def __init__(self, hook, real, shape, pair, args, settings):
         self.hook, self.real, self.pair = hook, real, pair
         self.op, self.counted, self.directed = shape
-        self.bound = signature_of(real).bind(*args, **settings)
-        self.bound.apply_defaults()
-        self.values = self.bound.arguments
+        self.values = bound(real, args, settings)
         self.asynchronous = self.values.get("async_op", False)
         self.begin(hook.communicators.of(self.group()))
 
@@ -100,7 +112,7 @@ class Call:
 
     def reduce(self):
         op = self.values.get("op")
-        return REDUCE_OPS.get(str(op).rsplit(".", maxsplit=1)[-1], "none") if op is not None else "none"
+        return name_of_op(op) if op is not None else "none"
 
     def dtype(self):
         tensor = self.tensor()
@@ -159,7 +171,7 @@ class Call:
         return answered([self.tensor()]) if self.asynchronous else None
 
     def call(self):
-        return self.real(*self.bound.args, **self.bound.kwargs)
+        return self.real(**self.values)
 
     def issue(self, report):
         self.enter()
