@@ -1,5 +1,6 @@
 // Goal: the installed deadrank serves somebody else's project: her workload and detector in our program, her
 // scenarios as CTest, GoogleTest and pytest tests; a bug that is not noticed fails there, and says why.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -50,6 +51,38 @@ TEST(Suite, AnEmptyDirectoryIsNoSuite) {
     ASSERT_FALSE(suite);
     EXPECT_THAT(suite.error().text(), HasSubstr("holds no scenario"));
     fs::remove_all(directory);
+}
+
+// Goal: of real processes a scenario is played once, whatever came of it, and options never get behind the --
+// after which the command of the program under test begins.
+TEST(Pytest, PlaysOnceAndKeepsTheProgramsCommandLast) {
+    const fs::path place = fs::path(testing::TempDir()) / ("deadrank_pytest_" + std::to_string(getpid()));
+    fs::create_directories(place);
+    std::ofstream(place / "deadrank") << "#!/bin/sh\necho \"$@\" >> " << (place / "calls").string() << R"(
+while [ "$1" != -- ]; do
+  [ "$1" = --junit ] && echo '<suite><testcase><failure>it was rank 1</failure></testcase></suite>' > "$2"
+  shift
+done
+echo '{"scenario": "mine", "verdict": "fail", "reason": "wrong rank"}'
+exit 1
+)";
+    fs::permissions(place / "deadrank", fs::perms::owner_all);
+    const Answer answer = shell("cd '" + place.string() + "' && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" +
+                                (source / "runners/suites/pytest").string() + "' python3 -c '" + R"(
+from pytest_deadrank.program import Deadrank
+usual = ["--no-heal", "--", "torchrun", "train.py"]
+plays = Deadrank("./deadrank", "local", arguments=usual)
+outcome = plays.run("mine.toml", "--ranks", "2")
+print(outcome.verdict, outcome.story)
+plays.run("mine.toml", "--", "torchrun", "other.py", "--json")
+)" + "' && cat calls");
+    EXPECT_EQ(answer.code, 0) << answer.out;
+    EXPECT_THAT(answer.out, HasSubstr("fail it was rank 1"));
+    EXPECT_THAT(answer.out,
+                testing::ContainsRegex("--no-heal --ranks 2 --json --junit [^ ]+ -- torchrun train.py\n"));
+    EXPECT_THAT(answer.out, testing::ContainsRegex("--junit [^ ]+ -- torchrun other.py --json\n"));
+    EXPECT_EQ(std::count(answer.out.begin(), answer.out.end(), '\n'), 3) << answer.out;
+    fs::remove_all(place);
 }
 
 // Installs this build once for all tests of the suite.

@@ -8,6 +8,8 @@ import os
 import shutil
 import subprocess
 import sysconfig
+import tempfile
+import xml.etree.ElementTree
 from dataclasses import dataclass, field
 
 
@@ -29,10 +31,19 @@ class Outcome:
         return self.verdict == "pass"
 
 
-def before_program(given, option):
-    """Inserts the option before --, since all after it is the command of the program under test."""
-    place = given.index("--") if "--" in given else len(given)
-    return [*given[:place], option, *given[place:]]
+def divided(arguments):
+    """Options, and what begins with --: the command of the program under test."""
+    place = arguments.index("--") if "--" in arguments else len(arguments)
+    return list(arguments[:place]), list(arguments[place:])
+
+
+def story_in(page):
+    """What the first trial that did not pass says, as on a terminal."""
+    if not os.path.exists(page):
+        return ""
+    tree = xml.etree.ElementTree.parse(page)
+    told = [one.text.strip() for kind in ("failure", "skipped") for one in tree.iter(kind) if one.text]
+    return told[0] if told else ""
 
 
 class Deadrank:
@@ -47,18 +58,26 @@ class Deadrank:
 
     def run(self, scenario, *arguments, seeds=None, runner=None) -> Outcome:
         """Plays a file, or an id of the catalogue."""
+        usual, usual_program = divided(self.arguments)
+        asked, program = divided(arguments)
         given = ["run", os.fspath(scenario)]
-        given += ["--seeds", seeds or self.seeds, "--runner", runner or self.runner]
-        given += [*self.arguments, *arguments]
-        answer = self._call(before_program(given, "--json"))
+        given += ["--seeds", seeds or self.seeds, "--runner", runner or self.runner, *usual, *asked, "--json"]
+        program = program or usual_program
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "junit.xml")
+            own = [] if "--junit" in given else ["--junit", page]
+            answer = self._call([*given, *own, *program])
+            story = story_in(page)
         if answer.returncode not in (0, 1, 2):
             raise Trouble((answer.stderr or answer.stdout).strip())
         trials = [json.loads(line) for line in answer.stdout.splitlines() if line.startswith("{")]
         if not trials:
             raise Trouble(f"deadrank run {scenario} played nothing: {answer.stderr.strip()}")
         verdict = max((trial["verdict"] for trial in trials), key=("pass", "unknown", "fail").index)
-        story = "" if verdict == "pass" else self._call(before_program(given, "--quiet")).stdout.strip()
-        return Outcome(trials[0]["scenario"], verdict, trials, story)
+        if verdict == "pass":
+            return Outcome(trials[0]["scenario"], verdict, trials)
+        reasons = [trial["reason"] for trial in trials if trial["verdict"] == verdict]
+        return Outcome(trials[0]["scenario"], verdict, trials, story or reasons[0])
 
     def _call(self, arguments):
         # First the one in this Python's environment: it was installed with this file, and may not be on PATH.
