@@ -75,13 +75,17 @@ void say_how_it_ended(const Launched& launched, const LaunchSpec& spec, Record& 
             fmt::format("{} of output were dropped", results::counted(launched.lines_dropped, "line")));
 }
 
-// The last thing that a rank, or else the launcher, complained about.
+// The last thing that a rank, or else the launcher, complained about. Ranks of a typed command write where
+// their launcher does: what torchrun then tells of their end says less than they did.
 std::string last_words(const Launched& launched) {
     std::string words;
-    bool of_rank = false;
+    bool of_rank = false, told = false;
     for (const Line& line : launched.lines) {
         const bool blank = line.text.find_first_not_of(" \t") == std::string::npos;
         if (!line.error || blank || (of_rank && line.rank < 0)) continue;
+        const bool torchruns = line.rank < 0 && line.text.find("torch/distributed/") != std::string::npos;
+        told = told || (torchruns && line.text.find("failed (exitcode:") != std::string::npos);
+        if (line.rank < 0 && !words.empty() && (told || torchruns)) continue;
         of_rank = line.rank >= 0;
         words = line.text;
     }
@@ -123,6 +127,11 @@ scenarios::Result<void> check_it_ran(const scenarios::Plan& plan, const Launched
     const bool acted = std::any_of(record.truth.marks.begin(), record.truth.marks.end(),
                                    [](const auto& mark) { return mark.kind == results::MarkKind::applied; });
     const bool failed = launched.launcher.code != 0 || launched.launcher.signal != 0;
+    if (came.empty() && !failed && launched.end == LaunchEnd::ended) {
+        return refuse(ErrorCode::usage,
+                      "the command started no Python process with a RANK, so that no fault could reach one",
+                      fmt::format("start it as -- torchrun --nproc-per-node {} train.py does", planned));
+    }
     if (trained || acted || !failed || launched.end != LaunchEnd::ended) return {};
     const std::string words = last_words(launched);
     return refuse(ErrorCode::environment,

@@ -3,6 +3,7 @@
 // moment.
 #include <fmt/format.h>
 #include <fstream>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@ namespace deadrank::runners {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
 
 constexpr const char* ten_lines = R"(import torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -92,6 +95,22 @@ TEST_F(DeviceOwnProgram, IsASubjectWithNothingButAManifest) {
 TEST_F(DeviceOwnProgram, IsASubjectAsItsCommandWasTyped) {
     if (best_python()->major() < 2) GTEST_SKIP() << "torch 1.13 spells the option --nproc_per_node";
     play(typed_subject({"torchrun", "--nproc-per-node", "2", (directory_ / "train.py").string()}));
+}
+
+// What a typed command does wrong is told in one sentence, with Python's own words where there are any.
+TEST_F(DeviceOwnProgram, ThatWasStartedWronglyIsRefusedWithTheReason) {
+    if (best_python()->major() < 2) GTEST_SKIP() << "torch 1.13 spells the option --nproc_per_node";
+    const auto refusal = [](const std::vector<std::string>& command) {
+        const auto record = LocalRunner(typed_subject(command)).run(killed_in_step_3(), {});
+        return record ? "it was played" : record.error().text();
+    };
+    const std::string script = (directory_ / "train.py").string();
+    EXPECT_THAT(refusal({"torchrun", "--nproc-per-node", "1", script}),
+                AllOf(HasSubstr("the command started 1 rank, and the scenario is played on 2"),
+                      HasSubstr("--ranks 1")));
+    EXPECT_THAT(refusal({"torchrun", "--nproc-per-node", "2", script + ".py"}),
+                AllOf(HasSubstr("train.py.py"), HasSubstr("No such file or directory")));
+    EXPECT_THAT(refusal({"python3", "-c", "print(1)"}), HasSubstr("no Python process with a RANK"));
 }
 
 // Nothing in it deals out samples, so that no share of them is bent: no verdict may come of that.
