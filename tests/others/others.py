@@ -97,8 +97,10 @@ def one_run(program, number, watched, busy):
     root, here = program.fresh(number)
     command, alarms = program.command(), root / "alarms.jsonl"
     if watched:
-        command = [str(given.deadrank), "watch", "--json", str(alarms), "--", *command]
-    began, load = time.monotonic(), os.getloadavg()[0]
+        kept = given.record and given.record / f"{program.name}-{program.ranks}-{number}"
+        record = ["--record", str(kept)] if kept else []
+        command = [str(given.deadrank), "watch", "--json", str(alarms), *record, "--", *command]
+    began, load, machine = time.monotonic(), os.getloadavg()[0], "quiet" if given.quiet else "busy"
     with open(root / "output.txt", "w", encoding="utf-8") as out, Load(busy):
         job = subprocess.Popen(command, cwd=here, env=environment(given), stdin=subprocess.DEVNULL,
                                stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
@@ -117,6 +119,7 @@ def one_run(program, number, watched, busy):
     last = re.findall(r"^deadrank: (.*)$", said, re.M)
     result = {
         **{"program": program.name, "half": program.row["half"], "ranks": program.ranks, "busy": busy},
+        "machine": machine,
         **{"watched": watched, "seconds": round(seconds, 1), "code": code, "load": round(load, 1)},
         **{"commit": commit(), "load_after": round(os.getloadavg()[0], 1)},
         **{"alarms": [f"{one['symptom']}: {one['says']}" for one in rang], "said": last if watched else []},
@@ -186,6 +189,7 @@ def break_it(name, start, here, given):
         told = json.loads(done.stdout.splitlines()[0]) if done.stdout.strip() else {"reason": done.stderr}
         result = {"program": name, "fault": kind, "verdict": told.get("verdict"), "reason": told["reason"]}
         result |= {"commit": commit(), "load": round(os.getloadavg()[0], 1)}
+        result["machine"] = "quiet" if given.quiet else "busy"
         result["findings"] = [
             {"symptom": one["symptom"], "blame": one["blame"], "says": one["says"]}
             for one in told.get("findings", [])
@@ -206,59 +210,78 @@ def break_all(programs, given):
         break_it(program.name, ["--", *program.command()], here, given)
 
 
+# Why a fault did not happen, as a table has room for it.
+NOT_PLAYED = {
+    "no moment of the run matched": "no such call",
+    "did not use its": "no such value",
+    "wrote and read no checkpoint": "no checkpoint",
+    "sent no message": "no message",
+}
+
+
 def said_of(run):
     if not run["findings"]:
-        refused = run["verdict"] == "unknown"
-        return f"unknown: {run['reason']}" if refused else "nothing"
+        short = next((said for words, said in NOT_PLAYED.items() if words in run["reason"]), run["reason"])
+        return f"unknown: {short}" if run["verdict"] == "unknown" else "nothing"
     said = []
     for one in run["findings"]:
         ranks = ", ".join(map(str, one["blame"].get("ranks", [])))
-        said.append(one["symptom"] + (f" (rank {ranks})" if ranks else ""))
+        said.append(one["symptom"] + (f" ({ranks})" if ranks else ""))
     return "; ".join(said)
 
 
 def fault_table(given):
+    """A row a program, `=` where the same is found as in the first one; the last run of each counts."""
     runs = [json.loads(line) for line in given.lines.read_text().splitlines()]
-    names = list(dict.fromkeys(run["program"] for run in runs))
-    print("| fault | " + " | ".join(names) + " |")
-    print("|---" * (len(names) + 1) + "|")
-    for kind in dict.fromkeys(run["fault"] for run in runs):
-        last = {run["program"]: said_of(run) for run in runs if run["fault"] == kind}
-        print(f"| {kind} | " + " | ".join(last.get(name, "") for name in names) + " |")
+    kinds = list(tomllib.loads((HERE / "faults.toml").read_text()))
+    print("| program | " + " | ".join(kinds) + " |")
+    print("|---" * (len(kinds) + 1) + "|")
+    first = {}
+    for name in dict.fromkeys(run["program"] for run in runs):
+        last = {run["fault"]: said_of(run) for run in runs if run["program"] == name}
+        found = {kind: said for kind, said in first.items() if not said.startswith(("nothing", "unknown"))}
+        same = {kind: "=" for kind in kinds if kind in last and last[kind] == found.get(kind)}
+        cells = [same.get(kind, last.get(kind, "")) for kind in kinds]
+        print(f"| {name} | " + " | ".join(cells) + " |")
+        first = first or last
 
 
 def middle(values):
     return sorted(values)[len(values) // 2] if values else None
 
 
+def kind_of(run):
+    return run["ranks"], run.get("machine", "busy")
+
+
 def table(given):
-    """A row a program: how often it was quiet, what the watching took, and how full the machine was."""
+    """A row a program: how often it was silent on a quiet and on a busy machine, and what watching took."""
     known = tomllib.loads((HERE / "programs.toml").read_text())
     runs = [json.loads(line) for line in given.lines.read_text().splitlines()]
-    print("| program | half | runs without an alarm, two ranks | four ranks | seconds alone → watched "
-          "| load | steps |")
-    print("|---|---|---|---|---|---|---|")
+    print("| program | half | without an alarm: two ranks, quiet | busy | four ranks, quiet | busy "
+          "| seconds alone → watched, quiet | steps |")
+    print("|---|---|---|---|---|---|---|---|")
     for name, row in known.items():
         mine = [run for run in runs if run["program"] == name]
         if not mine:
             continue
         cells = [f"{name}, {row['of']}", row["half"]]
-        for ranks in (2, 4):
-            seen = [run for run in mine if run["watched"] and run["ranks"] == ranks]
+        kinds = [(ranks, machine) for ranks in (2, 4) for machine in ("quiet", "busy")]
+        of_kind = {kind: [run for run in mine if kind_of(run) == kind] for kind in kinds}
+        for seen in ([run for run in of_kind[kind] if run["watched"]] for kind in kinds):
             cells.append(f"{sum(not run['alarms'] for run in seen)} of {len(seen)}" if seen else "")
         alone, watched = (
-            middle([run["seconds"] for run in mine if run["watched"] == is_watched and run["ranks"] == 2])
+            middle([run["seconds"] for run in of_kind[2, "quiet"] if run["watched"] == is_watched])
             for is_watched in (False, True)
         )
-        loads = [load for run in mine for load in (run["load"], run.get("load_after", run["load"]))]
-        cells += [f"{alone or '?'} → {watched}", f"{min(loads):.0f}–{max(loads):.0f}"]
+        cells.append(f"{alone or '?'} → {watched or '?'}" if alone or watched else "")
         steps = {found for run in mine for line in run["said"] for found in re.findall(r"(\d+) steps", line)}
         print("| " + " | ".join([*cells, ", ".join(sorted(steps, key=int))]) + " |")
 
 
 def main():
     asked = argparse.ArgumentParser(description="Programs of others, watched.")
-    for name in ("deadrank", "python", "sources", "work", "lines"):
+    for name in ("deadrank", "python", "sources", "work", "lines", "record"):
         asked.add_argument(f"--{name}", type=lambda text: pathlib.Path(text).absolute())
     asked.add_argument("--half", default="")
     asked.add_argument("--only", nargs="*", default=[])
@@ -266,6 +289,7 @@ def main():
     asked.add_argument("--times", type=int, default=1)
     asked.add_argument("--busy", type=int, default=0, help="processes beside it that never rest")
     asked.add_argument("--limit", type=int, default=240)
+    asked.add_argument("--quiet", action="store_true", help="nothing else runs on this machine meanwhile")
     for name in ("--watched-only", "--table", "--keep"):
         asked.add_argument(name, action="store_true")
     asked.add_argument("--faults", help="a row of faults.toml, or all, instead of watching")
