@@ -47,6 +47,15 @@ struct Touched {
 };
 Touched touched(const World& world, const Incident& incident);
 
+// A series that differs from that of the healthy run. `existence`: where it has samples, not only in their
+// values. One whose labels change is told with the old and with the new ones.
+struct Changed {
+    std::string name;
+    Labels labels;
+    bool existence = false;
+};
+std::vector<Changed> changed(const World& world, const Incident& incident);
+
 // When the first change of an incident begins, in seconds of the run: every sample before it is that of the
 // healthy run.
 double begins(const Incident& incident);
