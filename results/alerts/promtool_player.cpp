@@ -156,7 +156,7 @@ std::string file_safe(std::string id) {
 std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
                                           const StaticAnalysis& analysis) {
     exporters::World dated = world;
-    dated.epoch = world.window.start();
+    dated.epoch += world.window.start();
     if (analysis.everything) return exporters::render(dated, incident);
     return exporters::render(dated, incident,
                              [&](const std::string& name) { return analysis.wanted.contains(name); });
@@ -164,14 +164,12 @@ std::vector<exporters::Series> series_for(const exporters::World& world, const e
 
 std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
                                           const std::vector<Rule>& rules, const StaticAnalysis& analysis,
-                                          const std::vector<bool>& asked) {
+                                          const std::vector<bool>& asked, const OnlyMetrics& only) {
     exporters::World dated = world;
-    dated.epoch = world.window.start();
-    NeededSeries needed(rules, analysis, asked);
-    const StaticAnalysis narrow = narrowed(analysis, asked);
+    dated.epoch += world.window.start();
+    NeededSeries needed(rules, analysis, asked, only);
     return exporters::render(
-        dated, incident,
-        [&](const std::string& name) { return narrow.everything || narrow.wanted.contains(name); },
+        dated, incident, [&](const std::string& name) { return needed.metric(name); },
         [&](const exporters::Series& one) { return needed(one); });
 }
 
@@ -209,8 +207,9 @@ Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const e
     for (std::size_t i = 0; i < rules.size(); ++i) alive[i] = rules[i].is_alert && !left_out[i];
     const std::string block =
         none ? ""
-             : series_block(options_.needed_only ? series_for(world, incident, rules, analysis, alive)
-                                                 : series_for(world, incident, analysis));
+             : series_block(options_.needed_only || analysis.everything
+                                ? series_for(world, incident, rules, analysis, alive)
+                                : series_for(world, incident, analysis));
     const auto intervals = none ? std::vector<double>{} : intervals_of(rules, world.window.eval);
     for (const double interval : intervals) {
         const bool several = intervals.size() > 1;
@@ -232,7 +231,7 @@ Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const e
             if (played.reused[i]) played.activity[i] = healthy_.activity()[i];
         }
     }
-    healthy_.keep(incident, rules, played);
+    healthy_.keep(incident, rules, analysis, played);
     if (options_.keep) {
         auto written =
             write_kept(world, incident, files, rules, analysis, played, name(), options_.directory);

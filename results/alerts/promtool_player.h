@@ -6,6 +6,8 @@
 
 #include "results/alerts/activity.h"
 #include "results/alerts/emitted.h"
+#include "results/alerts/healthy_memory.h"
+#include "results/alerts/series_matcher.h"
 #include "results/alerts/study.h"
 #include "results/exporters/incident.h"
 #include "results/exporters/series.h"
@@ -44,65 +46,15 @@ private:
     HealthyMemory healthy_;
 };
 
-// The series that a selector of the asked rules, or of a recording rule, can match.
-class NeededSeries {
-public:
-    NeededSeries(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
-                 const std::vector<bool>& asked) {
-        const auto read = read_by(analysis, asked);
-        for (std::size_t i = 0; i < rules.size(); ++i) {
-            const bool recorded = !rules[i].is_alert && (!read || read->contains(rules[i].name));
-            if (!asked[i] && !recorded) continue;
-            for (const auto& selector : analysis.rules[i].reads.selectors) {
-                selectors_[selector.metric].push_back({&selector, {}});
-            }
-            everything_ = everything_ || (analysis.rules[i].reads.everything && !selectors_.contains(""));
-        }
-    }
-
-    bool operator()(const exporters::Series& series) {
-        return everything_ || any(series.name, series) || any("", series);
-    }
-
-private:
-    struct One {
-        const Selector* selector;
-        std::map<std::pair<std::size_t, std::string>, bool> known;  // by matcher and value
-    };
-
-    bool any(const std::string& metric, const exporters::Series& series) {
-        const auto at = selectors_.find(metric);
-        return at != selectors_.end() &&
-               std::any_of(at->second.begin(), at->second.end(), [&](One& one) { return fits(one, series); });
-    }
-
-    static bool fits(One& one, const exporters::Series& series) {
-        for (std::size_t i = 0; i < one.selector->matchers.size(); ++i) {
-            const auto& matcher = one.selector->matchers[i];
-            const auto at = series.labels.find(matcher.label);
-            const std::string value = matcher.label == "__name__" ? series.name
-                                      : at == series.labels.end() ? ""
-                                                                  : at->second;
-            const auto [answer, fresh] = one.known.try_emplace({i, value}, true);
-            if (fresh) answer->second = alerts::fits(matcher, value);
-            if (!answer->second) return false;
-        }
-        return true;
-    }
-
-    std::map<std::string, std::vector<One>> selectors_;
-    bool everything_ = false;
-};
-
-// For both players, time 0 is the beginning of the history before the run, and unix times count from there.
-// Only the series that some rule may read; all of them when a rule selects without a name.
+// For both players, the history before the run begins at time 0, or at the world's epoch, and unix times count
+// from there. Only the series that some rule may read; all of them when a rule selects without a name.
 std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
                                           const StaticAnalysis& analysis);
 
 // Of these, the series that a selector of the asked rules can match.
 std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
                                           const std::vector<Rule>& rules, const StaticAnalysis& analysis,
-                                          const std::vector<bool>& asked);
+                                          const std::vector<bool>& asked, const OnlyMetrics& only = {});
 
 // Unit-test files for promtool. The edge file asks at each evaluation which alerts began or ended; the kept
 // file states what was found, so that operators can commit it beside their rules.

@@ -111,32 +111,6 @@ void ask_alertmanager(Study& study, external::Amtool& amtool) {
 
 }  // namespace
 
-std::vector<bool> HealthyMemory::unmoved(const exporters::World& world, const exporters::Incident& incident,
-                                         const std::vector<Rule>& rules,
-                                         const StaticAnalysis& analysis) const {
-    std::vector<bool> reused(rules.size(), false);
-    if (incident.healthy() || rules_ != &rules) return reused;
-    const exporters::Touched touched = exporters::touched(world, incident);
-    std::set<std::string> asked_again;  // a file is reduced by name, so alerts of one name go together
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-        const auto& metrics = analysis.rules[i].metrics;
-        const bool moved = std::any_of(metrics.begin(), metrics.end(), [&](const std::string& name) {
-            return touched.moved.contains(name) || touched.vanished.contains(name) ||
-                   name.starts_with("ALERTS");
-        });
-        if (moved || analysis.rules[i].everything || !rules[i].is_alert) asked_again.insert(rules[i].name);
-    }
-    for (std::size_t i = 0; i < rules.size(); ++i) reused[i] = !asked_again.contains(rules[i].name);
-    return reused;
-}
-
-void HealthyMemory::keep(const exporters::Incident& incident, const std::vector<Rule>& rules,
-                         const PlayerAnswer& played) {
-    if (!incident.healthy() || rules_ != nullptr) return;
-    played_ = played;
-    rules_ = &rules;
-}
-
 void choose_profile(Study& study) {
     auto& profile = study.world.profile;
     profile.why = kubernetes_reason(study.files, study.world);

@@ -50,22 +50,6 @@ protected:
     std::function<bool()> stopped_;  // may be empty
 };
 
-// The answer of the healthy run, reused for every alert that reads nothing a failure touches.
-class HealthyMemory {
-public:
-    // Alerts for which the healthy answer can be reused.
-    std::vector<bool> unmoved(const exporters::World& world, const exporters::Incident& incident,
-                              const std::vector<Rule>& rules, const StaticAnalysis& analysis) const;
-    void keep(const exporters::Incident& incident, const std::vector<Rule>& rules,
-              const PlayerAnswer& played);
-    const Activity& activity() const { return played_.activity; }
-    bool knows(const std::vector<Rule>& rules) const { return rules_ == &rules; }
-
-private:
-    PlayerAnswer played_;
-    const std::vector<Rule>* rules_ = nullptr;
-};
-
 // A suggestion that was tried: does it fire on the failure, and stay silent otherwise?
 struct Tried {
     std::string expr, hold, says;
