@@ -225,11 +225,10 @@ std::vector<Labels> foreign_targets(const std::vector<Labels>& found,
     return foreign;
 }
 
-// Remote write in batches of 2,000 series × 60 samples; each series in order of time.
+// Remote write in batches of 500 series × 480 samples; each series in order of time.
 
 Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::string& program,
-                                                                  const std::filesystem::path& directory,
-                                                                  bool small) {
+                                                                  const std::filesystem::path& directory) {
     std::error_code trouble;
     std::filesystem::remove_all(directory, trouble);
     std::filesystem::create_directories(directory / "data", trouble);
@@ -241,12 +240,11 @@ Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::str
     auto daemon = Daemon::start(
         {program, "--config.file=" + (directory / "prometheus.yml").string(),
          "--storage.tsdb.path=" + (directory / "data").string(), "--storage.tsdb.retention.time=50y",
-         // One block longer than any run, so that nothing is compacted or too old to be written.
-         "--storage.tsdb.min-block-duration=60d", "--storage.tsdb.max-block-duration=60d",
+         // One block longer than all runs, so that nothing is compacted or too old to be written.
+         "--storage.tsdb.min-block-duration=15000d", "--storage.tsdb.max-block-duration=15000d",
          "--web.enable-remote-write-receiver", "--query.max-samples=500000000",
          fmt::format("--web.listen-address=127.0.0.1:{}", server->port_)},
-        directory / "prometheus.log",
-        small ? std::vector<std::string>{"GOGC=400"} : std::vector<std::string>{});
+        directory / "prometheus.log", {"GOGC=400", "GOMEMLIMIT=2GiB"});
     if (!daemon) return tl::unexpected(daemon.error());
     server->daemon_ = std::move(*daemon);
     if (auto up = server->daemon_->await(server->port_, "/-/ready", 60); !up)
@@ -255,12 +253,12 @@ Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::str
 }
 
 Result<void> PrometheusServer::write(const std::vector<results::exporters::Series>& series, double start,
-                                     double step) {
-    constexpr std::size_t series_max = 2000, samples_max = 60;
+                                     double step, std::size_t from) {
+    constexpr std::size_t series_max = 500, samples_max = 480;
     const std::span<const results::exporters::Series> all(series);
     for (std::size_t first = 0; first < all.size(); first += series_max) {
         const auto part = all.subspan(first, std::min(series_max, all.size() - first));
-        for (std::size_t sample = 0; sample < part[0].values.size(); sample += samples_max) {
+        for (std::size_t sample = from; sample < part[0].values.size(); sample += samples_max) {
             if (stopped && stopped()) return refuse(ErrorCode::io, "stopped");
             const std::string body = results::exporters::snappy_block(results::exporters::write_request(
                 part, sample, sample + samples_max, static_cast<std::int64_t>(start * 1000),

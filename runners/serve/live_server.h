@@ -68,15 +68,15 @@ struct RangeSeries {
 class PrometheusServer {
 public:
     // `directory` must be empty. The server keeps everything in its head block, so that samples of any age
-    // may arrive, but those of each series in order. A `small` one collects its garbage seldom: a tenth of
-    // the CPU time less for more memory.
+    // may arrive, but those of each series in order. It collects its garbage seldom, a tenth of the CPU time
+    // less for more memory, until that is two gigabytes.
     static scenarios::Result<std::unique_ptr<PrometheusServer>> start(const std::string& program,
-                                                                      const std::filesystem::path& directory,
-                                                                      bool small = false);
+                                                                      const std::filesystem::path& directory);
 
-    // Sample 0 is at `start` (unix seconds). Errors: io, when the server refuses them.
+    // Sample 0 is at `start` (unix seconds); those before number `from` are left out. Errors: io, when the
+    // server refuses them.
     scenarios::Result<void> write(const std::vector<results::exporters::Series>& series, double start,
-                                  double step);
+                                  double step, std::size_t from = 0);
 
     // Errors: bad_input with Prometheus' words, when the query is refused; io.
     scenarios::Result<std::vector<RangeSeries>> query_range(const std::string& expr, double start, double end,

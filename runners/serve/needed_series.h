@@ -1,31 +1,68 @@
-// runners/serve/needed_series.h — Which series a server must hold for the rules under test (a rule about one
-// CPU mode does not need the others), how far back, and which rules it cannot play.
+// runners/serve/needed_series.h — How far back a server must hold series for the rules under test, which of
+// them can be asked together, and which it cannot play.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/alerts/activity.h"
 #include "results/alerts/emitted.h"
+#include "results/alerts/healthy_memory.h"
 #include "results/alerts/static_check.h"
 #include "results/exporters/series.h"
 
 namespace deadrank::runners::serve {
 
+// How long before an evaluation its condition is followed, at most `longest` seconds.
+inline double held_time(const results::alerts::Rule& rule, double longest) {
+    return std::min(rule.hold + rule.keep_firing, longest);
+}
+
+inline bool calls_any(const std::string& expr, std::initializer_list<std::string_view> functions) {
+    const auto tokens = results::alerts::tokens_of(expr);
+    for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+        if (tokens[i].kind == results::alerts::Token::Kind::word && tokens[i + 1].text == "(" &&
+            results::alerts::one_of(tokens[i].text, functions))
+            return true;
+    }
+    return false;
+}
+
+// Does an expression depend on the date, so that weeks later it says something else? It is played from time 0
+// on.
+inline bool tells_the_date(const std::string& expr) {
+    const auto tokens = results::alerts::tokens_of(expr);
+    return calls_any(expr, {"day_of_month", "day_of_year", "days_in_month", "month", "year"}) ||
+           std::any_of(tokens.begin(), tokens.end(), [](const auto& token) {
+               return token.kind == results::alerts::Token::Kind::sign && token.text == "@";
+           });
+}
+
+// Can a `for` be followed over this time alone, at first? What matters is since when a condition holds. An
+// alert that keeps firing may do so by what was long before, and one that tells the hour needs the clock that
+// a long past gives.
+inline bool may_be_followed(const results::alerts::Rule& rule, double longest) {
+    if (rule.hold + rule.keep_firing <= longest) return true;
+    return rule.keep_firing == 0 && !tells_the_date(rule.expr) &&
+           !calls_any(rule.expr, {"hour", "minute", "day_of_week"});
+}
+
 // The asked rules, parted by how far they look back: hours, a day, more. One rule over three days would
 // otherwise give every series of the others three days.
 inline std::vector<std::vector<bool>> by_reach(const std::vector<results::alerts::Rule>& rules,
                                                const results::alerts::StaticAnalysis& analysis,
-                                               const std::vector<bool>& asked, bool resumed) {
+                                               const std::vector<bool>& asked, double longest) {
     constexpr double hours = 2 * 3600, day = 86400;
     std::vector<std::vector<bool>> parts(3, std::vector<bool>(rules.size(), false));
     for (std::size_t i = 0; i < rules.size(); ++i) {
-        const double hold = resumed ? 0 : rules[i].hold + rules[i].keep_firing;
-        const double reach = analysis.rules[i].look_back + hold;
+        const double reach = analysis.rules[i].look_back + held_time(rules[i], longest);
         if (asked[i]) parts[reach <= hours ? 0 : reach <= day ? 1 : 2][i] = true;
     }
     std::erase_if(parts, [](const std::vector<bool>& part) {
@@ -53,40 +90,21 @@ inline bool reads_alerts(std::size_t index, const results::alerts::StaticAnalysi
     return analysis.rules[index].metrics.contains("ALERTS");
 }
 
-// Can an ALERTS series of this alert match the selector? Labels that its expression gives are not known.
-inline bool may_show(const results::alerts::Rule& alert, const results::alerts::Selector& selector) {
-    return std::all_of(selector.matchers.begin(), selector.matchers.end(), [&](const auto& matcher) {
-        if (matcher.label == "alertname") return results::alerts::fits(matcher, alert.name);
-        const auto own = alert.labels.find(matcher.label);
-        return own == alert.labels.end() || own->second.find("{{") != std::string::npos ||
-               results::alerts::fits(matcher, own->second);
+// Can this rule see the state of that alert?
+inline bool reads_state_of(std::size_t reader, std::size_t alert,
+                           const std::vector<results::alerts::Rule>& rules,
+                           const results::alerts::StaticAnalysis& analysis) {
+    const auto& selectors = analysis.rules[reader].reads.selectors;
+    return std::any_of(selectors.begin(), selectors.end(), [&](const auto& selector) {
+        return selector.metric.starts_with("ALERTS") && results::alerts::may_show(rules[alert], selector);
     });
 }
 
 inline bool needs_promtool(std::size_t index, const std::vector<results::alerts::Rule>& rules,
                            const results::alerts::StaticAnalysis& analysis, int depth);
 
-// The alerts whose state these rules read.
-inline std::vector<bool> shown_to(const std::vector<bool>& readers,
-                                  const std::vector<results::alerts::Rule>& rules,
-                                  const results::alerts::StaticAnalysis& analysis) {
-    std::vector<bool> shown(rules.size(), false);
-    for (std::size_t reader = 0; reader < rules.size(); ++reader) {
-        if (!readers[reader]) continue;
-        for (const auto& selector : analysis.rules[reader].reads.selectors) {
-            if (selector.metric != "ALERTS") continue;
-            for (std::size_t i = 0; i < rules.size(); ++i) {
-                if (rules[i].is_alert && !analysis.rules[i].dead && may_show(rules[i], selector))
-                    shown[i] = true;
-            }
-        }
-    }
-    return shown;
-}
-
 // Can a server play this rule about the present state of other alerts? Their states are then written to it
-// before the rule is asked. All readers must stand on the same side of each alert that they read, since those
-// before it see its state of the evaluation before.
+// before the rule is asked.
 inline bool state_can_be_written(std::size_t reader, const results::alerts::Selector& selector,
                                  const std::vector<results::alerts::Rule>& rules,
                                  const results::alerts::StaticAnalysis& analysis, int depth) {
@@ -95,16 +113,44 @@ inline bool state_can_be_written(std::size_t reader, const results::alerts::Sele
     if (selector.range != 0 || selector.offset != 0 || selector.outer != 0) return false;
     std::vector<bool> alone(rules.size(), false);
     alone[reader] = true;
-    const auto shown = shown_to(alone, rules, analysis);
+    const auto shown = results::alerts::shown_to(alone, rules, analysis);
     for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (!shown[i]) continue;
-        if (rules[i].interval != rule.interval || reads_alerts(i, analysis)) return false;
-        if (needs_promtool(i, rules, analysis, depth + 1)) return false;
-        for (std::size_t other = 0; other < rules.size(); ++other) {
-            if (reads_alerts(other, analysis) && (other < i) != (reader < i)) return false;
-        }
+        if (shown[i] && (reads_alerts(i, analysis) || needs_promtool(i, rules, analysis, depth + 1)))
+            return false;
     }
     return true;
+}
+
+// Rules about the state of alerts, parted so that all readers of one part stand on the same side of each
+// alert that they read: those before it see its state of the evaluation before.
+inline std::vector<std::vector<bool>> by_side(const std::vector<bool>& readers,
+                                              const std::vector<results::alerts::Rule>& rules,
+                                              const results::alerts::StaticAnalysis& analysis) {
+    std::vector<std::vector<bool>> parts;
+    std::vector<std::vector<int>> sides;  // of each part, by alert: -1 before it, 1 after it, 0 not read
+    for (std::size_t reader = 0; reader < rules.size(); ++reader) {
+        if (!readers[reader]) continue;
+        std::vector<bool> alone(rules.size(), false);
+        alone[reader] = true;
+        const auto shown = results::alerts::shown_to(alone, rules, analysis);
+        std::vector<int> side(rules.size(), 0);
+        for (std::size_t i = 0; i < rules.size(); ++i)
+            if (shown[i]) side[i] = i > reader ? -1 : 1;
+        const auto agrees = [&](const std::vector<int>& other) {
+            return std::equal(side.begin(), side.end(), other.begin(),
+                              [](int a, int b) { return a * b >= 0; });
+        };
+        const auto at = std::find_if(sides.begin(), sides.end(), agrees);
+        if (at == sides.end()) {
+            parts.push_back(alone);
+            sides.push_back(side);
+            continue;
+        }
+        parts[static_cast<std::size_t>(at - sides.begin())][reader] = true;
+        for (std::size_t i = 0; i < rules.size(); ++i)
+            if (side[i] != 0) (*at)[i] = side[i];
+    }
+    return parts;
 }
 
 // Does this rule read what cannot be written to a server: the state of alerts that read it themselves, say,
@@ -130,23 +176,26 @@ inline bool needs_promtool(std::size_t index, const std::vector<results::alerts:
 // Do all rules look into the past alone? Then what they say before a failure begins is what they say without.
 inline bool only_look_back(const std::vector<results::alerts::Rule>& rules) {
     return std::none_of(rules.begin(), rules.end(), [](const auto& rule) {
-        const auto at = rule.expr.find("offset");
-        return rule.expr.find('@') != std::string::npos ||
-               (at != std::string::npos && rule.expr.find('-', at) != std::string::npos);
+        const auto tokens = results::alerts::tokens_of(rule.expr);
+        for (std::size_t i = 0; i < tokens.size(); ++i) {
+            if (tokens[i].kind == results::alerts::Token::Kind::sign && tokens[i].text == "@") return true;
+            // offset -5m: a word of its own, as in a metric's name it is not.
+            if (tokens[i].text == "offset" && i + 1 < tokens.size() && tokens[i + 1].text == "-") return true;
+        }
+        return false;
     });
 }
 
-// How long before the first evaluation each recording rule must have been recorded, for the asked rules; with
-// `resumed` the evaluations before it are known, so that no `for` reaches back beyond it.
+// How long before the first evaluation each recording rule must have been recorded, for the asked rules.
 inline std::vector<double> reach_of(const std::vector<results::alerts::Rule>& rules,
                                     const results::alerts::StaticAnalysis& analysis,
                                     const std::vector<bool>& asked, const results::exporters::Window& window,
-                                    bool resumed) {
+                                    double longest) {
     constexpr double staleness = 300;
     std::vector<double> reach(rules.size(), -1);
     const auto step = [&](std::size_t i) { return rules[i].interval > 0 ? rules[i].interval : window.eval; };
     for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (asked[i]) reach[i] = (resumed ? 0 : rules[i].hold + rules[i].keep_firing) + 2 * step(i);
+        if (asked[i]) reach[i] = held_time(rules[i], longest) + 2 * step(i);
     }
     for (bool changed = true; changed;) {
         changed = false;
@@ -166,17 +215,38 @@ inline std::vector<double> reach_of(const std::vector<results::alerts::Rule>& ru
     return reach;
 }
 
-// The history that the asked rules need. A `for` needs none of it where the evaluations until the failure are
-// known (`resumed`), and neither does a range that is shorter than the time until then.
+// The history that the asked rules need, when the run is asked from `until` on: none for a range that is
+// shorter than the time until then.
 inline double history_from(std::vector<results::alerts::Rule> rules,
                            const results::alerts::StaticAnalysis& analysis,
                            const results::exporters::Window& window, const std::vector<bool>& asked,
-                           bool resumed, double until) {
+                           double longest, double until) {
     constexpr double slack = 600;  // staleness, and recorded series that begin later than what they record
-    if (resumed)
-        for (auto& rule : rules) rule.hold = rule.keep_firing = 0;
+    for (auto& rule : rules) {
+        rule.hold = held_time(rule, longest);
+        rule.keep_firing = 0;
+    }
     const double needed = results::alerts::history_needed(rules, analysis, window, asked);
-    return resumed && needed + slack <= until ? 0 : needed;
+    return needed + slack <= until ? 0 : needed;
+}
+
+// The first sample that the asked rules can see, when the run is asked from `until` on.
+inline std::size_t first_needed(const std::vector<results::alerts::Rule>& rules,
+                                const results::alerts::StaticAnalysis& analysis,
+                                const results::exporters::Window& window, const std::vector<bool>& asked,
+                                double until) {
+    constexpr double staleness = 300;
+    double past = 0;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (!asked[i]) continue;
+        // What is recorded begins earlier than it is read.
+        for (std::size_t other = 0; other < rules.size(); ++other)
+            if (!rules[other].is_alert && analysis.rules[i].metrics.contains(rules[other].name)) return 0;
+        if (analysis.rules[i].everything) return 0;
+        past = std::max(past, analysis.rules[i].look_back);
+    }
+    const double from = window.start() + until - past - staleness - 2 * window.eval;
+    return from <= 0 ? 0 : static_cast<std::size_t>(from / window.scrape);
 }
 
 // The rule files without the alerts that are not asked, and without the recording rules that none reads.

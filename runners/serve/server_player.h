@@ -1,27 +1,25 @@
 // runners/serve/server_player.h — Plays rules with a Prometheus server, over its own API.
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "results/alerts/promtool_player.h"
 #include "results/alerts/study.h"
-#include "runners/serve/live_server.h"
+#include "runners/serve/served_run.h"
+#include "runners/serve/server_pool.h"
 
 namespace deadrank::runners::serve {
 
 // The alternative to promtool: a real Prometheus server on loopback holds the series, and each expression is
-// queried over the whole run; a fresh server for each failure. Its clock begins at 0 with the history before
-// the run, as promtool's does. Recording rules are evaluated over the run and written back before the alerts
-// that read them, as is the state of alerts for rules about ALERTS; the states of an alert are counted from
-// the answers. A failing run is asked from the failure on: until then every answer is that of the healthy
-// run. What this cannot do is played by promtool: see needs_promtool().
+// queried over the whole run. Its clock begins at 0 with the history before the run, as promtool's does, or
+// whole weeks later where a run before had the server. Recording rules are evaluated over the run and written
+// back before the alerts that read them, as is the state of alerts for rules about ALERTS; the states of an
+// alert are counted from the answers. A failing run is asked from the failure on: until then every answer is
+// that of the healthy run. What this cannot do is played by promtool: see needs_promtool().
 class ServerPlayer final : public results::alerts::Player {
 public:
     struct Options {
@@ -38,27 +36,17 @@ public:
         const std::vector<results::alerts::RuleFile>& files, const std::vector<results::alerts::Rule>& rules,
         const results::alerts::StaticAnalysis& analysis) override;
 
-    // For each rule and the labels of its alert: the evaluations at which its condition held, in seconds of
-    // the run.
-    using Conditions = std::vector<std::map<std::map<std::string, std::string>, std::vector<double>>>;
-
-    // What is known of a run before a server is asked: what the healthy run showed, and until when that
-    // holds.
-    struct Known {
-        const Conditions* before = nullptr;
-        double until = 0;
-
-        bool resumed() const { return before != nullptr; }
-    };
-
 private:
-    // Plays the asked rules on a server of their own.
-    scenarios::Result<void> serve(results::exporters::World world,
-                                  const results::exporters::Incident& incident,
-                                  const std::vector<results::alerts::Rule>& rules,
-                                  const results::alerts::StaticAnalysis& analysis,
-                                  const std::vector<bool>& asked, const Known& known, Conditions& held,
-                                  results::alerts::PlayerAnswer& played);
+    // Plays the asked rules, those of long `for` first over a short past. Then, in stretches of their own,
+    // the rules about the states of these.
+    scenarios::Result<void> serve_all(const results::exporters::World& world,
+                                      const results::exporters::Incident& incident, const Question& question,
+                                      Conditions& held, results::alerts::PlayerAnswer& played);
+    // Plays rules in one stretch of a server, and returns which are undecided.
+    scenarios::Result<std::vector<bool>> serve(results::exporters::World world,
+                                               const results::exporters::Incident& incident,
+                                               const Question& question, Conditions& held,
+                                               results::alerts::PlayerAnswer& played);
     scenarios::Result<void> play_exactly(const results::exporters::World& world,
                                          const results::exporters::Incident& incident,
                                          const std::vector<results::alerts::RuleFile>& files,
@@ -71,7 +59,7 @@ private:
     std::optional<results::alerts::PromtoolPlayer> exact_;
     results::alerts::HealthyMemory healthy_;
     Conditions healthy_held_;
-    std::atomic<int> servers_ = 0;  // started so far
+    ServerPool pool_;
 };
 
 }  // namespace deadrank::runners::serve

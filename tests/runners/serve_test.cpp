@@ -215,23 +215,52 @@ TEST_F(DevicePrometheus, IsNotStartedForDeadRules) {
     EXPECT_TRUE(none.play(site_.world, healthy, files_, files_[0].rules, analysis));
 }
 
-// A player that has played the healthy run asks a failing one from the failure on, and says the same.
+// Rules on both sides of an alert read its state: each side in a stretch of its own. The server needs no
+// promtool.
+TEST_F(DevicePrometheus, SaysWhatPromtoolSaysOfRulesOnBothSidesOfAnAlert) {
+    expect_parity("readers.yml", {"", "thermal_throttle", "node_down"});
+    ServerPlayer alone({"prometheus", scratch_, false}, std::nullopt);
+    const auto answer = played(alone, "readers.yml", "thermal_throttle");
+    std::map<std::string, double> begins;
+    for (std::size_t rule = 0; rule < files_[0].rules.size(); ++rule) {
+        EXPECT_FALSE(answer.unjudged[rule]) << files_[0].rules[rule].name;
+        if (!answer.activity[rule].empty() && !answer.activity[rule][0].firing.empty())
+            begins[files_[0].rules[rule].name] = answer.activity[rule][0].firing[0].begin;
+    }
+    EXPECT_EQ(begins["SeesHotAtOnce"], begins["Hot"]);
+    EXPECT_EQ(begins["SeesHotLater"], begins["Hot"] + site_.world.window.eval);
+}
+
+// A `for` of hours is followed shortly at first: it makes no difference whether a condition held all the
+// time.
+TEST_F(DevicePrometheus, SaysWhatPromtoolSaysOfWhatRulesSee) {
+    expect_parity("sights.yml", {"", "thermal_throttle", "gpu_off_bus", "node_down"});
+}
+
+// A player that has played the healthy run asks a failing one from the failure on, and only what the failure
+// reaches, and says the same.
 TEST_F(DevicePrometheus, SaysTheSameFromTheFailureOn) {
-    played(*std::make_unique<ServerPlayer>(ServerPlayer::Options{"prometheus", scratch_, false}, *tool_),
-           "clocks.yml", "");
-    const auto& rules = files_[0].rules;
-    const auto analysis =
-        results::alerts::analyse(rules, results::alerts::Emitted(site_.world, site_.signatures), site_.world);
-    ServerPlayer knowing({"prometheus", scratch_, false}, *tool_);
-    ASSERT_TRUE(knowing.play(site_.world, results::exporters::healthy_run(), files_, rules, analysis));
-    for (const char* fault : {"node_reboot", "thermal_throttle", "checkpoint_stale", "node_down"}) {
-        ServerPlayer fresh({"prometheus", scratch_, false}, *tool_);
-        const auto incident = site_.incident(fault);
-        const auto a = fresh.play(site_.world, incident, files_, rules, analysis),
-                   b = knowing.play(site_.world, incident, files_, rules, analysis);
-        ASSERT_TRUE(a && b);
-        for (std::size_t rule = 0; rule < rules.size(); ++rule)
-            EXPECT_EQ(told(a->activity[rule]), told(b->activity[rule])) << fault << " " << rules[rule].name;
+    for (const char* file : {"clocks.yml", "sights.yml", "readers.yml"}) {
+        ServerPlayer knowing({"prometheus", scratch_, false}, *tool_);
+        played(knowing, file, "");
+        const auto& rules = files_[0].rules;
+        const auto analysis = results::alerts::analyse(
+            rules, results::alerts::Emitted(site_.world, site_.signatures), site_.world);
+        std::size_t reused = 0;
+        for (const char* fault :
+             {"node_reboot", "thermal_throttle", "checkpoint_stale", "node_down", "gpu_off_bus"}) {
+            ServerPlayer fresh({"prometheus", scratch_, false}, *tool_);
+            const auto incident = site_.incident(fault);
+            const auto a = fresh.play(site_.world, incident, files_, rules, analysis),
+                       b = knowing.play(site_.world, incident, files_, rules, analysis);
+            ASSERT_TRUE(a && b);
+            for (std::size_t rule = 0; rule < rules.size(); ++rule) {
+                EXPECT_EQ(told(a->activity[rule]), told(b->activity[rule]))
+                    << fault << " " << rules[rule].name;
+                reused += b->reused[rule];
+            }
+        }
+        EXPECT_GT(reused, 0u) << file;
     }
 }
 
