@@ -6,6 +6,8 @@
 #include <iterator>
 #include <map>
 
+#include "results/facts/shape_words.h"
+
 namespace deadrank::results::detectors {
 
 // A table of phrases, the specific before the general: the first match decides.
@@ -155,26 +157,7 @@ constexpr Phrase phrases[] = {
     {"Cuda failure", Trouble::device},
 
     {"same device, but found at least two", Trouble::placement},
-    {"exceeds dimension size", Trouble::shape},
-    {"start out of range", Trouble::shape},
-    {"must match the size of tensor", Trouble::shape},
-    {"mat1 and mat2", Trouble::shape},
-    {"size mismatch", Trouble::shape},
-    {"shape mismatch", Trouble::shape},
-    {"is invalid for input of size", Trouble::shape},
-    {"expected scalar type", Trouble::shape},
-    {"output tensor size must be equal", Trouble::shape},
-    {"invalid tensor size", Trouble::shape},
-    {"Split sizes doesn't match", Trouble::shape},
-    {"doesn't match tensor", Trouble::shape},
-    {"must have the same type as input tensor", Trouble::shape},
-    {"must be the same size as output size times", Trouble::shape},
-    {"Mismatch in shape: grad_output", Trouble::shape},
-    {"Dimension out of range", Trouble::shape},
-    {"tuple index out of range", Trouble::shape},
-    {"to match target batch_size", Trouble::shape},
-    {"requires uniform dtype", Trouble::shape},
-    {"is out of bounds for dimension", Trouble::shape},
+    {"", Trouble::shape, tells_of_shapes},
 
     {"Connection closed by", Trouble::connection},
     {"Connection reset by peer", Trouble::connection},
@@ -195,6 +178,16 @@ constexpr Phrase phrases[] = {
     {"HFValidationError", Trouble::loading},
 };
 
+// The last line of a traceback, where the exception has a name of another kind: "NothingToTrain: rank 3". Who
+// asks for an end by itself does not complain.
+bool ends_a_traceback(std::string_view text, std::string_view last) {
+    if (!text.starts_with("Traceback") || last.starts_with("Traceback")) return false;
+    std::string_view name = last.substr(0, last.find(':'));
+    if (const auto dot = name.rfind('.'); dot != name.npos) name.remove_prefix(dot + 1);
+    const bool word = !name.empty() && name.find(' ') == name.npos && name[0] >= 'A' && name[0] <= 'Z';
+    return word && name != "SystemExit" && name != "KeyboardInterrupt";
+}
+
 // The head of a traceback says nothing yet: the exception follows on a line of its own, which is its name
 // alone where nobody gave it words, as with a bare `assert`.
 bool is_exception(std::string_view text) {
@@ -202,7 +195,7 @@ bool is_exception(std::string_view text) {
     const bool bare =
         (last.ends_with("Error") || last.ends_with("Exception")) && last.find(' ') == std::string_view::npos;
     return bare || text.find("Error: ") != std::string_view::npos ||
-           text.find("Exception: ") != std::string_view::npos;
+           text.find("Exception: ") != std::string_view::npos || ends_a_traceback(text, last);
 }
 
 Trouble trouble_of(Code code) {

@@ -153,7 +153,26 @@ constexpr Row rows[] = {
      "to match target batch_size|requires uniform dtype|"
      "same number of dimensions|expects each tensor to be equal size|could not be broadcast|"
      "expanded size of the tensor|storage that is not resizable|Given groups=|inhomogeneous shape|"
-     "to have the same dtype"},
+     "to have the same dtype|"
+     "but got torch.Size(|writeback when the parameter shape|writeback when the gradient shape|"
+     "doesn't match the broadcast shape|Expected size for first two dimensions|"
+     "expected input with shape|Kernel size can't be greater than actual input|and weight type (|"
+     "to have one of the following scalar types|can't be cast to the desired output type|"
+     "requires the source and destination dtypes match|but expected Float|"
+     "view size is not compatible with input tensor's size|index out of range in self|"
+     "The shape of the mask|tensor has no dimensions|too many indices for tensor of dimension|"
+     "elements cannot be converted to Scalar|does not divide equally across group size|"
+     "Number of tensor splits not equal|Invalid usage of tensors with different dtypes|"
+     "must have the same number of elements|Tensors must be of equal type|"
+     "must match number of collective participants|Expected tensor to have size|Expected target size|"
+     "ValueError: Using a target size|target tensor expected, multi-target|"
+     "returned an invalid gradient at index|Shape mismatch|The shape of the 2D attn_mask|"
+     "Attempting to broadcast a dimension of length|create tensor with negative dimension|"
+     "out of bounds for storage of size|split_sizes to sum exactly to|Expected hidden[|"
+     "operands do not broadcast|could not be broadcast together|"
+     "dimensions except for the concatenation axis|"
+     "expected sequence of length|Incompatible shapes|contracting dimensions to have the same shape|"
+     "Must flatten tensors with uniform dtype|Expected object of scalar type|inconsistent tensor size"},
     {own, "model_or_data_loading_failure", {mismatch, settings}, "Weights only load failed"},
     {own, "loss_nan_or_divergence", {edge_case, fault},
      "loss is nan|Loss is nan|loss is NaN|Loss is NaN|NaN detected|nan loss|"

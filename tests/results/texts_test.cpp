@@ -130,6 +130,65 @@ constexpr Said real_lines[] = {
      "loss_nan_or_divergence", Trouble::none},
 };
 
+// Refusals of shapes, indices and element types, each in the words of the library that prints it.
+constexpr std::string_view refused_shapes[] = {
+    "AssertionError: Cannot writeback when the parameter shape changes. Expects torch.Size([16]) but got "
+    "torch.Size([8, 8])",
+    "RuntimeError: Cannot writeback when the gradient shape changes. Expects torch.Size([4]) but got "
+    "torch.Size([2])",
+    "RuntimeError: The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 0",
+    "RuntimeError: Sizes of tensors must match except in dimension 0. Expected size 2 but got size 3 for "
+    "tensor number 1 in the list.",
+    "RuntimeError: output with shape [2] doesn't match the broadcast shape [2, 2]",
+    "RuntimeError: Given normalized_shape=[64], expected input with shape [*, 64], but got input of size[4, "
+    "48]",
+    "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half",
+    "RuntimeError: Input type (torch.cuda.HalfTensor) and weight type (torch.cuda.FloatTensor) should be the "
+    "same",
+    "RuntimeError: Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+    "Long, "
+    "Int; but got torch.cuda.FloatTensor instead",
+    "RuntimeError: result type Float can't be cast to the desired output type Long",
+    "RuntimeError: Index put requires the source and destination dtypes match, got Half for the destination "
+    "and Float for the source.",
+    "RuntimeError: Found dtype Double but expected Float",
+    "RuntimeError: view size is not compatible with input tensor's size and stride",
+    "IndexError: index out of range in self",
+    "IndexError: The shape of the mask [3] at index 0 does not match the shape of the indexed tensor [4] at "
+    "index 0",
+    "IndexError: too many indices for tensor of dimension 1",
+    "RuntimeError: Tensor's dim 0 does not divide equally across group size",
+    "RuntimeError: Number of tensor splits not equal to group size",
+    "RuntimeError: Split sizes doesn't match total dim 0 size",
+    "RuntimeError: Expected target size [2, 5], got [2, 4]",
+    "ValueError: Using a target size (torch.Size([4])) that is different to the input size (torch.Size([4, "
+    "1])) is deprecated. Please ensure they have the same size.",
+    "RuntimeError: Function MmBackward0 returned an invalid gradient at index 0 - got [3, 4] but expected "
+    "shape compatible with [4, 3]",
+    "RuntimeError: split_with_sizes expects split_sizes to sum exactly to 5 (input tensor's size at "
+    "dimension "
+    "0), but got split_sizes=[2, 2]",
+    "ValueError: operands could not be broadcast together with shapes (3,) (4,)",
+    "ValueError: Must flatten tensors with uniform dtype but got torch.float16 and torch.float32",
+};
+
+TEST(Texts, KnowRefusalsOfShapesAndTypes) {
+    for (const std::string_view line : refused_shapes) {
+        EXPECT_EQ(trouble_in(line), Trouble::shape) << line;
+        const auto* signature = signature_in(line);
+        ASSERT_NE(signature, nullptr) << line;
+        EXPECT_EQ(signature->symptom, "tensor_shape_or_dtype_error") << line;
+    }
+}
+
+// The exception of a traceback may have any name.
+TEST(Texts, KnowATracebackByItsLastLine) {
+    EXPECT_EQ(trouble_in("Traceback (most recent call last):\nNothingToTrain: rank 3 has no sample"),
+              Trouble::exception);
+    EXPECT_EQ(trouble_in("Traceback (most recent call last):\nSystemExit: 1"), Trouble::none);
+    EXPECT_EQ(trouble_in("Traceback (most recent call last):"), Trouble::none);
+}
+
 TEST(Texts, KnowWhatRealProgramsPrint) {
     for (const Said& one : real_lines) {
         EXPECT_EQ(trouble_in(one.line), one.trouble) << one.line;
@@ -187,6 +246,13 @@ constexpr std::string_view harmless[] = {
     "simple "
     "order",
     "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 33554432.0, reducing to 16777216.0",
+    "UserWarning: Using a target size (torch.Size([4])) that is different to the input size (torch.Size([4, "
+    "1])). This will likely lead to incorrect results due to broadcasting.",
+    "INFO: model has 291 parameters, embedding of shape torch.Size([32000, 4096]), dtype torch.bfloat16",
+    "WARNING: padded vocab (size: 50257) with 47 dummy tokens (new size: 50304)",
+    "INFO: attention heads 32, hidden size 4096, all sizes divide by the tensor-parallel size 4",
+    "UserWarning: None of the inputs have requires_grad=True. Gradients will be None",
+    "INFO: expected input of 2048 tokens, got batches of 8 with the same number of tokens each",
 };
 
 TEST(Texts, AreSilentAboutHealthyLines) {

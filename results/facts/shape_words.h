@@ -1,0 +1,11 @@
+// results/facts/shape_words.h — The words in which frameworks refuse tensors whose shape, index or type does
+// not fit.
+#pragma once
+
+#include <string_view>
+
+namespace deadrank::results::detectors {
+
+bool tells_of_shapes(std::string_view text);
+
+}  // namespace deadrank::results::detectors
