@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "results/detectors/shared.h"
+#include "results/facts/call_order.h"
 #include "results/facts/calls.h"
 #include "results/facts/complaints.h"
 #include "results/facts/waits.h"
@@ -48,6 +49,11 @@ Findings collective_timeout(const Evidence& evidence) {
         if (found.any) finding.blame.collective = name_of(found.last.op);
         finding.blame.step =
             culprits.empty() ? outbreak.step : step_at(evidence, culprits.front(), outbreak.at);
+        if (found.any && found.kind == Root::absent && found.last.collective && !culprits.empty()) {
+            if (const auto step =
+                    step_short_of_calls(evidence, *found.last.comm, culprits.front(), outbreak.at))
+                finding.blame.step = step;
+        }
         findings.push_back(std::move(finding));
     }
     return findings;

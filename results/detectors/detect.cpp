@@ -263,6 +263,13 @@ bool explains(const Finding& root, const Finding& other) {
         if (from_the_start(other)) return root.symptom == "tensor_shape_or_dtype_error";
         // A crash ends an attempt, but is no reason for the next one to resume with other numbers.
         if (other.symptom == "resume_state_regression") return about_saved_state(root);
+        // … nor to compute or to read something else; what is wrong at once, the crash may have spoilt.
+        const bool of_the_next = other.symptom == "wrong_intermediate_value" ||
+                                 other.symptom == "wrong_sample_coverage" ||
+                                 other.symptom == "parallel_result_mismatch";
+        const bool crash =
+            root.symptom == "native_crash_or_illegal_access" || root.symptom == "framework_runtime_exception";
+        if (crash && of_the_next && other.at > root.at + 1s) return false;
         return root.at - lead_of(root) <= other.at;
     }
     if (mine == Layer::value && theirs == Layer::value) return value_explains(root, other);

@@ -38,6 +38,21 @@ std::vector<std::int64_t> samples_of(const Evidence& evidence, const DataBatch& 
     return ids;
 }
 
+// Ranks that say themselves to which replica they belong, by its name; the last word of each rank counts.
+std::map<std::string_view, std::vector<Rank>> told_replicas(const Evidence& evidence, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<Rank, std::string_view> told;
+    for (const Event* event : evidence.each<RankConfig>()) {
+        const auto* config = event->as<RankConfig>();
+        const bool known = event->rank >= 0 && event->rank < lives.count();
+        if (known && evidence.text(config->name) == "data.replica" && lives.attempt_at(event->at) == attempt)
+            told[event->rank] = evidence.text(config->value);
+    }
+    std::map<std::string_view, std::vector<Rank>> replicas;
+    for (const auto& [rank, name] : told) replicas[name].push_back(rank);
+    return replicas;
+}
+
 // Ranks that share a model read the same samples: the lowest of them stands for all.
 std::vector<Rank> replicas_of(const Evidence& evidence, int attempt) {
     std::vector<Rank> head(static_cast<std::size_t>(evidence.facts<Lives>().count()));
@@ -54,6 +69,12 @@ std::vector<Rank> replicas_of(const Evidence& evidence, int attempt) {
             if (process == no_rank) continue;
             if (first == no_rank) first = process;
             const Rank a = find(first), b = find(process);
+            head[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+        }
+    }
+    for (const auto& [name, ranks] : told_replicas(evidence, attempt)) {
+        for (const Rank rank : ranks) {
+            const Rank a = find(ranks.front()), b = find(rank);
             head[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
         }
     }
@@ -236,15 +257,18 @@ std::vector<Rank> unlike_most(const std::vector<const Event*>& reads) {
 // Ranks that compute one sample together were given different ones.
 std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
     struct Together {
-        const Communicator* comm;
+        const Communicator* comm;  // nullptr: they say so themselves
+        std::string_view name;
         std::vector<Rank> readers;
     };
     std::vector<Together> groups;
     for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
         if (comm.attempt != attempt) continue;
         if (auto readers = readers_together(comm); readers.size() > 1)
-            groups.push_back({&comm, std::move(readers)});
+            groups.push_back({&comm, comm.name, std::move(readers)});
     }
+    for (auto& [name, ranks] : told_replicas(evidence, attempt))
+        if (ranks.size() > 1) groups.push_back({nullptr, name, ranks});
     if (groups.empty()) return {};
     std::map<std::int64_t, std::map<Rank, const Event*>> steps;
     for (const Event* event : evidence.each<DataBatch>()) {
@@ -265,7 +289,7 @@ std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
                 return !same_samples(*one, *readings.front());
             });
             if (other == readings.end()) continue;
-            if (!std::all_of(readings.begin(), readings.end(), [&](const Event* one) {
+            if (group.comm && !std::all_of(readings.begin(), readings.end(), [&](const Event* one) {
                     return computes_on_its_own(evidence, *group.comm, *one);
                 })) {
                 group.readers.clear();  // samples passed on in one step are passed on in all
@@ -277,7 +301,7 @@ std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
             shown = *other;
             says = fmt::format(
                 "ranks {} and {} compute one model in {}, and began step {} with samples {} and {}",
-                readings.front()->rank, shown->rank, group.comm->name, step,
+                readings.front()->rank, shown->rank, group.name, step,
                 samples_of(evidence, *readings.front()->as<DataBatch>()).front(),
                 samples_of(evidence, *shown->as<DataBatch>()).front());
         }

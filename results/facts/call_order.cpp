@@ -3,6 +3,8 @@
 #include "results/facts/call_order.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 namespace deadrank::results::detectors {
 
@@ -111,6 +113,52 @@ std::vector<Leaving> leaving_of(const Evidence& evidence, int attempt) {
         }
     }
     return all;
+}
+
+namespace {
+
+// How many calls each process made in each of its steps.
+using Counts = std::map<std::int64_t, std::map<Rank, std::size_t>>;
+
+Counts calls_by_step(const Evidence& evidence, const Communicator& comm, Time until) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<Rank, std::map<Time, std::int64_t>> begun;
+    for (const Event* event : evidence.each<StepBegin>())
+        if (lives.attempt_at(event->at) == comm.attempt)
+            begun[event->rank].insert_or_assign(event->at, event->as<StepBegin>()->step);
+    Counts counts;
+    for (const auto& [rank, steps] : begun)
+        for (const auto& [at, step] : steps) counts[step][rank];  // also where no call follows
+    for (const auto& [seq, collective] : comm.collectives) {
+        for (std::size_t place = 0; place < collective.calls.size(); ++place) {
+            const Rank process = place < comm.processes.size() ? comm.processes[place] : no_rank;
+            const Time entered = collective.calls[place].entered;
+            const auto steps = begun.find(process);
+            if (entered > until || steps == begun.end()) continue;
+            const auto next = steps->second.upper_bound(entered);
+            if (next != steps->second.begin()) ++counts[std::prev(next)->second][process];
+        }
+    }
+    return counts;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> step_short_of_calls(const Evidence& evidence, const Communicator& comm,
+                                                Rank process, Time until) {
+    for (const auto& [step, counts] : calls_by_step(evidence, comm, until)) {
+        const auto own = counts.find(process);
+        if (own == counts.end()) continue;
+        std::size_t more = 0, others = 0;
+        for (const Rank peer : comm.processes) {
+            const auto theirs = counts.find(peer);
+            if (peer == process || theirs == counts.end()) continue;
+            ++others;
+            more += theirs->second > own->second;
+        }
+        if (2 * more > others) return step;
+    }
+    return std::nullopt;
 }
 
 }  // namespace deadrank::results::detectors

@@ -57,6 +57,11 @@ private:
     std::vector<ProgramStep> steps_;
 };
 
+// The first step in which this process made fewer calls on the communicator than most of its peers did in
+// theirs: where it left one out, though its peers may notice steps later. Nothing if it never did.
+std::optional<std::int64_t> step_short_of_calls(const Evidence& evidence, const Communicator& comm,
+                                                Rank process, Time until);
+
 // The meeting at the end of a job: a rendezvous that a process enters after it has worked, so that waiting
 // there is not a set-up wait.
 

@@ -47,6 +47,19 @@ bool same(double a, double b) {
 
 }  // namespace
 
+namespace {
+
+// A job may say itself what a value is held against: "check.loss", "restored.loss".
+std::optional<Origin> stated_origin(std::string_view& name) {
+    constexpr std::string_view check = "check.", restored = "restored.";
+    const bool checked = name.starts_with(check);
+    if (!checked && !name.starts_with(restored)) return std::nullopt;
+    name.remove_prefix(checked ? check.size() : restored.size());
+    return checked ? Origin::definition : Origin::resumed;
+}
+
+}  // namespace
+
 std::vector<WrongValue> wrong_values(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<Rank, Time> restored;
@@ -55,7 +68,11 @@ std::vector<WrongValue> wrong_values(const Evidence& evidence) {
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* sample = event->as<ValueSample>();
         if (std::isnan(sample->expected) || same(sample->value, sample->expected)) continue;
-        const std::string_view name = evidence.text(sample->name);
+        std::string_view name = evidence.text(sample->name);
+        if (const auto stated = stated_origin(name)) {
+            wrong.push_back({event, name, *stated});
+            continue;
+        }
         if (name.starts_with("weights") || name == "step_time" || name == "evaluation.samples") continue;
         const auto load = restored.find(event->rank);
         const bool resumed =

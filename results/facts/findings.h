@@ -36,9 +36,10 @@ struct WrongValue {
     Origin origin = Origin::definition;
 };
 
-// In order of time. The name says what a value is compared with: a reference run ("reference.…"), or the
-// job's own definition; after a restore it is about the restore. "weights…" are left to loading_failure,
-// "step_time" to low_throughput.
+// In order of time. The name says what a value is compared with: its definition ("check.…"), what had been
+// saved ("restored.…"), a reference run ("reference.…"); the first two are left out of the name given here.
+// Another name means the job's own definition, and after a restore the restore. "weights…" are left to
+// loading_failure, "step_time" to low_throughput.
 std::vector<WrongValue> wrong_values(const Evidence& evidence);
 
 // One finding for all ranks on which a quantity went wrong at the same step.
