@@ -88,6 +88,21 @@ std::unique_ptr<Work> SimComm::reduce_scatter_async(std::span<const Number> in, 
     return start(offer_of(Op::reduce_scatter, in, out, length(out), dtype, reduce, -1));
 }
 
+std::unique_ptr<Work> SimComm::broadcast_async(std::span<Number> data, Rank root, Dtype dtype) {
+    return start(offer_of(Op::broadcast, data, data, length(data), dtype, ReduceOp::none, root));
+}
+
+std::unique_ptr<Work> SimComm::reduce_async(std::span<Number> data, Rank root, ReduceOp reduction,
+                                            Dtype dtype) {
+    return start(offer_of(Op::reduce, data, data, length(data), dtype, reduction, root));
+}
+
+std::unique_ptr<Work> SimComm::all_to_all_async(std::span<const Number> in, std::span<Number> out,
+                                                Dtype dtype) {
+    return start(
+        offer_of(Op::all_to_all, in, out, length(in) / std::max<Rank>(size(), 1), dtype, ReduceOp::none, -1));
+}
+
 void SimComm::check(Op op) {
     if (!comm_) {
         throw LibraryError(

@@ -44,6 +44,11 @@ public:
                                            Dtype dtype) override;
     std::unique_ptr<Work> reduce_scatter_async(std::span<const Number> in, std::span<Number> out,
                                                ReduceOp reduce, Dtype dtype) override;
+    std::unique_ptr<Work> broadcast_async(std::span<Number> data, Rank root, Dtype dtype) override;
+    std::unique_ptr<Work> reduce_async(std::span<Number> data, Rank root, ReduceOp reduction,
+                                       Dtype dtype) override;
+    std::unique_ptr<Work> all_to_all_async(std::span<const Number> in, std::span<Number> out,
+                                           Dtype dtype) override;
     std::unique_ptr<Work> send_async(std::span<const Number> data, Rank peer, int tag, Dtype dtype) override;
     std::unique_ptr<Work> recv_async(std::span<Number> data, Rank peer, int tag, Dtype dtype) override;
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "sim/collectives/dtype_bits.h"
+#include "sim/world/numbers.h"
 
 namespace deadrank::sim {
 
@@ -69,21 +70,53 @@ bool alike(const PendingCollective& pending) {
     });
 }
 
-void add_plain(std::vector<Number>& result, const Number* in, std::int64_t size) {
+// Whether one of the numbers was infinite, or none: then the sums are not to be trusted. The three highest
+// bits of others are alike.
+bool add_plain(std::vector<Number>& result, const Number* in, std::int64_t size) {
+    std::uint64_t seen = 0;
     for (std::int64_t at = 0; at < size; ++at) {
         Number& sum = result[static_cast<std::size_t>(at)];
+        const auto bits = static_cast<std::uint64_t>(in[at]), below = bits - 1;
+        seen |= (bits ^ (bits << 1)) | (below ^ (below << 1));
         sum = add(sum, in[at]);
+    }
+    return (seen >> 62) != 0;
+}
+
+bool is_decimal(Dtype dtype) {
+    return dtype == Dtype::f32 || dtype == Dtype::f64 || dtype == Dtype::f16 || dtype == Dtype::bf16;
+}
+
+bool is_special(Number number) { return number >= infinite || number <= -infinite; }
+
+// As floating point does it: an infinity stays one, two that differ in sign make no number, and no number
+// makes no number.
+Number sum_of_decimals(Number a, Number b) {
+    if (a == not_a_number || b == not_a_number) return not_a_number;
+    if (is_special(a) && is_special(b) && (a < 0) != (b < 0)) return not_a_number;
+    return is_special(a) ? saturate(a) : is_special(b) ? saturate(b) : plus(a, b);
+}
+
+void add_decimals(PendingCollective& pending, std::int64_t size) {
+    std::fill(pending.result.begin(), pending.result.end(), 0);
+    for (const Offer& offer : pending.offers) {
+        for (std::int64_t at = 0; at < size; ++at) {
+            Number& sum = pending.result[static_cast<std::size_t>(at)];
+            const Number value = element(offer, at);
+            sum = sum_of_decimals(sum,
+                                  is_special(value) ? value : repeated(value, offer.weight, ReduceOp::sum));
+        }
     }
 }
 
 void reduce_alike(PendingCollective& pending, std::int64_t size) {
     const ReduceOp reduce = pending.offers.front().reduce;
     const bool sums = reduce == ReduceOp::sum || reduce == ReduceOp::avg || reduce == ReduceOp::none;
-    bool first = true;
+    bool first = true, special = false;
     for (const Offer& offer : pending.offers) {
         const bool plain = offer.flip_bit < 0 && offer.in_size >= size;
         if (plain && sums && offer.weight == 1) {  // as nearly all are; the sum begins with 0
-            add_plain(pending.result, offer.in, size);
+            special |= add_plain(pending.result, offer.in, size);
             first = false;
             continue;
         }
@@ -94,8 +127,11 @@ void reduce_alike(PendingCollective& pending, std::int64_t size) {
         }
         first = false;
     }
+    special = special && is_decimal(pending.offers.front().dtype);
+    if (special) add_decimals(pending, size);
     if (reduce != ReduceOp::avg) return;
-    for (Number& sum : pending.result) sum /= static_cast<Number>(pending.members);
+    for (Number& sum : pending.result)
+        if (!special || !is_special(sum)) sum /= static_cast<Number>(pending.members);
 }
 
 // Each chunk is reduced by one member, by its own operation and in its own type; what others sent are bits to

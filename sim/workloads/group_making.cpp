@@ -93,6 +93,17 @@ public:
                                                ReduceOp reduce, Dtype dtype) override {
         return made().reduce_scatter_async(in, out, reduce, dtype);
     }
+    std::unique_ptr<Work> broadcast_async(std::span<Number> data, Rank root, Dtype dtype) override {
+        return made().broadcast_async(data, root, dtype);
+    }
+    std::unique_ptr<Work> reduce_async(std::span<Number> data, Rank root, ReduceOp reduction,
+                                       Dtype dtype) override {
+        return made().reduce_async(data, root, reduction, dtype);
+    }
+    std::unique_ptr<Work> all_to_all_async(std::span<const Number> in, std::span<Number> out,
+                                           Dtype dtype) override {
+        return made().all_to_all_async(in, out, dtype);
+    }
     std::unique_ptr<Work> send_async(std::span<const Number> data, Rank peer, int tag, Dtype dtype) override {
         return made().send_async(data, peer, tag, dtype);
     }

@@ -74,6 +74,23 @@ public:
     virtual std::unique_ptr<Work> recv_async(std::span<Number> data, Rank peer, int tag = 0,
                                              Dtype dtype = Dtype::f32) = 0;
 
+    // Of these a backend may know only the form that waits: then they are done at once, and no work is left.
+    virtual std::unique_ptr<Work> broadcast_async(std::span<Number> data, Rank root,
+                                                  Dtype dtype = Dtype::f32) {
+        broadcast(data, root, dtype);
+        return nullptr;
+    }
+    virtual std::unique_ptr<Work> reduce_async(std::span<Number> data, Rank root,
+                                               ReduceOp reduction = ReduceOp::sum, Dtype dtype = Dtype::f32) {
+        reduce(data, root, reduction, dtype);
+        return nullptr;
+    }
+    virtual std::unique_ptr<Work> all_to_all_async(std::span<const Number> in, std::span<Number> out,
+                                                   Dtype dtype = Dtype::f32) {
+        all_to_all(in, out, dtype);
+        return nullptr;
+    }
+
     // Between these, point-to-point calls do not block; group_end waits for all of them together.
     virtual void group_start() = 0;
     virtual void group_end() = 0;

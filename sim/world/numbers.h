@@ -17,6 +17,8 @@ __extension__ typedef __int128 Wide;
 inline constexpr int fraction_bits = 16;
 inline constexpr Number one = Number{1} << fraction_bits;
 inline constexpr Number infinite = Number{1} << 61;
+inline constexpr Number not_a_number =
+    INT64_MIN;  // of programs and reductions; all else has infinities alone
 
 constexpr Number saturate(Wide value) {
     if (value >= infinite) return infinite;
@@ -56,6 +58,7 @@ constexpr Number scaled(Number value, std::int64_t numerator, std::int64_t denom
 
 // For events and people only, never for decisions.
 inline double shown(Number value) {
+    if (value == not_a_number) return std::numeric_limits<double>::quiet_NaN();
     if (value >= infinite) return std::numeric_limits<double>::infinity();
     if (value <= -infinite) return -std::numeric_limits<double>::infinity();
     return static_cast<double>(value) / static_cast<double>(one);
