@@ -7,7 +7,6 @@
 
 #include "runners/find/bench.h"
 #include "scenarios/model/error.h"
-#include "scenarios/program/program_kind.h"
 
 namespace deadrank::runners::find {
 
@@ -144,7 +143,7 @@ private:
     void choose_workload() {
         std::vector<std::string> names;
         for (const auto& kind : words_.words->workloads) {
-            const bool written = kind.name == scenarios::program::kind_name;  // by a scenario alone
+            const bool written = kind.own_words;  // by a scenario alone
             if (!written && holds(words_.workloads, kind.name)) names.push_back(kind.name);
         }
         auto usual = usual_plan(one_of(names, draw("workload")), *words_.words);

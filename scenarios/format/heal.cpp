@@ -135,8 +135,7 @@ Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSetting
     heal.cluster = read_changes(reader, "cluster", cluster_parameters());
     if (workload) heal.workload = read_changes(reader, "workload", workload->parameters);
     reader.know("workload");
-    if (workload && workload->name == program::kind_name && !heal.workload.empty())
-        check_healed_words(top, reader, *workload);
+    if (workload && workload->own_words && !heal.workload.empty()) check_healed_words(top, reader, *workload);
     read_fault_changes(reader, workload, faults, vocabulary, heal);
     if (keeps_a_restart(top, heal, faults)) heal.expect.reaction = "restart";
     if (const Node* expect = reader.table("expect"))

@@ -131,7 +131,7 @@ WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary) {
         }
         return workload;
     }
-    if (workload.kind->name == program::kind_name) {
+    if (workload.kind->own_words) {
         auto own = std::make_shared<Kind>(*workload.kind);
         for (const Error& error : program::complete(*table, nullptr, *own))
             top.problems().add(error.place, error);
@@ -313,8 +313,7 @@ void check_words(const FaultSettings& fault, const Kind& workload, const Vocabul
     calls.insert(calls.end(), workload.seams.begin(), workload.seams.end());
     calls.insert(calls.end(), workload.blocks.begin(), workload.blocks.end());
     check_known_words(fault.when.values, "before", calls, "call" + of, others, problems);
-    if (workload.name != program::kind_name)
-        return;  // phases of others may need a setting: what resolves them looks
+    if (!workload.own_words) return;  // phases of others may need a setting: what resolves them looks
     std::vector<std::string> phases;
     for (const PhaseWord& phase : workload.phases) phases.push_back(phase.name);
     check_known_words(fault.when.values, "phase", phases, "phase" + of, others, problems);

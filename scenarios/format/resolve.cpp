@@ -7,7 +7,6 @@
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/model/error.h"
-#include "scenarios/program/program_kind.h"
 
 namespace deadrank::scenarios {
 
@@ -125,7 +124,7 @@ Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, co
     auto settings = closing.all(scenario.workload, workload->parameters, "workload");
     if (!settings) return tl::unexpected(settings.error());
     plan.workload = std::move(*settings);
-    if (workload->name == program::kind_name) {  // settings that the file alone knows
+    if (workload->own_words) {  // settings that the file alone knows
         auto own = closing.stated(scenario.workload, "workload");
         if (!own) return tl::unexpected(own.error());
         plan.workload.merge(*own);

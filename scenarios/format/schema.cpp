@@ -7,7 +7,6 @@
 #include "scenarios/format/file_words.h"
 #include "scenarios/format/parts.h"
 #include "scenarios/model/plan.h"
-#include "scenarios/program/program_kind.h"
 
 namespace deadrank::scenarios {
 
@@ -81,7 +80,7 @@ std::string kind_schema(const Kind& kind, bool with_when) {
     JsonMembers properties = {
         {"kind", json_object({{"const", json_string(kind.name)}, {"description", json_string(kind.what)}})}};
     for (auto& member : parameter_properties(kind.parameters)) properties.push_back(std::move(member));
-    if (kind.name == program::kind_name) properties.push_back(let_member());
+    if (kind.own_words) properties.push_back(let_member());
     if (with_when) {
         properties.push_back(
             {"provokes", json_object({{"type", json_string("boolean")},
@@ -119,7 +118,7 @@ JsonMembers heal_members(const Taxonomy& taxonomy, const Vocabulary& vocabulary)
             for (const auto& old : settings) known = known || old.first == member.first;
             if (!known) settings.push_back(std::move(member));
         }
-        if (kind.name == program::kind_name) settings.push_back(let_member());
+        if (kind.own_words) settings.push_back(let_member());
     }
     const std::string change = json_object(
         {{"type", json_string("object")},

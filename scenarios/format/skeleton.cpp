@@ -155,7 +155,7 @@ Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonom
         if (parameter.name == "steps") out += "steps = 8\n";
     }
     Kind published = workload;
-    if (workload.name == program::kind_name) {
+    if (workload.own_words) {
         out += program::first_text();
         published.seams.insert(published.seams.begin(), "learning_rate");
         published.blocks.insert(published.blocks.begin(), "gradient.reduce");

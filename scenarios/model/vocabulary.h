@@ -44,6 +44,9 @@ struct Kind {
     std::vector<std::string> blocks = {};  // workloads: named blocks that a fault may skip
     bool at_start = false;      // faults: applied before the job starts unless `when` says otherwise
     std::string launcher = {};  // workloads: the only launcher that they can be played with; empty = any
+    // Workloads: words of a file become settings, seams, blocks and phases of a kind of its own. The
+    // simulator alone plays it, since real ranks do not have the file.
+    bool own_words = false;
     std::vector<PhaseWord> phases = {};  // workloads: those they enter; empty = nobody has said
 };
 

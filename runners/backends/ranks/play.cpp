@@ -13,7 +13,6 @@
 #include "runners/backends/ranks/gate.h"
 #include "runners/backends/ranks/life.h"
 #include "runners/backends/ranks/rank_files.h"
-#include "scenarios/program/program_kind.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {
@@ -137,10 +136,8 @@ Result<void> began(const Launched& launched, const RankBackend& backend) {
 scenarios::Capabilities rank_capabilities(const std::string& backend, const Reach& reach) {
     scenarios::Capabilities able{
         .backend = backend, .levers = RealLevers::names(reach), .workloads = {}, .ranks_max = 16};
-    // A program's words come out of its file, which a rank does not have: the simulator alone plays it.
     for (const sim::WorkloadKind& one : sim::workload_catalog()) {
-        if (one.words.launcher.empty() && one.words.name != scenarios::program::kind_name)
-            able.workloads.push_back(one.words.name);
+        if (one.words.launcher.empty() && !one.words.own_words) able.workloads.push_back(one.words.name);
     }
     return able;
 }

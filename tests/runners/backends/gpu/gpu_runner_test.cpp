@@ -13,7 +13,6 @@
 #include "runners/backends/ranks/play.h"
 #include "runners/backends/ranks/rank_levers.h"
 #include "runners/backends/sim/sim_runner.h"
-#include "scenarios/program/program_kind.h"
 #include "tests/inject/standin/torch_here.h"
 #include "tests/runners/backends/ranks/rank_job.h"
 #include "tests/runners/backends/ranks/seen.h"
@@ -113,8 +112,8 @@ std::vector<Code> errors_of(const Record& record) {
 TEST_F(DeviceGpu, EveryWorkloadComputesWhatItDoesInTheSimulator) {
     for (const auto& workload : vocabulary().workloads) {
         SCOPED_TRACE(workload.name);
-        if (!workload.launcher.empty()) continue;                      // all ranks are started together
-        if (workload.name == scenarios::program::kind_name) continue;  // the simulator alone plays it
+        if (!workload.launcher.empty()) continue;  // all ranks are started together
+        if (workload.own_words) continue;          // the simulator alone plays it
         const auto job = small_job(workload.name, 4);
         const Record real = play(job);
         const auto simulated = SimRunner().run(resolved(job, SimRunner().capabilities()), {});

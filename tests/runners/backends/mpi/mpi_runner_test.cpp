@@ -13,7 +13,6 @@
 #include "runners/backends/process/job_processes.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "scenarios/format/plan_file.h"
-#include "scenarios/program/program_kind.h"
 #include "tests/runners/backends/ranks/rank_job.h"
 #include "tests/runners/backends/ranks/seen.h"
 #include "tests/support/shell.h"
@@ -65,7 +64,7 @@ TEST_F(DeviceMpi, EveryWorkloadComputesWhatItDoesInTheSimulator) {
     for (const auto& workload : vocabulary().workloads) {
         SCOPED_TRACE(workload.name);
         if (!workload.launcher.empty()) continue;  // mpirun starts and ends all ranks together
-        if (workload.name == scenarios::program::kind_name) continue;  // the simulator alone plays it
+        if (workload.own_words) continue;          // the simulator alone plays it
         const auto job = small_job(workload.name, 4);
         const Record real = play(job);
         const auto simulated = SimRunner().run(resolved(job, SimRunner().capabilities()), {});
