@@ -1,5 +1,5 @@
 // runners/manual/program_page.cpp — How a scenario writes its rank's program: the language, all that may be
-// called, how faults reach it, and two scenarios as a whole.
+// called, how faults reach it, and scenarios as a whole.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,30 +14,81 @@ namespace {
 
 using namespace scenarios::program;
 
+struct TableRow {
+    std::string_view of, is;
+};
+
 constexpr std::string_view language = R"(## The language
 
 `setup` runs once on each rank, `step` in each of `steps`, `finish` after the last one. Write them between
 `'''`, so that backslashes and quotes stay as they are. They share their names: what `setup` assigns,
 `step` reads and changes.
 
-It is a strict part of Python. Values are whole numbers of 64 bits, decimals in steps of 1/65536 (beyond
-2^45 they are `inf`), `True`, `False`, `None`, texts, lists, dicts and tensors; a tuple is a list.
-Statements: assignment, also `a, b = …`, `x[i] = …` and `x += …`; `if`, `elif`, `else`; `for … in`;
-`while`; `break`, `continue`, `pass`; `def` with defaults, `return`, `global`; `raise Name("…")`, `try`,
-`except Name as error`, `finally`; `assert`. Expressions: `+ - * / // % **`, comparisons, `in`, `is`,
-`and`, `or`, `not`, `a if c else b`, indices, slices, `[x for x in … if …]`, f-strings without formats,
-calls with named arguments. There are no imports, classes, lambdas, generators, decorators or sets.
+It is a strict part of Python: what is there means what it means in Python.
+)";
+
+constexpr TableRow language_rows[] = {
+    {"values",
+     "whole numbers of 64 bits; decimals in steps of 1/65536, `inf` beyond 2^45, `nan`; "
+     "`True`, `False`, `None`; texts, lists, dicts, tensors, functions, objects. A tuple "
+     "is a list"},
+    {"statements",
+     "`a, (b, c) = …`, `a = b = 0`, `x[i] = …`, `x.name = …`, `+=` and its kin, `del`; "
+     "`if`, `elif`, `else`; `for`, `while`, both with `else`; `break`, `continue`, `pass`;"
+     " `assert`; `raise Name(\"…\")`; `try`, `except (A, B) as error`, `else`, `finally`; "
+     "`with`; `global`, `nonlocal`"},
+    {"expressions",
+     "`+ - * / // % ** @ & \\| ^ ~ << >>`, comparisons, `in`, `is`, `and`, `or`, `not`, `a "
+     "if c else b`; `x[1:8:2]`, `x[:, 0]`, `x[x > 0]`; lists and dicts with `for` and "
+     "`if`; f-strings with formats, `{loss:.3f}`; `lambda`"},
+    {"functions",
+     "`def` with defaults and types (which say nothing), also within another one; "
+     "functions are values, and read the names around them when they are called"},
+    {"classes",
+     "methods, `__init__`, one base, `__call__`, `__enter__` and `__exit__`, "
+     "`__getitem__`, `__setitem__`, `__len__`, `__str__` for str(). `SimpleNamespace(a=1)`"
+     " is an object without a class. A tensor has attributes too: `x.grad = y`"},
+    {"not there",
+     "imports, generators (`sum(x for x in y)` makes a list first), decorators, sets, "
+     "`*args`, `:=`, `super()` (write `Base.method(self)`), attributes of a class itself, "
+     "`%` between texts"},
+};
+
+constexpr std::string_view after_language = R"(
+`torch.`, `dist.`, `math.` and `F.` before a word may stand or be left out: `dist.all_reduce(x,
+op=dist.ReduceOp.SUM)` is `all_reduce(x)`, and `torch.exp(x)` is `x.exp()`.
+
+```python
+class Parameter:
+    def __init__(self, data, sequence_parallel=False):
+        self.value, self.grad, self.hooks = data, zeros_like(data), []
+        self.sequence_parallel = sequence_parallel
+
+parameters = {name: Parameter(zeros(4), "norm" in name) for name in ("norm.weight", "mlp.weight")}
+for name, parameter in parameters.items():
+    if parameter.sequence_parallel:
+        parameter.hooks.append(lambda p: all_reduce(p.grad, group=tp))
+```
 
 All is checked before anything runs: a name that is nowhere assigned, a function that does not exist, an
 argument too many. The message has the file, line and column, and the nearest known word. What only a run
 shows ends the rank with Python's exception, and the log says in which line. `statements` bounds a loop
 without an end; calls, blocks and expressions may nest about ninety levels deep.
 
+**Exceptions.** `except` knows Python's families (`FileNotFoundError` is an `OSError`, `KeyError` a
+`LookupError`), and takes `DistBackendError`, `DistStoreError`, `DistNetworkError`, `OutOfMemoryError` and a
+library's own lines for a `RuntimeError`. What is caught as `error` is its text. A wait that the watchdog
+ends is not raised: it ends the process. A class of the program may be raised, and goes on from one of
+Python's: `class NothingToTrain(RuntimeError): pass`.
+
 **Differences from torch.** An index of a one-dimensional tensor is a number. A slice, a row, `chunk`,
-`split`, `reshape` and `view` share memory with the whole, as in torch; `+` and its kin make a new tensor,
-`+=` changes the one that is there. Tensors are always contiguous. float16 and bfloat16 round to their
-bits; float64 has no more than float32. Comparisons of tensors give int8. Ranks in calls (`src`, `dst`,
-`new_group`) are those of the world. There is no autograd: write the gradient.
+`split`, `reshape` and `view` share memory with the whole, as in torch; a slice with a step, `x[:, 0]`, a
+mask, and parts along another dimension than the first are copies when they are read. `+` and its kin make a
+new tensor, `+=` changes the one that is there. Tensors are always contiguous. float16 and bfloat16 round to
+their bits, also what comes of a call; float64 has no more than float32. Comparisons give int8, which indexes
+as a mask. Ranks in calls (`src`, `dst`, `new_group`) are those of the world, `group_src` and `group_dst`
+places in the group. A rank's own arguments are checked as torch checks them; whether ranks agree, only the
+library finds out. There is no autograd: write the gradient.
 )";
 
 constexpr std::string_view lets = R"(## Settings of the program
@@ -48,29 +99,79 @@ or `{` is a list or a dict. A name that the program never reads is refused. `[he
 them for the healed run, and `[heal.workload] step = '''…'''` may bring other code.
 )";
 
-constexpr std::string_view waiting = R"(## Calls that do not wait
+constexpr std::string_view waiting = R"(## The job before
 
-With `async_op=True`, `isend` and `irecv` a call gives a handle, and the tensor must be left alone until its
-`wait()`: the input is read and the output is written at some moment in between, and what is read
-there before is the race of many reports. The collectives of a group follow each other: after `wait()` of
-one, all before it are done. A result that is never waited for does not arrive.
+`earlier` is played once for each rank of a job that came before, as many as `earlier_ranks` says: what it
+saves is there when `setup` begins. It knows `rank` and `world_size` of that job, makes no calls, and shares
+functions alone with the other texts. So a checkpoint can have been saved by 4 ranks and be loaded by 8.
+Nothing of it is seen, as of a job of last week; only the files are there. With `start = "own"` meet the other
+ranks before you load.
+
+## Calls that do not wait
+
+With `async_op=True`, `isend` and `irecv` a call gives a handle. Until its `wait()`:
+
+| | |
+|---|---|
+| the input | is read when all members have come: what is written into it before that is sent |
+| the output | is written when the data has moved; who reads it before finds what was there |
+| the order | the collectives of a group follow each other: after `wait()` of one, all before it are done |
+| without `wait()` | the result does not arrive |
+
+What is read or overwritten too early is the race of many reports; the third example plays one. For other
+work on a device, keep functions in a list and call them when they are waited for:
+
+```python
+class Stream:
+    def __init__(self):
+        self.queue = []
+    def launch(self, kernel):
+        self.queue.append(kernel)
+    def synchronize(self):
+        while self.queue:
+            self.queue.pop(0)()
+```
 
 ## What becomes of what a program tells
+)";
 
-| the program | found as |
-|---|---|
-| values of `check` differ | wrong_intermediate_value; after a load, resume_state_regression |
-| digests differ within a group | replica_state_divergence; after a load, resume_state_regression |
-| `samples(ids)`: one is read twice in an epoch, or a part never | wrong_sample_coverage |
-| `loss(value)` is `nan` or `inf`, or grows without end | loss_nan_or_divergence |
-| some ranks never enter a call | collective_deadlock_hang; with a time-out, collective_timeout_abort |
-| some ranks enter it otherwise | collective_mismatch_error, or one of the two above |
-| an exception in the words of torch about shapes, sizes, types | tensor_shape_or_dtype_error |
-| `assert` | ci_or_test_failure |
-| any other exception | framework_runtime_exception |
+constexpr TableRow telling_rows[] = {
+    {"values of `check` differ", "wrong_intermediate_value, also after a load"},
+    {"values of `restored` differ", "resume_state_regression"},
+    {"values of `reference` differ",
+     "parallel_result_mismatch; after a load, resume_state_regression; nothing where a "
+     "`check` differs as early"},
+    {"`check(\"evaluation.samples\", counted, of)` differs", "wrong_sample_coverage"},
+    {"`value(\"learning_rate\", …)` of a rank departs from its peers, or ranks with "
+     "different samples share a `value(\"dropout.seed\", …)`",
+     "wrong_intermediate_value"},
+    {"digests differ within a group", "replica_state_divergence"},
+    {"a step that is made again after a restart has another `loss` or digest, though the "
+     "samples are the same",
+     "resume_state_regression"},
+    {"`samples(ids)`: one is read twice in an epoch; an epoch begins as the one before; a "
+     "step reads others after a restart; ranks of one `group` read different ones",
+     "wrong_sample_coverage"},
+    {"`loss(value)` is `nan` or `inf`, or grows without end", "loss_nan_or_divergence"},
+    {"some ranks never enter a call",
+     "collective_deadlock_hang; with a time-out, collective_timeout_abort. The step is the"
+     " one in which they made fewer calls than their peers"},
+    {"some ranks enter it otherwise", "collective_mismatch_error, or one of the two above"},
+    {"an exception in the words in which torch, NumPy and others refuse shapes, sizes, "
+     "indices and element types, whether an operation raises it or `raise` does",
+     "tensor_shape_or_dtype_error"},
+    {"an exception with \"out of memory\", \"No space left on device\", \"No such file or "
+     "directory: 'checkpoint…\", \"Missing key(s) in state_dict\" and other well-known words",
+     "what they say: device_out_of_memory, host_resource_exhaustion, "
+     "checkpoint_unreadable, reshard_restore_failure, …"},
+    {"`assert`", "ci_or_test_failure"},
+    {"any other exception", "framework_runtime_exception"},
+};
 
+constexpr std::string_view after_tellings = R"(
 A rank that raises ends the job soon, so that others with the same fate may say nothing: where a whole
-host is concerned, expect `blames = ["node"]`.
+host is concerned, expect `blames = ["node"]`. A crash is found before what it hides: where a process ends to
+make a bug show, list the symptom of its end in `also`.
 )";
 
 constexpr std::string_view reached = R"(## How faults reach it
@@ -96,6 +197,13 @@ Write the right line and the wrong one side by side, with a block between them; 
 right one. A check with `check(name, value, expected)` must compute what is expected from what the rank
 really has.
 )";
+
+template <std::size_t count>
+std::string table_of(const std::vector<std::string>& heading, const TableRow (&rows)[count]) {
+    std::string text = "\n" + heading_row(heading);
+    for (const TableRow& one : rows) text += row({std::string(one.of), std::string(one.is)});
+    return text;
+}
 
 std::string functions_section() {
     std::string text = "## What it may call\n\n";
@@ -123,7 +231,7 @@ std::string names_section() {
 }
 
 std::string examples_section() {
-    std::string text = "## Two examples\n\n";
+    std::string text = "## Examples\n\n";
     for (const Example& example : examples()) {
         std::string_view toml = example.toml;
         if (toml.starts_with('\n')) toml.remove_prefix(1);
@@ -135,8 +243,11 @@ std::string examples_section() {
 }  // namespace
 
 std::string program_sections() {
-    return fmt::format("{}\n{}\n{}\n{}\n", language, lets, waiting, reached) + functions_section() +
-           names_section() + examples_section();
+    return std::string(language) + table_of({"", ""}, language_rows) +
+           fmt::format("{}\n{}\n{}", after_language, lets, waiting) +
+           table_of({"the program", "found as"}, telling_rows) +
+           fmt::format("{}\n{}\n", after_tellings, reached) + functions_section() + names_section() +
+           examples_section();
 }
 
 }  // namespace deadrank::runners::manual

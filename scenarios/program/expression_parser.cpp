@@ -15,13 +15,18 @@ struct Level {
     Operator op;
     int level;
 };
-constexpr std::array<Level, 6> chained = {{{"+", Operator::add, 0},
-                                           {"-", Operator::subtract, 0},
-                                           {"*", Operator::multiply, 1},
-                                           {"/", Operator::divide, 1},
-                                           {"//", Operator::floor_divide, 1},
-                                           {"%", Operator::modulo, 1}}};
-constexpr int strongest = 2;
+constexpr std::array<Level, 12> chained = {{{"|", Operator::bit_or, 0},
+                                            {"^", Operator::bit_xor, 1},
+                                            {"&", Operator::bit_and, 2},
+                                            {"<<", Operator::shift_left, 3},
+                                            {">>", Operator::shift_right, 3},
+                                            {"+", Operator::add, 4},
+                                            {"-", Operator::subtract, 4},
+                                            {"*", Operator::multiply, 5},
+                                            {"/", Operator::divide, 5},
+                                            {"//", Operator::floor_divide, 5},
+                                            {"%", Operator::modulo, 5},
+                                            {"@", Operator::matrix, 5}}};
 
 }  // namespace
 
@@ -68,6 +73,66 @@ Expr ExpressionParser::made(ExprKind kind, const Spot& spot, std::vector<Expr> p
     return expr;
 }
 
+void ExpressionParser::check_target(const Expr& target) const {
+    if (target.kind == ExprKind::list) {
+        for (const Expr& part : target.parts) check_target(part);
+        return;
+    }
+    if (target.kind == ExprKind::name || target.kind == ExprKind::index || target.kind == ExprKind::slice ||
+        target.kind == ExprKind::attribute)
+        return;
+    fail_at(target.spot, "nothing can be assigned to this", "write a name, x[i] or x.name");
+}
+
+Expr ExpressionParser::targets() {
+    const Spot spot = now().spot;
+    std::vector<Expr> all;
+    do all.push_back(with_trailers());
+    while (accept(",") && !is("in"));
+    Expr target = all.size() == 1 ? std::move(all.front()) : made(ExprKind::list, spot, std::move(all));
+    check_target(target);
+    return target;
+}
+
+int ExpressionParser::begin_function() {
+    if (!program_) fail("a function where only a value may stand", "leave it out");
+    program_->functions.push_back({.name = {}, .spot = now().spot, .within = within_, .named = false});
+    if (within_ >= 0) program_->functions[static_cast<std::size_t>(within_)].keeps = true;
+    return within_ = static_cast<int>(program_->functions.size()) - 1;
+}
+
+// Types behind names are read and mean nothing.
+void ExpressionParser::parameters(Function& function, std::string_view close) {
+    while (!is(close)) {
+        if (is("*") || is("**"))
+            fail("a parameter that takes any number of arguments", "give each one a name, or take a list");
+        function.locals.push_back(expect_name("the name of a parameter"));
+        Expr& usual = function.defaults.emplace_back();
+        if (close == ")" && accept(":")) expression();
+        if (accept("=")) usual = expression();
+        if (!accept(",")) break;
+    }
+    expect(close, "after its parameters");
+}
+
+Expr ExpressionParser::lambda() {
+    const Spot spot = take().spot;
+    const int outer = within_;
+    const int place = begin_function();
+    Function function{.name = "<lambda>", .spot = spot};
+    parameters(function, ":");
+    Stmt give{.kind = StmtKind::give, .spot = now().spot};
+    give.parts.push_back(expression());
+    function.body.push_back(std::move(give));
+    Function& there = program_->functions[static_cast<std::size_t>(place)];
+    function.keeps = there.keeps;
+    function.within = outer;
+    function.named = false;
+    there = std::move(function);
+    within_ = outer;
+    return {.kind = ExprKind::function, .spot = spot, .slot = place};
+}
+
 Expr ExpressionParser::expressions() {
     const Spot spot = now().spot;
     Expr first = expression();
@@ -84,6 +149,11 @@ Expr ExpressionParser::expressions() {
 Expr ExpressionParser::expression() {
     if (++depth_ > deepest_expression) fail("this is nested too deeply", "cut it into several statements");
     const Spot spot = now().spot;
+    if (is("lambda")) {
+        Expr made_here = lambda();
+        --depth_;
+        return made_here;
+    }
     Expr value = either();
     if (accept("if")) {
         Expr condition = either();
@@ -160,17 +230,18 @@ Expr ExpressionParser::comparison() {
     return expr;
 }
 
-Expr ExpressionParser::chain(int level) {
-    if (level == strongest) return signed_one();
-    Expr left = chain(level + 1);
+// Operators that bind as strongly as `least`, or more, from the left; what follows one binds more strongly.
+Expr ExpressionParser::chain(int least) {
+    Expr left = signed_one();
     for (;;) {
-        const auto found = std::find_if(chained.begin(), chained.end(),
-                                        [&](const Level& one) { return one.level == level && is(one.sign); });
+        const auto found = std::find_if(chained.begin(), chained.end(), [&](const Level& one) {
+            return one.level >= least && now().kind == TokenKind::sign && now().text == one.sign;
+        });
         if (found == chained.end()) return left;
         const Spot spot = take().spot;
         std::vector<Expr> parts;
         parts.push_back(std::move(left));
-        parts.push_back(chain(level + 1));
+        parts.push_back(chain(found->level + 1));
         left = made(ExprKind::binary, spot, std::move(parts));
         left.operators = {found->op};
     }
@@ -179,12 +250,14 @@ Expr ExpressionParser::chain(int level) {
 Expr ExpressionParser::signed_one() {
     const Spot spot = now().spot;
     while (accept("+")) continue;
-    if (!accept("-")) return raised();
+    const bool flips = is("~");
+    if (!flips && !is("-")) return raised();
+    take();
     if (++depth_ > deepest_expression) fail("this is nested too deeply", "leave some of the signs out");
     std::vector<Expr> parts;
     parts.push_back(signed_one());
     --depth_;
-    return made(ExprKind::negate, spot, std::move(parts));
+    return made(flips ? ExprKind::flip : ExprKind::negate, spot, std::move(parts));
 }
 
 Expr ExpressionParser::raised() {
@@ -206,9 +279,13 @@ Expr ExpressionParser::with_trailers() {
     for (;;) {
         const Spot spot = now().spot;
         if (is("(")) {
-            if (value.kind != ExprKind::name && value.kind != ExprKind::attribute)
-                fail("this cannot be called", "call a function by its name");
-            value.kind = value.kind == ExprKind::name ? ExprKind::call : ExprKind::method;
+            if (value.kind == ExprKind::name || value.kind == ExprKind::attribute) {
+                value.kind = value.kind == ExprKind::name ? ExprKind::call : ExprKind::method;
+            } else {
+                std::vector<Expr> parts;
+                parts.push_back(std::move(value));
+                value = made(ExprKind::invoke, spot, std::move(parts));
+            }
             arguments(value);
         } else if (accept(".")) {
             std::vector<Expr> parts;

@@ -1,5 +1,5 @@
 // scenarios/program/program_examples.cpp — Each shows one way from a report to a file: a buggy line that a
-// block leaves out, and a decision that a heal takes in common.
+// block leaves out, a decision that a heal takes in common, a race, a checkpoint of another job.
 #include "scenarios/program/program_examples.h"
 
 namespace deadrank::scenarios::program {
@@ -144,12 +144,160 @@ says = "ranks agree whether to save again"
 together = true
 )toml";
 
+constexpr std::string_view race = R"toml(
+# Gradients are reduced while backward goes on, all of them in one buffer. The hook that copies a gradient
+# into the buffer does not wait for the reduction of the one before, which still reads there.
+format = 1
+
+[bug]
+stage = "computation"
+symptom = "wrong_intermediate_value"
+cause = "stream_or_buffer_race"
+fix = "framework_logic_correction"
+
+[cluster]
+gpus_per_node = 4
+
+[workload]
+kind = "program"
+steps = 4
+setup = '''
+class Layer:
+    def __init__(self, size):
+        self.weight = zeros(size)
+        self.weight.grad = zeros(size)
+        self.hooks = []
+
+    def backward(self, number):
+        self.weight.grad.fill_(float(number + rank + step))
+        for hook in self.hooks:
+            hook(self)
+
+buffer = zeros(16)
+under_way = []
+
+def take_result():
+    layer, work = under_way.pop()
+    work.wait()
+    layer.weight.grad.copy_(buffer)
+
+def reduce_in_buffer(layer):
+    if under_way and block("buffer.wait"):    # right: the buffer is filled again when it has been read
+        take_result()
+    buffer.copy_(layer.weight.grad)
+    under_way.append([layer, all_reduce(buffer, op="avg", async_op=True)])
+
+layers = [Layer(16) for i in range(3)]
+for layer in layers:
+    layer.hooks.append(reduce_in_buffer)
+'''
+step = '''
+phase("backward")
+for number in reversed(range(len(layers))):
+    compute("5ms")
+    layers[number].backward(number)
+phase("reduce")
+while under_way:
+    take_result()
+for number, layer in enumerate(layers):
+    check(f"gradient{number}", layer.weight.grad.mean(), number + step + (world_size - 1) / 2)
+loss(1.0 / (step + 1))
+'''
+
+[[fault]]
+kind = "skip_block"
+rank = "all"
+block = "buffer.wait"
+when = { step = 1 }
+
+[expect]
+symptom = "wrong_intermediate_value"
+blames = []
+within = "30s"
+others = "none"
+reaction = "complete"
+
+[expect.because]
+blames = "all ranks overwrite their buffers alike"
+
+[heal]
+fault = "none"
+says = "a buffer is filled again when its reduction has been waited for"
+as_control = "the right code is the control's"
+)toml";
+
+constexpr std::string_view grown = R"toml(
+# A job of 4 ranks has saved the state of each rank's random numbers. It goes on with 8: a rank that finds no
+# file of its own takes that of rank 0, and draws the same numbers.
+format = 1
+
+[bug]
+stage = "fault_tolerance"
+symptom = "wrong_intermediate_value"
+cause = "rng_or_seed_coordination_error"
+fix = "data_and_state_integrity_repair"
+
+[cluster]
+nodes = 1
+gpus_per_node = 8
+
+[workload]
+kind = "program"
+steps = 4
+earlier_ranks = 4
+earlier = '''
+noise = Generator(1000 + rank)
+noise.randperm(8)
+save({"rng": noise.get_state()}, f"run/rng_{rank}")
+if rank == 0:
+    save({"step": 40, "weights": full([8], 2.5)}, "run/model")
+'''
+setup = '''
+weights = load("run/model")["weights"]
+restored("weights", weights.mean(), 2.5)
+noise = Generator(1000 + rank)
+if exists(f"run/rng_{rank}"):
+    noise.set_state(load(f"run/rng_{rank}")["rng"])
+elif not block("rng.seed_new_ranks"):    # the report's: the one state that all can find
+    noise.set_state(load("run/rng_0")["rng"])
+'''
+step = '''
+phase("forward")
+compute("20ms")
+drawn = noise.randint(1000000)
+phase("reduce")
+alike = [other for other in all_gather(tensor([drawn])) if other.item() == drawn]
+check("ranks_with_this_number", len(alike), 1)
+loss(weights.mean() / (step + 1))
+'''
+
+[[fault]]
+kind = "skip_block"
+rank = "all"
+block = "rng.seed_new_ranks"
+
+[expect]
+symptom = "wrong_intermediate_value"
+blames = ["rank"]
+rank = [0, 4, 5, 6, 7]
+within = "30s"
+others = "none"
+reaction = "complete"
+
+[heal]
+fault = "none"
+says = "ranks without a file of their own begin with a seed of their own"
+as_control = "the right code is the control's"
+)toml";
+
 }  // namespace
 
-const std::array<Example, 2>& examples() {
-    static constexpr std::array<Example, 2> all = {
+const std::array<Example, 4>& examples() {
+    static constexpr std::array<Example, 4> all = {
         {{"metric_averaged_before_the_gather", "A wrong value that no call shows", metric},
-         {"ranks_decide_apart_whether_to_save_again", "A decision that each rank takes alone", retry}}};
+         {"ranks_decide_apart_whether_to_save_again", "A decision that each rank takes alone", retry},
+         {"buffer_filled_while_it_is_reduced", "A race with calls that do not wait", race},
+         {"new_ranks_share_one_random_state", "A checkpoint that fewer ranks saved", grown}}};
     return all;
 }
 

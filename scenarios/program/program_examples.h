@@ -1,4 +1,4 @@
-// scenarios/program/program_examples.h — Two scenarios that write their rank's program, for the manual; a
+// scenarios/program/program_examples.h — Scenarios that write their rank's program, for the manual; a
 // test plays them.
 #pragma once
 
@@ -13,7 +13,7 @@ struct Example {
     std::string_view toml;
 };
 
-const std::array<Example, 2>& examples();
+const std::array<Example, 4>& examples();
 
 // What [workload] of a skeleton says behind its kind.
 std::string_view first_text();

@@ -12,7 +12,7 @@ namespace deadrank::scenarios::program {
 
 namespace {
 
-constexpr Part all_parts[] = {Part::setup, Part::step, Part::finish};
+constexpr Part all_parts[] = {Part::setup, Part::step, Part::finish, Part::earlier};
 
 const Node* text_node(const Node& table, const Node* over, Part part) {
     const std::string key(part_name(part));
@@ -114,7 +114,10 @@ std::vector<std::string> names_of(const std::vector<Published>& published) {
 }  // namespace
 
 std::string_view part_name(Part part) {
-    return part == Part::setup ? "setup" : part == Part::step ? "step" : "finish";
+    return part == Part::setup    ? "setup"
+           : part == Part::step   ? "step"
+           : part == Part::finish ? "finish"
+                                  : "earlier";
 }
 
 std::string place_text(const Spot& spot) {
@@ -131,16 +134,17 @@ std::vector<Error> complete(const Node& table, const Node* over, Kind& kind) {
     for (const Part part : all_parts) {
         const Node* text = text_node(table, over, part);
         any |= text != nullptr;
-        std::string& into = part == Part::setup  ? source.setup
-                            : part == Part::step ? source.step
-                                                 : source.finish;
+        std::string& into = part == Part::setup    ? source.setup
+                            : part == Part::step   ? source.step
+                            : part == Part::finish ? source.finish
+                                                   : source.earlier;
         if (text) into = text->text;
     }
     if (!any) {
         errors.push_back(
             {ErrorCode::bad_input, "the program has no text",
              "add step = '''…''' with what each rank does in a step; `deadrank explain program` has "
-             "two examples",
+             "examples",
              table.place});
         return errors;
     }
@@ -183,6 +187,7 @@ Source source_of(const Values& workload) {
     source.setup = text("setup");
     source.step = text("step");
     source.finish = text("finish");
+    source.earlier = text("earlier");
     const std::string prefix = let_prefix;
     for (const auto& [name, value] : workload) {
         if (name.starts_with(prefix)) source.lets.push_back(name.substr(prefix.size()));

@@ -2,9 +2,11 @@
 // brackets a line may end anywhere.
 #include "scenarios/program/program_lexer.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fmt/format.h>
+#include <optional>
 
 namespace deadrank::scenarios::program {
 
@@ -106,6 +108,7 @@ private:
             step();
             return quoted(TokenKind::joined);
         }
+        if (text_.substr(at_, 3) == "\"\"\"") return remark();
         if (is_letter(c)) return name();
         if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return number();
         if (c == '"' || c == '\'') return quoted(TokenKind::text);
@@ -125,24 +128,55 @@ private:
         std::string digits, fraction;
         for (; is_digit(peek()) || peek() == '_'; step())
             if (peek() != '_') digits += peek();
-        const bool decimal = peek() == '.';
+        bool decimal = peek() == '.';
         if (decimal) {
             step();
             for (; is_digit(peek()); step()) fraction += peek();
         }
+        if (const auto exponent = taken_exponent()) {
+            decimal = true;
+            move_point(digits, fraction, *exponent);
+        }
         if (is_letter(peek()))
             return fail(fmt::format("'{}{}{}' is not a number", digits, decimal ? "." : "", peek()),
-                        "write 12, 0.5 or 1/3; durations and sizes are texts: \"10ms\", \"1GiB\"");
+                        "write 12, 0.5, 1e-3 or 1/3; durations and sizes are texts: \"10ms\", \"1GiB\"");
         const char* const end = digits.data() + digits.size();
         const bool fits =
             digits.empty() || std::from_chars(digits.data(), end, token.number).ec == std::errc();
         if (!fits || (decimal && token.number >= (std::int64_t{1} << 44)))
             return fail(fmt::format("{} is too large", digits), "write a smaller number");
         if (decimal) {
+            const bool zero = token.number == 0 && fraction.find_first_not_of('0') == std::string::npos;
             token.kind = TokenKind::decimal;
             token.number = (token.number << fraction_bits) + sixteenths(fraction);
+            if (token.number == 0 && !zero)
+                return fail("this decimal is smaller than 1/65536, and would be 0",
+                            "decimals have steps of 1/65536: count in a smaller unit");
         }
         tokens_.push_back(token);
+    }
+
+    // Of 1e-3; nothing where no exponent follows.
+    std::optional<int> taken_exponent() {
+        if (peek() != 'e' && peek() != 'E') return std::nullopt;
+        const bool sign = peek(1) == '-' || peek(1) == '+';
+        if (!is_digit(peek(sign ? 2 : 1))) return std::nullopt;
+        const bool negative = peek(1) == '-';
+        step(sign ? 2 : 1);
+        int exponent = 0;
+        for (; is_digit(peek()); step()) exponent = std::min(exponent * 10 + (peek() - '0'), 99);
+        return negative ? -exponent : exponent;
+    }
+
+    static void move_point(std::string& digits, std::string& fraction, int places) {
+        for (; places > 0; --places) {
+            digits += fraction.empty() ? '0' : fraction.front();
+            if (!fraction.empty()) fraction.erase(0, 1);
+        }
+        for (; places < 0; ++places) {
+            fraction.insert(0, 1, digits.empty() ? '0' : digits.back());
+            if (!digits.empty()) digits.pop_back();
+        }
     }
 
     // A fraction's digits in 65536ths, rounded to the nearest.
@@ -155,6 +189,16 @@ private:
             scale *= 10;
         }
         return ((value << fraction_bits) + scale / 2) / scale;
+    }
+
+    // """…""", which Python takes for a text and people for a comment.
+    void remark() {
+        Token token{TokenKind::text, spot_};
+        step(3);
+        for (; at_ < text_.size() && text_.substr(at_, 3) != "\"\"\""; step()) token.text += peek();
+        if (at_ >= text_.size()) return fail("a text is not closed", "close it with \"\"\"");
+        step(3);
+        tokens_.push_back(std::move(token));
     }
 
     void quoted(TokenKind kind) {
@@ -181,10 +225,10 @@ private:
     }
 
     void sign() {
-        static constexpr std::array<std::string_view, 36> signs = {
-            "**=", "//=", "**", "//", "+=", "-=", "*=", "/=", "%=", "==", "!=", "<=",
-            ">=",  "->",  "+",  "-",  "*",  "/",  "%",  "<",  ">",  "=",  "(",  ")",
-            "[",   "]",   "{",  "}",  ",",  ":",  ".",  "|",  "&",  "@",  ";",  "~"};
+        static constexpr std::array<std::string_view, 44> signs = {
+            "**=", "//=", "**", "//", "+=", "-=", "*=", "/=", "%=", "==", "!=", "<=", "|=", "&=", "<<",
+            ">>",  "@=",  ":=", ">=", "->", "+",  "-",  "*",  "/",  "%",  "<",  ">",  "=",  "(",  ")",
+            "[",   "]",   "{",  "}",  ",",  ":",  ".",  "|",  "&",  "@",  ";",  "~",  "^",  "!"};
         for (const std::string_view sign : signs) {
             if (text_.substr(at_, sign.size()) != sign) continue;
             open_ += sign == "(" || sign == "[" || sign == "{";

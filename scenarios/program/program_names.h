@@ -12,7 +12,7 @@ namespace deadrank::scenarios::program {
 
 // The texts of a program as its settings say, and the names in `let`.
 struct Source {
-    std::string setup, step, finish;
+    std::string setup, step, finish, earlier;
     std::vector<std::string> lets;
 };
 

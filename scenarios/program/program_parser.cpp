@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <utility>
 
 #include "scenarios/program/expression_parser.h"
 
@@ -16,29 +17,29 @@ using Block = std::vector<Stmt>;
 struct Missing {
     std::string_view word, what, remedy;
 };
-constexpr std::array<Missing, 8> missing = {{
+constexpr std::array<Missing, 6> missing = {{
     {"import", "an import", "leave it out: all that a rank may call is there already"},
     {"from", "an import", "leave it out: all that a rank may call is there already"},
-    {"class", "a class", "keep what belongs together in a dict"},
-    {"with", "a with block", "write its statements alone"},
     {"yield", "a generator", "return a list"},
-    {"del", "del", "give the name another value"},
-    {"nonlocal", "nonlocal", "return the value"},
+    {"async", "async", "write a def"},
+    {"await", "await", "call it"},
     {"match", "match", "write if and elif"},
 }};
 
-constexpr std::array<std::pair<std::string_view, Operator>, 7> augments = {{{"+=", Operator::add},
-                                                                            {"-=", Operator::subtract},
-                                                                            {"*=", Operator::multiply},
-                                                                            {"/=", Operator::divide},
-                                                                            {"//=", Operator::floor_divide},
-                                                                            {"%=", Operator::modulo},
-                                                                            {"**=", Operator::power}}};
+constexpr std::array<std::pair<std::string_view, Operator>, 10> augments = {{{"+=", Operator::add},
+                                                                             {"-=", Operator::subtract},
+                                                                             {"*=", Operator::multiply},
+                                                                             {"/=", Operator::divide},
+                                                                             {"//=", Operator::floor_divide},
+                                                                             {"%=", Operator::modulo},
+                                                                             {"**=", Operator::power},
+                                                                             {"@=", Operator::matrix},
+                                                                             {"|=", Operator::bit_or},
+                                                                             {"&=", Operator::bit_and}}};
 
 class Parser : public ExpressionParser {
 public:
-    Parser(std::vector<Token> tokens, Program& program)
-        : ExpressionParser(std::move(tokens)), program_(program) {}
+    Parser(std::vector<Token> tokens, Program& program) : ExpressionParser(std::move(tokens), &program) {}
 
     Block all() {
         Block block;
@@ -56,9 +57,7 @@ private:
             return;
         }
         if (at_end()) return;
-        if (is("|") || is("&") || is("@") || is("~"))
-            fail(fmt::format("'{}' is not an operator here", now().text),
-                 "use and, or, not, + - * / // % **");
+        if (is(":=")) fail("':=' is not known here", "assign in a statement of its own");
         fail(fmt::format("'{}' is not expected here", now().text), "end the statement before it");
     }
 
@@ -74,7 +73,9 @@ private:
             fail(fmt::format("expected an indented block after {}", after),
                  "indent its lines, or write pass");
         take();
+        ++blocks_;
         while (now().kind != TokenKind::dedent && !at_end()) statement(inner);
+        --blocks_;
         if (!at_end()) take();
         return inner;
     }
@@ -86,7 +87,10 @@ private:
         if (is("for")) return into.push_back(each());
         if (is("while")) return into.push_back(loop());
         if (is("try")) return into.push_back(guard());
-        if (is("def")) return define();
+        if (is("with")) return into.push_back(within());
+        if (is("def")) return define(into);
+        if (is("class")) return define_class();
+        if (is("@")) fail("a decorator is not known here", "call the function on what it shall change");
         simple(into);
     }
 
@@ -107,41 +111,36 @@ private:
         stmt.parts.push_back(targets());
         expect("in", "and what it walks over");
         stmt.parts.push_back(expressions());
-        ++loops_;
-        stmt.blocks.push_back(block("for"));
-        --loops_;
-        refuse_else();
-        return stmt;
+        return looped(std::move(stmt), "for");
     }
 
     Stmt loop() {
         Stmt stmt = begun(StmtKind::loop);
         take();
         stmt.parts.push_back(expression());
+        return looped(std::move(stmt), "its condition");
+    }
+
+    // An else runs where no break ended the loop.
+    Stmt looped(Stmt stmt, std::string_view after) {
         ++loops_;
-        stmt.blocks.push_back(block("its condition"));
+        stmt.blocks.push_back(block(after));
         --loops_;
-        refuse_else();
+        if (accept("else")) stmt.blocks.push_back(block("else"));
         return stmt;
     }
 
-    void refuse_else() {
-        if (is("else")) fail("an else of a loop", "keep a flag, and ask it after the loop");
-    }
-
-    // Names between commas, before `in`.
-    Expr targets() {
-        Expr first{.kind = ExprKind::name, .spot = now().spot};
-        first.text = expect_name("the name that takes each value");
-        if (!is(",")) return first;
-        Expr all{.kind = ExprKind::list, .spot = first.spot};
-        all.parts.push_back(std::move(first));
-        while (accept(",")) {
-            Expr one{.kind = ExprKind::name, .spot = now().spot};
-            one.text = expect_name("a name");
-            all.parts.push_back(std::move(one));
-        }
-        return all;
+    // except A, except (A, B) or except alone.
+    std::string caught() {
+        const bool several = accept("(");
+        std::string words;
+        do {
+            std::string word = expect_name("the name of an exception");
+            while (accept(".")) word = expect_name("the name of an exception");
+            words += (words.empty() ? "" : "|") + word;
+        } while (several && accept(",") && !is(")"));
+        if (several) expect(")", "after the last exception");
+        return words;
     }
 
     Stmt guard() {
@@ -149,46 +148,110 @@ private:
         take();
         stmt.blocks.push_back(block("try"));
         while (accept("except")) {
-            stmt.words.push_back(is(":") ? "" : expect_name("the name of an exception"));
-            while (accept(".")) stmt.words.back() = expect_name("the name of an exception");
-            Expr& caught = stmt.parts.emplace_back();
+            stmt.words.push_back(is(":") ? "" : caught());
+            Expr& bound = stmt.parts.emplace_back();
             if (accept("as")) {
-                caught = {.kind = ExprKind::name, .spot = now().spot};
-                caught.text = expect_name("a name for it");
+                bound = {.kind = ExprKind::name, .spot = now().spot};
+                bound.text = expect_name("a name for it");
             }
             stmt.blocks.push_back(block("except"));
         }
-        if (accept("finally"))
-            stmt.blocks.push_back(block("finally"));
-        else if (stmt.words.empty())
+        const bool otherwise = !stmt.words.empty() && accept("else");
+        stmt.blocks.push_back(otherwise ? block("else") : Block{});
+        const bool last = accept("finally");
+        stmt.blocks.push_back(last ? block("finally") : Block{});
+        if (!last && stmt.words.empty())
             fail("a try without except or finally", "add except RuntimeError as error:");
         return stmt;
     }
 
-    void define() {
-        const Spot spot = take().spot;
-        if (defining_ || loops_ > 0)
-            fail_at(spot, "a def within another block", "write it at the beginning of a line");
-        Function function{.name = expect_name("the name of the function"), .spot = spot};
-        for (const Function& known : program_.functions)
-            if (known.name == function.name)
-                fail_at(spot, fmt::format("'{}' is defined twice", function.name), "give one another name");
-        parameters(function);
-        defining_ = &function;
-        function.body = block("def");
-        defining_ = nullptr;
-        program_.functions.push_back(std::move(function));
+    Stmt within() {
+        Stmt stmt = begun(StmtKind::within);
+        take();
+        stmt.parts.push_back(expression());
+        stmt.parts.push_back(accept("as") ? targets() : Expr{});
+        if (is(",")) fail("a with of several values", "write one with inside the other");
+        stmt.blocks.push_back(block("with"));
+        return stmt;
     }
 
-    void parameters(Function& function) {
+    // At the beginning of a line a def is known by its name, wherever it stands; elsewhere it is a value that
+    // is assigned when its line is reached.
+    void define(Block& into) {
+        const Spot spot = take().spot;
+        const std::string name = expect_name("the name of the function");
+        const bool outermost = within_ < 0 && blocks_ == 0;
+        for (const Function& known : program_->functions)
+            if (outermost && known.named && known.name == name)
+                fail_at(spot, fmt::format("'{}' is defined twice", name), "give one another name");
+        const int place = function(spot, name, outermost);
+        if (outermost) return;
+        Stmt stmt{.kind = StmtKind::assign, .spot = spot};
+        stmt.parts.push_back({.kind = ExprKind::name, .spot = spot, .text = name});
+        stmt.parts.push_back({.kind = ExprKind::function, .spot = spot, .slot = place});
+        into.push_back(std::move(stmt));
+    }
+
+    int function(const Spot& spot, const std::string& name, bool named) {
+        const int outer = within_, loops = std::exchange(loops_, 0);
+        const int place = begin_function();
+        Function made_here{.name = name, .spot = spot, .within = outer, .named = named};
         expect("(", "before its parameters");
-        while (!is(")")) {
-            function.locals.push_back(expect_name("the name of a parameter"));
-            Expr& usual = function.defaults.emplace_back();
-            if (accept("=")) usual = expression();
-            if (!accept(",")) break;
+        parameters(made_here, ")");
+        if (accept("->")) expression();
+        Block body = block("def");
+        Function& there = program_->functions[static_cast<std::size_t>(place)];
+        made_here.keeps = there.keeps;
+        made_here.globals = std::move(there.globals);
+        made_here.nonlocals = std::move(there.nonlocals);
+        made_here.body = std::move(body);
+        there = std::move(made_here);
+        within_ = outer;
+        loops_ = loops;
+        return place;
+    }
+
+    // Methods alone: what belongs to each value is set in __init__.
+    void define_class() {
+        Class made_here{.name = {}, .spot = take().spot};
+        made_here.name = expect_name("the name of the class");
+        if (within_ >= 0 || blocks_ > 0)
+            fail_at(made_here.spot, "a class within another block", "write it at the beginning of a line");
+        if (accept("(")) {
+            if (!is(")")) made_here.base = expect_name("the class that it goes on from");
+            while (accept(".")) made_here.base = expect_name("a name");
+            if (is(",")) fail("a class with several bases", "choose one");
+            expect(")", "after its base");
         }
-        expect(")", "after its parameters");
+        expect(":", "after the class");
+        if (now().kind != TokenKind::newline) {
+            expect("pass", "or a line for each method");
+            end_of_line();
+        } else {
+            take();
+            if (now().kind != TokenKind::indent) fail("expected an indented block after class", "write pass");
+            take();
+            while (now().kind != TokenKind::dedent && !at_end()) member(made_here);
+            if (!at_end()) take();
+        }
+        program_->classes.push_back(std::move(made_here));
+    }
+
+    void member(Class& of) {
+        if (now().kind == TokenKind::text || is("pass")) {
+            take();
+            return end_of_line();
+        }
+        if (is("@")) fail("a decorator is not known here", "write a plain method");
+        if (!is("def")) fail("a class holds methods alone here", "set it in def __init__(self): self.x = …");
+        const Spot spot = take().spot;
+        const std::string name = expect_name("the name of the method");
+        ++blocks_;
+        const int place = function(spot, of.name + "." + name, false);
+        --blocks_;
+        if (program_->functions[static_cast<std::size_t>(place)].locals.empty())
+            fail_at(spot, fmt::format("{}() has no self", name), "write self as its first parameter");
+        of.methods.emplace_back(name, place);
     }
 
     void simple(Block& into) {
@@ -212,19 +275,36 @@ private:
             if (accept(",")) stmt.parts.push_back(expression());
             into.push_back(std::move(stmt));
         } else if (accept("global")) {
-            if (!defining_) fail("global outside of a def", "leave it out");
-            do defining_->globals.push_back(expect_name("a name"));
-            while (accept(","));
+            names_of_def("global", &Function::globals);
+        } else if (accept("nonlocal")) {
+            names_of_def("nonlocal", &Function::nonlocals);
+        } else if (is("del")) {
+            Stmt stmt = begun(StmtKind::remove);
+            take();
+            const Expr gone = targets();
+            if (gone.kind == ExprKind::list)
+                stmt.parts = gone.parts;
+            else
+                stmt.parts.push_back(gone);
+            into.push_back(std::move(stmt));
         } else {
             into.push_back(assignment());
         }
         end_of_line();
     }
 
+    void names_of_def(std::string_view word, std::vector<std::string> Function::*names) {
+        if (within_ < 0) fail(fmt::format("{} outside of a def", word), "leave it out");
+        do {
+            const std::string name = expect_name("a name");
+            (program_->functions[static_cast<std::size_t>(within_)].*names).push_back(name);
+        } while (accept(","));
+    }
+
     Stmt give() {
         Stmt stmt = begun(StmtKind::give);
         take();
-        if (!defining_)
+        if (within_ < 0)
             fail_at(stmt.spot, "'return' outside function", "use if and else, or make a def of it");
         if (now().kind != TokenKind::newline) stmt.parts.push_back(expressions());
         return stmt;
@@ -237,32 +317,31 @@ private:
         if (now().kind == TokenKind::newline) return stmt;
         stmt.text = expect_name("the name of an exception");
         while (accept(".")) stmt.text += "." + expect_name("a name");
-        if (!accept("(")) return stmt;
-        if (!is(")")) stmt.parts.push_back(expression());
-        expect(")", "after what it says");
-        return stmt;
-    }
-
-    void check_target(const Expr& target) {
-        if (target.kind == ExprKind::list) {
-            for (const Expr& part : target.parts) check_target(part);
-            return;
+        if (accept("(")) {
+            if (!is(")")) stmt.parts.push_back(expressions());
+            expect(")", "after what it says");
         }
-        if (target.kind == ExprKind::name || target.kind == ExprKind::index || target.kind == ExprKind::slice)
-            return;
-        fail_at(target.spot, "nothing can be assigned to this", "write a name, or x[i]");
+        if (accept("from")) expression();
+        return stmt;
     }
 
     Stmt assignment() {
         Stmt stmt = begun(StmtKind::expression);
         Expr left = expressions();
-        if (is(":")) fail("a type of a name", "leave it out: name = value");
+        if (left.kind != ExprKind::list && accept(":")) {
+            expression();  // a type, which says nothing
+            if (!is("=")) return {.kind = StmtKind::pass, .spot = stmt.spot};
+        }
         if (accept("=")) {
             check_target(left);
             stmt.kind = StmtKind::assign;
             stmt.parts.push_back(std::move(left));
             stmt.parts.push_back(expressions());
-            if (is("=")) fail("two assignments in one statement", "write two statements");
+            while (accept("=")) {  // a = b = value: the value comes second, and further targets follow
+                check_target(stmt.parts[1]);
+                stmt.parts.push_back(std::move(stmt.parts[1]));
+                stmt.parts[1] = expressions();
+            }
             return stmt;
         }
         for (const auto& [sign, op] : augments) {
@@ -280,9 +359,7 @@ private:
         return stmt;
     }
 
-    Program& program_;
-    Function* defining_ = nullptr;
-    int loops_ = 0;
+    int loops_ = 0, blocks_ = 0;
 };
 
 }  // namespace
@@ -293,50 +370,14 @@ void parse_part(std::string_view text, Part part, Program& program, std::vector<
     if (mistakes.size() > before) return;
     try {
         Parser parser(std::move(tokens), program);
-        Block& into = part == Part::setup  ? program.setup
-                      : part == Part::step ? program.step
-                                           : program.finish;
+        Block& into = part == Part::setup    ? program.setup
+                      : part == Part::step   ? program.step
+                      : part == Part::finish ? program.finish
+                                             : program.earlier;
         into = parser.all();
     } catch (Stop& stop) {
         mistakes.push_back(std::move(stop.mistake));
     }
-}
-
-namespace {
-
-bool is_literal(const Expr& expr) {
-    switch (expr.kind) {
-        case ExprKind::none:
-        case ExprKind::boolean:
-        case ExprKind::whole:
-        case ExprKind::decimal:
-        case ExprKind::text:
-            return true;
-        case ExprKind::negate:
-        case ExprKind::list:
-        case ExprKind::dict:
-            return std::all_of(expr.parts.begin(), expr.parts.end(), is_literal);
-        default:
-            return false;
-    }
-}
-
-}  // namespace
-
-std::optional<Expr> parse_literal(std::string_view text) {
-    std::vector<Mistake> mistakes;
-    auto tokens = words_of(text, {}, mistakes);
-    if (!mistakes.empty()) return std::nullopt;
-    if (tokens.size() < 2) return std::nullopt;
-    tokens.erase(tokens.end() - 2);  // the end of its line
-    try {
-        ExpressionParser parser(std::move(tokens));
-        Expr expr = parser.expression();
-        if (parser.at_end() && is_literal(expr)) return expr;
-    } catch (const Stop&) {
-        return std::nullopt;
-    }
-    return std::nullopt;
 }
 
 }  // namespace deadrank::scenarios::program

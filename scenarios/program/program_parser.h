@@ -1,5 +1,5 @@
 // scenarios/program/program_parser.h — Words into a tree. What Python has and a rank's program does not
-// (imports, classes, lambdas) is refused with what would do.
+// (imports, generators, decorators) is refused with what would do.
 #pragma once
 
 #include <optional>

@@ -4,12 +4,13 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace deadrank::scenarios::program {
 
 // Where a word stands: which of the program's texts, and line and column in it, from 1.
-enum class Part : std::uint8_t { setup, step, finish };
+enum class Part : std::uint8_t { setup, step, finish, earlier };
 
 struct Spot {
     Part part = Part::step;
@@ -25,6 +26,12 @@ enum class Operator : std::uint8_t {
     floor_divide,
     modulo,
     power,
+    matrix,  // @
+    shift_left,
+    shift_right,
+    bit_and,
+    bit_or,
+    bit_xor,
     equal,
     unequal,
     less,
@@ -51,19 +58,28 @@ enum class ExprKind : std::uint8_t {
     attribute,  // parts[0].text
     call,       // text(parts…); slot: the function, or -1 - the place in the table of built-ins
     method,     // parts[0].text(parts[1…])
+    invoke,     // parts[0](parts[1…]), where parts[0] is a value; the last ones named by keywords
+    function,   // a lambda, a def within another one, or a name of either; slot as of a call
+    kind,       // a class, by its place
     index,      // parts[0][parts[1]]
     slice,      // parts[0][parts[1]:parts[2]]
+    range,      // parts[0]:parts[1]:parts[2] between the brackets of an index
     negate,
-    invert,   // not
-    binary,   // operators[0]
-    compare,  // parts[0] operators[0] parts[1] operators[1] parts[2] …
-    both,     // and
-    either,   // or
-    choice,   // parts[0] if parts[1] else parts[2]
-    each,     // [parts[0] for parts[1] in parts[2] if parts[3]]
+    invert,     // not
+    flip,       // ~
+    formatted,  // {parts[0]:text} of an f-string; number is the letter of a conversion, !r
+    binary,     // operators[0]
+    compare,    // parts[0] operators[0] parts[1] operators[1] parts[2] …
+    both,       // and
+    either,     // or
+    choice,     // parts[0] if parts[1] else parts[2]
+    // [parts[0] for parts[1] in parts[2] if parts[3]], or absent; three more for each further `for`. Of a
+    // dict, number is 1 and the key stands before all.
+    each,
 };
 
-enum class Where : std::uint8_t { unknown, local, global, constant };
+// outer: of a def around this one; number says how many levels up.
+enum class Where : std::uint8_t { unknown, local, global, constant, outer };
 
 struct Expr {
     ExprKind kind = ExprKind::absent;
@@ -90,8 +106,10 @@ enum class StmtKind : std::uint8_t {
     next,     // continue
     pass,
     raise,      // text(parts[0]); without a text what is being handled goes on
-    guard,      // try blocks[0] except words[i] as parts[i]: blocks[i + 1]; one more block is the finally
+    guard,      // try blocks[0] except words[i] as parts[i]: blocks[i + 1]; the last two are else and finally
     assertion,  // parts[0], and a message
+    within,     // with parts[0] as parts[1]: blocks[0]
+    remove,     // del parts…
 };
 
 struct Stmt {
@@ -101,7 +119,7 @@ struct Stmt {
     std::string text = {};
     std::vector<Expr> parts = {};
     std::vector<std::vector<Stmt>> blocks = {};
-    std::vector<std::string> words = {};  // exceptions that a guard catches; empty = any
+    std::vector<std::string> words = {};  // exceptions that a guard catches, between bars; empty = any
 };
 
 struct Function {
@@ -110,7 +128,19 @@ struct Function {
     std::vector<std::string> locals = {};  // parameters first
     std::vector<Expr> defaults = {};       // one for each parameter; absent = it must be given
     std::vector<Stmt> body = {};
-    std::vector<std::string> globals = {};  // names that it says are global
+    std::vector<std::string> globals = {};    // names that it says are global
+    std::vector<std::string> nonlocals = {};  // … or those of the def around it
+    int within = -1;                          // the def around it
+    bool named = true;                        // called by its name; not a lambda, an inner def or a method
+    bool keeps = false;                       // an inner def may still read its names when it has ended
+};
+
+struct Class {
+    std::string name;
+    Spot spot;
+    std::string base = {};  // empty: none
+    int parent = -1;        // the base's place; -1: none, or one of Python's exceptions
+    std::vector<std::pair<std::string, int>> methods = {};  // name, and place among the functions
 };
 
 // A name that the program publishes for faults, and where it does first.
@@ -120,9 +150,11 @@ struct Published {
 };
 
 struct Program {
-    std::vector<Stmt> setup, step, finish;
+    std::vector<Stmt> setup, step, finish, earlier;
     std::vector<Function> functions;
-    std::vector<std::string> globals;  // settings of `let` first
+    std::vector<Class> classes;
+    std::vector<std::string> attributes;  // that it sets on values, beside those in the table of words
+    std::vector<std::string> globals;     // settings of `let` first
     std::vector<Published> seams, blocks, phases;
 };
 

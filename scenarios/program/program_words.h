@@ -17,18 +17,23 @@ struct ParameterWord {
 
 struct BuiltinWord {
     std::string_view group;
-    std::string_view signature;  // all_reduce(tensor, op="sum"); a first *name takes any number of arguments
+    std::string_view signature;  // all_reduce(tensor, op="sum"); a first *name takes any number of
+                                 // arguments, **name any names too
     std::string_view what;
     std::string_view refuses = {};
     std::string_view shows = {};  // kinds of events
 
     std::string name() const;
     bool variadic() const;
+    bool keyworded() const;  // **name: any arguments, and any that are named
     std::vector<ParameterWord> parameters() const;
 };
 
 std::span<const BuiltinWord> builtin_words();
-int builtin_place(std::string_view name);  // in that table; -1 = none
+std::span<const BuiltinWord> value_words();  // its parts: of values and tensors,
+std::span<const BuiltinWord> group_words();  // of groups and calls among ranks,
+std::span<const BuiltinWord> job_words();    // of files, time, observers, chance and faults
+int builtin_place(std::string_view name);    // in that table; -1 = none
 
 // Names that have a value without being assigned: rank, world_size, …
 struct ConstantWord {
@@ -41,6 +46,7 @@ struct MethodWord {
     std::string_view of, signature, what;
     std::string name() const;
     bool called() const;  // an attribute is not
+    std::vector<ParameterWord> parameters() const;
 };
 std::span<const MethodWord> method_words();
 

@@ -46,37 +46,34 @@ Value element_of(const Value& object, const Value& index) {
     }
 }
 
-namespace {
-
-// From and to of a slice, as Python cuts them to what there is.
-std::pair<std::int64_t, std::int64_t> ends_of(const Value& from, const Value& to, std::int64_t size) {
-    const auto end = [&](const Value& value, std::int64_t otherwise) {
-        if (value.is(Type::unset) || value.is(Type::none)) return otherwise;
-        const std::int64_t asked = as_whole(value, "slice indices");
-        return std::clamp<std::int64_t>(asked < 0 ? asked + size : asked, 0, size);
-    };
-    const std::int64_t first = end(from, 0);
-    return {first, std::max(first, end(to, size))};
-}
-
-}  // namespace
-
-Value slice_of(const Value& object, const Value& from, const Value& to) {
-    if (object.is(Type::list)) {
-        const auto& items = object.list().items;
-        const auto [first, last] = ends_of(from, to, std::ssize(items));
-        return Value::new_list({items.begin() + first, items.begin() + last});
-    }
-    if (object.is(Type::text)) {
-        const auto [first, last] = ends_of(from, to, std::ssize(object.text()));
-        return Value::new_text(
-            object.text().substr(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)));
+Value slice_of(const Value& object, const Value& from, const Value& to, const Value& by) {
+    const bool steps = !by.is(Type::unset) && !by.is(Type::none);
+    if (object.is(Type::list) || object.is(Type::text)) {
+        const std::int64_t size =
+            object.is(Type::list) ? std::ssize(object.list().items) : std::ssize(object.text());
+        std::vector<Value> items;
+        std::string letters;
+        for (const std::int64_t place : slice_places(from, to, by, size)) {
+            const auto at = static_cast<std::size_t>(place);
+            if (object.is(Type::list))
+                items.push_back(object.list().items[at]);
+            else
+                letters += object.text()[at];
+        }
+        return object.is(Type::list) ? Value::new_list(std::move(items))
+                                     : Value::new_text(std::move(letters));
     }
     if (!object.is(Type::tensor) || object.tensor().shape.empty())
         raise("TypeError", fmt::format("{} object is not subscriptable", type_word(object)));
+    if (steps) return picked(object, Value::range(from, to, by));
     const Tensor& tensor = object.tensor();
     const std::int64_t rows = tensor.shape.front();
-    const auto [first, last] = ends_of(from, to, rows);
+    const auto end = [&](const Value& value, std::int64_t otherwise) {
+        if (value.is(Type::unset) || value.is(Type::none)) return otherwise;
+        const std::int64_t asked = as_whole(value, "slice indices");
+        return std::clamp<std::int64_t>(asked < 0 ? asked + rows : asked, 0, rows);
+    };
+    const std::int64_t first = end(from, 0), last = std::max(first, end(to, rows));
     Shape shape = tensor.shape;
     shape.front() = last - first;
     return Value::of(tensor.part(rows == 0 ? 0 : first * (tensor.count() / rows), std::move(shape)));
@@ -87,6 +84,8 @@ void Interpreter::assign(const Expr& target, Value value) {
         slot(target) = std::move(value);
         return;
     }
+    if (target.kind == ExprKind::attribute)
+        return set_attribute(eval(target.parts[0]), target.text, std::move(value));
     if (target.kind != ExprKind::list) return assign_index(target, std::move(value));
     std::vector<Value> items = items_of(value);
     if (items.size() > target.parts.size())
@@ -98,21 +97,16 @@ void Interpreter::assign(const Expr& target, Value value) {
 }
 
 void Interpreter::assign_index(const Expr& target, Value value) {
-    Value object = eval(target.parts[0]);
+    const Value object = eval(target.parts[0]);
     if (!object.is(Type::tensor) && holds(value, object))
         raise("ValueError", "a list or dict cannot hold itself");
     if (target.kind == ExprKind::slice) {
-        const Value part = sliced(target);
-        if (!part.is(Type::tensor)) raise("TypeError", "only a slice of a tensor can be assigned");
-        return program::assign(part.tensor(), value);
+        if (!object.is(Type::tensor)) raise("TypeError", "only a slice of a tensor can be assigned");
+        const Value from = eval(target.parts[1]), to = eval(target.parts[2]);
+        if (target.parts.size() > 3) return put(object, Value::range(from, to, eval(target.parts[3])), value);
+        return program::assign(slice_of(object, from, to).tensor(), value);
     }
-    Value index = eval(target.parts[1]);
-    if (object.is(Type::tensor) && index.is(Type::list)) {
-        const std::vector<Value> all = index.list().items;
-        if (all.empty()) raise("IndexError", "an empty index");
-        for (std::size_t i = 0; i + 1 < all.size(); ++i) object = element_of(object, all[i]);
-        index = all.back();
-    }
+    const Value index = eval(target.parts[1]);
     if (object.is(Type::dict)) return object.dict().set(index, std::move(value));
     if (object.is(Type::list)) {
         auto& items = object.list().items;
@@ -121,13 +115,12 @@ void Interpreter::assign_index(const Expr& target, Value value) {
         items[static_cast<std::size_t>(place)] = std::move(value);
         return;
     }
-    if (!object.is(Type::tensor))
-        raise("TypeError", fmt::format("{} object does not support item assignment", type_word(object)));
-    const std::int64_t asked = as_whole(index, "tensor indices");
-    const Value part =
-        slice_of(object, Value::whole(asked), asked == -1 ? Value::none() : Value::whole(asked + 1));
-    if (part.tensor().count() == 0) (void)element_of(object, index);  // raises
-    program::assign(part.tensor(), value);
+    if (object.is(Type::tensor)) return put(object, index, value);
+    if (const auto set = attribute(object, "__setitem__")) {
+        call(*set, {index, value});
+        return;
+    }
+    raise("TypeError", fmt::format("{} object does not support item assignment", type_word(object)));
 }
 
 // x += y changes a list or a tensor in place, as in Python.
@@ -137,11 +130,16 @@ void Interpreter::augment(const Stmt& stmt) {
     const Value by = eval(stmt.parts[1]);
     if (old.is(Type::tensor)) {
         spend(old.tensor().count());
-        const Value sum = calculated(stmt.op, old, by);
+        const Value sum = operate(stmt.op, old, by);
         if (sum.tensor().shape != old.tensor().shape)
             raise("RuntimeError",
                   fmt::format("output with shape {} doesn't match the broadcast shape {}",
                               shape_text(old.tensor().shape), shape_text(sum.tensor().shape)));
+        if (old.tensor().whole() && !sum.tensor().whole())
+            raise("RuntimeError", fmt::format("result type Float can't be cast to the desired output type {}",
+                                              old.tensor().dtype == Dtype::i64 ? "Long" : "Int"));
+        const bool within = target.kind == ExprKind::index && eval(target.parts[0]).is(Type::tensor);
+        if (within) return assign_index(target, sum);  // what stands between brackets may be a copy
         return program::assign(old.tensor(), sum);
     }
     if (old.is(Type::list) && stmt.op == Operator::add) {

@@ -3,6 +3,7 @@
 #include "sim/program/builtins.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 
 #include "scenarios/model/error.h"
@@ -15,7 +16,9 @@ namespace deadrank::sim::program {
 Builtin builtin(int place) {
     static const std::vector<Builtin> table = [] {
         std::vector<BuiltinRow> rows;
-        for (const auto& part : {python_builtins(), tensor_builtins(), comm_builtins(), world_builtins()})
+        for (const auto& part :
+             {python_builtins(), value_builtins(), tensor_builtins(), group_builtins(), comm_builtins(),
+              message_builtins(), object_builtins(), world_builtins(), told_builtins()})
             rows.insert(rows.end(), part.begin(), part.end());
         std::vector<Builtin> calls;
         for (const auto& word : scenarios::program::builtin_words()) {
@@ -43,10 +46,11 @@ std::vector<Value> items_of(const Value& value) {
             for (const char letter : value.text()) items.push_back(Value::new_text(std::string(1, letter)));
             return items;
         case Type::tensor: {
-            const Value rows = method(value, "tolist", {});
-            if (!rows.is(Type::list)) raise("TypeError", "iteration over a 0-d tensor");
-            if (value.tensor().shape.size() == 1) return rows.list().items;
-            return parts(value.tensor(), Shape(static_cast<std::size_t>(value.tensor().shape.front()), 1));
+            const Tensor& tensor = value.tensor();
+            if (tensor.shape.empty()) raise("TypeError", "iteration over a 0-d tensor");
+            for (std::int64_t row = 0; row < tensor.shape.front(); ++row)
+                items.push_back(element_of(value, Value::whole(row)));
+            return items;
         }
         default:
             raise("TypeError", fmt::format("{} object is not iterable", type_word(value)));
@@ -80,11 +84,6 @@ Time time_in(const Value& value) {
 }
 
 namespace {
-
-const Value& needed(const std::vector<Value>& arguments, std::size_t place, const std::string& name) {
-    if (place >= arguments.size()) raise("TypeError", fmt::format("{}() lacks an argument", name));
-    return arguments[place];
-}
 
 [[noreturn]] void no_method(const Value& object, const std::string& name) {
     raise("AttributeError", fmt::format("{} object has no attribute '{}'", type_word(object), name));
@@ -121,6 +120,20 @@ Value list_method(const Value& object, const std::string& name, const std::vecto
         raise("ValueError", fmt::format("{} is not in list", repr(needed(arguments, 0, name))));
     } else if (name == "sort") {
         std::stable_sort(items.begin(), items.end(), before);
+    } else if (name == "copy") {
+        return Value::new_list(items);
+    } else if (name == "clear") {
+        items.clear();
+    } else if (name == "count") {
+        return Value::whole(std::count_if(items.begin(), items.end(), [&](const Value& item) {
+            return equal(item, needed(arguments, 0, name));
+        }));
+    } else if (name == "remove") {
+        const auto at = std::find_if(items.begin(), items.end(), [&](const Value& item) {
+            return equal(item, needed(arguments, 0, name));
+        });
+        if (at == items.end()) raise("ValueError", "list.remove(x): x not in list");
+        items.erase(at);
     } else if (name == "reverse") {
         std::reverse(items.begin(), items.end());
     } else {
@@ -141,12 +154,26 @@ Value dict_method(const Value& object, const std::string& name, const std::vecto
         const Value& key = needed(arguments, 0, name);
         const Value* known = dict.find(key);
         if (!known && arguments.size() < 2 && name == "pop") raise("KeyError", repr(key));
-        if (!known) return arguments.size() > 1 ? arguments[1] : Value::none();
+        if (!known) return is_stated(arguments, 1) ? arguments[1] : Value::none();
         const Value value = *known;
         if (name == "pop")
             std::erase_if(dict.items, [&](const auto& item) { return equal(item.first, key); });
         return value;
     }
+    if (name == "setdefault") {
+        const Value& key = needed(arguments, 0, name);
+        if (const Value* known = dict.find(key)) return *known;
+        const Value usual = is_stated(arguments, 1) ? arguments[1] : Value::none();
+        if (holds(usual, object)) raise("ValueError", "a dict cannot hold itself");
+        dict.set(key, usual);
+        return usual;
+    }
+    if (name == "copy") {
+        Value made = Value::new_dict();
+        made.dict().items = dict.items;
+        return made;
+    }
+    if (name == "clear") return dict.items.clear(), Value::none();
     if (name != "update") no_method(object, name);
     const Value& other = needed(arguments, 0, name);
     if (!other.is(Type::dict)) raise("TypeError", fmt::format("{} object is not a dict", type_word(other)));
@@ -182,7 +209,17 @@ Value text_method(const Value& object, const std::string& name, const std::vecto
         }
         return Value::new_text(std::move(out));
     }
+    if (name == "lower" || name == "upper") {
+        std::string out = text;
+        for (char& letter : out)
+            letter = static_cast<char>(name == "lower" ? std::tolower(letter) : std::toupper(letter));
+        return Value::new_text(std::move(out));
+    }
     const std::string& other = text_in(needed(arguments, 0, name), "an argument");
+    if (name == "find") {
+        const auto at = text.find(other);
+        return Value::whole(at == std::string::npos ? -1 : static_cast<std::int64_t>(at));
+    }
     if (name == "startswith") return Value::boolean(text.starts_with(other));
     if (name == "endswith") return Value::boolean(text.ends_with(other));
     if (name == "replace")
@@ -218,7 +255,11 @@ Value method_of(Interpreter& rank, const Value& object, const std::string& name,
             rank.wait(handle);
             return Value::none();
         }
+        case Type::object:
+            return own_method(rank, object, name, arguments);
         case Type::group: {
+            if (name == "size") return Value::whole(std::ssize(object.group().ranks));
+            if (name == "rank") return Value::whole(object.group().own ? object.group().own->rank() : -1);
             if (name == "name") return Value::new_text(object.group().name);
             if (name != "ranks") no_method(object, name);
             std::vector<Value> ranks;

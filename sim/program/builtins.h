@@ -22,9 +22,21 @@ struct BuiltinRow {
     Builtin call;
 };
 std::vector<BuiltinRow> python_builtins();
+std::vector<BuiltinRow> value_builtins();
 std::vector<BuiltinRow> tensor_builtins();
+std::vector<BuiltinRow> group_builtins();
 std::vector<BuiltinRow> comm_builtins();
+std::vector<BuiltinRow> message_builtins();
+std::vector<BuiltinRow> object_builtins();
 std::vector<BuiltinRow> world_builtins();
+std::vector<BuiltinRow> told_builtins();
+
+// Methods of what is there already: a generator, a mesh.
+Value own_method(Interpreter& rank, const Value& object, const std::string& name,
+                 const std::vector<Value>& arguments);
+// Of one dimension of a mesh: its group, and the part of the mesh that a name stands for.
+Value mesh_part(Interpreter& rank, const Value& mesh, const Value& name);
+Value mesh_method(const Value& mesh, const std::string& name, const std::vector<Value>& arguments);
 
 Value method_of(Interpreter& rank, const Value& object, const std::string& name,
                 const std::vector<Value>& arguments);
@@ -36,5 +48,21 @@ std::vector<Value> items_of(const Value& value);
 const std::string& text_in(const Value& value, std::string_view what);
 std::shared_ptr<Tensor> tensor_in(const Value& value, std::string_view function, std::string_view parameter);
 Time time_in(const Value& value);  // "10ms", or seconds
+bool stated(const Value& value);   // neither left out nor None
+
+// Groups. Of one, or of the world; nullptr where the rank is no member, which torch passes over with a
+// warning.
+Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call);
+// The place in the group of a rank of the world, or of one of the group itself (group_src, group_dst).
+Rank root_of(const Comm& comm, const Value& global, const Value& local, const Value& group,
+             std::string_view what);
+Rank place_of(const Comm& comm, const Value& asked, const Value& group, std::string_view what);
+// A call under way as a value; finished at once where `work` is none. `stream`: the group whose calls follow
+// each other, or nullptr.
+Value handle_of(Interpreter& rank, const Comm* stream, std::vector<std::shared_ptr<Tensor>> held,
+                std::unique_ptr<Work> work);
+
+// A text in which a value stands as a format says: "05d", ".3f", ">8".
+std::string format_text(const Value& value, std::string_view format);
 
 }  // namespace deadrank::sim::program

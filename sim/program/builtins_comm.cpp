@@ -1,4 +1,5 @@
-// sim/program/builtins_comm.cpp — torch.distributed as a program calls it. Texts: torch.distributed 2.11.
+// sim/program/builtins_comm.cpp — Collectives of tensors as torch.distributed calls them. Texts:
+// torch.distributed 2.11.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -7,11 +8,6 @@
 
 namespace deadrank::sim::program {
 
-namespace {
-
-bool stated(const Value& value) { return !value.is(Type::unset) && !value.is(Type::none); }
-
-// Of a group, or of the world; nullptr where the rank is no member, which torch passes over with a warning.
 Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call) {
     if (!stated(group)) return &rank.host().comm();
     if (!group.is(Type::group))
@@ -42,84 +38,87 @@ Rank place_of(const Comm& comm, const Value& asked, const Value& group, std::str
     return static_cast<Rank>(found - ranks.begin());
 }
 
+Rank root_of(const Comm& comm, const Value& global, const Value& local, const Value& group,
+             std::string_view what) {
+    if (!stated(local)) {
+        if (!stated(global)) raise("ValueError", "Must specify global_rank or group_rank");
+        return place_of(comm, global, group, what);
+    }
+    if (stated(global)) raise("ValueError", "Can't specify both group_rank and global_rank");
+    const std::int64_t place = as_whole(local, what);
+    if (place < 0 || place >= comm.size())
+        raise("ValueError", fmt::format("Group rank {} is not part of group {}", place,
+                                        stated(group) ? group.group().name : "default_pg"));
+    return static_cast<Rank>(place);
+}
+
+Value handle_of(Interpreter& rank, const Comm* stream, std::vector<std::shared_ptr<Tensor>> held,
+                std::unique_ptr<Work> work) {
+    auto handle = std::make_shared<Handle>();
+    handle->held = std::move(held);
+    handle->work = std::move(work);
+    handle->stream = handle->work ? stream : nullptr;
+    if (handle->stream) rank.under_way(handle);
+    return Value::of(std::move(handle));
+}
+
+namespace {
+
 ReduceOp reduction(const Value& word) {
     if (!stated(word)) return ReduceOp::sum;
-    const ReduceOp op = results::reduce_op_named(text_in(word, "op"));
+    const std::string& name = text_in(word, "op");
+    const ReduceOp op = results::reduce_op_named(name == "mean" ? "avg" : name == "product" ? "prod" : name);
     if (op == ReduceOp::none)
         raise("ValueError",
               fmt::format("there is no reduction {}: known are sum, avg, max, min and prod", repr(word)));
     return op;
 }
 
-Value handle_of(std::vector<std::shared_ptr<Tensor>> held, std::unique_ptr<Work> work) {
-    auto handle = std::make_shared<Handle>();
-    handle->held = std::move(held);
-    handle->work = std::move(work);
-    return Value::of(std::move(handle));
-}
-
-Value collective_handle(Interpreter& rank, const Comm& stream, std::vector<std::shared_ptr<Tensor>> held,
-                        std::unique_ptr<Work> work) {
-    Value value = handle_of(std::move(held), std::move(work));
-    value.handle().stream = &stream;
-    rank.under_way(value.shared_handle());
-    return value;
-}
-
-Value new_group(Interpreter& rank, Arguments& given) {
-    auto group = std::make_shared<Group>();
-    for (const Value& member : items_of(given[0])) {
-        const std::int64_t number = as_whole(member, "a rank");
-        if (number < 0 || number >= rank.host().size())
-            raise("RuntimeError",
-                  "The new group's rank should be within the world_size set by init_process_group");
-        group->ranks.push_back(static_cast<Rank>(number));
+// A library multiplies decimals as they are, and here they are whole numbers of 65536ths: what is a whole
+// number is multiplied as one.
+class Factors {
+public:
+    Factors(Tensor& tensor, ReduceOp op) : tensor_(tensor), does_(op == ReduceOp::prod && !tensor.whole()) {
+        for (Number& element : tensor_.data()) {
+            if (!does_) break;
+            if (element % one != 0)
+                raise("ValueError", "a product over ranks of decimals that are not whole is not known here");
+            element /= one;
+        }
     }
-    std::sort(group->ranks.begin(), group->ranks.end());
-    if (std::adjacent_find(group->ranks.begin(), group->ranks.end()) != group->ranks.end())
-        raise("ValueError", "The new group's ranks must be unique");
-    const std::string number = std::to_string(++rank.groups_made);
-    group->name = stated(given[1]) && !text_in(given[1], "name").empty() ? given[1].text() : number;
-    group->own = rank.host().new_group(group->name, group->ranks);
-    return Value::of(std::move(group));
-}
+    void back() {
+        for (Number& element : tensor_.data())
+            if (does_) element = saturate(Wide{element} << fraction_bits);
+    }
+    bool does() const { return does_; }
 
-Value get_rank(Interpreter& rank, Arguments& given) {
-    if (!stated(given[0])) return Value::whole(rank.host().rank());
-    if (!given[0].is(Type::group)) raise("TypeError", "get_rank() takes a group");
-    const Comm* own = given[0].group().own.get();
-    return Value::whole(own ? own->rank() : -1);
-}
-
-Value get_world_size(Interpreter& rank, Arguments& given) {
-    if (!stated(given[0])) return Value::whole(rank.host().size());
-    if (!given[0].is(Type::group)) raise("TypeError", "get_world_size() takes a group");
-    const Comm* own = given[0].group().own.get();
-    return Value::whole(own ? own->size() : -1);
-}
-
-Value init_process_group(Interpreter& rank, Arguments&) {
-    rank.host().start();
-    return Value::none();
-}
+private:
+    Tensor& tensor_;
+    bool does_;
+};
 
 Value all_reduce(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "all_reduce", "tensor");
     const ReduceOp op = reduction(given[1]);
     Comm* comm = comm_of(rank, given[2], "all_reduce");
     if (!comm) return Value::none();
-    if (truth(given[3]))
-        return collective_handle(rank, *comm, {tensor},
-                                 comm->all_reduce_async(tensor->data(), op, tensor->dtype));
+    Factors factors(*tensor, op);
+    if (truth(given[3]) && !factors.does())
+        return handle_of(rank, comm, {tensor}, comm->all_reduce_async(tensor->data(), op, tensor->dtype));
     comm->all_reduce(tensor->data(), op, tensor->dtype);
-    return Value::none();
+    factors.back();
+    fit(*tensor);
+    return truth(given[3]) ? handle_of(rank, nullptr, {tensor}, nullptr) : Value::none();
 }
 
 Value broadcast(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "broadcast", "tensor");
     Comm* comm = comm_of(rank, given[2], "broadcast");
     if (!comm) return Value::none();
-    comm->broadcast(tensor->data(), place_of(*comm, given[1], given[2], "source"), tensor->dtype);
+    const Rank root = root_of(*comm, given[1], given[4], given[2], "source");
+    if (truth(given[3]))
+        return handle_of(rank, comm, {tensor}, comm->broadcast_async(tensor->data(), root, tensor->dtype));
+    comm->broadcast(tensor->data(), root, tensor->dtype);
     return Value::none();
 }
 
@@ -128,13 +127,67 @@ Value reduce(Interpreter& rank, Arguments& given) {
     const ReduceOp op = reduction(given[2]);
     Comm* comm = comm_of(rank, given[3], "reduce");
     if (!comm) return Value::none();
-    comm->reduce(tensor->data(), place_of(*comm, given[1], given[3], "destination"), op, tensor->dtype);
+    const Rank root = root_of(*comm, given[1], given[5], given[3], "destination");
+    Factors factors(*tensor, op);
+    if (truth(given[4]) && !factors.does())
+        return handle_of(rank, comm, {tensor}, comm->reduce_async(tensor->data(), root, op, tensor->dtype));
+    comm->reduce(tensor->data(), root, op, tensor->dtype);
+    factors.back();
+    fit(*tensor);
+    return truth(given[4]) ? handle_of(rank, nullptr, {tensor}, nullptr) : Value::none();
+}
+
+std::vector<std::shared_ptr<Tensor>> tensors_in(const Value& list, std::string_view call,
+                                                std::string_view parameter, const Comm& comm) {
+    std::vector<std::shared_ptr<Tensor>> tensors;
+    for (const Value& item : items_of(list)) tensors.push_back(tensor_in(item, call, parameter));
+    if (std::ssize(tensors) != comm.size())
+        raise("ValueError", fmt::format("{}() takes one tensor of `{}` for each of {} members, not {}", call,
+                                        parameter, comm.size(), tensors.size()));
+    return tensors;
+}
+
+bool alike(const std::vector<std::shared_ptr<Tensor>>& tensors) {
+    return std::all_of(tensors.begin(), tensors.end(),
+                       [&](const auto& one_of) { return one_of->count() == tensors.front()->count(); });
+}
+
+// Into tensors that are there. Where these differ in size, torch makes a broadcast of each member's.
+Value gather_into_list(Interpreter& rank, const Value& list, const Value& input, const Value& group) {
+    const auto tensor = tensor_in(input, "all_gather", "tensor");
+    Comm* comm = comm_of(rank, group, "all_gather");
+    if (!comm) return Value::none();
+    const auto into = tensors_in(list, "all_gather", "tensor_list", *comm);
+    const auto own = static_cast<std::size_t>(comm->rank());
+    for (const auto& one_of : into)
+        if (one_of->dtype != tensor->dtype)
+            raise("TypeError", fmt::format("Invalid usage of tensors with different dtypes Found {} and  {}",
+                                           dtype_text(one_of->dtype), dtype_text(tensor->dtype)));
+    if (into[own]->count() != tensor->count())
+        raise("ValueError", fmt::format("invalid tensor size at index {} (expected {}, got {})", own,
+                                        shape_text(tensor->shape), shape_text(into[own]->shape)));
+    if (!alike(into)) {
+        std::copy_n(tensor->data().begin(), tensor->count(), into[own]->data().begin());
+        comm->group_start();
+        for (Rank root = 0; root < comm->size(); ++root) {
+            const Tensor& part = *into[static_cast<std::size_t>(root)];
+            comm->broadcast(part.data(), root, part.dtype);
+        }
+        comm->group_end();
+        return Value::none();
+    }
+    std::vector<Number> all(static_cast<std::size_t>(tensor->count() * comm->size()));
+    comm->all_gather(tensor->data(), all, tensor->dtype);
+    for (std::size_t member = 0; member < into.size(); ++member)
+        std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(member) * tensor->count(), tensor->count(),
+                    into[member]->data().begin());
     return Value::none();
 }
 
 Value all_gather(Interpreter& rank, Arguments& given) {
+    if (given[0].is(Type::list)) return gather_into_list(rank, given[0], given[1], given[2]);
     const auto tensor = tensor_in(given[0], "all_gather", "tensor");
-    Comm* comm = comm_of(rank, given[1], "all_gather");
+    Comm* comm = comm_of(rank, stated(given[1]) ? given[1] : given[2], "all_gather");
     if (!comm) return Value::none();
     const auto all = new_tensor(tensor->dtype, {tensor->count() * comm->size()});
     comm->all_gather(tensor->data(), all->data(), tensor->dtype);
@@ -158,37 +211,58 @@ Value all_gather_into(Interpreter& rank, Arguments& given) {
     if (output->count() != input->count() * comm->size())
         raise("ValueError", "output tensor size must be equal to world_size times input tensor size");
     if (truth(given[3]))
-        return collective_handle(rank, *comm, {output, input},
-                                 comm->all_gather_async(input->data(), output->data(), input->dtype));
+        return handle_of(rank, comm, {output, input},
+                         comm->all_gather_async(input->data(), output->data(), input->dtype));
     comm->all_gather(input->data(), output->data(), input->dtype);
     return Value::none();
 }
 
-Value reduce_scatter(Interpreter& rank, Arguments& given) {
+Value scattered(Interpreter& rank, Comm& comm, const std::shared_ptr<Tensor>& output,
+                const std::shared_ptr<Tensor>& input, ReduceOp op, bool waits) {
+    check_types(*output, *input);
+    if (input->count() != output->count() * comm.size())
+        raise("ValueError", "input tensor must be the same size as output size times world size");
+    if (!waits)
+        return handle_of(rank, &comm, {output, input},
+                         comm.reduce_scatter_async(input->data(), output->data(), op, input->dtype));
+    comm.reduce_scatter(input->data(), output->data(), op, input->dtype);
+    fit(*output);
+    return Value::none();
+}
+
+Value reduce_scatter_tensor(Interpreter& rank, Arguments& given) {
     const auto output = tensor_in(given[0], "reduce_scatter_tensor", "output");
     const auto input = tensor_in(given[1], "reduce_scatter_tensor", "input");
     const ReduceOp op = reduction(given[2]);
     Comm* comm = comm_of(rank, given[3], "reduce_scatter_tensor");
-    if (!comm) return Value::none();
-    check_types(*output, *input);
-    if (input->count() != output->count() * comm->size())
-        raise("ValueError", "input tensor must be the same size as output size times world size");
-    if (truth(given[4]))
-        return collective_handle(rank, *comm, {output, input},
-                                 comm->reduce_scatter_async(input->data(), output->data(), op, input->dtype));
-    comm->reduce_scatter(input->data(), output->data(), op, input->dtype);
-    return Value::none();
+    return comm ? scattered(rank, *comm, output, input, op, !truth(given[4])) : Value::none();
 }
 
-Value all_to_all(Interpreter& rank, Arguments& given) {
-    const auto output = tensor_in(given[0], "all_to_all_single", "output");
-    const auto input = tensor_in(given[1], "all_to_all_single", "input");
-    Comm* comm = comm_of(rank, given[2], "all_to_all_single");
+// A list, one tensor for each member. Where these differ in size, torch makes a reduce to each member.
+Value reduce_scatter(Interpreter& rank, Arguments& given) {
+    const auto output = tensor_in(given[0], "reduce_scatter", "output");
+    const ReduceOp op = reduction(given[2]);
+    Comm* comm = comm_of(rank, given[3], "reduce_scatter");
     if (!comm) return Value::none();
-    if (output->dtype != input->dtype) raise("ValueError", "Tensors must be of equal type");
-    const bool divides = input->count() % comm->size() == 0 && output->count() == input->count();
-    if (!divides) raise("RuntimeError", "Split sizes doesn't match total dim 0 size");
-    comm->all_to_all(input->data(), output->data(), input->dtype);
+    const auto from = tensors_in(given[1], "reduce_scatter", "input_list", *comm);
+    std::vector<Value> flat;
+    for (const auto& one_of : from) flat.push_back(Value::of(reshaped(*one_of, {one_of->count()})));
+    if (alike(from)) {
+        auto input = joined(flat, 0).shared_tensor();
+        return scattered(rank, *comm, output, input, op, !truth(given[4]));
+    }
+    const auto own = static_cast<std::size_t>(comm->rank());
+    if (from[own]->count() != output->count())
+        raise("ValueError", fmt::format("invalid tensor size at index {} (expected {}, got {})", own,
+                                        shape_text(output->shape), shape_text(from[own]->shape)));
+    comm->group_start();
+    for (Rank root = 0; root < comm->size(); ++root) {
+        Tensor& part = *from[static_cast<std::size_t>(root)];
+        comm->reduce(part.data(), root, op, part.dtype);
+    }
+    comm->group_end();
+    std::copy_n(from[own]->data().begin(), output->count(), output->data().begin());
+    fit(*output);
     return Value::none();
 }
 
@@ -197,134 +271,17 @@ Value barrier(Interpreter& rank, Arguments& given) {
     return Value::none();
 }
 
-// Objects: their lengths first, then as many numbers as the longest has.
-
-Value decoded(std::span<const Number> content) {
-    try {
-        return decode_value(content);
-    } catch (const RankFailure&) {
-        raise("RuntimeError", "an object of another kind came");
-    }
-}
-
-Value all_gather_object(Interpreter& rank, Arguments& given) {
-    Comm* comm = comm_of(rank, given[1], "all_gather_object");
-    if (!comm) return Value::none();
-    std::vector<Number> mine;
-    encode_value(given[0], mine);
-    const auto members = static_cast<std::size_t>(comm->size());
-    const Number length[] = {std::ssize(mine)};
-    std::vector<Number> lengths(members);
-    comm->all_gather(length, lengths, Dtype::i64);
-    const Number longest =
-        std::clamp<Number>(*std::max_element(lengths.begin(), lengths.end()), length[0], most_elements);
-    mine.resize(static_cast<std::size_t>(longest));
-    std::vector<Number> all(mine.size() * members);
-    comm->all_gather(mine, all, Dtype::i64);
-    rank.spend(std::ssize(all));
-    std::vector<Value> values;
-    for (std::size_t i = 0; i < members; ++i)
-        values.push_back(decoded(std::span(all).subspan(i * mine.size(), mine.size())));
-    return Value::new_list(std::move(values));
-}
-
-Value broadcast_object(Interpreter& rank, Arguments& given) {
-    Comm* comm = comm_of(rank, given[2], "broadcast_object_list");
-    if (!comm) return given[0];
-    const Rank root = place_of(*comm, given[1], given[2], "source");
-    std::vector<Number> content;
-    if (comm->rank() == root) encode_value(given[0], content);
-    Number length[] = {std::ssize(content)};
-    comm->broadcast(length, root, Dtype::i64);
-    content.resize(
-        static_cast<std::size_t>(std::clamp<Number>(length[0], std::ssize(content), most_elements)));
-    comm->broadcast(content, root, Dtype::i64);
-    rank.spend(std::ssize(content));
-    return decoded(content);
-}
-
-// Messages.
-
-struct Line {
-    Comm* comm = nullptr;
-    Rank peer = 0;
-    int tag = 0;
-};
-
-Line line_of(Interpreter& rank, Arguments& given, std::string_view call, std::string_view what) {
-    Line line{.comm = comm_of(rank, given[3], call)};
-    if (!line.comm) return line;
-    line.peer = place_of(*line.comm, given[1], given[3], what);
-    if (line.peer == line.comm->rank())
-        raise("ValueError",
-              fmt::format(
-                  "Invalid {0} rank: {0} rank should not be the same as the rank of the current process.",
-                  what));
-    line.tag = given[2].is(Type::unset) ? 0 : static_cast<int>(as_whole(given[2], "tag"));
-    return line;
-}
-
-Value send(Interpreter& rank, Arguments& given) {
-    const auto tensor = tensor_in(given[0], "send", "tensor");
-    const Line line = line_of(rank, given, "send", "destination");
-    if (line.comm) line.comm->send(tensor->data(), line.peer, line.tag, tensor->dtype);
-    return Value::none();
-}
-
-Value recv(Interpreter& rank, Arguments& given) {
-    const auto tensor = tensor_in(given[0], "recv", "tensor");
-    const Line line = line_of(rank, given, "recv", "source");
-    if (line.comm) line.comm->recv(tensor->data(), line.peer, line.tag, tensor->dtype);
-    return Value::none();
-}
-
-Value isend(Interpreter& rank, Arguments& given) {
-    const auto tensor = tensor_in(given[0], "isend", "tensor");
-    const Line line = line_of(rank, given, "isend", "destination");
-    if (!line.comm) return Value::none();
-    return handle_of({tensor}, line.comm->send_async(tensor->data(), line.peer, line.tag, tensor->dtype));
-}
-
-Value irecv(Interpreter& rank, Arguments& given) {
-    const auto tensor = tensor_in(given[0], "irecv", "tensor");
-    const Line line = line_of(rank, given, "irecv", "source");
-    if (!line.comm) return Value::none();
-    return handle_of({tensor}, line.comm->recv_async(tensor->data(), line.peer, line.tag, tensor->dtype));
-}
-
-Value group_start(Interpreter& rank, Arguments& given) {
-    if (Comm* comm = comm_of(rank, given[0], "group_start")) comm->group_start();
-    return Value::none();
-}
-
-Value group_end(Interpreter& rank, Arguments& given) {
-    if (Comm* comm = comm_of(rank, given[0], "group_end")) comm->group_end();
-    return Value::none();
-}
-
 }  // namespace
 
 std::vector<BuiltinRow> comm_builtins() {
-    return {{"new_group", new_group},
-            {"get_rank", get_rank},
-            {"get_world_size", get_world_size},
-            {"init_process_group", init_process_group},
-            {"all_reduce", all_reduce},
+    return {{"all_reduce", all_reduce},
             {"broadcast", broadcast},
             {"reduce", reduce},
             {"all_gather", all_gather},
             {"all_gather_into_tensor", all_gather_into},
-            {"reduce_scatter_tensor", reduce_scatter},
-            {"all_to_all_single", all_to_all},
-            {"barrier", barrier},
-            {"all_gather_object", all_gather_object},
-            {"broadcast_object", broadcast_object},
-            {"send", send},
-            {"recv", recv},
-            {"isend", isend},
-            {"irecv", irecv},
-            {"group_start", group_start},
-            {"group_end", group_end}};
+            {"reduce_scatter_tensor", reduce_scatter_tensor},
+            {"reduce_scatter", reduce_scatter},
+            {"barrier", barrier}};
 }
 
 }  // namespace deadrank::sim::program

@@ -1,4 +1,4 @@
-// sim/program/builtins_python.cpp — Python's own functions, and those that make tensors.
+// sim/program/builtins_python.cpp — Python's own functions of numbers, lists and texts.
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -14,11 +14,11 @@ using scenarios::program::Operator;
 
 namespace {
 
-Value absolute(Interpreter&, Arguments& given) {
-    if (!given[0].is_number())
-        raise("TypeError", fmt::format("bad operand type for abs(): {}", type_word(given[0])));
+Value absolute_of(Interpreter&, Arguments& given) {
     const Value& x = given[0];
-    if (x.number() >= 0) return x.is(Type::boolean) ? Value::whole(x.number()) : x;
+    if (x.is(Type::tensor)) return method(x, "abs", {});
+    if (!x.is_number()) raise("TypeError", fmt::format("bad operand type for abs(): {}", type_word(x)));
+    if (x.number() >= 0 || is_nan(x)) return x.is(Type::boolean) ? Value::whole(x.number()) : x;
     return operate(Operator::multiply, x, Value::whole(-1));
 }
 
@@ -36,8 +36,9 @@ Value to_bool(Interpreter&, Arguments& given) { return Value::boolean(truth(give
 
 Value enumerated(Interpreter&, Arguments& given) {
     std::vector<Value> pairs;
+    const std::int64_t first = given[1].is(Type::unset) ? 0 : as_whole(given[1], "start");
     for (const Value& item : items_of(given[0]))
-        pairs.push_back(Value::new_list({Value::whole(std::ssize(pairs)), item}));
+        pairs.push_back(Value::new_list({Value::whole(first + std::ssize(pairs)), item}));
     return Value::new_list(std::move(pairs));
 }
 
@@ -46,21 +47,22 @@ Value scalar(const Value& value) { return value.is(Type::tensor) ? method(value,
 Value to_float(Interpreter&, Arguments& given) {
     const Value x = scalar(given[0]);
     if (x.is_number()) return Value::decimal(as_decimal(x));
-    const auto literal = scenarios::program::parse_literal(text_in(x, "float() argument"));
-    const bool negative = literal && literal->kind == scenarios::program::ExprKind::negate;
-    const auto* number = negative ? &literal->parts[0] : literal ? &*literal : nullptr;
-    const bool whole = number && number->kind == scenarios::program::ExprKind::whole;
-    if (!whole && !(number && number->kind == scenarios::program::ExprKind::decimal))
+    const std::string& text = text_in(x, "float() argument");
+    if (text == "inf" || text == "+inf") return Value::decimal(infinite);
+    if (text == "-inf") return Value::decimal(-infinite);
+    if (text == "nan") return Value::decimal(not_a_number);
+    const auto parsed = scenarios::program::parse_literal(text);
+    const Value number = parsed ? literal(*parsed) : Value();
+    if (!number.is(Type::whole) && !number.is(Type::decimal))
         raise("ValueError", fmt::format("could not convert string to float: {}", repr(x)));
-    const Number found = whole ? as_decimal(Value::whole(number->number)) : number->number;
-    return Value::decimal(negative ? -found : found);
+    return Value::decimal(as_decimal(number));
 }
 
 Value to_int(Interpreter&, Arguments& given) {
     const Value x = scalar(given[0]);
     if (x.is(Type::decimal)) {
-        if (x.number() >= infinite || x.number() <= -infinite)
-            raise("OverflowError", "cannot convert float infinity to integer");
+        if (is_nan(x)) raise("ValueError", "cannot convert float NaN to integer");
+        if (is_special(x.number())) raise("OverflowError", "cannot convert float infinity to integer");
         return Value::whole(x.number() / one);
     }
     if (x.is_number()) return Value::whole(x.number());
@@ -74,15 +76,34 @@ Value to_int(Interpreter&, Arguments& given) {
     return Value::whole(number);
 }
 
-Value is_instance(Interpreter&, Arguments& given) {
-    const std::string& type = text_in(given[1], "isinstance() arg 2");
-    std::string_view word = type_word(given[0]);
+// A type is a word, a function of that name, a class, or a list of those.
+bool is_of(Interpreter& rank, const Value& value, const Value& type) {
+    if (type.is(Type::list))
+        return std::any_of(type.list().items.begin(), type.list().items.end(),
+                           [&](const Value& one_of) { return is_of(rank, value, one_of); });
+    if (type.is(Type::kind)) {
+        int kind = value.is(Type::object) ? value.instance().kind : namespace_kind;
+        const auto& classes = rank.program().classes;
+        while (kind >= 0 && kind < std::ssize(classes) && kind != type.number())
+            kind = classes[static_cast<std::size_t>(kind)].parent;
+        return kind == type.number();
+    }
+    const std::string name =
+        type.is(Type::function) ? type.callable().name : text_in(type, "isinstance() arg 2");
+    std::string word = type_word(value);
     word = word.substr(1, word.size() - 2);
-    return Value::boolean(word == type || (word == "Tensor" && type == "tensor"));
+    return word == name || (word == "Tensor" && name == "tensor") || (word == "list" && name == "tuple") ||
+           (word == "bool" && name == "int");
 }
 
-Value length(Interpreter&, Arguments& given) {
+Value is_instance(Interpreter& rank, Arguments& given) {
+    return Value::boolean(is_of(rank, given[0], given[1]));
+}
+
+Value length(Interpreter& rank, Arguments& given) {
     const Value& x = given[0];
+    if (x.is(Type::object))
+        if (const auto counts = rank.attribute(x, "__len__")) return rank.call(*counts, {});
     if (x.is(Type::text)) return Value::whole(std::ssize(x.text()));
     if (x.is(Type::list)) return Value::whole(std::ssize(x.list().items));
     if (x.is(Type::dict)) return Value::whole(std::ssize(x.dict().items));
@@ -93,19 +114,27 @@ Value length(Interpreter&, Arguments& given) {
 
 Value to_list(Interpreter&, Arguments& given) { return Value::new_list(items_of(given[0])); }
 
-Value farthest(Arguments& given, bool largest) {
-    const auto& stated = given[0].list().items;
-    const std::vector<Value> items = stated.size() == 1 ? items_of(stated.front()) : stated;
+Value farthest(Interpreter& rank, Arguments& given, bool largest) {
+    const auto& stated_ones = given[0].list().items;
+    if (stated_ones.size() == 1 && stated_ones.front().is(Type::tensor) && !stated(given[1]))
+        return method(stated_ones.front(), largest ? "max" : "min", {});
+    const std::vector<Value> items = stated_ones.size() == 1 ? items_of(stated_ones.front()) : stated_ones;
+    if (items.empty() && !given[2].is(Type::unset)) return given[2];
     if (items.empty())
         raise("ValueError", fmt::format("{}() arg is an empty sequence", largest ? "max" : "min"));
-    Value best = items.front();
-    for (const Value& item : items)
-        if (relate(largest ? Operator::greater : Operator::less, item, best)) best = item;
+    const auto key = [&](const Value& item) { return stated(given[1]) ? rank.call(given[1], {item}) : item; };
+    Value best = items.front(), best_key = key(best);
+    for (std::size_t i = 1; i < items.size(); ++i) {
+        Value found = key(items[i]);
+        if (!relate(largest ? Operator::greater : Operator::less, found, best_key)) continue;
+        best = items[i];
+        best_key = std::move(found);
+    }
     return best;
 }
 
-Value largest(Interpreter&, Arguments& given) { return farthest(given, true); }
-Value smallest(Interpreter&, Arguments& given) { return farthest(given, false); }
+Value largest(Interpreter& rank, Arguments& given) { return farthest(rank, given, true); }
+Value smallest(Interpreter& rank, Arguments& given) { return farthest(rank, given, false); }
 
 Value print(Interpreter& rank, Arguments& given) {
     std::string line;
@@ -131,101 +160,52 @@ Value range(Interpreter& rank, Arguments& given) {
     return Value::new_list(std::move(items));
 }
 
-Value sorted(Interpreter&, Arguments& given) {
-    std::vector<Value> items = items_of(given[0]);
-    std::stable_sort(items.begin(), items.end(),
-                     [](const Value& a, const Value& b) { return relate(Operator::less, a, b); });
-    if (truth(given[1])) std::reverse(items.begin(), items.end());
-    return Value::new_list(std::move(items));
+Value sorted(Interpreter& rank, Arguments& given) {
+    std::vector<std::pair<Value, Value>> items;  // key, value
+    for (const Value& item : items_of(given[0]))
+        items.emplace_back(stated(given[1]) ? rank.call(given[1], {item}) : item, item);
+    const bool reverse = !given[2].is(Type::unset) && truth(given[2]);
+    std::stable_sort(items.begin(), items.end(), [reverse](const auto& a, const auto& b) {
+        return reverse ? relate(Operator::less, b.first, a.first) : relate(Operator::less, a.first, b.first);
+    });
+    std::vector<Value> values;
+    for (auto& [key, value] : items) values.push_back(std::move(value));
+    return Value::new_list(std::move(values));
 }
 
-Value to_str(Interpreter&, Arguments& given) { return Value::new_text(shown_text(given[0])); }
+Value to_str(Interpreter& rank, Arguments& given) {
+    if (given[0].is(Type::object))
+        if (const auto says = rank.attribute(given[0], "__str__")) return rank.call(*says, {});
+    return Value::new_text(shown_text(given[0]));
+}
 
 Value sum(Interpreter&, Arguments& given) {
     if (given[0].is(Type::tensor)) return method(given[0], "sum", {});
-    Value all = Value::whole(0);
+    Value all = given[1].is(Type::unset) ? Value::whole(0) : given[1];
     for (const Value& item : items_of(given[0])) all = operate(Operator::add, all, item);
     return all;
 }
 
 Value zipped(Interpreter&, Arguments& given) {
-    const auto a = items_of(given[0]), b = items_of(given[1]);
-    std::vector<Value> pairs;
-    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-        pairs.push_back(Value::new_list({a[i], b[i]}));
-    return Value::new_list(std::move(pairs));
-}
-
-// Tensors.
-
-Dtype stated_dtype(const Value& word, Dtype otherwise) {
-    return word.is(Type::unset) || word.is(Type::none) ? otherwise : dtype_of(word);
-}
-
-Value filled(Interpreter& rank, std::shared_ptr<Tensor> made, const Value& value) {
-    rank.spend(made->count());
-    if (!value.is(Type::unset)) assign(*made, value);
-    return Value::of(std::move(made));
-}
-
-// What lay in memory: small numbers that no other rank has.
-Value unwritten(Interpreter& rank, std::shared_ptr<Tensor> made) {
-    constexpr std::uint64_t spread = 1 << 12;
-    for (Number& element : made->data()) {
-        const auto drawn = rank.world().chance("program.empty", rank.garbage_drawn++, spread);
-        element =
-            converted(static_cast<Number>(drawn) - static_cast<Number>(spread / 2), Dtype::i64, made->dtype);
+    std::vector<std::vector<Value>> lists;
+    std::size_t shortest = most_values;
+    for (const Value& list : given[0].list().items) {
+        lists.push_back(items_of(list));
+        shortest = std::min(shortest, lists.back().size());
     }
-    return filled(rank, std::move(made), {});
-}
-
-Value new_from(Interpreter& rank, Arguments& given) {
-    return filled(rank, tensor_from(given[0], stated_dtype(given[1], Dtype::none)), {});
-}
-Value zeros(Interpreter& rank, Arguments& given) {
-    return filled(rank, new_tensor(stated_dtype(given[1], Dtype::f32), shape_from(given[0])), {});
-}
-Value ones(Interpreter& rank, Arguments& given) {
-    return filled(rank, new_tensor(stated_dtype(given[1], Dtype::f32), shape_from(given[0])),
-                  Value::whole(1));
-}
-Value empty(Interpreter& rank, Arguments& given) {
-    return unwritten(rank, new_tensor(stated_dtype(given[1], Dtype::f32), shape_from(given[0])));
-}
-Value full(Interpreter& rank, Arguments& given) {
-    const Value size = given[0].is(Type::list) ? given[0] : Value::new_list({given[0]});
-    const Dtype usual = given[1].is(Type::decimal) ? Dtype::f32 : Dtype::i64;
-    return filled(rank, new_tensor(stated_dtype(given[2], usual), shape_from(size)), given[1]);
-}
-Value arange(Interpreter& rank, Arguments& given) {
-    auto made = new_tensor(Dtype::i64, {as_whole(given[0], "end")});
-    std::int64_t next = 0;
-    for (Number& element : made->data()) element = next++;
-    return filled(rank, std::move(made), {});
-}
-Value zeros_like(Interpreter& rank, Arguments& given) {
-    const auto like = tensor_in(given[0], "zeros_like", "tensor");
-    return filled(rank, new_tensor(like->dtype, like->shape), {});
-}
-Value empty_like(Interpreter& rank, Arguments& given) {
-    const auto like = tensor_in(given[0], "empty_like", "tensor");
-    return unwritten(rank, new_tensor(like->dtype, like->shape));
-}
-Value cat(Interpreter& rank, Arguments& given) {
-    const Value made = joined(items_of(given[0]), given[1].is(Type::unset) ? 0 : as_whole(given[1], "dim"));
-    rank.spend(made.tensor().count());
-    return made;
-}
-Value stack(Interpreter& rank, Arguments& given) {
-    const Value made = stacked(items_of(given[0]));
-    rank.spend(made.tensor().count());
-    return made;
+    std::vector<Value> rows;
+    for (std::size_t i = 0; !lists.empty() && i < shortest; ++i) {
+        std::vector<Value> row;
+        for (const auto& list : lists) row.push_back(list[i]);
+        rows.push_back(Value::new_list(std::move(row)));
+    }
+    return Value::new_list(std::move(rows));
 }
 
 }  // namespace
 
 std::vector<BuiltinRow> python_builtins() {
-    return {{"abs", absolute},
+    return {{"abs", absolute_of},
             {"all", all_true},
             {"any", any_true},
             {"bool", to_bool},
@@ -243,19 +223,6 @@ std::vector<BuiltinRow> python_builtins() {
             {"str", to_str},
             {"sum", sum},
             {"zip", zipped}};
-}
-
-std::vector<BuiltinRow> tensor_builtins() {
-    return {{"tensor", new_from},
-            {"zeros", zeros},
-            {"ones", ones},
-            {"empty", empty},
-            {"full", full},
-            {"arange", arange},
-            {"zeros_like", zeros_like},
-            {"empty_like", empty_like},
-            {"cat", cat},
-            {"stack", stack}};
 }
 
 }  // namespace deadrank::sim::program

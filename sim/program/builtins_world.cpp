@@ -1,5 +1,4 @@
-// sim/program/builtins_world.cpp — The store, files, time, memory, what is told to observers, chance, and
-// where faults act.
+// sim/program/builtins_world.cpp — The store, files, time, memory, chance, and where faults act.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -10,8 +9,6 @@
 namespace deadrank::sim::program {
 
 namespace {
-
-bool given_one(const Value& value) { return !value.is(Type::unset) && !value.is(Type::none); }
 
 // Store.
 
@@ -26,7 +23,7 @@ Value store_set_once(Interpreter& rank, Arguments& given) {
 
 Value store_get(Interpreter& rank, Arguments& given) {
     constexpr Time usual{300'000'000'000};
-    const Time patience = given_one(given[1]) ? time_in(given[1]) : usual;
+    const Time patience = stated(given[1]) ? time_in(given[1]) : usual;
     const std::string key = text_in(given[0], "a key");
     if (auto found = rank.host().store().wait(key, patience)) return Value::new_text(*found);
     throw LibraryError(Code::timeout,
@@ -67,6 +64,7 @@ void check_disk(Code answer, const std::string& path) {
 template <class Payload>
 void tell(Interpreter& rank, std::int64_t step, const std::vector<Number>& content, const std::string& path,
           Code answer) {
+    if (rank.host().over()) return;
     rank.world().record(Payload{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
                                 digest_of(content), 0, 1, rank.world().text(path), answer});
 }
@@ -164,8 +162,8 @@ Value allocate(Interpreter& rank, Arguments& given) {
     const std::int64_t bytes = bytes_in(given[0]);
     Device& device = rank.world().device();
     const std::int64_t handle =
-        given_one(given[1]) ? device.allocate_on(static_cast<int>(as_whole(given[1], "a device")), bytes)
-                            : device.allocate(bytes);
+        stated(given[1]) ? device.allocate_on(static_cast<int>(as_whole(given[1], "a device")), bytes)
+                         : device.allocate(bytes);
     rank.sizes_of_handles[handle] = bytes;
     return Value::whole(handle);
 }
@@ -174,93 +172,6 @@ Value free(Interpreter& rank, Arguments& given) {
     const std::int64_t handle = as_whole(given[0], "a handle");
     if (rank.sizes_of_handles.erase(handle) == 0) raise("ValueError", "invalid handle");
     rank.world().device().release(handle);
-    return Value::none();
-}
-
-// Told to observers.
-
-Value phase(Interpreter& rank, Arguments& given) {
-    rank.world().phase(results::phase_named(given[0].text()));
-    return Value::none();
-}
-
-Value log(Interpreter& rank, Arguments& given) {
-    int level = 0;
-    if (given_one(given[1])) {
-        const std::string& word = text_in(given[1], "a level");
-        level = word == "error" ? 2 : word == "warning" ? 1 : 0;
-        if (level == 0 && word != "info")
-            raise("ValueError",
-                  fmt::format("there is no level '{}': known are info, warning and error", word));
-    }
-    rank.world().log(shown_text(given[0]), level);
-    return Value::none();
-}
-
-Number number_in(const Value& value, std::string_view what) {
-    if (value.is(Type::tensor)) return element_from(value, Dtype::f32);
-    if (!value.is_number())
-        raise("TypeError", fmt::format("{} must be a number, not {}", what, type_word(value)));
-    return as_decimal(value);
-}
-
-Value loss(Interpreter& rank, Arguments& given) {
-    rank.loss = number_in(given[0], "a loss");
-    return Value::none();
-}
-
-Value grad_norm(Interpreter& rank, Arguments& given) {
-    rank.gradient_norm = number_in(given[0], "a norm");
-    return Value::none();
-}
-
-Value samples(Interpreter& rank, Arguments& given) {
-    std::string listed;
-    std::vector<std::int64_t> ids;
-    bool in_order = true;
-    for (const Value& item : items_of(given[0])) {
-        ids.push_back(as_whole(item, "a sample"));
-        in_order &= ids.size() == 1 || ids.back() == ids[ids.size() - 2] + 1;
-        listed += fmt::format("{}{}", listed.empty() ? "" : ",", ids.back());
-    }
-    results::DataBatch shown;
-    shown.step = rank.step();
-    shown.epoch = given_one(given[1]) ? as_whole(given[1], "an epoch") : 0;
-    shown.first = ids.empty() ? 0 : ids.front();
-    shown.count = static_cast<std::int32_t>(ids.size());
-    if (!in_order) shown.samples = rank.world().text(listed);
-    rank.world().record(shown);
-    return Value::none();
-}
-
-Value digest(Interpreter& rank, Arguments& given) {
-    std::vector<Number> content;
-    encode_value(given[1], content);
-    rank.spend(std::ssize(content));
-    const std::string group = given_one(given[2]) ? text_in(given[2], "a group") : "replica";
-    rank.world().record(results::ParametersDigest{rank.step(), digest_of(content), rank.world().text(group),
-                                                  rank.world().text(text_in(given[0], "a name"))});
-    return Value::none();
-}
-
-Value config(Interpreter& rank, Arguments& given) {
-    rank.world().record(results::RankConfig{rank.world().text(text_in(given[0], "a name")),
-                                            rank.world().text(shown_text(given[1]))});
-    return Value::none();
-}
-
-void sample(Interpreter& rank, const Value& name, const Value& value, double expected) {
-    rank.world().record(results::ValueSample{rank.step(), rank.world().text(text_in(name, "a name")),
-                                             shown(number_in(value, "a value")), expected});
-}
-
-Value value(Interpreter& rank, Arguments& given) {
-    sample(rank, given[0], given[1], std::numeric_limits<double>::quiet_NaN());
-    return Value::none();
-}
-
-Value check(Interpreter& rank, Arguments& given) {
-    sample(rank, given[0], given[1], shown(number_in(given[2], "what is expected")));
     return Value::none();
 }
 
@@ -321,15 +232,6 @@ std::vector<BuiltinRow> world_builtins() {
             {"now", now},
             {"allocate", allocate},
             {"free", free},
-            {"phase", phase},
-            {"log", log},
-            {"loss", loss},
-            {"grad_norm", grad_norm},
-            {"samples", samples},
-            {"digest", digest},
-            {"config", config},
-            {"value", value},
-            {"check", check},
             {"random", random},
             {"env", env},
             {"version", version},

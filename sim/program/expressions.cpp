@@ -11,12 +11,11 @@ namespace deadrank::sim::program {
 
 using namespace scenarios::program;
 
-Value Interpreter::eval(const Expr& expr) {
+namespace {
+
+// A number or a word that stands in the program.
+inline Value constant_of(const Expr& expr) {
     switch (expr.kind) {
-        case ExprKind::absent:
-            return {};
-        case ExprKind::none:
-            return Value::none();
         case ExprKind::boolean:
             return Value::boolean(expr.number != 0);
         case ExprKind::whole:
@@ -25,6 +24,42 @@ Value Interpreter::eval(const Expr& expr) {
             return Value::decimal(expr.number);
         case ExprKind::text:
             return Value::new_text(expr.text);
+        default:
+            return Value::none();
+    }
+}
+
+}  // namespace
+
+Value literal(const Expr& expr) {
+    std::vector<Value> items;
+    switch (expr.kind) {
+        case ExprKind::negate:
+            return operate(Operator::multiply, literal(expr.parts[0]), Value::whole(-1));
+        case ExprKind::list:
+            for (const Expr& part : expr.parts) items.push_back(literal(part));
+            return Value::new_list(std::move(items));
+        case ExprKind::dict: {
+            Value made = Value::new_dict();
+            for (std::size_t i = 0; i + 1 < expr.parts.size(); i += 2)
+                made.dict().set(literal(expr.parts[i]), literal(expr.parts[i + 1]));
+            return made;
+        }
+        default:
+            return constant_of(expr);
+    }
+}
+
+Value Interpreter::eval(const Expr& expr) {
+    switch (expr.kind) {
+        case ExprKind::absent:
+            return {};
+        case ExprKind::none:
+        case ExprKind::boolean:
+        case ExprKind::whole:
+        case ExprKind::decimal:
+        case ExprKind::text:
+            return constant_of(expr);
         case ExprKind::name:
             return name(expr);
         default:
@@ -48,6 +83,8 @@ Value Interpreter::eval(const Expr& expr) {
             return method(expr);
         case ExprKind::call:
             return called(expr);
+        case ExprKind::invoke:
+            return invoked(expr);
         case ExprKind::index:
             return indexed(expr);
         case ExprKind::slice:
@@ -68,19 +105,46 @@ Value Interpreter::eval(const Expr& expr) {
         case ExprKind::compare:
             return compared(expr);
         default:
+            return unusual(expr);
+    }
+}
+
+// What no inner loop is made of.
+Value Interpreter::unusual(const Expr& expr) {
+    switch (expr.kind) {
+        case ExprKind::function:
+            return function_value(expr);
+        case ExprKind::kind:
+            return Value::kind(expr.slot);
+        case ExprKind::formatted:
+            return formatted(expr);
+        case ExprKind::flip:
+            return flipped(eval(expr.parts[0]));
+        case ExprKind::range:
+            return Value::range(eval(expr.parts[0]), eval(expr.parts[1]),
+                                expr.parts.size() > 2 ? eval(expr.parts[2]) : Value());
+        default:
             return comprehended(expr);
     }
 }
 
 Value& Interpreter::slot(const Expr& expr) {
     const auto place = static_cast<std::size_t>(expr.slot);
-    return expr.where == Where::local ? (*frame_)[place] : globals_[place];
+    if (expr.where == Where::local) return (*frame_)[place];
+    if (expr.where == Where::global) return globals_[place];
+    Env* env = around_.get();
+    for (std::int64_t up = expr.number; up > 1; --up) env = env->outer.get();
+    return env->slots[place];
 }
 
 Value Interpreter::name(const Expr& expr) {
     if (expr.where == Where::constant) return constant(expr.slot);
     const Value& found = slot(expr);
     if (!found.is(Type::unset)) return found;
+    if (expr.where == Where::outer)
+        raise("NameError", fmt::format("cannot access free variable '{}' where it is not associated with a "
+                                       "value in enclosing scope",
+                                       expr.text));
     if (expr.where == Where::local)
         raise("UnboundLocalError",
               fmt::format("cannot access local variable '{}' where it is not associated with a value",
@@ -105,9 +169,17 @@ Value Interpreter::constant(int place) const {
             return Value::whole(host_.steps());
         case 6:
             return Value::whole(host_.world().attempt());
-        default:
+        case 7:
             return Value::decimal(infinite);
+        default:
+            return Value::decimal(not_a_number);
     }
+}
+
+Value Interpreter::formatted(const Expr& expr) {
+    Value value = eval(expr.parts[0]);
+    if (expr.number == 'r') value = Value::new_text(repr(value));
+    return Value::new_text(format_text(value, expr.text));
 }
 
 Value Interpreter::joined(const Expr& expr) {
@@ -160,54 +232,23 @@ Value Interpreter::compared(const Expr& expr) {
     return Value::boolean(true);
 }
 
-Value Interpreter::called(const Expr& expr) {
-    if (expr.slot >= 0) return called_function(expr);
-    std::vector<Value> arguments;
-    arguments.reserve(expr.parts.size());
-    for (const Expr& part : expr.parts) arguments.push_back(eval(part));
-    return builtin(-1 - expr.slot)(*this, arguments);
-}
-
-Value Interpreter::called_function(const Expr& expr) {
-    const Function& function = program_.functions[static_cast<std::size_t>(expr.slot)];
-    Frame frame(function.locals.size());
-    for (std::size_t i = 0; i < expr.parts.size(); ++i) {
-        const bool usual = expr.parts[i].kind == ExprKind::absent;
-        frame[i] = eval(usual ? function.defaults[i] : expr.parts[i]);
-    }
-    Frame* const outer = std::exchange(frame_, &frame);
-    const Stmt* const from = now_;
-    given_ = Value::none();
-    run(function.body);
-    frame_ = outer;
-    now_ = from;
-    return std::exchange(given_, Value::none());
-}
-
-Value Interpreter::method(const Expr& expr) {
-    const Value object = eval(expr.parts[0]);
-    std::vector<Value> arguments;
-    for (std::size_t i = 1; i < expr.parts.size(); ++i) arguments.push_back(eval(expr.parts[i]));
-    if (object.is(Type::tensor)) {
-        spend(object.tensor().count());
-        return program::method(object, expr.text, arguments);
-    }
-    return method_of(*this, object, expr.text, arguments);
-}
-
 Value Interpreter::indexed(const Expr& expr) {
-    Value object = eval(expr.parts[0]);
+    const Value object = eval(expr.parts[0]);
     const Value index = eval(expr.parts[1]);
-    if (!object.is(Type::tensor) || !index.is(Type::list)) return element_of(object, index);
-    for (const Value& one_of : index.list().items) object = element_of(object, one_of);
-    return object;
+    if (object.is(Type::tensor)) return picked(object, index);
+    if (object.is(Type::object) && object.instance().kind == mesh_kind)
+        return mesh_part(*this, object, index);
+    if (object.is(Type::object)) {
+        if (const auto get = attribute(object, "__getitem__")) return call(*get, {index});
+    }
+    return element_of(object, index);
 }
 
 Value Interpreter::sliced(const Expr& expr) {
     const Value object = eval(expr.parts[0]);
     const Value from = eval(expr.parts[1]);
     const Value to = eval(expr.parts[2]);
-    return slice_of(object, from, to);
+    return slice_of(object, from, to, expr.parts.size() > 3 ? eval(expr.parts[3]) : Value());
 }
 
 std::vector<Value> Interpreter::walked(const Expr& expr) {
@@ -218,14 +259,33 @@ std::vector<Value> Interpreter::walked(const Expr& expr) {
 
 Value Interpreter::comprehended(const Expr& expr) {
     std::vector<Value> items;
-    for (Value& value : walked(expr.parts[2])) {
+    const bool of_dict = expr.number == 1;
+    const Value dict = of_dict ? Value::new_dict() : Value::none();
+    comprehend(expr, of_dict ? 2 : 1, items, dict);
+    return of_dict ? dict : Value::new_list(std::move(items));
+}
+
+// Each `for` walks within the one before it.
+void Interpreter::comprehend(const Expr& expr, std::size_t clause, std::vector<Value>& items,
+                             const Value& dict) {
+    if (clause >= expr.parts.size()) {
+        if (expr.number == 1) {
+            const Value key = eval(expr.parts[0]);
+            dict.dict().set(key, eval(expr.parts[1]));
+        } else {
+            items.push_back(eval(expr.parts[0]));
+            if (items.size() > most_values) raise("MemoryError", "a list of more than a million values");
+        }
+        return;
+    }
+    for (Value& value : walked(expr.parts[clause + 1])) {
         ++statements_;
         spend(0);
-        assign(expr.parts[1], std::move(value));
-        if (expr.parts.size() > 3 && !truth(eval(expr.parts[3]))) continue;
-        items.push_back(eval(expr.parts[0]));
+        assign(expr.parts[clause], std::move(value));
+        const Expr& condition = expr.parts[clause + 2];
+        if (condition.kind != ExprKind::absent && !truth(eval(condition))) continue;
+        comprehend(expr, clause + 3, items, dict);
     }
-    return Value::new_list(std::move(items));
 }
 
 }  // namespace deadrank::sim::program

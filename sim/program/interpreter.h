@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,11 @@ public:
     virtual std::int64_t steps() const = 0;
     virtual void begin_at(std::int64_t step) = 0;  // the first step to make
     virtual void start() = 0;                      // what init_process_group does
+    virtual bool started() const = 0;              // whether there is a default group
+    virtual void leave() = 0;                      // what destroy_process_group does
     virtual Comm& comm() = 0;                      // throws what torch does where there is none
+    // Played for a job that came before: what it does is not seen, only its files are left.
+    virtual bool over() const { return false; }
     virtual std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks) = 0;
     virtual Store& store() = 0;
 };
@@ -46,12 +51,24 @@ public:
     std::int64_t step() const { return step_; }
     std::int64_t statements() const { return statements_; }
 
+    // A function, a class or a method as a value; the last arguments are named by `keywords`.
+    Value call(const Value& callee, std::vector<Value> arguments,
+               const std::vector<std::string>& keywords = {});
+    // The value behind a dot, or nothing; of a method, bound to its object.
+    std::optional<Value> attribute(const Value& object, const std::string& name);
+    void set_attribute(const Value& object, const std::string& name, Value value);
+    const Program& program() const { return program_; }
+    // What may come to hold itself is emptied at the end.
+    void track(const std::shared_ptr<Object>& object);
+
     // What built-ins leave behind.
     Number loss = 0, gradient_norm = 0;
     std::map<std::int64_t, std::int64_t> sizes_of_handles;  // of device memory
     std::shared_ptr<Group> whole;                           // the world, once it is used
     std::int64_t groups_made = 0;
-    std::uint64_t garbage_drawn = 0;  // numbers that empty() gave
+    std::uint64_t garbage_drawn = 0;               // numbers that empty() gave
+    std::map<std::string, std::int64_t> barriers;  // monitored ones, by group
+    std::string told_replica;                      // that samples() named last
 
     // A group's collectives follow each other: a rank that waits for one has waited for those before it.
     void under_way(const std::shared_ptr<Handle>& collective);
@@ -72,10 +89,16 @@ private:
     Flow loop(const Stmt& stmt);
     Flow guard(const Stmt& stmt);
     Flow guarded(const std::vector<Stmt>& block, std::string& raised, int& code);
+    std::optional<std::size_t> catching(const Stmt& stmt, const std::string& raised) const;
+    Flow handle(const Stmt& stmt, std::size_t place, std::string& raised, int& code, bool& caught);
+    Flow within(const Stmt& stmt);
+    void remove(const Expr& target);
+    bool catches(std::string_view name, const std::string& raised) const;
     void raise_stated(const Stmt& stmt);
     void check(const Stmt& stmt);
 
     Value eval(const Expr& expr);
+    Value unusual(const Expr& expr);
     Value name(const Expr& expr);
     Value constant(int place) const;
     Value joined(const Expr& expr);
@@ -85,10 +108,20 @@ private:
     Value compared(const Expr& expr);
     Value called(const Expr& expr);
     Value called_function(const Expr& expr);
+    Value invoked(const Expr& expr);
+    Value enter(const scenarios::program::Function& function, Frame frame, std::shared_ptr<Env> around);
+    Value function_value(const Expr& expr);
+    Value constructed(int kind, std::vector<Value> arguments, const std::vector<std::string>& keywords);
+    Value call_function(const Callable& callee, std::vector<Value> arguments,
+                        const std::vector<std::string>& keywords);
+    Value call_builtin(int place, std::vector<Value> arguments, const std::vector<std::string>& keywords);
+    int method_of_kind(int kind, std::string_view name) const;
     Value method(const Expr& expr);
+    Value formatted(const Expr& expr);
     Value indexed(const Expr& expr);
     Value sliced(const Expr& expr);
     Value comprehended(const Expr& expr);
+    void comprehend(const Expr& expr, std::size_t clause, std::vector<Value>& items, const Value& dict);
     std::vector<Value> walked(const Expr& expr);
 
     void assign(const Expr& target, Value value);
@@ -100,6 +133,9 @@ private:
     Host& host_;
     std::vector<Value> globals_;
     Frame* frame_ = nullptr;
+    std::shared_ptr<Env> own_, around_;  // the names of the def under way, if kept; of the def around it
+    std::vector<std::weak_ptr<Object>> tracked_;
+    std::size_t tracked_most_ = 1024;
     Value given_;  // by a return
     const Stmt* now_ = nullptr;
     std::string handled_;  // the exception of the except block under way
@@ -114,13 +150,13 @@ private:
 Value operate(scenarios::program::Operator op, const Value& a, const Value& b);
 bool relate(scenarios::program::Operator op, const Value& a, const Value& b);
 
-// x[index] and x[from:to]; unset ends are those of x. Raise what Python and torch do.
+// x[index] and x[from:to:by]; unset ends are those of x. Raise what Python and torch do.
 Value element_of(const Value& object, const Value& index);
-Value slice_of(const Value& object, const Value& from, const Value& to);
+Value slice_of(const Value& object, const Value& from, const Value& to, const Value& by = {});
 
 inline constexpr std::size_t most_values = 1 << 20;  // of a list, or letters of a text
 
-// Whether `except NAME` catches what was raised as "Kind: says".
-bool catches(const std::string& name, const std::string& raised);
+// A literal of a text: [1, "a", -2.5].
+Value literal(const Expr& expr);
 
 }  // namespace deadrank::sim::program

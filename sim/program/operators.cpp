@@ -14,7 +14,8 @@ using namespace scenarios::program;
 namespace {
 
 [[noreturn]] void refuse_types(Operator op, const Value& a, const Value& b) {
-    static constexpr std::string_view signs[] = {"+", "-", "*", "/", "//", "%", "**"};
+    static constexpr std::string_view signs[] = {"+", "-",  "*",  "/", "//", "%", "**",
+                                                 "@", "<<", ">>", "&", "|",  "^"};
     raise("TypeError", fmt::format("unsupported operand type(s) for {}: {} and {}",
                                    signs[static_cast<std::size_t>(op)], type_word(a), type_word(b)));
 }
@@ -41,6 +42,8 @@ bool is_sequence(const Value& value) { return value.is(Type::list) || value.is(T
 
 Value operate(Operator op, const Value& a, const Value& b) {
     if (a.is_number() && b.is_number()) return arithmetic(op, a, b);
+    if (op == Operator::matrix && a.is(Type::tensor) && b.is(Type::tensor))
+        return multiplied(a.tensor(), b.tensor());
     if (a.is(Type::tensor) || b.is(Type::tensor)) return calculated(op, a, b);
     if (op == Operator::add && a.is(Type::text) && b.is(Type::text)) {
         if (a.text().size() + b.text().size() > most_values)
@@ -55,6 +58,14 @@ Value operate(Operator op, const Value& a, const Value& b) {
         if (items.size() > most_values) raise("MemoryError", "a list of more than a million values");
         return Value::new_list(std::move(items));
     }
+    if (op == Operator::bit_or && a.is(Type::dict) && b.is(Type::dict)) {
+        Value both = Value::new_dict();
+        both.dict().items = a.dict().items;
+        for (const auto& [key, value] : b.dict().items) both.dict().set(key, value);
+        return both;
+    }
+    if (op == Operator::modulo && a.is(Type::text))
+        raise("TypeError", "a text with % is not known here: write f\"{value}\"");
     if (op == Operator::multiply && is_sequence(a) && b.is(Type::whole)) return repeated(a, b.number());
     if (op == Operator::multiply && a.is(Type::whole) && is_sequence(b)) return repeated(b, a.number());
     refuse_types(op, a, b);

@@ -56,10 +56,11 @@ struct TypeWord {
     Dtype dtype;
     std::string_view text;
 };
-constexpr TypeWord type_words[] = {{Dtype::f32, "torch.float32"}, {Dtype::f64, "torch.float64"},
-                                   {Dtype::f16, "torch.float16"}, {Dtype::bf16, "torch.bfloat16"},
-                                   {Dtype::i64, "torch.int64"},   {Dtype::i32, "torch.int32"},
-                                   {Dtype::i8, "torch.int8"}};
+constexpr TypeWord type_words[] = {
+    {Dtype::f32, "torch.float32"},   {Dtype::f64, "torch.float64"}, {Dtype::f16, "torch.float16"},
+    {Dtype::bf16, "torch.bfloat16"}, {Dtype::i64, "torch.int64"},   {Dtype::i32, "torch.int32"},
+    {Dtype::i8, "torch.int8"},       {Dtype::i8, "torch.bool"},     {Dtype::f32, "torch.float"},
+    {Dtype::f16, "torch.half"},      {Dtype::i64, "torch.long"},    {Dtype::i32, "torch.int"}};
 
 // To so many significant bits, half to even.
 Number rounded(Number value, int bits) {
@@ -80,11 +81,14 @@ Number rounded(Number value, int bits) {
 
 constexpr Number largest_half = Number{65504} << fraction_bits;
 
+}  // namespace
+
 Number fitted(Number value, Dtype dtype) {
     switch (dtype) {
         case Dtype::bf16:
             return value >= infinite || value <= -infinite ? value : rounded(value, 8);
         case Dtype::f16: {
+            if (value == not_a_number) return value;
             const Number near = rounded(value, 11);
             return near > largest_half ? infinite : near < -largest_half ? -infinite : near;
         }
@@ -99,6 +103,8 @@ Number fitted(Number value, Dtype dtype) {
 
 bool is_whole(Dtype dtype) { return dtype == Dtype::i64 || dtype == Dtype::i32 || dtype == Dtype::i8; }
 
+namespace {
+
 // What an operation of two types gives: decimals win, then the wider one; both halves make float32.
 Dtype promoted(Dtype a, Dtype b) {
     if (a == b) return a;
@@ -110,6 +116,12 @@ Dtype promoted(Dtype a, Dtype b) {
 }  // namespace
 
 Dtype dtype_of(const Value& word) {
+    if (word.is(Type::function)) {  // the functions of these names stand for their types
+        const std::string& name = word.callable().name;
+        if (name == "int") return Dtype::i64;
+        if (name == "float") return Dtype::f32;
+        if (name == "bool") return Dtype::i8;
+    }
     if (word.is(Type::text)) {
         for (const TypeWord& known : type_words)
             if (word.text() == known.text || "torch." + word.text() == known.text) return known.dtype;
@@ -218,8 +230,6 @@ std::shared_ptr<Tensor> cast(const Tensor& tensor, Dtype dtype) {
     return made;
 }
 
-namespace {
-
 // Dimensions are matched from the last one; one of size 1 goes with any.
 Shape broadcast_shape(const Shape& a, const Shape& b) {
     Shape shape(std::max(a.size(), b.size()), 1);
@@ -237,7 +247,6 @@ Shape broadcast_shape(const Shape& a, const Shape& b) {
     return shape;
 }
 
-// Where the element of a result comes from in an operand that was stretched to its shape.
 std::size_t source_of(std::int64_t place, const Shape& shape, const Shape& operand) {
     std::int64_t source = 0, stride = 1;
     for (std::size_t back = 1; back <= shape.size(); ++back) {
@@ -250,6 +259,8 @@ std::size_t source_of(std::int64_t place, const Shape& shape, const Shape& opera
     }
     return static_cast<std::size_t>(source);
 }
+
+namespace {
 
 std::shared_ptr<Tensor> as_tensor(const Value& value, Dtype other) {
     if (value.is(Type::tensor)) return value.shared_tensor();
@@ -272,6 +283,8 @@ Value calculated(Operator op, const Value& a, const Value& b) {
     const auto x = as_tensor(a, b.is(Type::tensor) ? b.tensor().dtype : Dtype::f32);
     const auto y = as_tensor(b, a.is(Type::tensor) ? a.tensor().dtype : Dtype::f32);
     Dtype dtype = promoted(x->dtype, y->dtype);
+    if (op > Operator::power && op < Operator::equal && (op == Operator::matrix || !is_whole(dtype)))
+        raise("RuntimeError", fmt::format("\"bitwise\" not implemented for '{}'", dtype_text(dtype)));
     const bool decimal = !is_whole(dtype) || op == Operator::divide;
     if (decimal && is_whole(dtype)) dtype = Dtype::f32;
     const auto made = new_tensor(compares(op) ? Dtype::i8 : dtype, broadcast_shape(x->shape, y->shape));

@@ -18,6 +18,14 @@ std::string tensor_text(const Tensor& tensor);
 std::string shape_text(const Shape& shape);  // [2, 3]
 Shape shape_from(const Value& sizes);        // of a list of arguments, or of a list of one list
 
+bool is_whole(Dtype dtype);
+Number fitted(Number value, Dtype dtype);  // rounded or wrapped as the type would
+void fit(Tensor& tensor);                  // all of its elements
+
+// Shapes that go together, and where the element of a result comes from in an operand of such a shape.
+Shape broadcast_shape(const Shape& a, const Shape& b);
+std::size_t source_of(std::int64_t place, const Shape& shape, const Shape& operand);
+
 // Elements between types: a decimal is cut toward zero, and small types round as they would.
 Number converted(Number element, Dtype from, Dtype to);
 Number element_from(const Value& value, Dtype dtype);
@@ -26,10 +34,40 @@ Value calculated(scenarios::program::Operator op, const Value& a, const Value& b
 std::shared_ptr<Tensor> cast(const Tensor& tensor, Dtype dtype);                    // always a copy
 void assign(Tensor& into, const Value& value);                      // of one shape, or one number for all
 Value joined(const std::vector<Value>& tensors, std::int64_t dim);  // torch.cat
-Value stacked(const std::vector<Value>& tensors);
+Value stacked(const std::vector<Value>& tensors, std::int64_t dim = 0);
 std::shared_ptr<Tensor> reshaped(const Tensor& tensor, Shape shape);
-std::vector<Value> parts(const Tensor& tensor, const Shape& sizes);  // along the first dimension
-std::vector<Value> chunks(const Tensor& tensor, std::int64_t count);
+std::vector<Value> parts(const Tensor& tensor, const Shape& sizes);    // along the first dimension
+Value multiplied(const Tensor& a, const Tensor& b);                    // torch.matmul
+Value chosen(const Value& condition, const Value& a, const Value& b);  // torch.where
+
+// What stands between brackets, unless it is one slice: x[1, :], x[x > 0], x[rows, columns]. Numbers, and one
+// slice behind them, give a view; all else a copy.
+Value picked(const Value& object, const Value& index);
+void put(const Value& object, const Value& index, const Value& value);
+std::vector<std::int64_t> slice_places(const Value& from, const Value& to, const Value& by,
+                                       std::int64_t size);
+
+void take_data(Tensor& into, const Value& from);  // x.data = y
+
+// A dimension that may count from the end.
+std::size_t dimension(std::int64_t dim, std::size_t dimensions);
+// Around a dimension: how many blocks of `size` rows of `inner` elements.
+struct Blocks {
+    std::int64_t outer = 1, size = 1, inner = 1;
+};
+Blocks blocks_of(const Shape& shape, std::size_t dim);
+
+using TensorArguments = std::vector<Value>;
+struct TensorMethod {
+    std::string_view name;
+    Value (*call)(const Value& object, const TensorArguments& given);
+};
+std::vector<TensorMethod> shape_methods();
+std::vector<TensorMethod> element_methods();
+std::vector<TensorMethod> reduction_methods();
+const Value& needed(const TensorArguments& given, std::size_t place, std::string_view name);
+bool is_stated(const TensorArguments& given, std::size_t place);
+
 Value method(const Value& object, const std::string& name, const std::vector<Value>& arguments);
 
 // An index that may count from the end; raises IndexError.

@@ -1,4 +1,4 @@
-// sim/program/program_value.cpp — Python's rules for truth, equality and text, and values as plain numbers.
+// sim/program/program_value.cpp — Python's rules for truth, equality and text.
 #include "sim/program/program_value.h"
 
 #include <algorithm>
@@ -10,14 +10,15 @@ namespace deadrank::sim::program {
 
 namespace {
 
-constexpr int deepest_value = 16;  // of what is printed, compared or sent
-
 template <class T>
 T& as(const std::shared_ptr<Object>& object) {
     return static_cast<T&>(*object);
 }
 
-[[noreturn]] void too_deep() { raise("RecursionError", "a list in a list, more than 16 deep"); }
+void take_fields(Fields& fields, std::vector<Value>& pending) {
+    for (auto& [name, item] : fields) pending.push_back(std::move(item));
+    fields.clear();
+}
 
 // Takes what a container held out of it first, so that no end of one waits for that of another.
 void unwind(std::vector<Value>& pending) {
@@ -31,11 +32,24 @@ void unwind(std::vector<Value>& pending) {
         } else if (value.is(Type::dict)) {
             for (auto& [key, item] : value.dict().items) pending.push_back(std::move(item));
             value.dict().items.clear();
+        } else if (value.is(Type::object)) {
+            take_fields(value.instance().fields, pending);
+        } else if (value.is(Type::tensor)) {
+            take_fields(value.tensor().attributes, pending);
         }
     }
 }
 
+void unwind_fields(Fields& fields) {
+    if (fields.empty()) return;
+    std::vector<Value> pending;
+    take_fields(fields, pending);
+    unwind(pending);
+}
+
 }  // namespace
+
+void too_deep() { raise("RecursionError", "a list in a list, more than 16 deep"); }
 
 void raise(std::string_view kind, std::string_view says) {
     throw RankFailure(says.empty() ? std::string(kind) : fmt::format("{}: {}", kind, says));
@@ -46,6 +60,21 @@ Dict::~Dict() {
     std::vector<Value> pending;
     for (auto& [key, value] : items) pending.push_back(std::move(value));
     unwind(pending);
+}
+Tensor::~Tensor() { unwind_fields(attributes); }
+Instance::~Instance() { unwind_fields(fields); }
+
+Value* find_field(Fields& fields, std::string_view name) {
+    for (auto& [known, value] : fields)
+        if (known == name) return &value;
+    return nullptr;
+}
+
+void set_field(Fields& fields, std::string_view name, Value value) {
+    if (Value* known = find_field(fields, name))
+        *known = std::move(value);
+    else
+        fields.emplace_back(name, std::move(value));
 }
 
 Value Value::new_text(std::string value) {
@@ -62,6 +91,13 @@ Value Value::new_dict() { return {Type::dict, std::make_shared<Dict>()}; }
 Value Value::of(std::shared_ptr<Tensor> tensor) { return {Type::tensor, std::move(tensor)}; }
 Value Value::of(std::shared_ptr<Group> group) { return {Type::group, std::move(group)}; }
 Value Value::of(std::shared_ptr<Handle> handle) { return {Type::handle, std::move(handle)}; }
+Value Value::of(std::shared_ptr<Instance> instance) { return {Type::object, std::move(instance)}; }
+Value Value::of(std::shared_ptr<Callable> callable) { return {Type::function, std::move(callable)}; }
+Value Value::range(Value from, Value to, Value by) {
+    auto object = std::make_shared<List>();
+    object->items = {std::move(from), std::move(to), std::move(by)};
+    return {Type::range, std::move(object)};
+}
 
 const std::string& Value::text() const { return as<Text>(object_).text; }
 List& Value::list() const { return as<List>(object_); }
@@ -70,8 +106,8 @@ Tensor& Value::tensor() const { return as<Tensor>(object_); }
 std::shared_ptr<Tensor> Value::shared_tensor() const { return std::static_pointer_cast<Tensor>(object_); }
 Group& Value::group() const { return as<Group>(object_); }
 Handle& Value::handle() const { return as<Handle>(object_); }
-
-std::shared_ptr<Handle> Value::shared_handle() const { return std::static_pointer_cast<Handle>(object_); }
+Instance& Value::instance() const { return as<Instance>(object_); }
+Callable& Value::callable() const { return as<Callable>(object_); }
 
 Value* Dict::find(const Value& key) {
     for (auto& [known, value] : items)
@@ -88,7 +124,7 @@ void Dict::set(const Value& key, Value value) {
         items.emplace_back(key, std::move(value));
 }
 
-std::string_view type_word(const Value& value) {
+std::string type_word(const Value& value) {
     switch (value.type()) {
         case Type::boolean:
             return "'bool'";
@@ -108,6 +144,14 @@ std::string_view type_word(const Value& value) {
             return "'ProcessGroup'";
         case Type::handle:
             return "'Work'";
+        case Type::object:
+            return fmt::format("'{}'", value.instance().name);
+        case Type::kind:
+            return "'type'";
+        case Type::function:
+            return "'function'";
+        case Type::range:
+            return "'slice'";
         default:
             return "'NoneType'";
     }
@@ -115,6 +159,7 @@ std::string_view type_word(const Value& value) {
 
 // Five digits tell all 65536ths apart.
 std::string decimal_text(Number value) {
+    if (value == not_a_number) return "nan";
     if (value >= infinite || value <= -infinite) return value > 0 ? "inf" : "-inf";
     constexpr Wide scale = 100'000;
     const bool negative = value < 0;
@@ -160,6 +205,16 @@ std::string repr_at(const Value& value, int depth) {
             return value.group().name;
         case Type::handle:
             return "<Work>";
+        case Type::object:
+            if (value.instance().kind != namespace_kind)
+                return fmt::format("<{} object>", value.instance().name);
+            for (const auto& [name, item] : value.instance().fields)
+                out += fmt::format("{}{}={}", out.empty() ? "" : ", ", name, repr_at(item, depth + 1));
+            return "namespace(" + out + ")";
+        case Type::kind:
+            return "<class>";
+        case Type::function:
+            return fmt::format("<function {}>", value.callable().name);
         default:
             return "None";
     }
@@ -169,7 +224,7 @@ bool equal_at(const Value& a, const Value& b, int depth) {
     if (depth > deepest_value) too_deep();
     if (a.is_number() && b.is_number()) {
         if (!a.is(Type::decimal) && !b.is(Type::decimal)) return a.number() == b.number();
-        return as_decimal(a) == as_decimal(b);
+        return as_decimal(a) == as_decimal(b) && !is_nan(a);
     }
     if (a.type() != b.type()) return false;
     switch (a.type()) {
@@ -191,6 +246,13 @@ bool equal_at(const Value& a, const Value& b, int depth) {
         }
         case Type::none:
             return true;
+        case Type::kind:
+            return a.number() == b.number();
+        case Type::function: {
+            const Callable &one = a.callable(), &other = b.callable();
+            return a.same_object(b) || (one.function == other.function && one.around == other.around &&
+                                        one.self.same_object(other.self));
+        }
         default:
             return a.same_object(b);
     }
@@ -214,6 +276,8 @@ std::string repr(const Value& value) { return repr_at(value, 0); }
 std::string shown_text(const Value& value) { return value.is(Type::text) ? value.text() : repr(value); }
 bool equal(const Value& a, const Value& b) { return equal_at(a, b, 0); }
 bool holds(const Value& container, const Value& sought) { return holds_at(container, sought, 0); }
+
+bool is_nan(const Value& value) { return value.is(Type::decimal) && value.number() == not_a_number; }
 
 bool truth(const Value& value) {
     switch (value.type()) {
@@ -247,137 +311,11 @@ std::int64_t as_whole(const Value& value, std::string_view what) {
     if (value.is(Type::whole) || value.is(Type::boolean)) return value.number();
     if (value.is(Type::tensor) && value.tensor().count() == 1 && value.tensor().whole())
         return value.tensor().data().front();
-    std::string_view type = type_word(value);
+    std::string type = type_word(value);
     type = type.substr(1, type.size() - 2);
     if (what.ends_with(" indices"))
         raise("TypeError", fmt::format("{} must be integers or slices, not {}", what, type));
     raise("TypeError", fmt::format("{} must be an integer, not {}", what, type));
 }
-
-// A number for the type, then what belongs to it.
-
-namespace {
-
-void encode_at(const Value& value, std::vector<Number>& into, int depth) {
-    if (depth > deepest_value) too_deep();
-    into.push_back(static_cast<Number>(value.type()));
-    const auto put_text = [&](std::string_view text) {
-        into.push_back(std::ssize(text));
-        for (const char letter : text) into.push_back(static_cast<unsigned char>(letter));
-    };
-    switch (value.type()) {
-        case Type::boolean:
-        case Type::whole:
-        case Type::decimal:
-            return into.push_back(value.number());
-        case Type::text:
-            return put_text(value.text());
-        case Type::list:
-            into.push_back(std::ssize(value.list().items));
-            for (const Value& item : value.list().items) encode_at(item, into, depth + 1);
-            return;
-        case Type::dict:
-            into.push_back(std::ssize(value.dict().items));
-            for (const auto& [key, item] : value.dict().items) {
-                encode_at(key, into, depth + 1);
-                encode_at(item, into, depth + 1);
-            }
-            return;
-        case Type::tensor: {
-            const Tensor& tensor = value.tensor();
-            into.push_back(static_cast<Number>(tensor.dtype));
-            into.push_back(std::ssize(tensor.shape));
-            into.insert(into.end(), tensor.shape.begin(), tensor.shape.end());
-            const auto data = tensor.data();
-            into.insert(into.end(), data.begin(), data.end());
-            return;
-        }
-        case Type::group:
-        case Type::handle:
-            raise("TypeError", fmt::format("cannot pickle {} object", type_word(value)));
-        default:
-            return;
-    }
-}
-
-class Decoder {
-public:
-    explicit Decoder(std::span<const Number> from) : from_(from) {}
-
-    Value value(int depth = 0) {
-        if (depth > deepest_value) bad();
-        const Number type = take();
-        if (type <= 0 || type > static_cast<Number>(Type::tensor)) bad();
-        switch (static_cast<Type>(type)) {
-            case Type::boolean:
-                return Value::boolean(take() != 0);
-            case Type::whole:
-                return Value::whole(take());
-            case Type::decimal:
-                return Value::decimal(take());
-            case Type::text: {
-                std::string text;
-                for (std::int64_t left = size(); left > 0; --left) text += static_cast<char>(take());
-                return Value::new_text(std::move(text));
-            }
-            case Type::list: {
-                std::vector<Value> items;
-                for (std::int64_t left = size(); left > 0; --left) items.push_back(value(depth + 1));
-                return Value::new_list(std::move(items));
-            }
-            case Type::dict: {
-                Value made = Value::new_dict();
-                for (std::int64_t left = size(); left > 0; --left) {
-                    const Value key = value(depth + 1);
-                    if (!key.is_number() && !key.is(Type::text)) bad();
-                    made.dict().set(key, value(depth + 1));
-                }
-                return made;
-            }
-            case Type::tensor:
-                return tensor();
-            default:
-                return Value::none();
-        }
-    }
-
-private:
-    [[noreturn]] static void bad() {
-        raise("RuntimeError",
-              "PytorchStreamReader failed reading zip archive: failed finding central directory");
-    }
-    Number take() {
-        if (at_ >= from_.size()) bad();
-        return from_[at_++];
-    }
-    std::int64_t size() {
-        const Number count = take();
-        if (count < 0 || count > std::ssize(from_)) bad();
-        return count;
-    }
-    Value tensor() {
-        const Number dtype = take();
-        if (dtype <= 0 || dtype > static_cast<Number>(Dtype::f64)) bad();
-        std::vector<std::int64_t> shape;
-        std::int64_t count = 1;
-        for (std::int64_t left = size(); left > 0; --left) {
-            shape.push_back(take());
-            if (shape.back() < 0 || shape.back() > std::ssize(from_)) bad();
-            count *= shape.back();
-            if (count > std::ssize(from_)) bad();
-        }
-        auto made = new_tensor(static_cast<Dtype>(dtype), std::move(shape));
-        for (Number& element : made->data()) element = take();
-        return Value::of(std::move(made));
-    }
-
-    std::span<const Number> from_;
-    std::size_t at_ = 0;
-};
-
-}  // namespace
-
-void encode_value(const Value& value, std::vector<Number>& into) { encode_at(value, into, 0); }
-Value decode_value(std::span<const Number> from) { return Decoder(from).value(); }
 
 }  // namespace deadrank::sim::program

@@ -26,7 +26,11 @@ enum class Type : std::uint8_t {
     dict,
     tensor,
     group,
-    handle
+    handle,
+    object,    // of a class, or a namespace
+    kind,      // a class
+    function,  // a function as a value
+    range      // from:to:step between the brackets of an index
 };
 
 struct Object {
@@ -39,6 +43,8 @@ struct Dict;
 struct Tensor;
 struct Group;
 struct Handle;
+struct Instance;
+struct Callable;
 
 class Value {
 public:
@@ -53,6 +59,10 @@ public:
     static Value of(std::shared_ptr<Tensor> tensor);
     static Value of(std::shared_ptr<Group> group);
     static Value of(std::shared_ptr<Handle> handle);
+    static Value of(std::shared_ptr<Instance> instance);
+    static Value of(std::shared_ptr<Callable> callable);
+    static Value kind(int place) { return {Type::kind, place}; }
+    static Value range(Value from, Value to, Value by);
 
     Type type() const { return type_; }
     bool is(Type type) const { return type_ == type; }
@@ -65,7 +75,9 @@ public:
     std::shared_ptr<Tensor> shared_tensor() const;
     Group& group() const;
     Handle& handle() const;
-    std::shared_ptr<Handle> shared_handle() const;
+    Instance& instance() const;
+    Callable& callable() const;
+    const std::shared_ptr<Object>& object() const { return object_; }
     bool same_object(const Value& other) const { return object_ && object_ == other.object_; }
     bool held_once() const { return object_.use_count() == 1; }
 
@@ -95,12 +107,19 @@ struct Dict final : Object {
     void set(const Value& key, Value value);
 };
 
+// Names behind a dot, in the order in which they were set.
+using Fields = std::vector<std::pair<std::string, Value>>;
+Value* find_field(Fields& fields, std::string_view name);
+void set_field(Fields& fields, std::string_view name, Value value);
+
 // Elements in row order. Parts of a tensor share its memory, as views do.
 struct Tensor final : Object {
     std::shared_ptr<std::vector<Number>> memory;
     std::size_t first = 0;
     std::vector<std::int64_t> shape;
     Dtype dtype = Dtype::f32;
+    Fields attributes = {};  // of this tensor alone: neither views nor copies have them
+    ~Tensor() override;
 
     std::int64_t count() const;
     std::span<Number> data() const {
@@ -124,14 +143,40 @@ struct Handle final : Object {
     const Comm* stream = nullptr;  // of a collective: the group whose calls follow each other; else nullptr
 };
 
+// The names that a def around other defs has while those may still read them.
+struct Env final : Object {
+    std::vector<Value> slots;
+    std::shared_ptr<Env> outer;
+};
+
+struct Callable final : Object {
+    int function = 0;  // of the program, or -1 - the place among the built-ins
+    std::string name;
+    std::shared_ptr<Env> around;
+    std::vector<Value> usual;  // of its last parameters
+    Value self;                // of a method that was taken from its object
+};
+
+inline constexpr int namespace_kind = -1, generator_kind = -2, mesh_kind = -3;
+
+struct Instance final : Object {
+    int kind = namespace_kind;  // the class's place in the program, or one of those above
+    std::string name;           // of the class
+    Fields fields;
+    ~Instance() override;
+};
+
 // "TypeError: …", as an exception of the program.
 [[noreturn]] void raise(std::string_view kind, std::string_view says);
 
-std::string_view type_word(const Value& value);  // "'int'" is what Python calls it
-std::string repr(const Value& value);            // as Python prints it; a text in quotes
-std::string shown_text(const Value& value);      // as str() gives it
+std::string type_word(const Value& value);  // "'int'" is what Python calls it
+inline constexpr int deepest_value = 16;    // of what is printed, compared or sent
+[[noreturn]] void too_deep();
+std::string repr(const Value& value);        // as Python prints it; a text in quotes
+std::string shown_text(const Value& value);  // as str() gives it
 std::string decimal_text(Number value);
 bool truth(const Value& value);
+bool is_nan(const Value& value);
 bool equal(const Value& a, const Value& b);
 bool holds(const Value& container, const Value& sought);  // at any depth, the very object
 

@@ -1,4 +1,4 @@
-// sim/program/tensor_shapes.cpp — Joined, cut and reshaped tensors, and their methods. Parts are views, as
+// sim/program/tensor_shapes.cpp — Joined, cut and reshaped tensors. Parts are views, as
 // torch's are: what is written into one is written into the whole.
 #include <algorithm>
 #include <fmt/format.h>
@@ -17,6 +17,8 @@ const Tensor& as_part(const Value& value) {
     return value.tensor();
 }
 
+}  // namespace
+
 std::size_t dimension(std::int64_t dim, std::size_t dimensions) {
     const std::int64_t most = std::max<std::int64_t>(static_cast<std::int64_t>(dimensions), 1);
     if (dim < -most || dim >= most)
@@ -25,6 +27,8 @@ std::size_t dimension(std::int64_t dim, std::size_t dimensions) {
                           most - 1, dim));
     return static_cast<std::size_t>(dim < 0 ? dim + most : dim);
 }
+
+namespace {
 
 void check_cat(const Tensor& first, const Tensor& other, std::size_t dim, std::size_t number) {
     if (first.shape.size() != other.shape.size())
@@ -76,9 +80,10 @@ Value joined(const std::vector<Value>& tensors, std::int64_t dim) {
     return Value::of(made);
 }
 
-Value stacked(const std::vector<Value>& tensors) {
+Value stacked(const std::vector<Value>& tensors, std::int64_t dim) {
     if (tensors.empty()) raise("RuntimeError", "stack expects a non-empty TensorList");
     const Shape& each = as_part(tensors.front()).shape;
+    const auto along = static_cast<std::ptrdiff_t>(dimension(dim, each.size() + 1));
     std::vector<Value> rows;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         const Tensor& one_of = as_part(tensors[i]);
@@ -88,10 +93,10 @@ Value stacked(const std::vector<Value>& tensors) {
                       "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
                       shape_text(each), shape_text(one_of.shape), i));
         Shape row = each;
-        row.insert(row.begin(), 1);
+        row.insert(row.begin() + along, 1);
         rows.push_back(Value::of(one_of.part(0, row)));
     }
-    return joined(rows, 0);
+    return joined(rows, along);
 }
 
 std::shared_ptr<Tensor> reshaped(const Tensor& tensor, Shape shape) {
@@ -135,6 +140,16 @@ std::vector<Value> parts(const Tensor& tensor, const Shape& sizes) {
     return cut;
 }
 
+Blocks blocks_of(const Shape& shape, std::size_t dim) {
+    const auto at = shape.begin() + static_cast<std::ptrdiff_t>(std::min(dim, shape.size()));
+    Blocks blocks;
+    blocks.outer = product(shape.begin(), at);
+    if (at == shape.end()) return blocks;
+    blocks.size = *at;
+    blocks.inner = product(at + 1, shape.end());
+    return blocks;
+}
+
 namespace {
 
 // Pieces of one size, and a last one that is smaller.
@@ -145,120 +160,193 @@ Shape pieces(std::int64_t rows, std::int64_t size) {
     return sizes;
 }
 
-}  // namespace
+std::int64_t stated_dim(const TensorArguments& given, std::size_t place, std::int64_t usual) {
+    return is_stated(given, place) ? as_whole(given[place], "dim") : usual;
+}
 
-std::vector<Value> chunks(const Tensor& tensor, std::int64_t count) {
+// Along another dimension than the first, parts are copies.
+Value cut(const Tensor& tensor, const Shape& sizes, std::size_t dim) {
+    if (dim == 0) return Value::new_list(parts(tensor, sizes));
+    std::vector<Value> cut_out;
+    const Blocks blocks = blocks_of(tensor.shape, dim);
+    std::int64_t sum = 0;
+    for (const std::int64_t size : sizes) sum += size;
+    if (sum != blocks.size)
+        raise("RuntimeError",
+              fmt::format("split_with_sizes expects split_sizes to sum exactly to {} (input tensor's size at "
+                          "dimension {}), but got split_sizes={}",
+                          blocks.size, dim, shape_text(sizes)));
+    std::int64_t at = 0;
+    for (const std::int64_t size : sizes) {
+        Shape shape = tensor.shape;
+        shape[dim] = size;
+        const auto made = new_tensor(tensor.dtype, shape);
+        for (std::int64_t i = 0; i < made->count(); ++i) {
+            const std::int64_t outer = i / (size * blocks.inner), rest = i % (size * blocks.inner);
+            made->data()[static_cast<std::size_t>(i)] =
+                tensor.data()[static_cast<std::size_t>((outer * blocks.size + at) * blocks.inner + rest)];
+        }
+        cut_out.push_back(Value::of(made));
+        at += size;
+    }
+    return Value::new_list(std::move(cut_out));
+}
+
+Value chunk(const Value& object, const TensorArguments& given) {
+    const Tensor& tensor = object.tensor();
+    const std::int64_t count = as_whole(needed(given, 0, "chunk"), "chunks");
     if (count < 1)
         raise("RuntimeError", fmt::format("chunk expects `chunks` to be greater than 0, got: {}", count));
-    const std::int64_t rows = tensor.shape.empty() ? 1 : tensor.shape.front();
-    return parts(tensor, pieces(rows, std::max<std::int64_t>((rows + count - 1) / count, 1)));
+    const std::size_t dim = dimension(stated_dim(given, 1, 0), tensor.shape.size());
+    const std::int64_t rows = blocks_of(tensor.shape, dim).size;
+    return cut(tensor, pieces(rows, std::max<std::int64_t>((rows + count - 1) / count, 1)), dim);
 }
 
-namespace {
-
-Value summed(const Tensor& tensor) {
-    Number sum = 0;
-    for (const Number element : tensor.data()) sum = plus(sum, element);
-    return tensor.whole() ? Value::whole(sum) : Value::decimal(sum);
-}
-
-Value extreme(const Tensor& tensor, bool largest) {
-    const auto data = tensor.data();
-    if (data.empty())
-        raise("RuntimeError",
-              fmt::format("{}(): Expected reduction dim to be specified for input.numel() == 0. "
-                          "Specify the reduction dim with the 'dim' argument.",
-                          largest ? "max" : "min"));
-    const auto found =
-        largest ? std::max_element(data.begin(), data.end()) : std::min_element(data.begin(), data.end());
-    return tensor.whole() ? Value::whole(*found) : Value::decimal(*found);
-}
-
-Value norm_of(const Tensor& tensor) {
-    if (tensor.whole())
-        raise("RuntimeError",
-              "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long");
-    Number squares = 0;
-    for (const Number element : tensor.data()) squares = plus(squares, times(element, element));
-    return Value::decimal(square_root(squares));
-}
-
-Value listed(const Tensor& tensor) {
-    if (tensor.shape.empty()) return tensor.element(0);
-    std::vector<Value> items;
-    const std::int64_t rows = tensor.shape.front();
-    const std::int64_t row = rows == 0 ? 0 : tensor.count() / rows;
-    for (std::int64_t i = 0; i < rows; ++i) {
-        const Shape inner(tensor.shape.begin() + 1, tensor.shape.end());
-        items.push_back(inner.empty() ? tensor.element(i) : listed(*tensor.part(i * row, inner)));
-    }
-    return Value::new_list(std::move(items));
-}
-
-Value sizes_of(const Tensor& tensor) {
-    std::vector<Value> sizes;
-    for (const std::int64_t size : tensor.shape) sizes.push_back(Value::whole(size));
-    return Value::new_list(std::move(sizes));
-}
-
-Value cut_by(const Tensor& tensor, const Value& sizes) {
+Value split(const Value& object, const TensorArguments& given) {
+    const Tensor& tensor = object.tensor();
+    const Value& sizes = needed(given, 0, "split");
+    const std::size_t dim = dimension(stated_dim(given, 1, 0), tensor.shape.size());
     if (sizes.is(Type::list)) {
         Shape wanted;
         for (const Value& size : sizes.list().items) wanted.push_back(as_whole(size, "a split size"));
-        return Value::new_list(parts(tensor, wanted));
+        return cut(tensor, wanted, dim);
     }
     const std::int64_t size = as_whole(sizes, "split_size");
     if (size < 1)
         raise("RuntimeError",
               fmt::format("split expects split_size be non-negative, but got split_size={}", size));
-    return Value::new_list(parts(tensor, pieces(tensor.shape.empty() ? 1 : tensor.shape.front(), size)));
+    return cut(tensor, pieces(blocks_of(tensor.shape, dim).size, size), dim);
+}
+
+// Copies whose dimensions stand in another order.
+Value permuted(const Tensor& tensor, const std::vector<std::size_t>& order) {
+    Shape shape;
+    Shape strides(tensor.shape.size(), 1);
+    for (std::size_t i = tensor.shape.size(); i > 1; --i)
+        strides[i - 2] = strides[i - 1] * tensor.shape[i - 1];
+    for (const std::size_t dim : order) shape.push_back(tensor.shape[dim]);
+    const auto made = new_tensor(tensor.dtype, shape);
+    for (std::int64_t i = 0; i < made->count(); ++i) {
+        std::int64_t left = i, source = 0;
+        for (std::size_t back = shape.size(); back > 0; --back) {
+            source += left % shape[back - 1] * strides[order[back - 1]];
+            left /= shape[back - 1];
+        }
+        made->data()[static_cast<std::size_t>(i)] = tensor.data()[static_cast<std::size_t>(source)];
+    }
+    return Value::of(made);
+}
+
+Value transpose(const Value& object, const TensorArguments& given) {
+    const std::size_t dims = object.tensor().shape.size();
+    std::vector<std::size_t> order(dims);
+    for (std::size_t i = 0; i < dims; ++i) order[i] = i;
+    if (dims > 0)
+        std::swap(order[dimension(as_whole(needed(given, 0, "transpose"), "dim0"), dims)],
+                  order[dimension(as_whole(needed(given, 1, "transpose"), "dim1"), dims)]);
+    return permuted(object.tensor(), order);
+}
+
+Value t(const Value& object, const TensorArguments&) {
+    const std::size_t dims = object.tensor().shape.size();
+    if (dims > 2)
+        raise("RuntimeError",
+              fmt::format("t() expects a tensor with <= 2 dimensions, but self is {}D", dims));
+    return dims < 2 ? object : permuted(object.tensor(), {1, 0});
+}
+
+Value permute(const Value& object, const TensorArguments& given) {
+    const std::size_t dims = object.tensor().shape.size();
+    std::vector<std::size_t> order;
+    for (const std::int64_t dim : shape_from(Value::new_list(given))) order.push_back(dimension(dim, dims));
+    std::vector<std::size_t> sorted_order = order;
+    std::sort(sorted_order.begin(), sorted_order.end());
+    if (order.size() != dims ||
+        std::adjacent_find(sorted_order.begin(), sorted_order.end()) != sorted_order.end())
+        raise(
+            "RuntimeError",
+            fmt::format("permute(sparse_coo): number of dimensions in the tensor input does not match the "
+                        "length of the desired ordering of dimensions i.e. input.dim() = {} is not equal to "
+                        "len(dims) = {}",
+                        dims, order.size()));
+    return permuted(object.tensor(), order);
+}
+
+Value reshape(const Value& object, const TensorArguments& given) {
+    return Value::of(reshaped(object.tensor(), shape_from(Value::new_list(given))));
+}
+
+Value flatten(const Value& object, const TensorArguments&) {
+    return Value::of(reshaped(object.tensor(), {object.tensor().count()}));
+}
+
+Value unsqueeze(const Value& object, const TensorArguments& given) {
+    Shape shape = object.tensor().shape;
+    const std::size_t dim = dimension(as_whole(needed(given, 0, "unsqueeze"), "dim"), shape.size() + 1);
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(dim), 1);
+    return Value::of(object.tensor().part(0, shape));
+}
+
+Value squeeze(const Value& object, const TensorArguments& given) {
+    Shape shape = object.tensor().shape;
+    if (!is_stated(given, 0)) {
+        std::erase(shape, 1);
+    } else {
+        const std::size_t dim = dimension(as_whole(given[0], "dim"), shape.size());
+        if (dim < shape.size() && shape[dim] == 1)
+            shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(dim));
+    }
+    return Value::of(object.tensor().part(0, shape));
+}
+
+Value expand(const Value& object, const TensorArguments& given) {
+    const Tensor& tensor = object.tensor();
+    Shape shape = shape_from(Value::new_list(given));
+    for (std::size_t back = 1; back <= shape.size() && back <= tensor.shape.size(); ++back) {
+        std::int64_t& size = shape[shape.size() - back];
+        if (size == -1) size = tensor.shape[tensor.shape.size() - back];
+    }
+    const auto made = new_tensor(tensor.dtype, shape);
+    assign(*made, object);
+    return Value::of(made);
+}
+
+Value narrow(const Value& object, const TensorArguments& given) {
+    const Tensor& tensor = object.tensor();
+    const std::size_t dim = dimension(as_whole(needed(given, 0, "narrow"), "dim"), tensor.shape.size());
+    const std::int64_t start = as_whole(needed(given, 1, "narrow"), "start");
+    const std::int64_t length = as_whole(needed(given, 2, "narrow"), "length");
+    const std::int64_t size = blocks_of(tensor.shape, dim).size;
+    if (start < 0 || length < 0 || start + length > size)
+        raise("RuntimeError",
+              fmt::format("start ({}) + length ({}) exceeds dimension size ({}).", start, length, size));
+    return cut(tensor, {start, length, size - start - length}, dim).list().items[1];
+}
+
+Value size(const Value& object, const TensorArguments& given) {
+    const Shape& shape = object.tensor().shape;
+    if (is_stated(given, 0)) {
+        if (shape.empty()) raise("IndexError", "Dimension specified as 0 but tensor has no dimensions");
+        return Value::whole(shape[dimension(as_whole(given[0], "dim"), shape.size())]);
+    }
+    std::vector<Value> sizes;
+    for (const std::int64_t one_of : shape) sizes.push_back(Value::whole(one_of));
+    return Value::new_list(std::move(sizes));
+}
+
+Value numel(const Value& object, const TensorArguments&) { return Value::whole(object.tensor().count()); }
+Value ndim(const Value& object, const TensorArguments&) {
+    return Value::whole(std::ssize(object.tensor().shape));
 }
 
 }  // namespace
 
-Value method(const Value& object, const std::string& name, const std::vector<Value>& arguments) {
-    Tensor& tensor = object.tensor();
-    const auto argument = [&](std::size_t i) -> const Value& {
-        if (i >= arguments.size()) raise("TypeError", fmt::format("{}() lacks an argument", name));
-        return arguments[i];
-    };
-    if (name == "shape") return sizes_of(tensor);
-    if (name == "dtype") return Value::new_text(std::string(dtype_text(tensor.dtype)));
-    if (name == "ndim") return Value::whole(std::ssize(tensor.shape));
-    if (name == "numel") return Value::whole(tensor.count());
-    if (name == "size" && arguments.empty()) return sizes_of(tensor);
-    if (name == "size" && tensor.shape.empty())
-        raise("IndexError", "Dimension specified as 0 but tensor has no dimensions");
-    if (name == "size")
-        return Value::whole(tensor.shape[dimension(as_whole(arguments[0], "dim"), tensor.shape.size())]);
-    if (name == "reshape" || name == "view")
-        return Value::of(reshaped(tensor, shape_from(Value::new_list(arguments))));
-    if (name == "flatten") return Value::of(reshaped(tensor, {tensor.count()}));
-    if (name == "chunk") return Value::new_list(chunks(tensor, as_whole(argument(0), "chunks")));
-    if (name == "split") return cut_by(tensor, argument(0));
-    if (name == "sum") return summed(tensor);
-    if (name == "mean")
-        return tensor.count() == 0 ? Value::decimal(0)
-                                   : arithmetic(scenarios::program::Operator::divide, summed(tensor),
-                                                Value::whole(tensor.count()));
-    if (name == "max" || name == "min") return extreme(tensor, name == "max");
-    if (name == "norm") return norm_of(tensor);
-    if (name == "tolist") return listed(tensor);
-    if (name == "clone") return Value::of(cast(tensor, tensor.dtype));
-    if (name == "to") return Value::of(cast(tensor, dtype_of(argument(0))));
-    if (name == "item") {
-        if (tensor.count() != 1)
-            raise("RuntimeError",
-                  fmt::format("a Tensor with {} elements cannot be converted to Scalar", tensor.count()));
-        return tensor.element(0);
-    }
-    if (name == "copy_" || name == "fill_")
-        assign(tensor, argument(0));
-    else if (name == "zero_")
-        assign(tensor, Value::whole(0));
-    else
-        raise("AttributeError", fmt::format("'Tensor' object has no attribute '{}'", name));
-    return object;
+std::vector<TensorMethod> shape_methods() {
+    return {{"shape", size},    {"size", size},       {"numel", numel},         {"ndim", ndim},
+            {"dim", ndim},      {"reshape", reshape}, {"view", reshape},        {"flatten", flatten},
+            {"chunk", chunk},   {"split", split},     {"transpose", transpose}, {"t", t},
+            {"T", t},           {"permute", permute}, {"unsqueeze", unsqueeze}, {"squeeze", squeeze},
+            {"expand", expand}, {"narrow", narrow}};
 }
 
 std::int64_t place_in(std::int64_t index, std::int64_t size, std::string_view error) {

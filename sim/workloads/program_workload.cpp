@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
+#include <vector>
 
 #include "scenarios/program/program_kind.h"
 #include "sim/program/interpreter.h"
@@ -47,7 +48,10 @@ struct ProgramSettings : JobSettings {
         for (const auto& [name, what] :
              {std::pair{"setup", "what each rank does once, before its first step"},
               std::pair{"step", "what each rank does in a step; names of setup are known there"},
-              std::pair{"finish", "what each rank does after its last step"}})
+              std::pair{"finish", "what each rank does after its last step"},
+              std::pair{"earlier",
+                        "what each rank of a job that came before did: its files are there when this "
+                        "one begins. It makes no calls, and shares functions alone"}})
             source.rows->push_back({.name = name, .type = ValueType::text, .what = what, .optional = true});
     }
 
@@ -58,6 +62,8 @@ struct ProgramSettings : JobSettings {
                       {"job", "own"});
     std::int64_t statements = integer(
         "statements", "1000000", "statements of a rank in all; one more ends it as a loop without an end", 1);
+    std::int64_t earlier_ranks = integer(
+        "earlier_ranks", "0", "how many ranks the job before had; 0 = as many as this one", 0, "earlier");
     std::shared_ptr<const Prepared> prepared;
 };
 
@@ -75,7 +81,9 @@ constexpr std::string_view own_settings[] = {"steps",
                                              "statements",
                                              "setup",
                                              "step",
-                                             "finish"};
+                                             "finish",
+                                             "earlier",
+                                             "earlier_ranks"};
 
 std::vector<std::string_view> ignored() {
     static const std::vector<scenarios::Parameter> rows = [] {
@@ -91,36 +99,6 @@ std::vector<std::string_view> ignored() {
 }
 
 // What `let` holds, as the program reads it: a text that begins with a bracket is a list or a dict.
-
-program::Value literal(const scenarios::program::Expr& expr) {
-    using program::Value;
-    using scenarios::program::ExprKind;
-    std::vector<Value> items;
-    switch (expr.kind) {
-        case ExprKind::boolean:
-            return Value::boolean(expr.number != 0);
-        case ExprKind::whole:
-            return Value::whole(expr.number);
-        case ExprKind::decimal:
-            return Value::decimal(expr.number);
-        case ExprKind::text:
-            return Value::new_text(expr.text);
-        case ExprKind::negate:
-            return program::operate(scenarios::program::Operator::multiply, literal(expr.parts[0]),
-                                    Value::whole(-1));
-        case ExprKind::list:
-            for (const auto& part : expr.parts) items.push_back(literal(part));
-            return Value::new_list(std::move(items));
-        case ExprKind::dict: {
-            Value made = Value::new_dict();
-            for (std::size_t i = 0; i + 1 < expr.parts.size(); i += 2)
-                made.dict().set(literal(expr.parts[i]), literal(expr.parts[i + 1]));
-            return made;
-        }
-        default:
-            return Value::none();
-    }
-}
 
 program::Value let_value(const scenarios::Value& value) {
     using program::Value;
@@ -139,7 +117,7 @@ program::Value let_value(const scenarios::Value& value) {
     }
     const bool bracket = value.text.starts_with('[') || value.text.starts_with('{');
     if (const auto parsed = bracket ? scenarios::program::parse_literal(value.text) : std::nullopt)
-        return literal(*parsed);
+        return program::literal(*parsed);
     return Value::new_text(value.text);
 }
 
@@ -158,7 +136,18 @@ public:
         if (own_store_) job_.take_store(*own_store_);
         job_.start();
     }
-    Comm& comm() override { return job_.comm(); }
+    bool started() const override { return started_ && !left_; }
+    void leave() override {
+        (void)comm();
+        left_ = true;
+    }
+    Comm& comm() override {
+        if (left_)
+            program::raise("ValueError",
+                           "Default process group has not been initialized, please make sure to call "
+                           "init_process_group.");
+        return job_.comm();
+    }
     std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks) override {
         return job_.new_group(name, ranks);
     }
@@ -177,14 +166,61 @@ private:
     Job& job_;
     const ProgramSettings& settings_;
     Store* own_store_ = nullptr;
-    bool started_ = false;
+    bool started_ = false, left_ = false;
 };
+
+// A rank of the job that came before: it has files, a clock and chance, and nobody to call.
+class EarlierHost final : public program::Host {
+public:
+    EarlierHost(World& world, Rank rank, Rank size, std::int64_t steps)
+        : world_(world), rank_(rank), size_(size), steps_(steps) {}
+
+    World& world() override { return world_; }
+    Rank rank() const override { return rank_; }
+    Rank size() const override { return size_; }
+    std::int64_t steps() const override { return steps_; }
+    void begin_at(std::int64_t) override { refuse(); }
+    void start() override { refuse(); }
+    bool started() const override { return false; }
+    void leave() override { refuse(); }
+    Comm& comm() override { refuse(); }
+    std::unique_ptr<Comm> new_group(const std::string&, const std::vector<Rank>&) override { refuse(); }
+    Store& store() override { refuse(); }
+    bool over() const override { return true; }
+
+private:
+    [[noreturn]] static void refuse() {
+        program::raise("RuntimeError", "the job that came before is over: only what it saves is left");
+    }
+
+    World& world_;
+    Rank rank_, size_;
+    std::int64_t steps_;
+};
+
+// Each rank plays the one of its number, and rank 0 those that this job has no rank for.
+void play_earlier(World& world, const ProgramSettings& settings) {
+    const Prepared& prepared = *settings.prepared;
+    if (prepared.program.earlier.empty() || world.attempt() > 0) return;
+    const Rank own = world.process(), here = world.processes();
+    const auto all = settings.earlier_ranks > 0 ? static_cast<Rank>(settings.earlier_ranks) : here;
+    std::vector<Rank> played;
+    if (own < all) played.push_back(own);
+    for (Rank rank = here; own == 0 && rank < all; ++rank) played.push_back(rank);
+    for (const Rank rank : played) {
+        EarlierHost host(world, rank, all, settings.steps);
+        program::Interpreter interpreter(prepared.program, host, settings.statements);
+        for (const auto& [name, value] : prepared.lets) interpreter.let(name, let_value(value));
+        interpreter.run(Part::earlier, 0);
+    }
+}
 
 void program_rank(World& world, const ProgramSettings& settings) {
     const Prepared& prepared = *settings.prepared;
     Job job(world, settings);
     job.hide_recipe();
     JobHost host(job, settings);
+    if (prepared.mistake.empty()) play_earlier(world, settings);
     if (settings.start == Start::job) host.start();
     if (!prepared.mistake.empty()) throw RankFailure(prepared.mistake);
     program::Interpreter interpreter(prepared.program, host, settings.statements);
@@ -205,6 +241,7 @@ scenarios::Kind program_words() {
               {"startup.rank", "startup.world_size", "startup.device", "context.device", "sampler.steps",
                "startup.init_process_group"});
     kind.phases.clear();
+    kind.own_words = true;
     return kind;
 }
 

@@ -71,7 +71,22 @@ TEST(ProgramFile, SaysWhereAndWhatWouldDo) {
         {"loss(1.0", "16:1", "a bracket is not closed", "close it"},
         {"loss('a)", "15:9", "a text is not closed", "close it with '"},
         {"import torch", "15:1", "an import is not known here", "leave it out"},
-        {"class A:\n  pass", "15:1", "a class is not known here", "dict"},
+        {"class A:\n  x = 1", "16:3", "a class holds methods alone", "self.x"},
+        {"class A(B):\n  pass", "15:1", "'B' is no class", ""},
+        {"class A:\n  def f():\n    pass", "16:3", "f() has no self", ""},
+        {"@property\ndef f():\n  pass", "15:1", "a decorator is not known here", ""},
+        {"def f(*xs):\n  pass", "15:7", "takes any number of arguments", ""},
+        {"x = {1, 2}", "15:7", "a set is not known here", "list"},
+        {"x = f(*y)", "15:7", "cannot be spread", ""},
+        {"x = 1e-8", "15:", "smaller than 1/65536", "smaller unit"},
+        {"x = [1]\nif y := x:\n  pass", "16:6", "", ""},
+        {"barrier", "15:1", "'barrier' is a function", "call it"},
+        {"f = block", "15:5", "'block' is a function", "call it"},
+        {"x = ones(2).sum(dims=0)", "15:13", "unexpected keyword argument 'dims'", ""},
+        {"x = ones(2).wight", "15:13", "there is no attribute 'wight'", ""},
+        {"try:\n  pass\nexcept E as e:\n  raise e", "18:3", "'e' is a text here", "raise alone"},
+        {"nonlocal x", "15:10", "nonlocal outside of a def", ""},
+        {"x = torch.nothing(1)", "15:11", "there is no function 'nothing'", ""},
         {"  x = 1\n y = 2", "16:2", "unindent does not match", ""},
         {"\tx = 1", "15:1", "a tab indents this line", "blanks"},
         {"return 1", "15:1", "'return' outside function", ""},
@@ -79,13 +94,13 @@ TEST(ProgramFile, SaysWhereAndWhatWouldDo) {
         {"rank = 3", "15:1", "'rank' cannot be assigned", "choose another name"},
         {"phase(\"bakward\")", "15:7", "there is no phase 'bakward'", "did you mean 'backward'?"},
         {"x = block(str(1))", "15:5", "the name of this block is not a text", "between quotes"},
-        {"send(ones(2))", "15:1", "send() lacks the argument 'dst'", "add dst"},
+        {"store_set(\"k\")", "15:1", "store_set() lacks the argument 'value'", "add value"},
         {"send(ones(2), dts=1)", "15:19", "unexpected keyword argument 'dts'", "did you mean 'dst'?"},
         {"barrier(1, 2)", "15:1", "barrier() takes 1 arguments but 2 were given", ""},
         {"x = ones(2).reshpe(2)", "15:13", "there is no method 'reshpe'", "did you mean 'reshape'?"},
         {"x = ones(2).shape()", "15:13", "there is no method 'shape'", "without ()"},
         {"x = 10ms", "15:7", "is not a number", "\"10ms\""},
-        {"x = f\"{1:03}\"", "15:", "a format in a text", ""},
+        {"x = f\"{1:03y}\"", "15:", "'03y' is not a format", ".3f"},
         {"x = startup", "15:5", "name 'startup' is not defined", ""},
         {"y = block(\"startup.init_process_group\")", "15:11", "start-up has a 'startup.init_process_group'",
          ""},
@@ -196,7 +211,8 @@ TEST(ProgramFile, SurvivesWhateverStandsThere) {
         return text + "1";
     };
     for (const std::string& deep : {many("("), many("["), many("-"), many("{1: "), many("2 ** "), many("f("),
-                                    many("[y for y in "), many("1 if 1 else "), many("a["), many("1 + ")}) {
+                                    many("[y for y in "), many("1 if 1 else "), many("a["), many("1 + "),
+                                    many("lambda: "), many("~"), many("x.f("), many("1 | ")}) {
         scenarios::program::Program program;
         std::vector<scenarios::program::Mistake> mistakes;
         scenarios::program::parse_part(deep, scenarios::program::Part::step, program, mistakes);

@@ -10,33 +10,12 @@
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/program/program_examples.h"
 #include "sim/world/numbers.h"
-#include "tests/support/healthy_run.h"
+#include "tests/support/program_play.h"
 
 namespace deadrank::tests {
 namespace {
 
 using results::Event;
-
-const Words four_ranks = {{"gpus_per_node", "4"}, {"nodes", "1"}};
-const Words two_ranks = {{"gpus_per_node", "2"}, {"nodes", "1"}};
-
-runners::Record play_program(const std::string& step, const Words& cluster = two_ranks,
-                             const std::string& setup = "", const Words& more = {}) {
-    Words settings = {{"steps", "1"}, {"step", step}, {"setup", setup}};
-    for (const auto& [name, value] : more) settings[name] = value;
-    return played(plan_of("program", settings, cluster));
-}
-
-// What a rank said before it ended with an error; empty where it did not.
-std::string last_words(const runners::Record& record, results::Rank rank = 0) {
-    std::string said;
-    for (const Event* event : record.evidence.each<results::RankLog>()) {
-        const auto* line = event->as<results::RankLog>();
-        if (event->rank == rank && line->level == 2) said = record.evidence.text(line->line);
-    }
-    const auto newline = said.find('\n');
-    return newline == std::string::npos ? said : said.substr(newline + 1);
-}
 
 // Goal: numbers, lists, texts and control flow are Python's.
 TEST(ProgramRun, ComputesAsPythonDoes) {
@@ -156,7 +135,6 @@ TEST(ProgramRun, RefusesInTorchsWords) {
          "TypeError: output tensor must have the same type as input tensor"},
         {"reduce_scatter_tensor(zeros(2), ones(3))",
          "ValueError: input tensor must be the same size as output size times world size"},
-        {"all_to_all_single(zeros(3), ones(3))", "RuntimeError: Split sizes doesn't match total dim 0 size"},
         {"all_reduce(3)",
          "TypeError: Invalid function argument. Expected parameter `tensor` of all_reduce to be of type "
          "torch.Tensor, "

@@ -136,7 +136,7 @@ Explanation explain_kind(const std::string& what, const scenarios::Kind& kind) {
             add_row(explanation, "may call", fmt::format("{} — {}", word.signature, word.what));
         for (const auto& word : scenarios::program::constant_words())
             add_row(explanation, "has", fmt::format("{} — {}", word.name, word.what));
-        add_row(explanation, "(manual)", "docs/workloads/program.md: the language, and two examples");
+        add_row(explanation, "(manual)", "docs/workloads/program.md: the language, and examples");
     }
     if (kind.at_start) add_row(explanation, "(when)", "before the job starts, unless `when` says otherwise");
     return explanation;

@@ -1,0 +1,216 @@
+// scenarios/program/call_binder.cpp — Named arguments go where the function takes them, and what is left out
+// is absent; what a fault may act on is noted on the way.
+#include "scenarios/program/call_binder.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "scenarios/model/vocabulary.h"
+#include "scenarios/program/program_resolver.h"
+
+namespace deadrank::scenarios::program {
+
+std::string suggestion_for(std::string_view word, const std::vector<std::string>& known,
+                           std::string otherwise) {
+    const std::string near = nearest(word, known);
+    return near.empty() ? std::move(otherwise) : fmt::format("did you mean '{}'?", near);
+}
+
+bool is_for_faults(std::string_view name) { return name == "seam" || name == "block" || name == "phase"; }
+
+void CallBinder::complain(const Spot& spot, std::string what, std::string remedy) {
+    mistakes_.push_back({spot, std::move(what), std::move(remedy)});
+}
+
+int CallBinder::function_named(std::string_view name) const {
+    for (std::size_t i = 0; i < program_.functions.size(); ++i)
+        if (program_.functions[i].named && program_.functions[i].name == name) return static_cast<int>(i);
+    return -1;
+}
+
+int CallBinder::class_named(std::string_view name) const {
+    for (std::size_t i = 0; i < program_.classes.size(); ++i)
+        if (program_.classes[i].name == name) return static_cast<int>(i);
+    return -1;
+}
+
+bool CallBinder::knows(std::string_view name) const {
+    return function_named(name) >= 0 || class_named(name) >= 0 || builtin_place(name) >= 0;
+}
+
+void CallBinder::as_invocation(Expr& call, Expr callee) {
+    call.kind = ExprKind::invoke;
+    call.depth = std::max(call.depth, callee.depth + 1);
+    call.parts.insert(call.parts.begin(), std::move(callee));
+}
+
+bool CallBinder::as_value(Expr& name) {
+    name.slot = function_named(name.text);
+    if (name.slot < 0 && class_named(name.text) >= 0) {
+        name.kind = ExprKind::kind;
+        name.slot = class_named(name.text);
+        return true;
+    }
+    if (name.slot < 0) {
+        const int builtin = builtin_place(name.text);
+        if (builtin < 0) return false;
+        name.slot = -1 - builtin;
+    }
+    name.kind = ExprKind::function;
+    if (is_for_faults(name.text))
+        complain(name.spot, fmt::format("'{}' is a function", name.text),
+                 fmt::format("call it: {}(…)", name.text));
+    return true;
+}
+
+void CallBinder::bind(Expr& call) {
+    if (const int function = function_named(call.text); function >= 0) {
+        const Function& found = program_.functions[static_cast<std::size_t>(function)];
+        std::vector<ParameterWord> parameters;
+        for (std::size_t k = 0; k < found.defaults.size(); ++k)
+            parameters.push_back({found.locals[k], found.defaults[k].kind == ExprKind::absent});
+        call.slot = function;
+        return order(call, parameters);
+    }
+    if (const int kind = class_named(call.text); kind >= 0)
+        return as_invocation(call,
+                             {.kind = ExprKind::kind, .spot = call.spot, .text = call.text, .slot = kind});
+    const int builtin = builtin_place(call.text);
+    if (builtin < 0) {
+        std::vector<std::string> known;
+        for (const Function& function : program_.functions)
+            if (function.named) known.push_back(function.name);
+        for (const BuiltinWord& word : builtin_words()) known.push_back(word.name());
+        return complain(
+            call.spot, fmt::format("there is no function '{}'", call.text),
+            suggestion_for(call.text, known, "`deadrank explain program` lists what a rank may call"));
+    }
+    call.slot = -1 - builtin;
+    const BuiltinWord& word = builtin_words()[static_cast<std::size_t>(builtin)];
+    if (word.variadic() || word.keyworded())
+        order_any(call, word);
+    else
+        order(call, word.parameters());
+    publish(call);
+}
+
+// Of a function that takes any number of arguments, the first part is a list of those; of one that takes any
+// names, the second is a dict of them.
+void CallBinder::order_any(Expr& call, const BuiltinWord& word) {
+    const std::size_t plain = call.parts.size() - call.keywords.size();
+    Expr list{.kind = ExprKind::list, .spot = call.spot, .depth = call.depth};
+    for (std::size_t i = 0; i < plain; ++i) list.parts.push_back(std::move(call.parts[i]));
+    call.parts.erase(call.parts.begin(), call.parts.begin() + static_cast<std::ptrdiff_t>(plain));
+    if (!word.keyworded()) {
+        call.parts.insert(call.parts.begin(), Expr{});
+        order(call, word.parameters(), 1);
+        if (!call.parts.empty()) call.parts.front() = std::move(list);
+        return;
+    }
+    Expr dict{.kind = ExprKind::dict, .spot = call.spot, .depth = call.depth};
+    for (std::size_t i = 0; i < call.keywords.size(); ++i) {
+        dict.parts.push_back({.kind = ExprKind::text, .spot = call.spot, .text = call.keywords[i]});
+        dict.parts.push_back(std::move(call.parts[i]));
+    }
+    call.keywords.clear();
+    call.parts.clear();
+    call.parts.push_back(std::move(list));
+    call.parts.push_back(std::move(dict));
+}
+
+// `first`: parameters before it are not a call's to name.
+void CallBinder::order(Expr& call, const std::vector<ParameterWord>& parameters, std::size_t first) {
+    const std::size_t named = call.keywords.size();
+    const std::size_t plain = call.parts.size() - named;
+    std::vector<Expr> ordered(parameters.size());
+    if (plain > parameters.size())
+        return complain(
+            call.spot,
+            fmt::format("{}() takes {} arguments but {} were given", call.text, parameters.size(), plain),
+            "leave the last ones out");
+    for (std::size_t i = 0; i < plain; ++i) ordered[i] = std::move(call.parts[i]);
+    std::vector<std::string> known;
+    for (std::size_t i = first; i < parameters.size(); ++i) known.push_back(parameters[i].name);
+    for (std::size_t i = 0; i < named; ++i) {
+        const int place = place_in(known, call.keywords[i]);
+        if (place < 0)
+            return complain(
+                call.parts[plain + i].spot,
+                fmt::format("{}() got an unexpected keyword argument '{}'", call.text, call.keywords[i]),
+                suggestion_for(call.keywords[i], known, "leave it out"));
+        Expr& taken = ordered[first + static_cast<std::size_t>(place)];
+        if (taken.kind != ExprKind::absent)
+            return complain(
+                call.spot,
+                fmt::format("{}() got multiple values for argument '{}'", call.text, call.keywords[i]),
+                "state it once");
+        taken = std::move(call.parts[plain + i]);
+    }
+    call.keywords.clear();
+    for (std::size_t i = first; i < parameters.size(); ++i) {
+        if (!parameters[i].required || ordered[i].kind != ExprKind::absent) continue;
+        complain(call.spot, fmt::format("{}() lacks the argument '{}'", call.text, parameters[i].name),
+                 fmt::format("add {} = …", parameters[i].name));
+    }
+    call.parts = std::move(ordered);
+}
+
+void CallBinder::publish(const Expr& call) {
+    const bool seam = call.text == "seam", block = call.text == "block", phase = call.text == "phase";
+    if (!seam && !block && !phase) return;
+    if (call.parts.empty()) return;  // complained about already
+    const Expr& name = call.parts[0];
+    if (name.kind != ExprKind::text)
+        return complain(call.spot, fmt::format("the name of this {} is not a text", call.text),
+                        "write it between quotes, so that a fault can be held against it");
+    if (phase && place_in(phase_names(), name.text) < 0)
+        return complain(name.spot, fmt::format("there is no phase '{}'", name.text),
+                        suggestion_for(name.text, phase_names(),
+                                       "known are data, forward, backward, reduce, optimizer, checkpoint "
+                                       "and serve"));
+    auto& published = seam ? program_.seams : block ? program_.blocks : program_.phases;
+    const bool known = std::any_of(published.begin(), published.end(),
+                                   [&](const Published& one) { return one.name == name.text; });
+    if (!known) published.push_back({name.text, name.spot});
+}
+
+// Words of the table, and those that the program sets itself. Named arguments are put in order for the words
+// of the table; a method of the program's own takes them as they are.
+void CallBinder::check_method(Expr& expr) {
+    const bool called = expr.kind == ExprKind::method;
+    const bool own = place_in(program_.attributes, expr.text) >= 0;
+    std::vector<std::string> known = program_.attributes;
+    const MethodWord* fits = nullptr;
+    bool other = false;
+    for (const MethodWord& word : method_words()) {
+        other |= word.name() == expr.text;
+        if (word.called() != called) continue;
+        known.push_back(word.name());
+        if (word.name() != expr.text) continue;
+        const auto parameters = word.parameters();
+        const auto takes = [&](const std::string& keyword) {
+            return std::any_of(parameters.begin(), parameters.end(),
+                               [&](const ParameterWord& one) { return one.name == keyword; });
+        };
+        if (std::all_of(expr.keywords.begin(), expr.keywords.end(), takes)) fits = fits ? fits : &word;
+    }
+    if (place_in(known, expr.text) < 0)
+        return complain(
+            expr.spot, fmt::format("there is no {} '{}'", called ? "method" : "attribute", expr.text),
+            other ? (called ? "write it without ()" : "write it with ()")
+                  : suggestion_for(expr.text, known, "`deadrank explain program` lists what there is"));
+    if (expr.keywords.empty() || own) return;
+    if (!fits)
+        return complain(
+            expr.spot,
+            fmt::format("{}() got an unexpected keyword argument '{}'", expr.text, expr.keywords.front()),
+            "write it without a name");
+    Expr object = std::move(expr.parts.front());
+    expr.parts.erase(expr.parts.begin());
+    auto parameters = fits->parameters();
+    for (ParameterWord& one : parameters) one.required = false;
+    order(expr, parameters);
+    expr.parts.insert(expr.parts.begin(), std::move(object));
+}
+
+}  // namespace deadrank::scenarios::program

@@ -1,0 +1,150 @@
+// scenarios/program/group_words.cpp — torch.distributed as a program calls it: groups, collectives, messages
+// and the store.
+#include "scenarios/program/program_words.h"
+
+namespace deadrank::scenarios::program {
+
+namespace {
+
+constexpr std::string_view gather_words =
+    "`ValueError: output tensor size must be equal to world_size times input tensor size`, `TypeError: "
+    "output tensor must have the same type as input tensor`";
+constexpr std::string_view scatter_words =
+    "`ValueError: input tensor must be the same size as output size times world size`, `TypeError: output "
+    "tensor must have the same type as input tensor`";
+constexpr std::string_view no_group =
+    "`ValueError: Default process group has not been initialized, …`; a group that the rank is not in is "
+    "passed over with a warning, as torch does";
+constexpr std::string_view not_in_group = "`ValueError: Global rank 5 is not part of group tp`";
+constexpr std::string_view calls = "collective.enter, collective.leave";
+constexpr std::string_view messages = "p2p.enter, p2p.leave";
+constexpr std::string_view meetings = "rendezvous.enter, rendezvous.leave, comm.init.enter, comm.init.leave";
+
+constexpr BuiltinWord rows_of_groups[] = {
+    {"Groups", "new_group(ranks=None, name=\"\")",
+     "a communicator among these ranks, or all. As torch has it, every rank of the world calls it for every "
+     "group, in one order, and waits for the others; who is no member gets a handle that takes part in "
+     "nothing",
+     "`ValueError: Default process group has not been initialized, …`, `torch.distributed.DistStoreError: "
+     "Timed out initializing process group in store based barrier on rank: …`",
+     meetings},
+    {"Groups", "new_subgroups(group_size, name=\"\")",
+     "cuts the world into groups of so many ranks; gives [the own one, all of them]",
+     "`ValueError: The world size (4) must be divisible by 'group_size=3'`", meetings},
+    {"Groups", "new_subgroups_by_enumeration(ranks_per_subgroup_list, name=\"\")",
+     "likewise, of lists of ranks", "`ValueError: Rank 1 has appeared in both subgroup 0 and 1`", meetings},
+    {"Groups", "init_device_mesh(device_type, mesh_shape, mesh_dim_names=None)",
+     "all ranks in rows and columns: init_device_mesh(\"cuda\", (2, 4), (\"dp\", \"tp\")) makes the groups "
+     "of "
+     "each dimension, which have its name",
+     "`RuntimeError: Mesh should not be bigger than default world size 4, but found 8 ranks!`", meetings},
+    {"Groups", "get_rank(group=None)", "the rank's place in it; -1 where it is no member"},
+    {"Groups", "get_world_size(group=None)", "how many members it has; -1 where the rank is none"},
+    {"Groups", "get_process_group_ranks(group=None)", "its members, as ranks of the world"},
+    {"Groups", "get_global_rank(group, group_rank)", "the rank of the world at that place of it",
+     "`ValueError: Group rank 5 is not part of group tp`"},
+    {"Groups", "get_group_rank(group, global_rank)", "the place in it of a rank of the world", not_in_group},
+    {"Groups", "init_process_group()",
+     "with `start = \"own\"`: reads the environment, meets the others at the store and makes the world's "
+     "communicator, as other workloads do before their first step",
+     "all that start-up refuses", meetings},
+    {"Groups", "is_initialized()", "whether the rank has a default group"},
+    {"Groups", "destroy_process_group(group=None)",
+     "leaves it without waiting for anybody: what others still call in it waits for this rank", no_group},
+
+    {"Collectives", "all_reduce(tensor, op=\"sum\", group=None, async_op=False)",
+     "in place; op is sum, avg, max, min or prod, also as `ReduceOp.SUM`. float16 and bfloat16 are rounded "
+     "once, after the sum",
+     no_group, calls},
+    {"Collectives", "broadcast(tensor, src=None, group=None, async_op=False, group_src=None)",
+     "in place, from this rank of the world, or of the group", not_in_group, calls},
+    {"Collectives", "reduce(tensor, dst=None, op=\"sum\", group=None, async_op=False, group_dst=None)",
+     "as all_reduce, for one rank alone", not_in_group, calls},
+    {"Collectives", "all_gather(tensor, input=None, group=None)",
+     "all_gather(x) gives a list of the members' tensors, and takes each of them to be of x's shape. "
+     "all_gather(tensors, x) fills a list, as torch has it; tensors of different sizes become a broadcast of "
+     "each member's",
+     no_group, calls},
+    {"Collectives", "all_gather_into_tensor(output, input, group=None, async_op=False)",
+     "one behind the other, into a tensor that is there", gather_words, calls},
+    {"Collectives", "reduce_scatter_tensor(output, input, op=\"sum\", group=None, async_op=False)",
+     "each member's part of the sum", scatter_words, calls},
+    {"Collectives", "reduce_scatter(output, input_list, op=\"sum\", group=None, async_op=False)",
+     "likewise, of a list with one tensor for each member; different sizes become a reduce to each",
+     scatter_words, calls},
+    {"Collectives",
+     "all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None, "
+     "async_op=False)",
+     "rows for each member: equal parts, or so many as the lists say. With sizes it is what NCCL makes of "
+     "it, "
+     "messages within one call: who expects rows that nobody sends waits for them, and rows that do not fit "
+     "are truncated",
+     "`RuntimeError: Split sizes doesn't match total dim 0 size`, `RuntimeError: Tensor's dim 0 does not "
+     "divide "
+     "equally across group size`, `RuntimeError: Number of tensor splits not equal to group size`, "
+     "`ValueError: "
+     "Tensors must be of equal type`",
+     "collective.enter, collective.leave; with sizes p2p.enter, p2p.leave"},
+    {"Collectives", "all_to_all(output_list, input_list, group=None, async_op=False)",
+     "likewise, of lists with one tensor for each member", "`ValueError: Tensors must be of equal type`",
+     messages},
+    {"Collectives", "gather(tensor, gather_list=None, dst=None, group=None, group_dst=None)",
+     "into a list that dst has; messages, as with NCCL. dst is 0 if it is not stated",
+     "`ValueError: Argument ``gather_list`` must be specified on destination rank.`", messages},
+    {"Collectives", "scatter(tensor, scatter_list=None, src=None, group=None, group_src=None)",
+     "out of a list that src has; likewise",
+     "`ValueError: Argument ``scatter_list`` must be specified on source rank.`", messages},
+    {"Collectives", "barrier(group=None)", "until all members have come", no_group, calls},
+    {"Collectives", "monitored_barrier(group=None, timeout=\"5m\", wait_all_ranks=False)",
+     "a barrier over the store, in which the group's first rank names who did not come",
+     "`RuntimeError: [Rank 0]: Rank 3 failed to pass monitoredBarrier in 300000 ms`; on others "
+     "`RuntimeError: "
+     "Rank 1 successfully reached monitoredBarrier, but received errors while waiting for send/recv from "
+     "rank "
+     "0. …`"},
+    {"Collectives", "all_gather_object(value, input=None, group=None)",
+     "a list of the members' values: numbers, texts, lists, dicts, tensors, objects; all_gather_object(list, "
+     "value) fills a list. Two calls, as torch makes: their lengths, then as much as the longest needs",
+     "`RuntimeError: an object of another kind came`", calls},
+    {"Collectives", "gather_object(value, object_gather_list=None, dst=None, group=None, group_dst=None)",
+     "into a list that dst has; all take part in the same two calls",
+     "`ValueError: Argument ``gather_list`` must be specified on destination rank.`", calls},
+    {"Collectives", "broadcast_object(value, src=None, group=None, group_src=None)",
+     "the value of that rank; likewise two calls", not_in_group, calls},
+    {"Collectives", "broadcast_object_list(object_list, src=None, group=None, group_src=None)",
+     "torch's own: the objects of a list, in place", not_in_group, calls},
+    {"Collectives", "scatter_object_list(output_list, input_list=None, src=None, group=None, group_src=None)",
+     "one object for each member, into output_list[0]",
+     "`ValueError: Argument ``scatter_object_input_list`` must be specified on source rank, …`", calls},
+
+    {"Messages", "send(tensor, dst=None, tag=0, group=None, group_dst=None)", "until the other one takes it",
+     "`ValueError: Invalid destination rank: destination rank should not be the same as the rank of the "
+     "current process.`",
+     messages},
+    {"Messages", "recv(tensor, src=None, tag=0, group=None, group_src=None)", "into a tensor that is there",
+     "`ValueError: Invalid source rank: …`", messages},
+    {"Messages", "isend(tensor, dst=None, tag=0, group=None, group_dst=None)",
+     "does not wait: the handle's wait() does", "", messages},
+    {"Messages", "irecv(tensor, src=None, tag=0, group=None, group_src=None)", "likewise", "", messages},
+    {"Messages", "P2POp(op, tensor, peer, group=None, tag=0, group_peer=None)",
+     "a message to be made: P2POp(isend, x, 1)", "`ValueError: Invalid ``op``. …`"},
+    {"Messages", "batch_isend_irecv(p2p_op_list)",
+     "begins all of them before any is waited for; a list of handles",
+     "`ValueError: p2p_op_list must not be empty`", messages},
+    {"Messages", "group_start(group=None)", "until group_end, calls wait for each other only at its end"},
+    {"Messages", "group_end(group=None)", "waits for all of them together"},
+
+    {"Store", "store_set(key, value)", "at the rendezvous store, which all ranks share and rank 0 hosts",
+     "`torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. …` once rank 0 has ended"},
+    {"Store", "store_set_once(key, value)", "sets it where it has no value yet; what it holds then"},
+    {"Store", "store_get(key, timeout=\"5m\")", "waits for it; a text",
+     "`torch.distributed.DistStoreError: wait timeout after 300000ms, keys: /key`"},
+    {"Store", "store_add(key, amount)", "the sum after it: a counter"},
+    {"Store", "store_check(key)", "whether it is set, without waiting"},
+};
+
+}  // namespace
+
+std::span<const BuiltinWord> group_words() { return rows_of_groups; }
+
+}  // namespace deadrank::scenarios::program

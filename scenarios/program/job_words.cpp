@@ -1,0 +1,83 @@
+// scenarios/program/job_words.cpp — What a program calls of the job around it: files, time, memory,
+// observers, chance, and where faults act.
+#include "scenarios/program/program_words.h"
+
+namespace deadrank::scenarios::program {
+
+namespace {
+
+constexpr BuiltinWord rows_of_jobs[] = {
+    {"Files", "save(value, path)",
+     "written and synced, as state of the step under way; \"node0/…\" is that node's own disk",
+     "`OSError: [Errno 28] No space left on device`, and other errors of the disk", "checkpoint.save"},
+    {"Files", "load(path)", "what was saved there",
+     "`FileNotFoundError: [Errno 2] No such file or directory: 'path'`, `RuntimeError: "
+     "PytorchStreamReader "
+     "failed reading zip archive: failed finding central directory`",
+     "checkpoint.load"},
+    {"Files", "resume_at(step)", "in setup: the first step to make, as after a load",
+     "`ValueError: there is no step -1`"},
+    {"Files", "exists(path)", "whether there is such a file"},
+    {"Files", "listdir(prefix)", "all paths that begin so, sorted"},
+    {"Files", "rename(old, new)", "at once, for all that look", "`FileNotFoundError: …`"},
+    {"Files", "remove(path)", "", "`FileNotFoundError: …`"},
+
+    {"Time and memory", "compute(time)", "the device is busy so long: \"10ms\", or seconds as a number", "",
+     ""},
+    {"Time and memory", "sleep(time)", "the process waits so long"},
+    {"Time and memory", "now()", "seconds since the job's start, by the rank's own clock"},
+    {"Time and memory", "allocate(size, device=None)", "device memory, \"1GiB\" or bytes; a handle",
+     "`torch.OutOfMemoryError: CUDA out of memory. …`", "memory.sample, memory.oom"},
+    {"Time and memory", "free(handle)", "gives it back", "`ValueError: invalid handle`"},
+
+    {"Told to observers", "phase(name)",
+     "the phase of the step that begins: data, forward, backward, reduce, optimizer, checkpoint or "
+     "serve. A "
+     "fault may wait for it",
+     "", "phase.begin, phase.end"},
+    {"Told to observers", "log(line, level=\"info\")",
+     "a line of the rank's log; also \"warning\", \"error\"", "", "rank.log"},
+    {"Told to observers", "loss(value)", "the step's loss", "", "step.end"},
+    {"Told to observers", "grad_norm(value)", "the step's gradient norm", "", "step.end"},
+    {"Told to observers", "samples(ids, epoch=0, group=None)",
+     "the samples that this rank takes in this step. A sample that is read twice in one epoch is an alarm, "
+     "so "
+     "each pass over the data has an epoch of its own. Ranks that name the same group, a process group or a "
+     "word, are one replica: they must read the same ones",
+     "", "data.batch, rank.config"},
+    {"Told to observers", "digest(name, tensor, group=\"replica\")",
+     "a digest of what all ranks that name this group should hold alike", "", "parameters.digest"},
+    {"Told to observers", "config(name, value)", "a setting as this rank read it", "", "rank.config"},
+    {"Told to observers", "value(name, value)", "a number that is logged", "", "value.sample"},
+    {"Told to observers", "check(name, value, expected)",
+     "a number beside what it should be by its definition. Compute `expected` from what the rank really has, "
+     "never from what a fault did",
+     "", "value.sample"},
+    {"Told to observers", "reference(name, value, expected)",
+     "a number beside what the same training gives in another layout, for example on one rank alone", "",
+     "value.sample"},
+    {"Told to observers", "restored(name, value, expected)",
+     "a number of what was loaded beside what had been saved", "", "value.sample"},
+
+    {"Chance and environment", "random(purpose, index, bound)",
+     "a whole number below bound that the seed, this rank, its attempt, the purpose and the index "
+     "decide, and "
+     "nothing else",
+     "`ValueError: bound must be positive`"},
+    {"Chance and environment", "env(name, default=None)",
+     "a variable of the process as a text, or the default"},
+    {"Chance and environment", "version(package)",
+     "the installed version, \"2.11.0\"; empty = not installed"},
+    {"Chance and environment", "exit(code=1)", "ends the process", "", "rank.exit"},
+
+    {"For faults", "seam(name, value)",
+     "the value, unless a bend_value bends it. A whole number, a boolean, or a decimal, which is bent in "
+     "65536ths. The name is a text that stands there"},
+    {"For faults", "block(name)", "True, unless a skip_block skips it"},
+};
+
+}  // namespace
+
+std::span<const BuiltinWord> job_words() { return rows_of_jobs; }
+
+}  // namespace deadrank::scenarios::program

@@ -1,0 +1,237 @@
+// scenarios/program/program_resolver.cpp — Names are looked up as Python does: in the def, in those around
+// it, among all that is global, among what is given. `torch.`, `dist.` and `math.` before a word are read and
+// mean nothing.
+#include "scenarios/program/program_resolver.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "scenarios/model/vocabulary.h"
+#include "scenarios/program/call_binder.h"
+#include "scenarios/program/program_words.h"
+
+namespace deadrank::scenarios::program {
+
+namespace {
+
+bool is_constant(std::string_view name) {
+    const auto words = constant_words();
+    return std::any_of(words.begin(), words.end(), [&](const auto& word) { return word.name == name; });
+}
+
+class Resolver {
+public:
+    Resolver(Program& program, std::vector<Mistake>& mistakes)
+        : program_(program), mistakes_(mistakes), binder_(program, mistakes) {}
+
+    void run() {
+        check_definitions();
+        for (std::size_t i = 0; i < program_.functions.size(); ++i) {
+            Function& function = program_.functions[i];
+            function_ = function.named ? -1 : function.within;
+            for (Expr& usual : function.defaults) visit(usual);
+            function_ = static_cast<int>(i);
+            for (Stmt& stmt : function.body) visit(stmt);
+        }
+        function_ = -1;
+        for (auto* block : {&program_.setup, &program_.step, &program_.finish, &program_.earlier})
+            for (Stmt& stmt : *block) visit(stmt);
+    }
+
+private:
+    void complain(const Spot& spot, std::string what, std::string remedy) {
+        mistakes_.push_back({spot, std::move(what), std::move(remedy)});
+    }
+
+    const Function& function_at(int place) const {
+        return program_.functions[static_cast<std::size_t>(place)];
+    }
+
+    // A def may hide what is there, as in Python, but for the words by which faults reach the program.
+    void check_definitions() {
+        for (const Function& function : program_.functions) {
+            if (function.named && is_for_faults(function.name))
+                complain(function.spot, fmt::format("'{}' is there already", function.name),
+                         "give the function another name");
+        }
+        for (Class& one : program_.classes) {
+            if (is_for_faults(one.name) || binder_.function_named(one.name) >= 0)
+                complain(one.spot, fmt::format("'{}' is there already", one.name), "choose another name");
+            one.parent = one.base.empty() ? -1 : binder_.class_named(one.base);
+            const bool known = one.base.empty() || one.base == "object" || one.parent >= 0 ||
+                               one.base.ends_with("Error") || one.base.ends_with("Exception");
+            if (!known ||
+                (one.parent >= 0 && &program_.classes[static_cast<std::size_t>(one.parent)] >= &one))
+                complain(one.spot, fmt::format("'{}' is no class", one.base),
+                         "go on from a class above it, or from one of Python's exceptions");
+        }
+    }
+
+    void visit(Stmt& stmt) {
+        const bool assigns = stmt.kind == StmtKind::assign;
+        if (assigns || stmt.kind == StmtKind::augment || stmt.kind == StmtKind::each)
+            check_target(stmt.parts[0]);
+        for (std::size_t i = 2; assigns && i < stmt.parts.size(); ++i) check_target(stmt.parts[i]);
+        for (Expr& part : stmt.parts) visit(part);
+        if (stmt.kind == StmtKind::expression && stmt.parts[0].kind == ExprKind::function &&
+            !stmt.parts[0].text.empty())
+            complain(stmt.spot, fmt::format("'{}' is a function", stmt.parts[0].text),
+                     fmt::format("call it: {}(…)", stmt.parts[0].text));
+        if (stmt.kind == StmtKind::raise && !stmt.text.empty() && is_variable(stmt.text))
+            complain(stmt.spot, fmt::format("'{}' is a text here, as all that was caught", stmt.text),
+                     "write raise alone to let it go on, or raise RuntimeError(…)");
+        for (auto& block : stmt.blocks)
+            for (Stmt& inner : block) visit(inner);
+    }
+
+    void check_target(const Expr& target) {
+        for (const Expr& part : target.parts)
+            if (target.kind == ExprKind::list) check_target(part);
+        if (target.kind != ExprKind::name || !is_constant(target.text)) return;
+        if (function_ >= 0 && place_in(function_at(function_).locals, target.text) >= 0) return;
+        complain(target.spot, fmt::format("'{}' cannot be assigned: its value is given", target.text),
+                 "choose another name");
+    }
+
+    void visit(Expr& expr) {
+        leave_module_out(expr);
+        switch (expr.kind) {
+            case ExprKind::name:
+                return look_up(expr);
+            case ExprKind::call:
+                call(expr);
+                break;
+            case ExprKind::method:
+            case ExprKind::attribute:
+                binder_.check_method(expr);
+                break;
+            default:
+                break;
+        }
+        for (Expr& part : expr.parts) visit(part);
+    }
+
+    // A variable is called as a value, where no function has its name; a parameter in any case.
+    void call(Expr& expr) {
+        if (is_parameter(expr.text) || (!binder_.knows(expr.text) && is_variable(expr.text))) {
+            Expr callee{.kind = ExprKind::name, .spot = expr.spot, .text = expr.text};
+            return binder_.as_invocation(expr, std::move(callee));
+        }
+        binder_.bind(expr);
+    }
+
+    bool is_parameter(std::string_view name) const {
+        for (int at = function_; at >= 0; at = function_at(at).within) {
+            const int place = place_in(function_at(at).locals, name);
+            if (place >= 0 && place < static_cast<int>(function_at(at).defaults.size())) return true;
+        }
+        return false;
+    }
+
+    bool is_variable(std::string_view name) const {
+        for (int at = function_; at >= 0; at = function_at(at).within)
+            if (place_in(function_at(at).locals, name) >= 0) return true;
+        return place_in(program_.globals, name) >= 0;
+    }
+
+    bool found_in_defs(Expr& expr) const {
+        int up = 0;
+        for (int at = function_; at >= 0; at = function_at(at).within, ++up) {
+            const Function& function = function_at(at);
+            if (place_in(function.globals, expr.text) >= 0) return false;
+            if (place_in(function.nonlocals, expr.text) >= 0) continue;
+            expr.slot = place_in(function.locals, expr.text);
+            if (expr.slot < 0) continue;
+            expr.where = up == 0 ? Where::local : Where::outer;
+            expr.number = up;
+            return true;
+        }
+        return false;
+    }
+
+    void look_up(Expr& expr) {
+        if (found_in_defs(expr)) return;
+        expr.where = Where::global;
+        expr.slot = place_in(program_.globals, expr.text);
+        if (expr.slot >= 0) return;
+        const auto constants = constant_words();
+        for (std::size_t i = 0; i < constants.size(); ++i) {
+            if (constants[i].name != expr.text) continue;
+            expr.where = Where::constant;
+            expr.slot = static_cast<int>(i);
+            return;
+        }
+        if (binder_.as_value(expr)) return;
+        complain(expr.spot, fmt::format("name '{}' is not defined", expr.text),
+                 suggestion_for(expr.text, names(), "assign it first, or state it in [workload.let]"));
+    }
+
+    std::vector<std::string> names() const {
+        std::vector<std::string> known = program_.globals;
+        for (int at = function_; at >= 0; at = function_at(at).within)
+            known.insert(known.end(), function_at(at).locals.begin(), function_at(at).locals.end());
+        for (const auto& word : constant_words()) known.emplace_back(word.name);
+        return known;
+    }
+
+    // torch, dist, torch.distributed, math, … where no variable has that name.
+    bool is_module(const Expr& expr) const {
+        static const std::vector<std::string> modules = {"torch", "dist", "math", "F", "nn"};
+        static const std::vector<std::string> parts = {"distributed", "nn",          "functional",
+                                                       "cuda",        "device_mesh", "distributed_c10d"};
+        if (expr.kind == ExprKind::name) return place_in(modules, expr.text) >= 0 && !is_variable(expr.text);
+        return expr.kind == ExprKind::attribute && place_in(parts, expr.text) >= 0 &&
+               is_module(expr.parts[0]);
+    }
+
+    bool is_reduction(const Expr& expr) const {
+        const bool bare = expr.kind == ExprKind::name && !is_variable("ReduceOp");
+        const bool behind = expr.kind == ExprKind::attribute && is_module(expr.parts[0]);
+        return (bare || behind) && expr.text == "ReduceOp";
+    }
+
+    void leave_module_out(Expr& expr) {
+        if (expr.kind != ExprKind::method && expr.kind != ExprKind::attribute) return;
+        if (expr.kind == ExprKind::attribute && is_reduction(expr.parts[0])) {
+            expr.kind = ExprKind::text;
+            std::transform(expr.text.begin(), expr.text.end(), expr.text.begin(), [](char c) {
+                return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+            });
+            if (expr.text == "product") expr.text = "prod";
+            expr.parts.clear();
+            return;
+        }
+        if (!is_module(expr.parts[0])) return;
+        const bool mathematics = expr.parts[0].text == "math";
+        const bool of_tensor = !mathematics && is_tensor_method(expr.text);
+        if (expr.kind == ExprKind::attribute) {
+            const bool word = expr.text == "Tensor" || place_in(type_names(), expr.text) >= 0;
+            expr.kind = word ? ExprKind::text : ExprKind::name;
+            expr.parts.clear();
+        } else if (of_tensor && expr.parts.size() > 1 && expr.keywords.size() + 1 < expr.parts.size()) {
+            expr.parts.erase(expr.parts.begin());  // torch.exp(x) is x.exp()
+        } else {
+            expr.kind = ExprKind::call;
+            expr.parts.erase(expr.parts.begin());
+            if (mathematics && expr.text == "log") expr.text = "natural_log";
+        }
+    }
+
+    static bool is_tensor_method(std::string_view name) {
+        const auto words = method_words();
+        return std::any_of(words.begin(), words.end(), [&](const MethodWord& word) {
+            return word.of == "tensor" && word.called() && word.name() == name;
+        });
+    }
+
+    Program& program_;
+    std::vector<Mistake>& mistakes_;
+    CallBinder binder_;
+    int function_ = -1;
+};
+
+}  // namespace
+
+void resolve_names(Program& program, std::vector<Mistake>& mistakes) { Resolver(program, mistakes).run(); }
+
+}  // namespace deadrank::scenarios::program

@@ -1,0 +1,252 @@
+// sim/program/builtins_messages.cpp — Messages, and what a library makes of messages: exchanges of unequal
+// parts, gather and scatter. Texts: torch.distributed 2.11.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "sim/program/builtins.h"
+#include "sim/program/program_tensor.h"
+
+namespace deadrank::sim::program {
+
+namespace {
+
+using Tensors = std::vector<std::shared_ptr<Tensor>>;
+
+// What goes to each member and what comes from it, as NCCL plays it: messages within one group call, none
+// where there is nothing to send. Whoever expects something else than the other one sends waits, or reads a
+// truncated message.
+void exchange(Comm& comm, const Tensors& to, const Tensors& from) {
+    const auto own = static_cast<std::size_t>(comm.rank());
+    const bool both = to[own] && from[own];
+    if (both && to[own]->count() != from[own]->count())
+        raise("RuntimeError", fmt::format("The size of tensor a ({}) must match the size of tensor b ({}) at "
+                                          "non-singleton dimension 0",
+                                          from[own]->count(), to[own]->count()));
+    comm.group_start();
+    for (std::size_t peer = 0; peer < to.size(); ++peer)
+        if (peer != own && to[peer] && to[peer]->count() > 0)
+            comm.send(to[peer]->data(), static_cast<Rank>(peer), 0, to[peer]->dtype);
+    for (std::size_t peer = 0; peer < from.size(); ++peer)
+        if (peer != own && from[peer] && from[peer]->count() > 0)
+            comm.recv(from[peer]->data(), static_cast<Rank>(peer), 0, from[peer]->dtype);
+    if (both) std::copy_n(to[own]->data().begin(), to[own]->count(), from[own]->data().begin());
+    comm.group_end();
+}
+
+// Rows for each member, as torch checks them.
+Shape split_sizes(const Value& stated_sizes, const Tensor& tensor, const Comm& comm) {
+    const std::int64_t rows = tensor.shape.empty() ? 0 : tensor.shape.front();
+    Shape sizes;
+    if (stated(stated_sizes))
+        for (const Value& size : items_of(stated_sizes)) sizes.push_back(as_whole(size, "a split size"));
+    if (sizes.empty()) {
+        if (rows % comm.size() != 0)
+            raise("RuntimeError", "Tensor's dim 0 does not divide equally across group size");
+        return Shape(static_cast<std::size_t>(comm.size()), rows / comm.size());
+    }
+    if (std::ssize(sizes) != comm.size())
+        raise("RuntimeError", "Number of tensor splits not equal to group size");
+    std::int64_t sum = 0;
+    bool negative = false;
+    for (const std::int64_t size : sizes) {
+        sum += size;
+        negative |= size < 0;
+    }
+    if (negative || sum != rows) raise("RuntimeError", "Split sizes doesn't match total dim 0 size");
+    return sizes;
+}
+
+Tensors rows_of(const Tensor& tensor, const Shape& sizes) {
+    Tensors cut;
+    for (const Value& part : parts(tensor, sizes)) cut.push_back(part.shared_tensor());
+    return cut;
+}
+
+Value all_to_all_single(Interpreter& rank, Arguments& given) {
+    const auto output = tensor_in(given[0], "all_to_all_single", "output");
+    const auto input = tensor_in(given[1], "all_to_all_single", "input");
+    if (given[2].is(Type::group)) given[4] = std::exchange(given[2], Value());
+    Comm* comm = comm_of(rank, given[4], "all_to_all_single");
+    if (!comm) return Value::none();
+    if (output->dtype != input->dtype) raise("ValueError", "Tensors must be of equal type");
+    const Shape out = split_sizes(given[2], *output, *comm), in = split_sizes(given[3], *input, *comm);
+    if (!stated(given[2]) && !stated(given[3])) {
+        if (output->count() != input->count())
+            raise("RuntimeError", "Split sizes doesn't match total dim 0 size");
+        if (truth(given[5]))
+            return handle_of(rank, comm, {output, input},
+                             comm->all_to_all_async(input->data(), output->data(), input->dtype));
+        comm->all_to_all(input->data(), output->data(), input->dtype);
+        return Value::none();
+    }
+    exchange(*comm, rows_of(*input, in), rows_of(*output, out));
+    return truth(given[5]) ? handle_of(rank, nullptr, {output, input}, nullptr) : Value::none();
+}
+
+Tensors one_each(const Value& list, std::string_view call, std::string_view parameter, const Comm& comm) {
+    Tensors tensors;
+    for (const Value& item : items_of(list)) tensors.push_back(tensor_in(item, call, parameter));
+    if (std::ssize(tensors) != comm.size())
+        raise("ValueError", fmt::format("{}() takes one tensor of `{}` for each of {} members, not {}", call,
+                                        parameter, comm.size(), tensors.size()));
+    return tensors;
+}
+
+Value all_to_all(Interpreter& rank, Arguments& given) {
+    Comm* comm = comm_of(rank, given[2], "all_to_all");
+    if (!comm) return Value::none();
+    const Tensors out = one_each(given[0], "all_to_all", "output_tensor_list", *comm);
+    const Tensors in = one_each(given[1], "all_to_all", "input_tensor_list", *comm);
+    for (const Tensors* list : {&out, &in})
+        for (const auto& tensor : *list)
+            if (tensor->dtype != in.front()->dtype) raise("ValueError", "Tensors must be of equal type");
+    exchange(*comm, in, out);
+    return truth(given[3]) ? handle_of(rank, nullptr, {}, nullptr) : Value::none();
+}
+
+Value gather(Interpreter& rank, Arguments& given) {
+    const auto tensor = tensor_in(given[0], "gather", "tensor");
+    Comm* comm = comm_of(rank, given[3], "gather");
+    if (!comm) return Value::none();
+    const Value usual = stated(given[2]) || stated(given[4]) ? given[2] : Value::whole(0);
+    const Rank root = root_of(*comm, usual, given[4], given[3], "destination");
+    const auto size = static_cast<std::size_t>(comm->size());
+    Tensors to(size), from(size);
+    to[static_cast<std::size_t>(root)] = tensor;
+    if (comm->rank() == root) {
+        if (!stated(given[1]))
+            raise("ValueError", "Argument ``gather_list`` must be specified on destination rank.");
+        from = one_each(given[1], "gather", "gather_list", *comm);
+    } else if (stated(given[1]) && !items_of(given[1]).empty()) {
+        raise("ValueError", "Argument ``gather_list`` must NOT be specified on non-destination ranks.");
+    }
+    exchange(*comm, to, from);
+    return Value::none();
+}
+
+Value scatter(Interpreter& rank, Arguments& given) {
+    const auto tensor = tensor_in(given[0], "scatter", "tensor");
+    Comm* comm = comm_of(rank, given[3], "scatter");
+    if (!comm) return Value::none();
+    const Value usual = stated(given[2]) || stated(given[4]) ? given[2] : Value::whole(0);
+    const Rank root = root_of(*comm, usual, given[4], given[3], "source");
+    const auto size = static_cast<std::size_t>(comm->size());
+    Tensors to(size), from(size);
+    from[static_cast<std::size_t>(root)] = tensor;
+    if (comm->rank() == root) {
+        if (!stated(given[1]))
+            raise("ValueError", "Argument ``scatter_list`` must be specified on source rank.");
+        to = one_each(given[1], "scatter", "scatter_list", *comm);
+    } else if (stated(given[1]) && !items_of(given[1]).empty()) {
+        raise("ValueError", "Argument ``scatter_list`` must NOT be specified on non-source ranks.");
+    }
+    exchange(*comm, to, from);
+    return Value::none();
+}
+
+// From here to there.
+struct Line {
+    Comm* comm = nullptr;
+    Rank peer = 0;
+    int tag = 0;
+};
+
+Line line_of(Interpreter& rank, Arguments& given, std::string_view call, std::string_view what) {
+    Line line{.comm = comm_of(rank, given[3], call)};
+    if (!line.comm) return line;
+    line.peer = root_of(*line.comm, given[1], given[4], given[3], what);
+    if (line.peer == line.comm->rank())
+        raise("ValueError",
+              fmt::format(
+                  "Invalid {0} rank: {0} rank should not be the same as the rank of the current process.",
+                  what));
+    line.tag = given[2].is(Type::unset) ? 0 : static_cast<int>(as_whole(given[2], "tag"));
+    return line;
+}
+
+Value send(Interpreter& rank, Arguments& given) {
+    const auto tensor = tensor_in(given[0], "send", "tensor");
+    const Line line = line_of(rank, given, "send", "destination");
+    if (line.comm) line.comm->send(tensor->data(), line.peer, line.tag, tensor->dtype);
+    return Value::none();
+}
+
+Value recv(Interpreter& rank, Arguments& given) {
+    const auto tensor = tensor_in(given[0], "recv", "tensor");
+    const Line line = line_of(rank, given, "recv", "source");
+    if (line.comm) line.comm->recv(tensor->data(), line.peer, line.tag, tensor->dtype);
+    return Value::none();
+}
+
+Value isend(Interpreter& rank, Arguments& given) {
+    const auto tensor = tensor_in(given[0], "isend", "tensor");
+    const Line line = line_of(rank, given, "isend", "destination");
+    if (!line.comm) return Value::none();
+    return handle_of(rank, nullptr, {tensor},
+                     line.comm->send_async(tensor->data(), line.peer, line.tag, tensor->dtype));
+}
+
+Value irecv(Interpreter& rank, Arguments& given) {
+    const auto tensor = tensor_in(given[0], "irecv", "tensor");
+    const Line line = line_of(rank, given, "irecv", "source");
+    if (!line.comm) return Value::none();
+    return handle_of(rank, nullptr, {tensor},
+                     line.comm->recv_async(tensor->data(), line.peer, line.tag, tensor->dtype));
+}
+
+Value p2p_op(Interpreter&, Arguments& given) {
+    const bool known = given[0].is(Type::function) &&
+                       (given[0].callable().name == "isend" || given[0].callable().name == "irecv");
+    if (!known)
+        raise("ValueError",
+              "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
+              "``torch.distributed.irecv``.");
+    return Value::new_list({given.begin(), given.end()});
+}
+
+// Each of them is under way before any is waited for.
+Value batch_isend_irecv(Interpreter& rank, Arguments& given) {
+    std::vector<Value> handles;
+    const auto ops = items_of(given[0]);
+    if (ops.empty()) raise("ValueError", "p2p_op_list must not be empty");
+    for (const Value& op : ops) {
+        if (!op.is(Type::list) || op.list().items.size() != 6)
+            raise("ValueError",
+                  "Invalid ``p2p_op_list``. Each op is expected to to be of type "
+                  "``torch.distributed.P2POp``.");
+        const auto& parts = op.list().items;
+        Arguments arguments = {parts[1], parts[2], parts[4], parts[3], parts[5]};
+        const bool sends = parts[0].callable().name == "isend";
+        handles.push_back(sends ? isend(rank, arguments) : irecv(rank, arguments));
+    }
+    return Value::new_list(std::move(handles));
+}
+
+Value group_start(Interpreter& rank, Arguments& given) {
+    if (Comm* comm = comm_of(rank, given[0], "group_start")) comm->group_start();
+    return Value::none();
+}
+
+Value group_end(Interpreter& rank, Arguments& given) {
+    if (Comm* comm = comm_of(rank, given[0], "group_end")) comm->group_end();
+    return Value::none();
+}
+
+}  // namespace
+
+std::vector<BuiltinRow> message_builtins() {
+    return {{"all_to_all_single", all_to_all_single},
+            {"all_to_all", all_to_all},
+            {"gather", gather},
+            {"scatter", scatter},
+            {"send", send},
+            {"recv", recv},
+            {"isend", isend},
+            {"irecv", irecv},
+            {"P2POp", p2p_op},
+            {"batch_isend_irecv", batch_isend_irecv},
+            {"group_start", group_start},
+            {"group_end", group_end}};
+}
+
+}  // namespace deadrank::sim::program

@@ -1,0 +1,268 @@
+// sim/program/callables.cpp — Functions and classes as values: calls, methods, and what stands behind a dot.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "scenarios/program/program_words.h"
+#include "sim/program/builtins.h"
+#include "sim/program/interpreter.h"
+#include "sim/program/program_tensor.h"
+
+namespace deadrank::sim::program {
+
+using namespace scenarios::program;
+
+Value Interpreter::called(const Expr& expr) {
+    if (expr.slot >= 0) return called_function(expr);
+    std::vector<Value> arguments;
+    arguments.reserve(expr.parts.size());
+    for (const Expr& part : expr.parts) arguments.push_back(eval(part));
+    return builtin(-1 - expr.slot)(*this, arguments);
+}
+
+Value Interpreter::called_function(const Expr& expr) {
+    const Function& function = program_.functions[static_cast<std::size_t>(expr.slot)];
+    Frame frame(function.locals.size());
+    for (std::size_t i = 0; i < expr.parts.size(); ++i) {
+        const bool usual = expr.parts[i].kind == ExprKind::absent;
+        frame[i] = eval(usual ? function.defaults[i] : expr.parts[i]);
+    }
+    return enter(function, std::move(frame), nullptr);
+}
+
+Value Interpreter::enter(const Function& function, Frame frame, std::shared_ptr<Env> around) {
+    std::shared_ptr<Env> own;
+    if (function.keeps) {
+        own = std::make_shared<Env>();
+        own->slots = std::move(frame);
+        own->outer = around;
+        track(own);
+    }
+    Frame* const outer = std::exchange(frame_, own ? &own->slots : &frame);
+    std::shared_ptr<Env> outer_own = std::exchange(own_, std::move(own));
+    std::shared_ptr<Env> outer_around = std::exchange(around_, std::move(around));
+    const Stmt* const from = now_;
+    given_ = Value::none();
+    run(function.body);
+    frame_ = outer;
+    own_ = std::move(outer_own);
+    around_ = std::move(outer_around);
+    now_ = from;
+    return std::exchange(given_, Value::none());
+}
+
+// What a def or a lambda within another one reads of that one's names, it reads when it is called.
+Value Interpreter::function_value(const Expr& expr) {
+    auto made = std::make_shared<Callable>();
+    made->function = expr.slot;
+    if (expr.slot < 0) {
+        made->name = builtin_words()[static_cast<std::size_t>(-1 - expr.slot)].name();
+        return Value::of(std::move(made));
+    }
+    const Function& function = program_.functions[static_cast<std::size_t>(expr.slot)];
+    made->name = function.name;
+    if (function.within >= 0) made->around = own_;
+    for (const Expr& usual : function.defaults) made->usual.push_back(eval(usual));
+    return Value::of(std::move(made));
+}
+
+Value Interpreter::invoked(const Expr& expr) {
+    const Value callee = eval(expr.parts[0]);
+    std::vector<Value> arguments;
+    for (std::size_t i = 1; i < expr.parts.size(); ++i) arguments.push_back(eval(expr.parts[i]));
+    return call(callee, std::move(arguments), expr.keywords);
+}
+
+Value Interpreter::call(const Value& callee, std::vector<Value> arguments,
+                        const std::vector<std::string>& keywords) {
+    spend(0);
+    if (callee.is(Type::kind))
+        return constructed(static_cast<int>(callee.number()), std::move(arguments), keywords);
+    if (callee.is(Type::object)) {
+        if (const auto does = attribute(callee, "__call__"))
+            return call(*does, std::move(arguments), keywords);
+    }
+    if (!callee.is(Type::function))
+        raise("TypeError", fmt::format("{} object is not callable", type_word(callee)));
+    const Callable& found = callee.callable();
+    if (found.function < 0) return call_builtin(-1 - found.function, std::move(arguments), keywords);
+    return call_function(found, std::move(arguments), keywords);
+}
+
+Value Interpreter::call_function(const Callable& callee, std::vector<Value> arguments,
+                                 const std::vector<std::string>& keywords) {
+    const Function& function = program_.functions[static_cast<std::size_t>(callee.function)];
+    if (!callee.self.is(Type::unset)) arguments.insert(arguments.begin(), callee.self);
+    const std::size_t most = function.defaults.size(), plain = arguments.size() - keywords.size();
+    if (plain > most)
+        raise("TypeError", fmt::format("{}() takes {} positional arguments but {} were given", function.name,
+                                       most, plain));
+    Frame frame(function.locals.size());
+    for (std::size_t i = 0; i < plain; ++i) frame[i] = std::move(arguments[i]);
+    for (std::size_t i = 0; i < keywords.size(); ++i) {
+        const auto end = function.locals.begin() + static_cast<std::ptrdiff_t>(most);
+        const auto place = std::find(function.locals.begin(), end, keywords[i]);
+        if (place == end)
+            raise("TypeError",
+                  fmt::format("{}() got an unexpected keyword argument '{}'", function.name, keywords[i]));
+        Value& taken = frame[static_cast<std::size_t>(place - function.locals.begin())];
+        if (!taken.is(Type::unset))
+            raise("TypeError",
+                  fmt::format("{}() got multiple values for argument '{}'", function.name, keywords[i]));
+        taken = std::move(arguments[plain + i]);
+    }
+    for (std::size_t i = 0; i < most; ++i) {
+        if (!frame[i].is(Type::unset)) continue;
+        if (function.defaults[i].kind == ExprKind::absent)
+            raise("TypeError", fmt::format("{}() missing 1 required positional argument: '{}'", function.name,
+                                           function.locals[i]));
+        frame[i] = i < callee.usual.size() ? callee.usual[i] : eval(function.defaults[i]);
+    }
+    return enter(function, std::move(frame), callee.around);
+}
+
+Value Interpreter::call_builtin(int place, std::vector<Value> arguments,
+                                const std::vector<std::string>& keywords) {
+    const BuiltinWord& word = builtin_words()[static_cast<std::size_t>(place)];
+    const std::string name = word.name();
+    if (!keywords.empty())
+        raise("TypeError", fmt::format("{}() takes no named arguments where it is called as a value", name));
+    if (word.variadic()) {
+        std::vector<Value> given = {Value::new_list(std::move(arguments))};
+        given.resize(word.parameters().size() + (word.keyworded() ? 1 : 0));
+        if (word.keyworded()) given[1] = Value::new_dict();
+        return builtin(place)(*this, given);
+    }
+    const auto parameters = word.parameters();
+    for (std::size_t i = arguments.size(); i < parameters.size(); ++i)
+        if (parameters[i].required)
+            raise("TypeError", fmt::format("{}() lacks the argument '{}'", name, parameters[i].name));
+    if (arguments.size() > parameters.size())
+        raise("TypeError", fmt::format("{}() takes {} arguments but {} were given", name, parameters.size(),
+                                       arguments.size()));
+    arguments.resize(parameters.size());
+    return builtin(place)(*this, arguments);
+}
+
+int Interpreter::method_of_kind(int kind, std::string_view name) const {
+    for (std::size_t left = program_.classes.size(); left > 0 && kind >= 0; --left) {
+        if (static_cast<std::size_t>(kind) >= program_.classes.size()) break;
+        const Class& of = program_.classes[static_cast<std::size_t>(kind)];
+        for (const auto& [known, place] : of.methods)
+            if (known == name) return place;
+        kind = of.parent;
+    }
+    return -1;
+}
+
+Value Interpreter::constructed(int kind, std::vector<Value> arguments,
+                               const std::vector<std::string>& keywords) {
+    auto made = std::make_shared<Instance>();
+    made->kind = kind;
+    made->name = program_.classes[static_cast<std::size_t>(kind)].name;
+    track(made);
+    const Value value = Value::of(std::move(made));
+    if (const auto prepares = attribute(value, "__init__"))
+        call(*prepares, std::move(arguments), keywords);
+    else if (!arguments.empty())
+        raise("TypeError", fmt::format("{}() takes no arguments", value.instance().name));
+    return value;
+}
+
+namespace {
+
+bool is_attribute_word(std::string_view of, std::string_view name) {
+    const auto words = method_words();
+    return std::any_of(words.begin(), words.end(), [&](const MethodWord& word) {
+        return word.of == of && !word.called() && word.name() == name;
+    });
+}
+
+}  // namespace
+
+std::optional<Value> Interpreter::attribute(const Value& object, const std::string& name) {
+    const auto bound = [&](int function, const Value& self) {
+        auto made = std::make_shared<Callable>();
+        made->function = function;
+        made->name = name;
+        made->self = self;
+        return Value::of(std::move(made));
+    };
+    if (object.is(Type::tensor)) {
+        if (const Value* known = find_field(object.tensor().attributes, name)) return *known;
+        if (name == "grad") return Value::none();
+        if (is_attribute_word("tensor", name)) return program::method(object, name, {});
+        return std::nullopt;
+    }
+    if (object.is(Type::kind)) {
+        if (name == "__name__")
+            return Value::new_text(program_.classes[static_cast<std::size_t>(object.number())].name);
+        const int place = method_of_kind(static_cast<int>(object.number()), name);
+        return place < 0 ? std::nullopt : std::optional(bound(place, {}));
+    }
+    if (object.is(Type::group) && is_attribute_word("group", name)) return method_of(*this, object, name, {});
+    if (!object.is(Type::object)) return std::nullopt;
+    if (const Value* known = find_field(object.instance().fields, name)) return *known;
+    const int place = method_of_kind(object.instance().kind, name);
+    return place < 0 ? std::nullopt : std::optional(bound(place, object));
+}
+
+void Interpreter::set_attribute(const Value& object, const std::string& name, Value value) {
+    if (object.is(Type::tensor)) {
+        if (is_attribute_word("tensor", name) && name != "grad" && name != "data")
+            raise("AttributeError",
+                  fmt::format("attribute '{}' of 'torch._C.TensorBase' objects is not writable", name));
+        if (name == "data") return take_data(object.tensor(), value);
+        if (object.tensor().attributes.empty()) track(object.object());
+        return set_field(object.tensor().attributes, name, std::move(value));
+    }
+    if (!object.is(Type::object))
+        raise("AttributeError", fmt::format("{} object has no attribute '{}'", type_word(object), name));
+    set_field(object.instance().fields, name, std::move(value));
+}
+
+Value Interpreter::method(const Expr& expr) {
+    const Value object = eval(expr.parts[0]);
+    if (expr.kind == ExprKind::attribute) {
+        if (auto found = attribute(object, expr.text)) return std::move(*found);
+        raise("AttributeError", fmt::format("{} object has no attribute '{}'", type_word(object), expr.text));
+    }
+    std::vector<Value> arguments;
+    arguments.reserve(expr.parts.size() - 1);
+    for (std::size_t i = 1; i < expr.parts.size(); ++i) arguments.push_back(eval(expr.parts[i]));
+    const bool own = object.is(Type::object) || object.is(Type::kind);
+    const bool set = object.is(Type::tensor) && find_field(object.tensor().attributes, expr.text);
+    if (own || set) {
+        if (const auto found = attribute(object, expr.text))
+            return call(*found, std::move(arguments), expr.keywords);
+    }
+    if (!expr.keywords.empty()) raise("TypeError", fmt::format("{}() takes no named arguments", expr.text));
+    if (object.is(Type::tensor)) {
+        spend(object.tensor().count());
+        return program::method(object, expr.text, arguments);
+    }
+    return method_of(*this, object, expr.text, arguments);
+}
+
+void Interpreter::remove(const Expr& target) {
+    if (target.kind == ExprKind::name) {
+        slot(target) = Value();
+        return;
+    }
+    const Value object = eval(target.parts[0]);
+    if (target.kind == ExprKind::attribute) {
+        Fields* const fields = object.is(Type::object)   ? &object.instance().fields
+                               : object.is(Type::tensor) ? &object.tensor().attributes
+                                                         : nullptr;
+        if (!fields || !find_field(*fields, target.text))
+            raise("AttributeError",
+                  fmt::format("{} object has no attribute '{}'", type_word(object), target.text));
+        std::erase_if(*fields, [&](const auto& field) { return field.first == target.text; });
+        return;
+    }
+    const bool removes = target.kind == ExprKind::index && (object.is(Type::dict) || object.is(Type::list));
+    if (!removes)
+        raise("TypeError", fmt::format("{} object doesn't support item deletion", type_word(object)));
+    method_of(*this, object, "pop", {eval(target.parts[1])});
+}
+
+}  // namespace deadrank::sim::program

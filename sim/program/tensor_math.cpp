@@ -1,0 +1,303 @@
+// sim/program/tensor_math.cpp — What is done to each element, products of matrices, and changes in place.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "sim/program/program_number.h"
+#include "sim/program/program_tensor.h"
+
+namespace deadrank::sim::program {
+
+using scenarios::program::Operator;
+
+const Value& needed(const TensorArguments& given, std::size_t place, std::string_view name) {
+    if (place >= given.size() || given[place].is(Type::unset))
+        raise("TypeError", fmt::format("{}() lacks an argument", name));
+    return given[place];
+}
+
+bool is_stated(const TensorArguments& given, std::size_t place) {
+    return place < given.size() && !given[place].is(Type::unset) && !given[place].is(Type::none);
+}
+
+void fit(Tensor& tensor) {
+    if (tensor.dtype == Dtype::f32 || tensor.dtype == Dtype::f64 || tensor.dtype == Dtype::i64) return;
+    for (Number& element : tensor.data()) element = fitted(element, tensor.dtype);
+}
+
+void take_data(Tensor& into, const Value& from) {
+    if (!from.is(Type::tensor))
+        raise("TypeError", fmt::format("Variable data has to be a tensor, but got {}", type_word(from)));
+    const Tensor& other = from.tensor();
+    if (is_whole(other.dtype) != is_whole(into.dtype))
+        raise("RuntimeError", "Attempted to set the storage of a tensor to a tensor of an incompatible type");
+    into.memory = other.memory;
+    into.first = other.first;
+    into.shape = other.shape;
+    into.dtype = other.dtype;
+}
+
+namespace {
+
+using Map = Number (*)(Number);
+
+// As decimals; whole numbers become float32 first.
+Value mapped(const Value& object, Map map) {
+    const Tensor& tensor = object.tensor();
+    const auto made = cast(tensor, tensor.whole() ? Dtype::f32 : tensor.dtype);
+    for (Number& element : made->data()) element = fitted(map(element), made->dtype);
+    return Value::of(made);
+}
+
+// Flags, one for each element.
+Value flagged(const Value& object, bool (*is_so)(Number)) {
+    const Tensor& tensor = object.tensor();
+    const auto made = new_tensor(Dtype::i8, tensor.shape);
+    for (std::size_t i = 0; i < made->data().size(); ++i)
+        made->data()[i] = !tensor.whole() && is_so(tensor.data()[i]);
+    return Value::of(made);
+}
+
+template <Map map>
+Value each(const Value& object, const TensorArguments&) {
+    return mapped(object, map);
+}
+
+Number sigmoid_of(Number x) {
+    return elementwise(Operator::divide, one, plus_any(one, exponential(x == not_a_number ? x : -x)), true);
+}
+Number tanh_of(Number x) {
+    if (is_special(x)) return x == not_a_number ? x : x > 0 ? one : -one;
+    return one - elementwise(Operator::divide, 2 * one, plus_any(exponential(2 * x), one), true);
+}
+Number floor_of(Number x) { return is_special(x) ? x : x >> fraction_bits << fraction_bits; }
+Number round_of(Number x) {
+    if (is_special(x)) return x;
+    const Number down = floor_of(x), rest = x - down;
+    const bool up = rest > one / 2 || (rest == one / 2 && (down & one) != 0);
+    return up ? down + one : down;
+}
+Number relu_of(Number x) { return x == not_a_number || x > 0 ? x : 0; }
+
+Value absolute(const Value& object, const TensorArguments&) {
+    const auto made = cast(object.tensor(), object.tensor().dtype);
+    for (Number& element : made->data())
+        element = element < 0 && element != not_a_number ? -element : element;
+    return Value::of(made);
+}
+
+Value negative(const Value& object, const TensorArguments&) {
+    return calculated(Operator::multiply, object, Value::whole(-1));
+}
+
+Value isnan(const Value& object, const TensorArguments&) {
+    return flagged(object, [](Number x) { return x == not_a_number; });
+}
+Value isinf(const Value& object, const TensorArguments&) {
+    return flagged(object, [](Number x) { return x != not_a_number && is_special(x); });
+}
+Value isfinite(const Value& object, const TensorArguments& given) {
+    const Value special = flagged(object, is_special);
+    (void)given;
+    return flipped(special);
+}
+
+void limit(Tensor& tensor, const TensorArguments& given) {
+    if (!is_stated(given, 0) && !is_stated(given, 1))
+        raise("RuntimeError", "torch.clamp: At least one of 'min' or 'max' must not be None");
+    for (Number& element : tensor.data()) {
+        if (element == not_a_number) continue;
+        if (is_stated(given, 0)) element = std::max(element, element_from(given[0], tensor.dtype));
+        if (is_stated(given, 1)) element = std::min(element, element_from(given[1], tensor.dtype));
+    }
+}
+
+Value clamp(const Value& object, const TensorArguments& given) {
+    const auto made = cast(object.tensor(), object.tensor().dtype);
+    limit(*made, given);
+    return Value::of(made);
+}
+Value clamp_in_place(const Value& object, const TensorArguments& given) {
+    limit(object.tensor(), given);
+    return object;
+}
+
+// Changes in place; the other one may be stretched to the tensor's shape, but not the tensor.
+template <Operator op>
+Value changed(const Value& object, const TensorArguments& given) {
+    const Value result = calculated(op, object, needed(given, 0, "an operation in place"));
+    Tensor& tensor = object.tensor();
+    if (result.tensor().shape != tensor.shape)
+        raise("RuntimeError", fmt::format("output with shape {} doesn't match the broadcast shape {}",
+                                          shape_text(tensor.shape), shape_text(result.tensor().shape)));
+    if (tensor.whole() && !result.tensor().whole())
+        raise("RuntimeError", fmt::format("result type {} can't be cast to the desired output type {}",
+                                          result.tensor().dtype == Dtype::f64 ? "Double" : "Float",
+                                          tensor.dtype == Dtype::i64 ? "Long" : "Int"));
+    assign(tensor, result);
+    return object;
+}
+
+Value copy_in_place(const Value& object, const TensorArguments& given) {
+    assign(object.tensor(), needed(given, 0, "copy_"));
+    return object;
+}
+Value zero_in_place(const Value& object, const TensorArguments&) {
+    assign(object.tensor(), Value::whole(0));
+    return object;
+}
+
+template <Dtype dtype>
+Value as_type(const Value& object, const TensorArguments&) {
+    return Value::of(cast(object.tensor(), dtype));
+}
+Value to(const Value& object, const TensorArguments& given) {
+    const Value& word = needed(given, 0, "to");
+    const bool like = word.is(Type::tensor);
+    return Value::of(cast(object.tensor(), like ? word.tensor().dtype : dtype_of(word)));
+}
+Value clone(const Value& object, const TensorArguments&) {
+    return Value::of(cast(object.tensor(), object.tensor().dtype));
+}
+Value sharing(const Value& object, const TensorArguments&) {
+    return Value::of(object.tensor().part(0, object.tensor().shape));
+}
+Value itself(const Value& object, const TensorArguments&) { return object; }
+Value dtype_word(const Value& object, const TensorArguments&) {
+    return Value::new_text(std::string(dtype_text(object.tensor().dtype)));
+}
+
+Value matmul(const Value& object, const TensorArguments& given) {
+    const Value& other = needed(given, 0, "matmul");
+    if (!other.is(Type::tensor))
+        raise("TypeError",
+              fmt::format("matmul(): argument 'other' must be Tensor, not {}", type_word(other)));
+    return multiplied(object.tensor(), other.tensor());
+}
+
+Value masked_fill(const Value& object, const TensorArguments& given) {
+    return chosen(needed(given, 0, "masked_fill"), needed(given, 1, "masked_fill"), object);
+}
+
+// Of the shortest distance that counts as the same: decimals have no more than 16 fractional bits.
+Value allclose(const Value& object, const TensorArguments& given) {
+    const Value apart = calculated(Operator::subtract, object, needed(given, 0, "allclose"));
+    const Number bound = is_stated(given, 1) ? element_from(given[1], Dtype::f32) : 8;
+    const auto data = cast(apart.tensor(), Dtype::f32);
+    return Value::boolean(std::all_of(data->data().begin(), data->data().end(), [&](Number x) {
+        return x != not_a_number && x <= bound && x >= -bound;
+    }));
+}
+
+Value equals(const Value& object, const TensorArguments& given) {
+    return Value::boolean(equal(object, needed(given, 0, "equal")));
+}
+
+}  // namespace
+
+// One-dimensional operands are a row before, and a column behind.
+Value multiplied(const Tensor& a, const Tensor& b) {
+    if (a.shape.empty() || b.shape.empty())
+        raise("RuntimeError", "both arguments to matmul need to be at least 1D, but they are 0D");
+    if (a.shape.size() > 2 || b.shape.size() > 2)
+        raise("RuntimeError", "products of more than two dimensions are not known here: loop over the first");
+    if (a.dtype != b.dtype)
+        raise("RuntimeError", fmt::format("expected m1 and m2 to have the same dtype, but got: {} != {}",
+                                          dtype_text(a.dtype), dtype_text(b.dtype)));
+    const bool row = a.shape.size() == 1, column = b.shape.size() == 1;
+    const std::int64_t n = row ? 1 : a.shape[0], k = a.shape.back();
+    const std::int64_t m = column ? 1 : b.shape[1];
+    if (k != b.shape[0])
+        raise(
+            "RuntimeError",
+            row && column
+                ? fmt::format("inconsistent tensor size, expected tensor [{}] and src [{}] to have the same "
+                              "number of elements, but got {} and {} elements respectively",
+                              k, b.shape[0], k, b.shape[0])
+                : fmt::format("mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", n, k, b.shape[0],
+                              m));
+    Shape shape;
+    if (!row) shape.push_back(n);
+    if (!column) shape.push_back(m);
+    const auto made = new_tensor(a.dtype, shape);
+    const bool decimal = !a.whole();
+    for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < m; ++j) {
+            Number sum = 0;
+            for (std::int64_t at = 0; at < k; ++at) {
+                const Number x = a.data()[static_cast<std::size_t>(i * k + at)];
+                const Number y = b.data()[static_cast<std::size_t>(at * m + j)];
+                const Number product = elementwise(Operator::multiply, x, y, decimal);
+                sum = decimal ? plus_any(sum, product) : plus(sum, product);
+            }
+            made->data()[static_cast<std::size_t>(i * m + j)] = fitted(sum, a.dtype);
+        }
+    }
+    return Value::of(made);
+}
+
+Value chosen(const Value& condition, const Value& a, const Value& b) {
+    if (!condition.is(Type::tensor))
+        raise("TypeError",
+              fmt::format("where(): argument 'condition' must be Tensor, not {}", type_word(condition)));
+    const auto as_tensor = [](const Value& value, const Value& other) {
+        if (value.is(Type::tensor)) return value.shared_tensor();
+        const Dtype like = other.is(Type::tensor) ? other.tensor().dtype : Dtype::f32;
+        return tensor_from(value, is_whole(like) && value.is(Type::decimal) ? Dtype::f32 : like);
+    };
+    const auto x = as_tensor(a, b), y = as_tensor(b, a);
+    const Tensor& flags = condition.tensor();
+    const Shape shape = broadcast_shape(flags.shape, broadcast_shape(x->shape, y->shape));
+    const auto made = new_tensor(x->dtype, shape);
+    for (std::int64_t i = 0; i < made->count(); ++i) {
+        const bool first = flags.data()[source_of(i, shape, flags.shape)] != 0;
+        const Tensor& from = first ? *x : *y;
+        made->data()[static_cast<std::size_t>(i)] =
+            converted(from.data()[source_of(i, shape, from.shape)], from.dtype, made->dtype);
+    }
+    return Value::of(made);
+}
+
+std::vector<TensorMethod> element_methods() {
+    return {{"exp", each<exponential>},
+            {"log", each<logarithm>},
+            {"sqrt", each<square_root>},
+            {"sigmoid", each<sigmoid_of>},
+            {"tanh", each<tanh_of>},
+            {"relu", each<relu_of>},
+            {"floor", each<floor_of>},
+            {"round", each<round_of>},
+            {"abs", absolute},
+            {"neg", negative},
+            {"isnan", isnan},
+            {"isinf", isinf},
+            {"isfinite", isfinite},
+            {"clamp", clamp},
+            {"clamp_", clamp_in_place},
+            {"add_", changed<Operator::add>},
+            {"sub_", changed<Operator::subtract>},
+            {"mul_", changed<Operator::multiply>},
+            {"div_", changed<Operator::divide>},
+            {"copy_", copy_in_place},
+            {"fill_", copy_in_place},
+            {"zero_", zero_in_place},
+            {"to", to},
+            {"float", as_type<Dtype::f32>},
+            {"double", as_type<Dtype::f64>},
+            {"half", as_type<Dtype::f16>},
+            {"bfloat16", as_type<Dtype::bf16>},
+            {"long", as_type<Dtype::i64>},
+            {"int", as_type<Dtype::i32>},
+            {"clone", clone},
+            {"detach", sharing},
+            {"data", sharing},
+            {"contiguous", itself},
+            {"dtype", dtype_word},
+            {"matmul", matmul},
+            {"mm", matmul},
+            {"dot", matmul},
+            {"masked_fill", masked_fill},
+            {"allclose", allclose},
+            {"equal", equals}};
+}
+
+}  // namespace deadrank::sim::program
