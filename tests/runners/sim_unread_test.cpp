@@ -89,6 +89,7 @@ const std::vector<Situation>& situations() {
         {{{"pretrained", "true"}}, {}, {.left_out = {"weights.assign"}}},
         {{{"pretrained", "true"}}},
         {{{"saved_ranks", "3"}}},
+        {{{"saved_ranks", "3"}}, {}, {.seams = {{"saved.first_number", 1}}}},
         {{{"overlap", "backward"}}},
         {{{"mixture", "4"}}},
         // Layouts.
