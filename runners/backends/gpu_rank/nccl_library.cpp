@@ -128,8 +128,8 @@ void NcclLibrary::hand_over_id(RealRank& rank, const Joining& joining, NcclLine&
 }
 
 std::unique_ptr<Wire> NcclLibrary::join(RealRank& rank, const Joining& joining) {
-    auto line =
-        std::make_shared<NcclLine>(context_.api, context_.device, joining.place, joining.size, context_.manner);
+    auto line = std::make_shared<NcclLine>(context_.api, context_.device, joining.place, joining.size,
+                                           context_.manner);
     NcclId id{};
     hand_over_id(rank, joining, *line, id);
     line->lane.post([line, id] { line->open(id); });

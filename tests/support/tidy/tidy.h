@@ -1,5 +1,5 @@
-// tests/support/tidy/tidy.h — The rules of style and structure as functions from source text to complaints: testable
-// themselves. Each complaint says where, what, and what to write instead.
+// tests/support/tidy/tidy.h — The rules of style and structure as functions from source text to complaints:
+// testable themselves. Each complaint says where, what, and what to write instead.
 #pragma once
 
 #include <filesystem>
