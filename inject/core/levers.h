@@ -81,11 +81,22 @@ struct BreakName {
     std::string_view host;
     NameTrouble how;
 };
+struct ShareStore {
+    static constexpr Lever lever{"share_store", "let another job meet in the same store"};
+    std::string_view run_id;
+    std::int64_t ranks;  // of that job that have come; -1 = as many as this one has
+};
 struct AddInterface {
     static constexpr Lever lever{"add_interface", "add a network interface"};
     int node;
     std::string_view name;
     bool routable, sorts_first;
+    std::int64_t bandwidth = 0;  // that sockets over it reach; 0 = the link's
+};
+struct RenameInterface {
+    static constexpr Lever lever{"rename_interface", "rename a network interface or take it away"};
+    int node;
+    std::string_view name, new_name;  // empty: it is gone
 };
 
 // ── At any time.
@@ -122,9 +133,13 @@ struct ChangeDevice {
 struct ChangeHost {
     static constexpr Lever lever{"change_host", "change a host"};
     static constexpr Lever clock{"change_host.clock", "set a host's clock"};
+    static constexpr Lever direct{"change_host.direct",
+                                  "keep a host's network cards from its devices' memory"};
     static constexpr Lever down{"change_host.down", "take a whole host away"};
     static constexpr Lever limits{"change_host.limits", "limit what a host grants"};
-    static constexpr std::array parts{clock, down, limits};
+    static constexpr Lever firewall{"change_host.firewall", "close the ports of a host"};
+    static constexpr Lever peers{"change_host.peers", "keep a host's devices from each other's memory"};
+    static constexpr std::array parts{clock, direct, down, firewall, limits, peers};
     int node;
     HostChange change;
 };
@@ -194,10 +209,10 @@ struct CheckValue {
 };
 
 // One pull of any of them. Its texts belong to the fault and live as long as the call.
-using Pull =
-    std::variant<SetEnv, UnsetEnv, SetVersion, SwapRanks, BreakPackage, TakePort, BreakName, AddInterface,
-                 Kill, Exit, Stop, Resume, ChangeDevice, ChangeHost, ChangeLink, ChangeStorage, ChangeStore,
-                 Preempt, AlterCall, BendValue, Unbend, SkipBlock, CheckValue>;
+using Pull = std::variant<SetEnv, UnsetEnv, SetVersion, SwapRanks, BreakPackage, TakePort, BreakName,
+                          ShareStore, AddInterface, RenameInterface, Kill, Exit, Stop, Resume, ChangeDevice,
+                          ChangeHost, ChangeLink, ChangeStorage, ChangeStore, Preempt, AlterCall, BendValue,
+                          Unbend, SkipBlock, CheckValue>;
 
 // What the program must ask for before a pull has any effect: a seam, a block, a variable, a version.
 struct Subject {

@@ -69,11 +69,18 @@ extern const FaultRow leak_memory_row{
 // A node grants less than the job needs: a container's shared memory, a memory limit, open files.
 extern const FaultRow limit_host_row{
     {.name = "limit_host",
-     .what = "Memory, shared memory or open files of a node are limited.",
+     .what = "Memory, shared memory, locked memory or open files of a node are limited.",
      .parameters = {node_parameter(),
                     {"host_memory", ValueType::bytes, "", "bytes of memory", {}, true, 0},
                     {"shared_memory", ValueType::bytes, "", "bytes of /dev/shm", {}, true, 0},
-                    {"open_files", ValueType::integer, "", "open files of a process", {}, true, 0}},
+                    {"open_files", ValueType::integer, "", "open files of a process", {}, true, 0},
+                    {"locked_memory",
+                     ValueType::bytes,
+                     "",
+                     "bytes that a process may lock (ulimit -l), of which RDMA needs 16MiB",
+                     {},
+                     true,
+                     0}},
      .levers = {ChangeHost::limits}},
     [](const FaultSpec& spec) {
         const auto given = [&](const std::string& name) {
@@ -82,8 +89,63 @@ extern const FaultRow limit_host_row{
         return make_host_fault(spec,
                                {.host_memory_limit = given("host_memory"),
                                 .shared_memory_limit = given("shared_memory"),
-                                .open_files_limit = given("open_files")},
-                               {.host_memory_limit = -1, .shared_memory_limit = -1, .open_files_limit = -1});
+                                .open_files_limit = given("open_files"),
+                                .locked_memory_limit = given("locked_memory")},
+                               {.host_memory_limit = -1,
+                                .shared_memory_limit = -1,
+                                .open_files_limit = -1,
+                                .locked_memory_limit = -1});
+    }};
+
+// A firewall that lets the rendezvous through and nothing else: the library connects to ports of its own.
+extern const FaultRow close_ports_row{
+    {.name = "close_ports",
+     .what = "A firewall keeps other nodes from every port of the node but that of the store.",
+     .parameters = {node_parameter(),
+                    {"how",
+                     ValueType::choice,
+                     "reject",
+                     "a connection is answered with No route to host; nothing is answered",
+                     {"reject", "drop"}}},
+     .levers = {ChangeHost::firewall},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const bool drops = spec.text("how") == "drop";
+        return make_host_fault(spec,
+                               {.firewall = drops ? results::Firewall::drops : results::Firewall::rejects},
+                               {.firewall = results::Firewall::open}, "firewall");
+    }};
+
+// GPUDirect is gone on a node: a kernel module that was not loaded, access control in its PCIe switches.
+extern const FaultRow lose_gpudirect_row{
+    {.name = "lose_gpudirect",
+     .what = "The network cards of the node no longer reach the memory of its devices.",
+     .parameters =
+         {node_parameter(),
+          {"how",
+           ValueType::choice,
+           "copied",
+           "all data is copied through host memory, at half the bandwidth; PCIe access control turns "
+           "the cards away, and their first transfer fails unless NCCL_NET_GDR_LEVEL is LOC or 0",
+           {"copied", "blocked"}}},
+     .levers = {ChangeHost::direct},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const bool blocked = spec.text("how") == "blocked";
+        return make_host_fault(
+            spec, {.direct = blocked ? results::DirectAccess::blocked : results::DirectAccess::copied},
+            {.direct = results::DirectAccess::works}, "gpudirect");
+    }};
+
+// Peer access is announced and does not work: access control or an IOMMU between the devices' slots.
+extern const FaultRow break_peer_access_row{
+    {.name = "break_peer_access",
+     .what = "Transfers between the devices of the node never end, unless NCCL_P2P_DISABLE is 1.",
+     .parameters = {node_parameter()},
+     .levers = {ChangeHost::peers},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        return make_host_fault(spec, {.peers_stuck = true}, {.peers_stuck = false}, "p2p");
     }};
 
 // A device reports an error to the kernel log, and may be unusable from then on. `xid` as NVIDIA numbers

@@ -187,6 +187,31 @@ extern const FaultRow break_name_row{
                                         .blame = aimed(spec, {.variable = "MASTER_ADDR"})});
     }};
 
+// Two jobs, or a job and what an earlier one left behind, have one name in a store that outlives both.
+extern const FaultRow share_store_row{
+    {.name = "share_store",
+     .what = "Another job meets in the same store: its ranks have come, and its keys are there.",
+     .parameters = {{"run_id", ValueType::text, "none",
+                     "that job's name; it is met where [cluster] run_id is the same"},
+                    {"ranks",
+                     ValueType::integer,
+                     "",
+                     "how many of its ranks have come; absent = as many as this job has",
+                     {},
+                     true,
+                     0}},
+     .levers = {ShareStore::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::string run_id = spec.text("run_id");
+        const auto share = [run_id, ranks = spec.number("ranks", -1)](Levers& levers, Rank) {
+            return levers.pull(ShareStore{run_id, ranks});
+        };
+        return make_simple_fault(
+            spec, {.apply = share,
+                   .blame = aimed(spec, {.variable = "TORCHELASTIC_RUN_ID", .component = "store"})});
+    }};
+
 // A node has one more network interface than expected: a container bridge, a management network.
 extern const FaultRow add_interface_row{
     {.name = "add_interface",
@@ -194,18 +219,46 @@ extern const FaultRow add_interface_row{
      .parameters = {node_parameter(),
                     {"name", ValueType::text, "veth0", "the interface"},
                     {"routable", ValueType::boolean, "false", "can peers be reached through it?"},
-                    {"sorts_first", ValueType::boolean, "true", "is it listed before the right one?"}},
+                    {"sorts_first", ValueType::boolean, "true", "is it listed before the right one?"},
+                    {"bandwidth",
+                     ValueType::rate,
+                     "",
+                     "that sockets over it reach; absent = the link's own",
+                     {},
+                     true,
+                     1}},
      .levers = {AddInterface::lever},
      .at_start = true},
     [](const FaultSpec& spec) {
         const std::string name = spec.text("name");
         const auto add = [nodes = nodes_of(spec), name, routable = spec.number("routable") != 0,
-                          first = spec.number("sorts_first") != 0](Levers& levers, Rank) {
+                          first = spec.number("sorts_first") != 0,
+                          bandwidth = spec.number("bandwidth")](Levers& levers, Rank) {
             return for_each(nodes, [&](int node) {
-                return levers.pull(AddInterface{node, name, routable, first});
+                return levers.pull(AddInterface{node, name, routable, first, bandwidth});
             });
         };
         return make_simple_fault(spec, {.apply = add, .blame = aimed(spec, {.component = name})});
+    }};
+
+// A node lacks an interface that all others have, or knows it by another name: another slot, driver or image.
+extern const FaultRow remove_interface_row{
+    {.name = "remove_interface",
+     .what = "A network interface of the node is not there, or has another name.",
+     .parameters =
+         {node_parameter(),
+          {"name", ValueType::text, "eth0", "the interface, as [cluster] interfaces has it"},
+          {"new_name", ValueType::text, "", "what it is called instead; absent = it is gone", {}, true}},
+     .levers = {RenameInterface::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::string name = spec.text("name"), new_name = spec.text("new_name");
+        const auto remove = [nodes = nodes_of(spec), name, new_name](Levers& levers, Rank) {
+            return for_each(nodes, [&](int node) {
+                return levers.pull(RenameInterface{node, name, new_name});
+            });
+        };
+        return make_simple_fault(spec, {.apply = remove, .blame = aimed(spec, {.component = name})});
     }};
 
 }  // namespace deadrank::inject

@@ -29,9 +29,12 @@ struct Suspect {
 
 // The variable that an error is about, if its text does not name it.
 constexpr std::pair<std::string_view, std::string_view> speaks_of[] = {
-    {"no socket interface found", "NCCL_SOCKET_IFNAME"}, {"Unable to find address for", "GLOO_SOCKET_IFNAME"},
-    {"Failed to initialize any NET plugin", "NCCL_NET"}, {"Unrecognized element token", "NCCL_ALGO"},
+    {"no socket interface found", "NCCL_SOCKET_IFNAME"},
+    {"Unable to find address for", "GLOO_SOCKET_IFNAME"},
+    {"Failed to initialize any NET plugin", "NCCL_NET"},
+    {"Unrecognized element token", "NCCL_ALGO"},
     {"exceeded error retry count", "NCCL_COMM_ID"},
+    {"Call to ibv_modify_qp failed", "NCCL_IB_GID_INDEX"},
 };
 
 class Search {

@@ -172,6 +172,31 @@ Culprit most_accused(const Evidence& evidence, const Lives& lives, const Outbrea
                               top[0], top[1])};
 }
 
+// Cards that were turned away from the memory of devices: of their own node, or of the one that they wrote
+// to.
+Culprit turned_away(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
+    std::set<std::int32_t> nodes;
+    for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
+        if (complaint.attempt != outbreak.attempt || complaint.trouble != Trouble::connection) continue;
+        const auto has = [&](std::string_view words) {
+            return complaint.text.find(words) != std::string_view::npos;
+        };
+        if (has("IBV_WC_LOC_PROT_ERR") || has("with error 4, opcode"))  // as releases before 2.19 say it
+            nodes.insert(lives.node_of(complaint.process));
+        if (has("IBV_WC_REM_ACCESS_ERR")) nodes.insert(node_named(evidence, complaint.text));
+    }
+    nodes.erase(-1);
+    if (nodes.empty()) return {};
+    std::vector<Rank> ranks;
+    for (const std::int32_t node : nodes) {
+        const std::vector<Rank> there = lives.on_node(node);
+        ranks.insert(ranks.end(), there.begin(), there.end());
+    }
+    return {std::move(ranks), "gpudirect",
+            fmt::format("the network cards of {} {} are kept from their devices' memory",
+                        nodes.size() == 1 ? "node" : "nodes", ranges_text({nodes.begin(), nodes.end()}))};
+}
+
 // The first process to end was asked to (SIGTERM), had complained of nothing, and the job was restarted: its
 // peers only saw it go.
 bool saw_somebody_leave(const Lives& lives, const Outbreak& outbreak) {
@@ -201,6 +226,7 @@ Findings peer_connection(const Evidence& evidence) {
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::connection)) {
         if (saw_somebody_leave(lives, outbreak)) continue;
         Culprit culprit = dead_before(lives, outbreak);
+        if (culprit.why.empty()) culprit = turned_away(evidence, lives, outbreak);
         if (culprit.why.empty()) culprit = bad_port(evidence, lives, outbreak);
         if (culprit.why.empty()) culprit = most_accused(evidence, lives, outbreak);
         if (culprit.why.empty() && others_time_out(evidence, outbreak)) continue;

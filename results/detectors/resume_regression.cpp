@@ -38,13 +38,14 @@ bool apart(double a, double b) {
 // The first step for which a rank read other samples than in an earlier attempt: from there on the results
 // may legitimately differ.
 std::int64_t first_other_samples(const Evidence& evidence, const Lives& lives) {
-    std::map<std::pair<Rank, std::int64_t>, std::pair<int, std::pair<std::int64_t, TextId>>> before;
+    std::map<std::tuple<Rank, Rank, std::int64_t>, std::pair<int, std::pair<std::int64_t, TextId>>> before;
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     for (const Event* event : evidence.each<DataBatch>()) {
         const auto* batch = event->as<DataBatch>();
         const int attempt = lives.attempt_at(event->at);
         const std::pair read(batch->first, batch->samples);
-        const auto [known, fresh] = before.try_emplace({event->rank, batch->step}, attempt, read);
+        const auto [known, fresh] =
+            before.try_emplace({lives.started(attempt), event->rank, batch->step}, attempt, read);
         if (!fresh && known->second.first != attempt && known->second.second != read)
             first = std::min(first, batch->step);
     }
@@ -56,24 +57,27 @@ void compare_attempts(const Evidence& evidence, Regression& found) {
     const Lives& lives = evidence.facts<Lives>();
     if (lives.attempts() < 2) return;
     const std::int64_t comparable_until = first_other_samples(evidence, lives);
-    std::map<std::pair<Rank, std::int64_t>, std::pair<int, double>> losses;
+    // Another number of ranks trains on other samples, and gives its ranks other parts.
+    std::map<std::tuple<Rank, Rank, std::int64_t>, std::pair<int, double>> losses;
     for (const Event* event : evidence.each<StepEnd>()) {
         const auto* end = event->as<StepEnd>();
         if (end->step >= comparable_until) continue;
         const int attempt = lives.attempt_at(event->at);
-        const auto [before, fresh] = losses.try_emplace({event->rank, end->step}, attempt, end->loss);
+        const auto [before, fresh] =
+            losses.try_emplace({lives.started(attempt), event->rank, end->step}, attempt, end->loss);
         if (fresh || before->second.first == attempt || !apart(before->second.second, end->loss)) continue;
         found.add(event->rank, event->at, end->step,
                   fmt::format("step {} of rank {} gave loss {} before the restart and {} after it", end->step,
                               event->rank, before->second.second, end->loss));
     }
-    std::map<std::tuple<Rank, std::int64_t, TextId, TextId>, std::pair<int, std::uint64_t>> digests;
+    std::map<std::tuple<Rank, Rank, std::int64_t, TextId, TextId>, std::pair<int, std::uint64_t>> digests;
     for (const Event* event : evidence.each<ParametersDigest>()) {
         const auto* digest = event->as<ParametersDigest>();
         if (digest->step >= comparable_until) continue;
         const int attempt = lives.attempt_at(event->at);
         const auto [before, fresh] = digests.try_emplace(
-            {event->rank, digest->step, digest->group, digest->name}, attempt, digest->digest);
+            {lives.started(attempt), event->rank, digest->step, digest->group, digest->name}, attempt,
+            digest->digest);
         if (fresh || before->second.first == attempt || before->second.second == digest->digest) continue;
         found.add(event->rank, event->at, digest->step,
                   fmt::format("{} of rank {} after step {} had digest {} before the restart and {} after it",

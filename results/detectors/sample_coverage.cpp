@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "results/detectors/shared.h"
@@ -180,14 +181,16 @@ std::vector<Finding> repeated_order(const Evidence& evidence, int attempt) {
 std::vector<Finding> lost_position(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     if (lives.attempts() < 2) return {};
-    std::map<std::pair<Rank, std::int64_t>, std::pair<int, std::vector<std::int64_t>>> before;
+    // Another number of ranks shares the data out anew.
+    std::map<std::tuple<Rank, Rank, std::int64_t>, std::pair<int, std::vector<std::int64_t>>> before;
     std::vector<Rank> ranks;
     const Event* shown = nullptr;
     for (const Event* event : evidence.each<DataBatch>()) {
         const auto* batch = event->as<DataBatch>();
         const int attempt = lives.attempt_at(event->at);
         const auto ids = samples_of(evidence, *batch);
-        const auto [known, fresh] = before.try_emplace({event->rank, batch->step}, attempt, ids);
+        const auto [known, fresh] =
+            before.try_emplace({lives.started(attempt), event->rank, batch->step}, attempt, ids);
         if (fresh || known->second.first == attempt || known->second.second == ids) continue;
         if (!shown) shown = event;
         ranks.push_back(event->rank);

@@ -70,10 +70,23 @@ std::vector<Complaint> setup_complaints(const Evidence& evidence, int attempt) {
     return found;
 }
 
-// "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000" names the culprits.
+// "connect to node1<41743> returned No route to host": all that is reached of that host is the store.
+std::vector<Rank> behind_closed_ports(const Evidence& evidence, std::string_view text) {
+    if (text.find("No route to host") == std::string_view::npos) return {};
+    for (const Event* start : evidence.each<RankStart>()) {
+        const std::string_view host = evidence.text(start->as<RankStart>()->host);
+        const bool named = text.find(fmt::format("onnect to {}<", host)) != std::string_view::npos ||
+                           text.find(fmt::format("remote=[{}]", host)) != std::string_view::npos;
+        if (named) return evidence.facts<Lives>().on_node(start->as<RankStart>()->node);
+    }
+    return {};
+}
+
+// "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000" names the culprits, and so does the
+// host that a library's own ports cannot be reached at.
 std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
     const auto at = complaint.text.find("Duplicate GPU detected");
-    if (at == std::string_view::npos) return {};
+    if (at == std::string_view::npos) return behind_closed_ports(evidence, complaint.text);
     const std::string_view words = complaint.text.substr(at, complaint.text.find(" both on", at) - at);
     std::vector<Rank> processes;
     for (const Rank rank : parse_members(words)) {

@@ -90,6 +90,34 @@ std::vector<Finding> chosen_badly(const Evidence& evidence) {
     return {found};
 }
 
+// Some ranks' data is copied through host memory on its way to the network, and others' is not. Where all
+// copy nothing says that they need not.
+std::vector<Finding> copied_badly(const Evidence& evidence) {
+    constexpr std::string_view rdma = "NET/IB", copies = "NET/IB copied through host memory", why = " for ";
+    std::vector<Rank> copying;
+    bool direct = false;
+    Time at = never;
+    std::string variable;
+    for (const Event* event : evidence.each<CommInitLeave>()) {
+        const std::string_view transport = evidence.text(event->as<CommInitLeave>()->transport);
+        direct |= transport == rdma;
+        if (!transport.starts_with(copies)) continue;
+        at = std::min(at, event->at);
+        copying.push_back(event->rank);
+        if (transport.size() > copies.size()) variable = transport.substr(copies.size() + why.size());
+    }
+    if (copying.empty() || !direct) return {};
+    copying = sorted(std::move(copying));
+    Finding found = transport_finding(
+        evidence.facts<Lives>(), copying, at,
+        fmt::format("data of {} is copied through host memory, that of others is not{}{}",
+                    ranks_text(copying), variable.empty() ? "" : "; set: ", variable),
+        variable.empty() ? "network_path_or_topology_misselection" : "misconfigured_environment_variable");
+    found.blame.variable = std::move(variable);
+    found.blame.component = "gpudirect";
+    return {std::move(found)};
+}
+
 std::int32_t node_of_port(const Evidence& evidence, std::string_view port) {
     for (const Event* start : evidence.each<RankStart>()) {
         const std::string_view host = evidence.text(start->as<RankStart>()->host);
@@ -345,9 +373,8 @@ std::vector<Finding> slower_than_equals(const Evidence& evidence, const std::vec
 }  // namespace
 
 Findings transport_degraded(const Evidence& evidence) {
-    if (auto found = chosen_badly(evidence); !found.empty()) return found;
-    if (auto found = lossy(evidence); !found.empty()) return found;
-    if (auto found = slower_than_promised(evidence); !found.empty()) return found;
+    for (const auto look : {chosen_badly, copied_badly, lossy, slower_than_promised})
+        if (auto found = look(evidence); !found.empty()) return found;
     const auto all = transfers_of(evidence);
     auto slow = slower_than_before(evidence, all);
     if (slow.empty()) slow = slower_than_last_attempt(evidence, all);

@@ -64,6 +64,7 @@ constexpr Phrase phrases[] = {
     {"Duplicate GPU detected", Trouble::setup},
     {"Set NCCL_MULTI_RANK_GPU_ENABLE=1", Trouble::setup},  // replaces it since 2.30
     {"no socket interface found", Trouble::setup},
+    {"Call to ibv_modify_qp failed", Trouble::setup},
     {"Unable to find address for", Trouble::setup},
     {"Could not find NET with id", Trouble::setup},
     {"Failed to initialize any NET plugin", Trouble::setup},
@@ -167,6 +168,9 @@ constexpr Phrase phrases[] = {
     {"Failed to execute operation Connect", Trouble::connection},
     {"remote process exited or there was a network error", Trouble::connection},
     {"IBV_WC_RETRY_EXC_ERR", Trouble::connection},
+    {"IBV_WC_LOC_PROT_ERR", Trouble::connection},
+    {"IBV_WC_REM_ACCESS_ERR", Trouble::connection},
+    {"with error 4, opcode", Trouble::connection},
     {"port error", Trouble::connection},
     {"No route to host", Trouble::connection},
     {"Connection timed out", Trouble::connection},

@@ -50,6 +50,7 @@ Lives::Lives(const Evidence& evidence) {
         count_ = std::max(count_, std::min<Rank>(event->as<JobStart>()->world_size, 1 << 22));
     }
     begins_.push_back(Time{0});
+    started_.push_back(0);
     attempts_.emplace_back(static_cast<std::size_t>(count_));
     node_of_.assign(static_cast<std::size_t>(count_), 0);
     for (const Event& event : evidence.events()) see(event);
@@ -63,6 +64,7 @@ Lives::Lives(const Evidence& evidence) {
 void Lives::see(const Event& event) {
     if (event.as<Restart>()) {
         begins_.push_back(event.at);
+        started_.push_back(0);
         attempts_.emplace_back(static_cast<std::size_t>(count_));
     }
     if (event.rank < 0) return;
@@ -70,6 +72,7 @@ void Lives::see(const Event& event) {
     if (!event.as<LinkSample>() && !event.as<DeviceError>()) life.last_seen = event.at;
     if (const auto* start = event.as<RankStart>()) {
         if (life.start) life.ended = never;  // again, while the others went on
+        if (!life.start) ++started_.back();
         life.start = start;
         life.started = event.at;
         node_of_[static_cast<std::size_t>(event.rank)] = std::max(0, start->node);

@@ -41,6 +41,8 @@ public:
 
     std::span<const Life> of(int attempt) const { return attempts_[static_cast<std::size_t>(attempt)]; }
     const Life* find(int attempt, Rank process) const;
+    // Processes that were seen to start in it: how large its world was.
+    Rank started(int attempt) const { return started_[static_cast<std::size_t>(attempt)]; }
 
     Rank count() const { return count_; }
     int nodes() const { return nodes_; }
@@ -56,6 +58,7 @@ private:
     void see(const Event& event);
 
     std::vector<Time> begins_;
+    std::vector<Rank> started_;
     std::vector<std::vector<Life>> attempts_;
     std::vector<std::int32_t> node_of_;
     Rank count_ = 0;

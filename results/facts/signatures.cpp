@@ -98,7 +98,8 @@ constexpr Row rows[] = {
      "DDP expects same model across all ranks|appears not to match sizes of the same param|"
      "params with different shapes across"},
     {own, "communication_setup_failure", {variable, path, skew},
-     "no socket interface found|Unable to find address for|socket interface found|with family|"
+     "no socket interface found|Unable to find address for|Call to ibv_modify_qp failed|"
+     "socket interface found|with family|"
      "Could not find NET with id"},
     {own, "communication_setup_failure", {store, variable, settings},
      "Address already in use|EADDRINUSE|failed to bind to|failed to listen on any local|gaierror|"

@@ -70,10 +70,20 @@ std::string about(const std::vector<Finding>& findings, const std::vector<std::s
 // The fields in which the answer was wrong: "blamed rank 5; it was rank 3".
 Alarm wrong_blame(const Weighing& weighing, const Finding& finding) {
     const Fields fields = differing_fields(weighing.expect.blames, finding.blame, weighing.culprit);
-    return {.verdict = Verdict::fail,
-            .outcome = Outcome::wrong_rank,
-            .reason = fmt::format("{} blamed {}; it was {}", finding.detector,
-                                  blame_text(finding.blame, fields), blame_text(weighing.culprit, fields))};
+    // Of a node that is hit the first rank to fail may end the job, so that no other rank shows anything.
+    const Blame &said = finding.blame, &meant = weighing.culprit;
+    const bool some_of_them = !said.ranks.empty() && std::ranges::includes(meant.ranks, said.ranks);
+    const bool node_is_right =
+        fields == Fields{"rank"} && some_of_them && !meant.nodes.empty() && same("node", said, meant);
+    return {
+        .verdict = Verdict::fail,
+        .outcome = Outcome::wrong_rank,
+        .reason = fmt::format("{} blamed {}; it was {}{}", finding.detector,
+                              blame_text(finding.blame, fields), blame_text(weighing.culprit, fields),
+                              node_is_right ? fmt::format(" (the {} is right: blames = [\"node\"] asks for "
+                                                          "no single ranks)",
+                                                          blame_text(meant, {"node"}))
+                                            : "")};
 }
 
 Alarm late(const Weighing& weighing, const Finding& finding) {

@@ -34,11 +34,21 @@ struct DeviceChange {
     std::int64_t ecc_uncorrected = 0, ecc_corrected = 0;  // added to the counters
 };
 
+// How the network cards of a node reach the memory of its devices: themselves; through copies in host memory;
+// themselves, with accesses that the PCIe switches turn away.
+enum class DirectAccess { works, copied, blocked };
+
+// What becomes of connections that other nodes open to a node, beside those to the store.
+enum class Firewall { open, rejects, drops };
+
 struct HostChange {
-    std::optional<std::int64_t> host_memory_limit = {}, shared_memory_limit = {},
-                                open_files_limit = {};  // -1 = as built
+    std::optional<std::int64_t> host_memory_limit = {}, shared_memory_limit = {}, open_files_limit = {},
+                                locked_memory_limit = {};  // -1 = as built
     std::optional<std::int64_t> leak_per_step = {};  // bytes of host memory, for each step of each rank on it
     std::optional<std::int64_t> clock_drift_ppb = {};
+    std::optional<DirectAccess> direct = {};
+    std::optional<bool> peers_stuck = {};  // transfers between its devices never end
+    std::optional<Firewall> firewall = {};
     Time clock_step{0};  // the clock jumps once by that much
     bool down = false;   // the whole node is lost, for good
 };

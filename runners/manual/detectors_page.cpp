@@ -125,6 +125,60 @@ std::string sources_text() {
         counts[results::Source::plain], counts[results::Source::observed], text);
 }
 
+// A value that a job logs beside what it should be, and what a difference is reported as.
+struct CheckRow {
+    const char *value, *setting, *beside, *symptom;
+};
+
+constexpr CheckRow checks[] = {
+    {"gradient.accumulated", "audit",
+     "the sum of the gradients of a rank's micro-batches, each as it was computed",
+     "wrong_intermediate_value"},
+    {"gradient.reduced", "audit",
+     "the sum of all ranks' gradients, each before it is packed into a buffer or sent",
+     "wrong_intermediate_value"},
+    {"reference.parameters, reference.loss, reference.gradient_norm", "reference",
+     "the same training on one rank, of the same samples", "parallel_result_mismatch"},
+    {"reference.token", "reference", "what one device answers (serving)",
+     "inference_output_inconsistency_across_devices"},
+    {"", "assert_equal", "the same; the job then fails as a test does", "ci_or_test_failure"},
+    {"weights.sum", "saved_ranks or pretrained", "the numbers in the files that were loaded",
+     "model_or_data_loading_failure"},
+    {"optimizer.step", "optimizer_steps", "the steps that training has made", "wrong_intermediate_value"},
+    {"evaluation.samples", "evaluate_every", "the size of the evaluation set", "wrong_sample_coverage"},
+    {"step_time", "expected_step_time", "what was measured elsewhere", "low_throughput_uniform"},
+    {"dropout.seed", "dropout", "those of ranks that train on other samples, which must differ",
+     "wrong_intermediate_value"},
+    {"learning_rate", "", "those of other ranks, and what the configuration says",
+     "wrong_intermediate_value"},
+};
+
+// Workloads that have the setting.
+std::string who_has(const Library& library, std::string_view setting) {
+    std::vector<std::string> names;
+    for (const scenarios::Kind& kind : library.vocabulary.workloads) {
+        const bool has = std::any_of(kind.parameters.begin(), kind.parameters.end(), [&](const auto& one) {
+            return setting.starts_with(one.name) || setting.ends_with(" " + one.name);
+        });
+        if (has) names.push_back(kind.name);
+    }
+    return names.size() == library.vocabulary.workloads.size() || names.empty() ? "all" : quoted(names);
+}
+
+std::string checks_text(const Library& library) {
+    std::string text =
+        "## What a job checks of itself\n\nA logged value with a definition beside it. A value that differs "
+        "after "
+        "a load or a restart is `resume_state_regression` instead, and of several that differ the one that "
+        "is wrong "
+        "by definition is reported, not the reference run's.\n\n" +
+        heading_row({"value", "setting", "compared with", "reported as", "in workloads"});
+    for (const CheckRow& check : checks)
+        text += row({check.value, check.setting, cell(check.beside), fmt::format("`{}`", check.symptom),
+                     who_has(library, check.setting)});
+    return text + "\n";
+}
+
 // The most demanding source among the kinds that a detector needs. Values count as plain: which of them are
 // asserted depends on the job.
 std::string source_needed(const std::vector<std::string>& kinds) {
@@ -150,7 +204,7 @@ std::string detectors_page(const Library& library) {
         "the "
         "scenarios. *Sometimes*: in some.\n\n",
         scenarios_most);
-    text += sources_text();
+    text += sources_text() + checks_text(library);
     const auto needs = needs_of_detectors(library);
     const auto detectors = library.detectors();
     for (std::size_t i = 0; i < detectors.size(); ++i) {

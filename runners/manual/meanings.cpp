@@ -180,50 +180,90 @@ std::vector<std::string> words_with_meaning(const Library& library) {
 
 // One line per variable; a scenario sets the first ones in [cluster.environment] or with the fault set_env.
 
+namespace {
+
+constexpr std::string_view job = "a simulated job";
+
+const EnvironmentWord words_of_a_job[] = {
+    {job, "RANK", "which rank a process believes to be"},
+    {job, "WORLD_SIZE", "how many ranks it waits for"},
+    {job, "LOCAL_RANK", "which device it takes"},
+    {job, "LOCAL_WORLD_SIZE", "how many ranks its host has; without it no process begins"},
+    {job, "MASTER_ADDR", "where the store is looked for"},
+    {job, "MASTER_PORT", "and at which port"},
+    {job, "CUDA_VISIBLE_DEVICES", "which devices a process sees, in which order"},
+    {job, "LD_LIBRARY_PATH", "where libraries are looked for first: a system's own may hide the bundled one"},
+    {job, "TORCHELASTIC_RESTART_COUNT",
+     "set by torchrun: how often the job was started again. It stands before each key of a store that is "
+     "kept "
+     "(`store` of [cluster]), so ranks that have another count do not meet; a store in rank 0 does not ask "
+     "for it"},
+    {job, "TORCHELASTIC_RUN_ID",
+     "name of the job, which stands before each key of a store that is kept; `run_id` of [cluster] sets it"},
+    {job, "OMP_NUM_THREADS",
+     "threads of a rank that share its `host_work`; 1 unless set, as torchrun does it"},
+    {job, "PET_NNODES", "set by torchrun with `nodes_min`: the least and the most nodes of the job"},
+    {job, "TORCH_DISTRIBUTED_DEBUG", "DETAIL compares fingerprints before each collective"},
+    {job, "NCCL_ALGO", "Ring or Tree; a word that is neither ends the start"},
+    {job, "NCCL_BUFFSIZE", "bytes that a message between nodes is cut into; ranks that differ break"},
+    {job, "NCCL_COMM_ID", "host:port of the bootstrap root; one without a port is never reached"},
+    {job, "NCCL_DEBUG", "WARN prints warnings, INFO and TRACE also what was chosen"},
+    {job, "NCCL_IB_DISABLE",
+     "1 = plain sockets between nodes, at two fifths of the bandwidth where nodes have RDMA cards (`rdma`)"},
+    {job, "NCCL_IB_GID_INDEX",
+     "where [cluster] states a `gid_index`: another number keeps ranks of different nodes from connecting"},
+    {job, "NCCL_IB_HCA",
+     "network cards that a rank may use: prefixes, =exact, ^not, of mlx5_0 to as many as `nics` says; "
+     "devices "
+     "whose own card is not among them share those that are; where none is left, sockets are taken"},
+    {job, "NCCL_IB_RETRY_CNT", "how often a transfer is sent again before it is given up (7)"},
+    {job, "NCCL_IB_TIMEOUT", "how long each try takes, as a power of two (20)"},
+    {job, "NCCL_MAX_NCHANNELS", "channels at most; each is a share of a link's bandwidth"},
+    {job, "NCCL_NET", "Socket or IB; another word ends the start, and so does IB without RDMA cards"},
+    {job, "NCCL_NET_GDR_LEVEL",
+     "LOC or 0 = no GPUDirect: data between nodes is copied through host memory, at half the bandwidth"},
+    {job, "NCCL_NET_GDR_READ",
+     "0 = what a rank sends is copied so, what it receives is not: seven tenths of the bandwidth"},
+    {job, "NCCL_P2P_DISABLE",
+     "1 = devices of a node reach each other through shared memory, at a tenth of NVLink's bandwidth"},
+    {job, "NCCL_P2P_LEVEL", "LOC = the same; other levels change nothing here"},
+    {job, "NCCL_SOCKET_IFNAME",
+     "interfaces that the bootstrap, and sockets, may use: prefixes, =exact, ^not. Where none is left a rank "
+     "fails, on one node as well; the loopback lo counts as one, and reaches no other node"},
+    {job, "GLOO_SOCKET_IFNAME",
+     "with library = \"gloo\": the interface, by its whole name; a rank whose node has none of it fails"},
+};
+
+}  // namespace
+
 const std::vector<EnvironmentWord>& environment_words() {
-    static constexpr std::string_view job = "a simulated job", us = "deadrank", standin = "the stand-in",
-                                      shims = "the shims";
-    static const std::vector<EnvironmentWord> words = {
-        {job, "RANK", "which rank a process believes to be"},
-        {job, "WORLD_SIZE", "how many ranks it waits for"},
-        {job, "LOCAL_RANK", "which device it takes"},
-        {job, "LOCAL_WORLD_SIZE", "how many ranks its host has; without it no process begins"},
-        {job, "MASTER_ADDR", "where the store is looked for"},
-        {job, "MASTER_PORT", "and at which port"},
-        {job, "CUDA_VISIBLE_DEVICES", "which devices a process sees, in which order"},
-        {job, "LD_LIBRARY_PATH",
-         "where libraries are looked for first: a system's own may hide the bundled one"},
-        {job, "TORCHELASTIC_RESTART_COUNT", "set by torchrun: how often the job was started again"},
-        {job, "TORCH_DISTRIBUTED_DEBUG", "DETAIL compares fingerprints before each collective"},
-        {job, "NCCL_ALGO", "Ring or Tree; a word that is neither ends the start"},
-        {job, "NCCL_BUFFSIZE", "bytes that a message between nodes is cut into; ranks that differ break"},
-        {job, "NCCL_COMM_ID", "host:port of the bootstrap root; one without a port is never reached"},
-        {job, "NCCL_DEBUG", "WARN prints warnings, INFO and TRACE also what was chosen"},
-        {job, "NCCL_IB_DISABLE", "1 = plain sockets between nodes"},
-        {job, "NCCL_IB_RETRY_CNT", "how often a transfer is sent again before it is given up (7)"},
-        {job, "NCCL_IB_TIMEOUT", "how long each try takes, as a power of two (20)"},
-        {job, "NCCL_MAX_NCHANNELS", "channels at most; each is a share of a link's bandwidth"},
-        {job, "NCCL_NET", "Socket or IB; another word ends the start"},
-        {job, "NCCL_SOCKET_IFNAME", "interfaces that the bootstrap may use: prefixes, =exact, ^not"},
+    static constexpr std::string_view us = "deadrank", standin = "the stand-in", shims = "the shims";
+    static const std::vector<EnvironmentWord> words = [] {
+        std::vector<EnvironmentWord> all(std::begin(words_of_a_job), std::end(words_of_a_job));
+        all.insert(
+            all.end(),
+            {
+                {us, "DEADRANK_CATALOG", "directory of scenarios, as --catalog"},
+                {us, "DEADRANK_HOME",
+                 "directory that holds runners/backends/local, when it is not near the program"},
+                {us, "DEADRANK_PYTHON", "the Python whose torch plays real jobs"},
+                {us, "DEADRANK_TOOLS", "environment with other people's detection tools"},
+                {us, "DEADRANK_STANDIN", "1 or a directory: --runner gpu plays on our own NCCL and CUDA"},
+                {us, "DEADRANK_NCCL_PATH", "directories of NCCL releases, for skewed versions on GPUs"},
+                {us, "XDG_CACHE_HOME", "where ./dev keeps its environments, else ~/.cache"},
+                {us, "NO_COLOR", "no colours on a terminal"},
+                {us, "COLUMNS", "the width of a terminal"},
 
-        {us, "DEADRANK_CATALOG", "directory of scenarios, as --catalog"},
-        {us, "DEADRANK_HOME", "directory that holds runners/backends/local, when it is not near the program"},
-        {us, "DEADRANK_PYTHON", "the Python whose torch plays real jobs"},
-        {us, "DEADRANK_TOOLS", "environment with other people's detection tools"},
-        {us, "DEADRANK_STANDIN", "1 or a directory: --runner gpu plays on our own NCCL and CUDA"},
-        {us, "DEADRANK_NCCL_PATH", "directories of NCCL releases, for skewed versions on GPUs"},
-        {us, "XDG_CACHE_HOME", "where ./dev keeps its environments, else ~/.cache"},
-        {us, "NO_COLOR", "no colours on a terminal"},
-        {us, "COLUMNS", "the width of a terminal"},
-
-        {shims, "DEADRANK_NET_ADDRESS", "address that the NCCL network plugin listens at"},
-        {standin, "DEADRANK_STANDIN_DEVICES", "how many devices a machine has"},
-        {standin, "DEADRANK_STANDIN_KERNELS", "library with kernels of a program of yours"},
-        {standin, "DEADRANK_STANDIN_LOG", "set: every call that is not played is printed"},
-        {standin, "NCCL_DEBUG", "as NCCL's own"},
-        {standin, "NCCL_DEBUG_FILE", "as NCCL's own"},
-        {standin, "NCCL_HOSTID", "as NCCL's own: processes that have the same are on one host"},
-    };
+                {shims, "DEADRANK_NET_ADDRESS", "address that the NCCL network plugin listens at"},
+                {standin, "DEADRANK_STANDIN_DEVICES", "how many devices a machine has"},
+                {standin, "DEADRANK_STANDIN_KERNELS", "library with kernels of a program of yours"},
+                {standin, "DEADRANK_STANDIN_LOG", "set: every call that is not played is printed"},
+                {standin, "NCCL_DEBUG", "as NCCL's own"},
+                {standin, "NCCL_DEBUG_FILE", "as NCCL's own"},
+                {standin, "NCCL_HOSTID", "as NCCL's own: processes that have the same are on one host"},
+            });
+        return all;
+    }();
     return words;
 }
 

@@ -57,12 +57,46 @@ void take_launcher(ClusterSettings& settings, const Value& value) {
                                                    : sim::LauncherKind::torchrun;
 }
 
+void take_node_interfaces(ClusterSettings& settings, const Value& value) {
+    for (const auto& [node, interfaces] : value.table) settings.node_interfaces[node] = words_of(interfaces);
+}
+
 void take_versions(ClusterSettings& settings, const Value& value) {
     for (const auto& [package, version] : value.table) settings.versions[package] = version;
 }
 
-const std::map<std::string, Take, std::less<>>& takers() {
-    static const std::map<std::string, Take, std::less<>> table = {
+using Takers = std::map<std::string, Take, std::less<>>;
+
+Takers takers_of_the_network() {
+    return {
+        {"interfaces",
+         [](ClusterSettings& settings, const Value& value) { settings.interfaces = words_of(value.text); }},
+        {"node_interfaces", take_node_interfaces},
+        {"rdma", to(&ClusterSettings::rdma)},
+        {"gpudirect", to(&ClusterSettings::gpudirect)},
+        {"gid_index", to(&ClusterSettings::gid_index)},
+        {"nics", to(&ClusterSettings::nics)},
+    };
+}
+
+Takers takers_of_the_meeting() {
+    return {
+        {"nodes_min", to(&ClusterSettings::nodes_min)},
+        {"node_returns_after", to(&ClusterSettings::node_returns_after)},
+        {"store",
+         [](ClusterSettings& settings, const Value& value) {
+             settings.store = value.text == "agent"     ? sim::StoreLife::agent
+                              : value.text == "service" ? sim::StoreLife::service
+                                                        : sim::StoreLife::rank;
+         }},
+        {"run_id", [](ClusterSettings& settings, const Value& value) { settings.run_id = value.text; }},
+        {"restart_count", [](ClusterSettings& settings,
+                             const Value& value) { settings.agents_count_restarts = value.text == "agent"; }},
+    };
+}
+
+Takers other_takers() {
+    return {
         {"nodes", to(&ClusterSettings::nodes)},
         {"gpus_per_node", to(&ClusterSettings::gpus_per_node)},
         {"ranks", to(&ClusterSettings::ranks)},
@@ -82,8 +116,6 @@ const std::map<std::string, Take, std::less<>>& takers() {
         {"versions", take_versions},
         {"environment",
          [](ClusterSettings& settings, const Value& value) { settings.environment = value.table; }},
-        {"interfaces",
-         [](ClusterSettings& settings, const Value& value) { settings.interfaces = words_of(value.text); }},
         {"library",
          [](ClusterSettings& settings, const Value& value) {
              settings.library = value.text == "gloo" ? sim::LibraryKind::gloo : sim::LibraryKind::nccl;
@@ -108,6 +140,15 @@ const std::map<std::string, Take, std::less<>>& takers() {
         {"observe", to(&ClusterSettings::observe)},
         {"monitor_interval", to(&ClusterSettings::monitor_interval)},
     };
+}
+
+const Takers& takers() {
+    static const Takers table = [] {
+        Takers all = other_takers();
+        all.merge(takers_of_the_network());
+        all.merge(takers_of_the_meeting());
+        return all;
+    }();
     return table;
 }
 

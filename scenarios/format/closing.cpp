@@ -44,6 +44,16 @@ Result<Value> Closing::close(const Setting& setting, const std::string& path) co
     return value;
 }
 
+Result<void> Closing::name_ranks(Expectation& expect) const {
+    if (expect.rank_words.empty()) return {};
+    const Draw draw(seed_.number, scenario_, "expect.rank");
+    auto ranks = select(ValueType::ranks, expect.rank_words, shape_, earlier_, draw);
+    if (!ranks) return tl::unexpected(ranks.error());
+    expect.ranks = std::move(*ranks);
+    expect.rank_words.clear();
+    return {};
+}
+
 Result<Value> Closing::fallback(const Parameter& parameter, const std::string& path) const {
     if (counts_members(parameter.type)) {
         return close(typed_setting({.selector = parameter.fallback}, parameter.type), path);
@@ -165,6 +175,22 @@ Found fault_contradiction(const Plan& plan, const FaultSpec& fault, const std::s
     return std::nullopt;
 }
 
+// Keys of node_interfaces are host names: node0, node1, …
+Found unknown_node(const Plan& plan) {
+    const auto stated = plan.cluster.find("node_interfaces");
+    if (stated == plan.cluster.end()) return std::nullopt;
+    const std::int64_t nodes = plan.number(plan.cluster, "nodes");
+    for (const auto& [name, interfaces] : stated->second.table) {
+        bool known = false;
+        for (std::int64_t node = 0; node < nodes && !known; ++node)
+            known = name == fmt::format("node{}", node);
+        if (known) continue;
+        return Contradiction{"cluster.node_interfaces", fmt::format("there is no node '{}'", name),
+                             fmt::format("nodes are node0 to node{}", nodes - 1)};
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 Found cluster_contradiction(const Plan& plan) {
@@ -175,6 +201,7 @@ Found cluster_contradiction(const Plan& plan) {
                              fmt::format("{} = {} is out of all bounds", name, number),
                              fmt::format("the most is {}", most_of_anything)};
     }
+    if (auto found = unknown_node(plan)) return found;
     const std::int64_t devices =
         plan.number(plan.cluster, "nodes") * plan.number(plan.cluster, "gpus_per_node");
     if (plan.world_size() > most_ranks) {

@@ -28,6 +28,9 @@ public:
     void set_shape(const Shape& shape) { shape_ = shape; }
     void add_targets(Targets ranks) { earlier_.push_back(std::move(ranks)); }
 
+    // The ranks that [expect] names in words; none of them is drawn.
+    Result<void> name_ranks(Expectation& expect) const;
+
 private:
     Result<Value> close(const Setting& setting, const std::string& path) const;
     Result<Value> fallback(const Parameter& parameter, const std::string& path) const;
@@ -59,6 +62,9 @@ std::optional<Contradiction> phase_contradiction(const Plan& plan, const Vocabul
 
 // A launcher for each rank suits those workloads alone whose ranks go on without one of them.
 std::optional<Contradiction> launcher_contradiction(const Plan& plan, const Vocabulary& vocabulary);
+
+// Agents that go on with fewer nodes, and stores that are kept: what contradicts itself, or the workload.
+std::optional<Contradiction> meeting_contradiction(const Plan& plan, const Vocabulary& vocabulary);
 
 // A setting of the workload that has no effect because the one it needs is not turned on, or that does not
 // divide what it cuts. `among`: only these are checked, since a fix may turn off what another setting needs.

@@ -68,22 +68,28 @@ FileTable expect_table(const Taxonomy& taxonomy) {
     std::vector<std::string> others = symptoms;
     others.insert(others.begin(), "none");
     const char* const list = "symptoms of the taxonomy";
-    return {"[expect]",
-            "What must be noticed, about whom and how soon",
-            {{"symptom", Form::word, "what must be noticed; the bug's own where it is absent", symptoms,
-              false, list},
-             {"blames", Form::words, "what of the truth the finding must name", blame_words()},
-             {"rank", Form::ranks, "instead of the fault's own ranks"},
-             {"ranks", Form::ranks, "instead of the fault's own ranks"},
-             {"step", Form::integer, "instead of the fault's own step"},
-             {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated"},
-             {"others", Form::words, "\"none\", or further symptoms that are right to report", others, false,
-              list},
-             {"also", Form::words, "further symptoms that are right to report", symptoms, false, list},
-             {"reaction", Form::word, "how the job must react; any unless stated", reaction_words()},
-             {"recovers_within", Form::duration,
-              "after the fault the job has recovered or ended; not asked unless stated"},
-             {"unseen", Form::text, "why no evidence can show this bug; silence is then right"}}};
+    return {
+        "[expect]",
+        "What must be noticed, about whom and how soon",
+        {{"symptom", Form::word, "what must be noticed; the bug's own where it is absent", symptoms, false,
+          list},
+         {"blames", Form::words, "what of the truth the finding must name", blame_words()},
+         {"rank", Form::ranks,
+          "instead of the fault's own ranks: 3, [1, 2], \"all\", \"node 1\", \"all but 0\"; nothing is drawn "
+          "here. Of several faults all ranks count that are hit by one without `provokes`. What hits a whole "
+          "node is better asked for by blames = [\"node\"]: where the first rank to fail ends the job, no "
+          "other "
+          "rank of the node shows anything"},
+         {"ranks", Form::ranks, "another name for `rank`"},
+         {"step", Form::integer, "instead of the fault's own step"},
+         {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated"},
+         {"others", Form::words, "\"none\", or further symptoms that are right to report", others, false,
+          list},
+         {"also", Form::words, "further symptoms that are right to report", symptoms, false, list},
+         {"reaction", Form::word, "how the job must react; any unless stated", reaction_words()},
+         {"recovers_within", Form::duration,
+          "after the fault the job has recovered or ended; not asked unless stated"},
+         {"unseen", Form::text, "why no evidence can show this bug; silence is then right"}}};
 }
 
 FileTable release_table() {
@@ -123,7 +129,7 @@ constexpr ListedWord all_words[] = {
      "SIGTERM "
      "to the others, SIGKILL 30s later, reports the first failure as the root cause, and starts the job "
      "again "
-     "up to restarts_max times."},
+     "up to restarts_max times. With nodes_min there is an agent on each node, and they go on with fewer."},
     {"launcher", "mpirun",
      "Notices at once that a rank has ended badly, names it, ends all others, and never starts again."},
     {"launcher", "bare",

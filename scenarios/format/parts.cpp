@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "scenarios/model/plan.h"
+#include "scenarios/model/text.h"
 #include "scenarios/program/program_kind.h"
 
 namespace deadrank::scenarios {
@@ -169,15 +170,26 @@ void check_each(Reader& reader, std::string_view key, const std::vector<std::str
     }
 }
 
+bool draws(std::string_view selector) {
+    const auto words = parts_of(selector, ' ');
+    return std::find(words.begin(), words.end(), "any") != words.end();
+}
+
 void read_ranks(Reader& reader, Expectation& expect) {
     for (const std::string_view key : {"rank", "ranks"}) {
         const Node* node = reader.find(key);
         if (!node) continue;
         const Setting setting = read_setting(*node, {std::string(key), ValueType::ranks}, reader.problems());
-        if (!expect.ranks.empty() || !setting.selector.empty()) {
-            reader.problems().add(node->place,
-                                  fmt::format("'{}' in [expect] must be a number or a list", key),
-                                  "leave it out where the fault's own ranks are meant");
+        if (!expect.ranks.empty() || !expect.rank_words.empty()) {
+            reader.problems().add(node->place, "'rank' and 'ranks' in [expect] are one key",
+                                  "keep one of them");
+        } else if (draws(setting.selector)) {
+            reader.problems().add(
+                node->place,
+                fmt::format("'{}' in [expect] draws nothing, and \"{}\" would", key, setting.selector),
+                "leave it out where the fault's own ranks are meant, or name them: 3, [1, 2], \"node 1\"");
+        } else if (!setting.selector.empty()) {
+            expect.rank_words = setting.selector;
         } else if (!setting.options.empty()) {
             expect.ranks = setting.options.front().list;
         }

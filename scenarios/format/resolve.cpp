@@ -36,6 +36,11 @@ tl::unexpected<Error> refuse_it(const Scenario& scenario, const Contradiction& f
     return refuse(ErrorCode::bad_input, found.what, found.remedy, setting_place(scenario, found.setting));
 }
 
+Error placed(Error error, const Scenario& scenario) {
+    error.place = {scenario.file.string()};
+    return error;
+}
+
 bool is_able(const std::vector<std::string>& all, const std::string& one) {
     const std::string family = one.substr(0, one.find('.'));
     return std::any_of(all.begin(), all.end(),
@@ -131,11 +136,14 @@ Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, co
     }
     if (auto done = close_faults(closing, scenario, vocabulary, plan); !done)
         return tl::unexpected(done.error());
+    if (const auto named = closing.name_ranks(plan.expect); !named)
+        return tl::unexpected(placed(named.error(), scenario));
     if (const auto found = contradiction(plan)) return refuse_it(scenario, *found);
     if (const auto found = needs_contradiction(plan, vocabulary, plan.workload))
         return refuse_it(scenario, *found);
     if (const auto found = phase_contradiction(plan, vocabulary)) return refuse_it(scenario, *found);
     if (const auto found = launcher_contradiction(plan, vocabulary)) return refuse_it(scenario, *found);
+    if (const auto found = meeting_contradiction(plan, vocabulary)) return refuse_it(scenario, *found);
     return plan;
 }
 
@@ -185,6 +193,8 @@ Result<Plan> heal_plan(Plan plan, const Closing& closing, const Scenario& scenar
                        const Vocabulary& vocabulary) {
     plan.variant = Variant::healed;
     plan.expect = scenario.heal.expect;
+    if (const auto named = closing.name_ranks(plan.expect); !named)
+        return tl::unexpected(placed(named.error(), scenario));
     auto faults = heal_faults(plan, plan.seed, scenario, vocabulary);
     if (!faults) return tl::unexpected(faults.error());
     plan.faults = std::move(*faults);
@@ -197,6 +207,7 @@ Result<Plan> heal_plan(Plan plan, const Closing& closing, const Scenario& scenar
     auto found = contradiction(plan);
     if (!found) found = needs_contradiction(plan, vocabulary, *workload);
     if (!found) found = phase_contradiction(plan, vocabulary);
+    if (!found) found = meeting_contradiction(plan, vocabulary);
     if (found) {
         found->what = "healed, " + found->what;
         return refuse_it(scenario, *found);

@@ -93,10 +93,73 @@ Parameter choice(std::string name, std::string fallback, std::vector<std::string
             .optional = absent};
 }
 
-}  // namespace
+// What nodes have to reach each other with.
+std::vector<Parameter> network_parameters() {
+    return {
+        {"interfaces", Type::text, "eth0",
+         "routable network interfaces of a node, separated by commas; each has the loopback lo as well. "
+         "\"lo\": "
+         "that alone; \"none\": not even that"},
+        optional("node_interfaces", Type::table,
+                 "NODE = \"interfaces\" of nodes that have others: { node1 = \"enp6s0\" }"),
+        optional(
+            "rdma", Type::boolean,
+            "whether nodes have RDMA cards, mlx5_0 and so on; true unless stated. Without them NCCL takes "
+            "sockets, and link.bandwidth is what sockets reach"),
+        optional(
+            "gpudirect", Type::boolean,
+            "whether those cards read and write device memory themselves; true unless stated. If not, all "
+            "data is copied through host memory, at half the bandwidth"),
+        optional(
+            "gid_index", Type::integer,
+            "RoCE: index of the GID over which cards reach each other. NCCL finds it by itself; ranks whose "
+            "NCCL_IB_GID_INDEX is another cannot connect. Absent = InfiniBand, which asks for none"),
+        optional("nics", Type::integer,
+                 "network cards of a node, which its devices share in order; 1 unless stated, with topology "
+                 "rails one for each device. Transfers over one card at the same time share its bandwidth",
+                 1),
+    };
+}
 
-const std::vector<Parameter>& cluster_parameters() {
-    static const std::vector<Parameter> parameters = {
+// Agents that come and go, and the store where ranks meet.
+std::vector<Parameter> meeting_parameters() {
+    return {
+        optional(
+            "nodes_min", Type::integer,
+            "torchrun --nnodes=MIN:MAX, of which `nodes` is the most: agents go on with as few nodes as "
+            "this. "
+            "When one is lost, and when it is back, all ranks end and begin anew, numbered over the nodes "
+            "that are there, from their last checkpoint; restarts_max does not count these",
+            1),
+        optional("node_returns_after", Type::duration,
+                 "after which a lost node is back and is taken in; absent = never", 0),
+        choice(
+            "store", "", {"rank", "agent", "service"},
+            "who keeps the store where ranks meet: the process of rank 0, with which it ends; torchrun's "
+            "agent "
+            "on node 0, for all its ranks' lives; a service beside the job, as etcd, which outlives it. A "
+            "store "
+            "that is kept has keys of earlier rounds in it, and puts run id and TORCHELASTIC_RESTART_COUNT "
+            "before each key. Absent = rank"),
+        optional("run_id", Type::text,
+                 "name of the job in a store that is kept (TORCHELASTIC_RUN_ID); \"none\" unless stated"),
+        choice("restart_count", "", {"job", "agent"},
+               "what TORCHELASTIC_RESTART_COUNT counts: restarts of the job; those that each node's own "
+               "ranks made "
+               "necessary, so that nodes may differ. Absent = job"),
+    };
+}
+
+// These keys behind the one of that name.
+void insert_behind(std::vector<Parameter>& all, std::string_view name, const std::vector<Parameter>& more) {
+    const auto at =
+        std::find_if(all.begin(), all.end(), [&](const Parameter& one) { return one.name == name; });
+    all.insert(at + 1, more.begin(), more.end());
+}
+
+// All others.
+std::vector<Parameter> machine_parameters() {
+    return {
         at_least("nodes", Type::integer, "2", 1, "how many machines there are"),
         at_least("gpus_per_node", Type::integer, "4", 1, "devices of a machine, one rank each"),
         optional("ranks", Type::integer, "processes, when fewer than devices", 1),
@@ -116,13 +179,12 @@ const std::vector<Parameter>& cluster_parameters() {
         at_least("storage.latency", Type::duration, "1ms", 0, "of the checkpoint storage"),
         optional("versions", Type::table, "package = \"version\" on every rank, laid over the usual ones"),
         optional("environment", Type::table, "NAME = \"value\" on every rank"),
-        {"interfaces", Type::text, "eth0", "routable network interfaces, separated by commas"},
         choice(
             "library", "nccl", {"nccl", "gloo"},
             "of collectives and messages: NCCL's silences, or gloo's connections, which tell of a lost peer"),
         choice("launcher", "torchrun", {"torchrun", "bare", "mpirun", "test", "replicas"},
                "who starts the ranks and watches them; test: a unit test that joins its processes; replicas: "
-               "a launcher for each rank, which starts it again alone"),
+               "a launcher for each rank, which starts it again alone, for the workload elastic"),
         optional("test_timeout", Type::duration,
                  "how long a test waits for its processes; 100s unless stated", 1),
         at_least("monitor_interval", Type::duration, "5s", 1, "how often torchrun looks at its children"),
@@ -150,6 +212,17 @@ const std::vector<Parameter>& cluster_parameters() {
         at_least("time_limit", Type::duration, "24h", 1, "virtual time at which a run is cut off"),
         at_least("observe", Type::duration, "2m", 0, "how long observation continues after the last event"),
     };
+}
+
+}  // namespace
+
+const std::vector<Parameter>& cluster_parameters() {
+    static const std::vector<Parameter> parameters = [] {
+        std::vector<Parameter> all = machine_parameters();
+        insert_behind(all, "environment", network_parameters());
+        insert_behind(all, "spare_nodes", meeting_parameters());
+        return all;
+    }();
     return parameters;
 }
 
@@ -157,7 +230,10 @@ const std::vector<Parameter>& trigger_parameters() {
     static const std::vector<Parameter> parameters = {
         {"start", Type::boolean, "false", "before the job starts"},
         optional("at", Type::duration, "time after the job's start"),
-        optional("step", Type::integer, "the training step, counted from 0"),
+        optional("step", Type::integer,
+                 "the training step, counted from 0. A restarted job that comes to it again does not meet "
+                 "the fault "
+                 "again, unless `always` or `until_step` is set"),
         choice("phase", "",
                {"setup", "data", "forward", "backward", "reduce", "optimizer", "checkpoint", "serve"},
                "the phase of the step, of those that the workload enters"),

@@ -61,6 +61,7 @@ struct Expectation {
     std::string symptom;
     std::vector<std::string> blames;   // what must agree with the truth: "rank", "step", "variable", …
     std::vector<std::int64_t> ranks;   // overrides the truth's ranks when the file states them; else empty
+    std::string rank_words;            // the same in words, "node 1", until a plan makes ranks of them
     std::optional<std::int64_t> step;  // likewise
     std::int64_t within = 60'000'000'000;  // nanoseconds after the fault, in the run's own time
     std::vector<std::string> also;  // further symptoms that are right to report; all others are false alarms

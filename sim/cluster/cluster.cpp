@@ -170,8 +170,17 @@ void Cluster::change_store(Rank process, StoreTrouble trouble, Time late) {
     machine_->engine.wake(static_cast<ActorId>(process));
 }
 
-void Cluster::add_interface(int node, std::string_view name, bool routable, bool sorts_first) {
-    machine_->hosts.add_interface(node, name, routable, sorts_first);
+void Cluster::add_interface(int node, const Interface& interface, bool sorts_first) {
+    machine_->hosts.add_interface(node, interface, sorts_first);
+}
+
+bool Cluster::share_store(std::string_view run_id, std::int64_t came) {
+    const std::int64_t expected = processes();
+    return machine_->stores.share(run_id, came < 0 ? expected : came, expected);
+}
+
+bool Cluster::rename_interface(int node, std::string_view name, std::string_view new_name) {
+    return machine_->hosts.rename_interface(node, name, new_name);
 }
 
 void Cluster::kill(Rank process, int signal) {

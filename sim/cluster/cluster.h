@@ -17,6 +17,7 @@
 #include "sim/engine/engine.h"
 #include "sim/machine/call.h"
 #include "sim/machine/cluster_settings.h"
+#include "sim/machine/host.h"
 #include "sim/machine/processes.h"
 #include "sim/world/world.h"
 
@@ -94,8 +95,12 @@ public:
     void break_package(Rank process, std::string_view package, std::string_view problem,
                        bool shadowed = false, std::string_view built_for = {});
     void take_port(int node, std::string_view port, bool mute);  // mute: accepts and never answers
+    // Another job's keys in the kept store, under that run id; `came`: how many of its ranks have come, -1 =
+    // as many as this job has. False: each job has a store of its own.
+    bool share_store(std::string_view run_id, std::int64_t came);
     void break_name(Rank process, std::string_view host, NameTrouble how);
-    void add_interface(int node, std::string_view name, bool routable, bool sorts_first);
+    void add_interface(int node, const Interface& interface, bool sorts_first);
+    bool rename_interface(int node, std::string_view name, std::string_view new_name);  // empty: it is gone
 
     // ── At any time.
     void kill(Rank process, int signal);

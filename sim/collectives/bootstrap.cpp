@@ -15,17 +15,22 @@ namespace {
 
 constexpr std::int64_t shared_segment = 9'637'888;  // what one rank's transports map in /dev/shm
 constexpr std::int64_t sockets = 16;
+constexpr std::int64_t registered_memory = 16 << 20;  // that one rank's buffers for RDMA must lock
 
 }  // namespace
 
 const NcclSettings& Bootstrap::settings_of(Rank id) {
     const Process& process = machine_.processes[id];
     if (process.tampering) return own_[id] = read_nccl_settings(machine_, process);
-    const std::vector<Interface>& interfaces = machine_.hosts[process.node].interfaces;
+    const HostState& host = machine_.hosts[process.node];
     for (const Usual& known : usual_) {
-        if (known.interfaces == interfaces) return known.settings;
+        if (known.direct == host.direct && known.peers_stuck == host.peers_stuck &&
+            known.interfaces == host.interfaces)
+            return known.settings;
     }
-    return usual_.emplace_back(Usual{interfaces, read_nccl_settings(machine_, process)}).settings;
+    NcclSettings read = read_nccl_settings(machine_, process);
+    return usual_.emplace_back(Usual{host.interfaces, host.direct, host.peers_stuck, std::move(read)})
+        .settings;
 }
 
 Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& request) {
@@ -91,9 +96,10 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
     if (!settings_of(process.id).problem.empty()) {
         const NcclSettings settings = settings_of(process.id);
         if (settings.problem_after > Time{0}) machine_.engine.sleep(settings.problem_after);
-        warn(process, settings.where, settings.problem);
+        if (settings.raises.empty()) warn(process, settings.where, settings.problem);
         fail(process, met.id, settings.problem_code, settings.problem);
     }
+    process.card = settings_of(process.id).card_for(process.local, machine_.topology);
     if (place < 0 || static_cast<std::size_t>(place) >= size) {
         const std::string text =
             fmt::format("Invalid rank requested : {}/{}", place < 0 ? request.rank : place, size);
@@ -114,16 +120,24 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
     } else if (!machine_.wait_until(process, note, machine_.engine.now() + request.patience, answered)) {
         give_up(process, met, request.patience);
     }
-    if (met.state == State::failed) {
-        warn(process, "init.cc:896", met.text);
-        fail(process, met.id, met.code, met.text);
-    }
+    if (met.state == State::failed) fail_as_decided(process, met);
     wait_for_wrappers(process, met);
     take_resources(process, met);
     process.comms.push_back({met.comm, place});
     inform(process, met, place);
-    recorder.record(process.id, results::CommInitLeave{met.id, Code::ok, recorder.text(met.text)});
+    recorder.record(process.id,
+                    results::CommInitLeave{met.id, Code::ok, recorder.text(transport_of(process, met))});
     return std::make_unique<SimComm>(machine_, process, met.comm, place, met.id, met.name);
+}
+
+void Bootstrap::fail_as_decided(Process& process, const Gathering& met) {
+    if (met.after > Time{0}) {
+        machine_.engine.sleep(met.after);
+        machine_.processes.settle(process);
+    }
+    if (!met.raises.empty()) fail_with(process, met.id, met.code, met.text, met.raises);
+    warn(process, "init.cc:896", met.text);
+    fail(process, met.id, met.code, met.text);
 }
 
 // Without this member the communicator cannot come to be: whoever comes later waits as long as it likes.
@@ -136,10 +150,18 @@ void Bootstrap::give_up(Process& process, Gathering& met, Time after) {
 }
 
 void Bootstrap::fail(Process& process, CommId comm, Code code, const std::string& last_error) {
+    const std::string raises = settings_of(process.id).raises;
+    fail_with(process, comm, code, last_error,
+              raises.empty() ? nccl_exception(code, machine_.environment.version(process, "nccl"), last_error)
+                             : raises);
+}
+
+void Bootstrap::fail_with(Process& process, CommId comm, Code code, const std::string& last_error,
+                          const std::string& raises) {
     Recorder& recorder = machine_.recorder;
     recorder.record(process.id, results::CommError{comm, code, recorder.text(last_error)});
     recorder.record(process.id, results::CommInitLeave{comm, code});
-    throw LibraryError(code, nccl_exception(code, machine_.environment.version(process, "nccl"), last_error));
+    throw LibraryError(code, raises);
 }
 
 bool Bootstrap::wants_detail(const Process& process) const {
@@ -176,11 +198,28 @@ void Bootstrap::inform(const Process& process, const Gathering& met, Rank place)
                         machine_.environment.version(process, "cuda")));
     }
     say(fmt::format("Bootstrap: Using {}:10.0.{}.1<0>", settings.interface, process.node));
+    if (met.text.starts_with("NET/IB") && settings.direct == results::DirectAccess::copied) {
+        say(fmt::format("NET/IB : GPU Direct RDMA Disabled for HCA {} 'mlx5_{}'", process.card,
+                        process.card));
+    }
     say(fmt::format("ncclCommInitRank comm {} rank {} nranks {} cudaDev {} busId {:x} - Init COMPLETE",
                     met.id, place, met.came, process.device, machine_.devices.bus_id(process.device)));
 }
 
+// Each says for itself whether its cards reach its device; over sockets all use what the first one chose.
+std::string Bootstrap::transport_of(const Process& process, const Gathering& met) {
+    const bool rdma = met.text.starts_with("NET/IB");
+    return rdma ? settings_of(process.id).transport() : met.text;
+}
+
 void Bootstrap::take_resources(Process& process, const Gathering& met) {
+    const std::int64_t locked = machine_.hosts[process.node].locked_limit;
+    const bool over_gloo = machine_.settings.library == LibraryKind::gloo;
+    if (met.text.starts_with("NET/IB") && !over_gloo && locked >= 0 && locked < registered_memory) {
+        const std::string text = "Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory";
+        warn(process, "misc/ibvwrap.cc:262", text);
+        fail(process, met.id, Code::system_error, text);
+    }
     if (!machine_.hosts.take_shared(process.node, shared_segment)) {
         const std::string text =
             fmt::format("Error while creating shared memory segment /dev/shm/nccl-{:06x} (size {})",

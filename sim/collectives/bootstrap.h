@@ -43,20 +43,27 @@ private:
     void check_in(Process& process, Gathering& gathering, Rank place, std::size_t size);
     void decide(Gathering& gathering);
     bool decide_by_version(Gathering& gathering);
+    bool decide_by_ports(Gathering& gathering);
     void fail_all(Gathering& gathering, Code code, std::string text);
     void succeed(Gathering& gathering);
     [[noreturn]] void give_up(Process& process, Gathering& gathering, Time after);
     [[noreturn]] void fail(Process& process, CommId comm, Code code, const std::string& last_error);
+    [[noreturn]] void fail_as_decided(Process& process, const Gathering& gathering);
+    [[noreturn]] void fail_with(Process& process, CommId comm, Code code, const std::string& last_error,
+                                const std::string& raises);
     bool wants_detail(const Process& process) const;
     void wait_for_wrappers(Process& process, const Gathering& gathering);
     void inform(const Process& process, const Gathering& gathering, Rank place);
+    std::string transport_of(const Process& process, const Gathering& gathering);
     void take_resources(Process& process, const Gathering& gathering);
     void warn(const Process& process, std::string_view where, std::string_view text);
     void warn_root(const Gathering& gathering, std::string_view where, std::string_view text);
 
-    // As read for processes that no fault has changed: alike where the interfaces of their nodes are.
+    // As read for processes that no fault has changed: alike where interfaces and cards of their nodes are.
     struct Usual {
         std::vector<Interface> interfaces;
+        results::DirectAccess direct = results::DirectAccess::works;
+        bool peers_stuck = false;
         NcclSettings settings;
     };
 
@@ -92,6 +99,8 @@ struct Bootstrap::Gathering {
     std::vector<Member> members;
     Code code = Code::ok;
     std::string text;
+    std::string raises;  // instead of NCCL's exception
+    Time after{0};       // how long a member tries before it fails so
     Communicator* comm = nullptr;
 };
 

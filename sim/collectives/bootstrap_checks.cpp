@@ -103,6 +103,45 @@ bool Bootstrap::decide_by_version(Gathering& met) {
     return false;
 }
 
+// A node whose ports are closed to the others; a GID that leads nowhere, which both ends try for as long.
+bool Bootstrap::decide_by_ports(Gathering& met) {
+    constexpr Time all_tries{59'500'000'000};
+    const auto& members = met.members;
+    const int first = members.front().process->node;
+    const bool spans_nodes = std::any_of(members.begin(), members.end(),
+                                         [&](const auto& member) { return member.process->node != first; });
+    if (!spans_nodes) return false;
+    for (const Gathering::Member& member : members) {
+        const results::Firewall firewall = machine_.hosts[member.process->node].firewall;
+        const std::string host = machine_.topology.host_name(member.process->node);
+        if (firewall == results::Firewall::drops) met.state = Gathering::State::hung;
+        if (firewall == results::Firewall::drops) return true;
+        if (firewall == results::Firewall::open) continue;
+        met.after = all_tries;
+        if (machine_.settings.library == LibraryKind::gloo)
+            met.raises = fmt::format(
+                "RuntimeError: Gloo connectFullMesh failed with "
+                "[../third_party/gloo/gloo/transport/tcp/pair.cc:144] "
+                "no error: SO_ERROR: No route to host, remote=[{}]:41743",
+                host);
+        fail_all(
+            met, Code::system_error,
+            fmt::format("socketPollConnect: connect to {}<41743> returned No route to host, exceeded error "
+                        "retry count after 35 attempts",
+                        host));
+        return true;
+    }
+    const bool rdma = machine_.settings.library == LibraryKind::nccl && machine_.settings.gid_index >= 0;
+    for (const Gathering::Member& member : members) {
+        const NcclSettings& settings = *member.settings;
+        if (!rdma || settings.socket_transport || settings.gid_index < 0) continue;
+        if (settings.gid_index == machine_.settings.gid_index) continue;
+        fail_all(met, Code::system_error, "Call to ibv_modify_qp failed with error Connection timed out");
+        return true;
+    }
+    return false;
+}
+
 void Bootstrap::decide(Gathering& met) {
     met.members.clear();
     for (Rank place = 0; place < static_cast<Rank>(met.processes.size()); ++place) {
@@ -110,7 +149,7 @@ void Bootstrap::decide(Gathering& met) {
         if (process == results::no_rank) continue;
         met.members.push_back({place, &machine_.processes[process], &settings_of(process)});
     }
-    if (decide_by_version(met)) return;
+    if (decide_by_version(met) || decide_by_ports(met)) return;
     const std::vector<Gathering::Member>& members = met.members;
     const auto any = [&](auto holds) { return std::any_of(members.begin(), members.end(), holds); };
     const auto differs = [&](auto field) {
@@ -161,9 +200,10 @@ void Bootstrap::fail_all(Gathering& met, Code code, std::string text) {
 }
 
 void Bootstrap::succeed(Gathering& met) {
-    constexpr std::int64_t socket_permille = 400;  // TCP instead of RDMA
+    constexpr std::int64_t socket_permille = 400;  // TCP although the link is sized for RDMA
     met.comm = &machine_.communicators.add(met.id, met.name, std::move(met.ranks), met.processes);
     bool all_detail = true, some_detail = false, spans_nodes = false;
+    Transport transport;
     for (const Gathering::Member& member : met.members) {
         met.comm->member(member.place).algorithm = member.settings->algorithm;
         met.comm->member(member.place).network_chunk = member.settings->network_chunk;
@@ -171,14 +211,19 @@ void Bootstrap::succeed(Gathering& met) {
         all_detail &= detail;
         some_detail |= detail;
         spans_nodes |= member.process->node != met.members.front().process->node;
+        transport.add(*member.settings, member.process->node, machine_.settings.link_bandwidth);
+        const int card = member.process->card;
+        if (card == machine_.topology.card_of(member.process->local) || met.comm->has_crowd()) continue;
+        transport.cards.resize(met.processes.size(), -1);
+        transport.cards[static_cast<std::size_t>(member.place)] = card;
     }
     met.comm->set_detail(all_detail);
     met.some_detail = some_detail && !all_detail;
     const NcclSettings& first = *met.members.front().settings;
-    if (first.socket_transport) met.comm->network_permille = socket_permille;
-    met.text = "NVLink";
-    if (spans_nodes)
-        met.text = first.socket_transport ? fmt::format("NET/Socket over {}", first.interface) : "NET/IB";
+    transport.sockets = first.socket_transport;
+    if (first.socket_transport && machine_.settings.rdma) transport.permille = socket_permille;
+    met.comm->use(std::move(transport));
+    met.text = spans_nodes ? first.transport() : first.transport_inside();
     met.state = Gathering::State::ready;
 }
 

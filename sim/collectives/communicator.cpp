@@ -134,7 +134,8 @@ void Communicator::try_start() {
     const bool one_algorithm = std::all_of(members_.begin(), members_.end(), [&](const Member& m) {
         return m.algorithm == members_.front().algorithm;
     });
-    if (front.spoiled || !fitting || !one_algorithm || broken_ || !chunks_fit()) {
+    if (front.spoiled || !fitting || !one_algorithm || broken_ || !chunks_fit() || !cards_reach_devices() ||
+        !peers_reach_each_other()) {
         front.state = PendingCollective::State::hopeless;
         if (over_gloo() && !fitting) abort_the_shorter(front);
         return;
@@ -156,8 +157,8 @@ bool Communicator::chunks_fit() {
         if (sent == expected || place_of(sender).node == place_of(receiver).node) continue;
         fit = false;
         const std::string peer = machine_.topology.host_name(place_of(sender).node);
-        const bool socket = network_permille < 1000;
-        async_error(receiver, Code::invalid_usage, wrong_chunk_text(peer, expected, sent, socket));
+        async_error(receiver, Code::invalid_usage,
+                    wrong_chunk_text(peer, expected, sent, transport_.sockets));
     }
     return fit;
 }

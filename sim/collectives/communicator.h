@@ -3,12 +3,14 @@
 // Errors wait until they are polled.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "sim/collectives/cost.h"
+#include "sim/collectives/nccl_settings.h"
 #include "sim/collectives/offer.h"
 #include "sim/collectives/p2p.h"
 #include "sim/collectives/playout.h"
@@ -34,6 +36,32 @@ struct Member {
     std::string error_text = {};
 };
 
+// How its members reach other nodes: what sockets make of a link's bandwidth, the nodes that reach less of
+// it, and those whose cards are turned away from their devices' memory.
+struct Transport {
+    struct NodeShare {
+        int node = 0;
+        std::int64_t permille = 1000;
+    };
+
+    bool sockets = false;
+    std::int64_t permille = 1000;
+    std::vector<NodeShare> slower = {};  // by node
+    std::vector<int> blocked = {};       // ascending
+    std::vector<int> shared = {};        // nodes whose devices reach each other through shared memory
+    std::vector<int> stuck = {};         // nodes within which transfers never end
+    std::vector<int> cards = {};         // by place; empty: each uses that of its device
+
+    void add(const NcclSettings& settings, int node, std::int64_t link_bandwidth);
+    void sort();
+    bool usual() const { return permille == 1000 && slower.empty() && shared.empty(); }
+    Hop over(Hop hop) const;
+    bool blocks(int node) const { return std::binary_search(blocked.begin(), blocked.end(), node); }
+    bool never_ends(const Hop& hop) const {
+        return hop.from == hop.to && std::binary_search(stuck.begin(), stuck.end(), hop.from);
+    }
+};
+
 class Communicator {
 public:
     Communicator(Fabric& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
@@ -49,7 +77,11 @@ public:
     Offer& offer(PendingCollective& pending, Rank place) const { return pending.offers[slot_of(place)]; }
     bool detail() const { return detail_; }
     void set_detail(bool on) { detail_ = on; }
-    std::int64_t network_permille = 1000;  // what the chosen transport makes of the network's bandwidth
+    void use(Transport transport);  // before its first call
+    // What the library says of a transfer that a card cannot make; empty = it can.
+    std::string access_problem(Rank from, Rank to) const;
+    bool never_ends(Rank from,
+                    Rank to) const;  // a transfer between two devices of a node that do not reach each other
 
     // Collectives. enter() numbers the call; it is over when completed(), or never.
     std::int64_t enter(Rank index, const Offer& offer);
@@ -81,9 +113,9 @@ public:
     void async_error(Rank index, Code code, std::string text);
     void links_changed(const LinkChange* reset);
     void shares_changed(const Ports& ports);
-    void member_stopped();                      // or resumed
-    Hop hop_between(Rank from, Rank to) const;  // as the links are now
-    int port_of(Rank index) const;
+    void member_stopped();                        // or resumed
+    Hop hop_between(Rank from, Rank to) const;    // as the links are now
+    int port_of(Rank index) const;                // the card that its data leaves and enters by
     bool stands_still(Rank from, Rank to) const;  // a process at one end is stopped
     bool crosses(const LinkChange& change) const;
 
@@ -104,8 +136,9 @@ private:
     void release_ports();
     void break_after_retries(std::int64_t seq);
     bool chunks_fit();
+    bool cards_reach_devices();
+    bool peers_reach_each_other() const;
     RingCost ring_now(Rank* broken) const;
-    const RingCost& usual_ring();
     Hop usual_hop(Rank from, Rank to) const;
     LinkConditions conditions() const;
     Course course_of(const PendingCollective& pending);
@@ -123,11 +156,11 @@ private:
     bool detail_ = false;
     bool broken_ = false;  // connections are gone: nothing completes any more
     std::string name_;
-    std::vector<Rank> ranks_;                // as RANK names them
-    Counted<Member> members_;                // by place; those in the crowd have one
-    std::size_t crowd_ = 0;                  // which of them that is
-    RingCost ring_;                          // while nothing disturbs the links
-    std::int64_t ring_permille_ = 1000;      // what it was made with
+    std::vector<Rank> ranks_;  // as RANK names them
+    Counted<Member> members_;  // by place; those in the crowd have one
+    std::size_t crowd_ = 0;    // which of them that is
+    RingCost ring_;            // while nothing disturbs the links
+    Transport transport_;
     std::vector<int> nodes_out_;             // where the ring leaves a node, and for which one: pairs
     std::vector<int> nodes_;                 // of its members, ascending
     std::vector<int> ports_out_, ports_in_;  // of its ring, ascending; none of a crowd, which is alone

@@ -20,31 +20,98 @@ DevicePlace Communicator::place_of(Rank index) const {
 }
 
 Hop Communicator::hop_between(Rank from, Rank to) const {
-    Hop hop = machine_.network.now(machine_.topology.hop(place_of(from), place_of(to)));
-    if (hop.from != hop.to) hop.bandwidth = hop.bandwidth * network_permille / 1000;
-    return hop;
+    return transport_.over(machine_.network.now(machine_.topology.hop(place_of(from), place_of(to))));
 }
 
 Hop Communicator::usual_hop(Rank from, Rank to) const {
-    Hop hop = machine_.topology.hop(place_of(from), place_of(to));
-    if (hop.from != hop.to) hop.bandwidth = hop.bandwidth * network_permille / 1000;
+    return transport_.over(machine_.topology.hop(place_of(from), place_of(to)));
+}
+
+void Transport::add(const NcclSettings& settings, int node, std::int64_t link_bandwidth) {
+    const std::int64_t own = settings.own_permille(link_bandwidth);
+    if (own < 1000) slower.push_back({node, own});
+    if (!settings.socket_transport && settings.direct == results::DirectAccess::blocked)
+        blocked.push_back(node);
+    if (settings.through_shared) shared.push_back(node);
+    if (settings.peers_stuck) stuck.push_back(node);
+}
+
+void Transport::sort() {
+    std::sort(slower.begin(), slower.end(), [](const NodeShare& a, const NodeShare& b) {
+        return std::pair(a.node, a.permille) < std::pair(b.node, b.permille);
+    });
+    const auto same = [](const NodeShare& a, const NodeShare& b) { return a.node == b.node; };
+    slower.erase(std::unique(slower.begin(), slower.end(), same), slower.end());
+    for (std::vector<int>* nodes : {&blocked, &shared, &stuck}) std::sort(nodes->begin(), nodes->end());
+}
+
+Hop Transport::over(Hop hop) const {
+    constexpr std::int64_t shared_permille = 100;  // of NVLink: two copies through the processor's memory
+    if (usual()) return hop;
+    if (hop.from == hop.to) {
+        const bool copies = std::binary_search(shared.begin(), shared.end(), hop.from);
+        if (copies) hop.bandwidth = hop.bandwidth * shared_permille / 1000;
+        return hop;
+    }
+    std::int64_t share = permille;
+    for (const int node : {hop.from, hop.to}) {
+        const auto own = std::lower_bound(slower.begin(), slower.end(), node,
+                                          [](const NodeShare& one, int wanted) { return one.node < wanted; });
+        if (own != slower.end() && own->node == node) share = std::min(share, own->permille);
+    }
+    hop.bandwidth = hop.bandwidth * share / 1000;
     return hop;
 }
 
-const RingCost& Communicator::usual_ring() {
-    if (std::exchange(ring_permille_, network_permille) == network_permille) return ring_;
+void Communicator::use(Transport transport) {
+    transport.sort();
+    transport_ = std::move(transport);
+    if (!transport_.cards.empty()) find_ports();
+    if (transport_.usual()) return;
     ring_ = {.size = size()};
     for (Rank i = 0; i < size() && size() > 1; ++i) ring_.add(usual_hop(i, (i + 1) % size()));
-    return ring_;
+}
+
+// A card that cannot read its device fails on its own side, one that cannot write to it on its peer's.
+std::string Communicator::access_problem(Rank from, Rank to) const {
+    const int sender = place_of(from).node, receiver = place_of(to).node;
+    if (transport_.blocked.empty() || sender == receiver) return {};
+    if (!transport_.blocks(sender) && !transport_.blocks(receiver)) return {};
+    return access_denied_text(machine_.topology.host_name(receiver), transport_.blocks(sender));
+}
+
+bool Communicator::never_ends(Rank from, Rank to) const {
+    return !transport_.stuck.empty() &&
+           transport_.never_ends(machine_.topology.hop(place_of(from), place_of(to)));
+}
+
+// Kernels wait for each other's flags for ever, and nobody is told.
+bool Communicator::peers_reach_each_other() const {
+    for (Rank sender = 0; sender < size() && size() > 1 && !transport_.stuck.empty(); ++sender) {
+        if (never_ends(sender, (sender + 1) % size())) return false;
+    }
+    return true;
+}
+
+bool Communicator::cards_reach_devices() {
+    bool all = true;
+    for (Rank sender = 0; sender < size() && !transport_.blocked.empty(); ++sender) {
+        std::string problem = access_problem(sender, (sender + 1) % size());
+        if (problem.empty()) continue;
+        async_error(sender, Code::remote_error, std::move(problem));
+        all = false;
+    }
+    return all;
 }
 
 void Communicator::find_ports() {
+    for (std::vector<int>* list : {&nodes_, &ports_out_, &ports_in_}) list->clear();
     for (Rank i = 0; i < size(); ++i) {
         const DevicePlace from = place_of(i), to = place_of((i + 1) % size());
         nodes_.push_back(from.node);
         if (from.node == to.node) continue;
-        ports_out_.push_back(machine_.topology.port(from));
-        ports_in_.push_back(machine_.topology.port(to));
+        ports_out_.push_back(port_of(i));
+        ports_in_.push_back(port_of((i + 1) % size()));
     }
     for (std::vector<int>* list : {&nodes_, &ports_out_, &ports_in_}) {
         std::sort(list->begin(), list->end());
@@ -52,7 +119,11 @@ void Communicator::find_ports() {
     }
 }
 
-int Communicator::port_of(Rank index) const { return machine_.topology.port(place_of(index)); }
+int Communicator::port_of(Rank index) const {
+    const std::vector<int>& cards = transport_.cards;
+    return machine_.topology.port(place_of(index),
+                                  cards.empty() ? -1 : cards[static_cast<std::size_t>(index)]);
+}
 
 bool Communicator::stands_still(Rank from, Rank to) const {
     if (!machine_.processes.any_stopped() || place_of(from).node == place_of(to).node) return false;
@@ -60,7 +131,7 @@ bool Communicator::stands_still(Rank from, Rank to) const {
 }
 
 RingCost Communicator::ring_now(Rank* broken) const {
-    if (!machine_.network.disturbed() && network_permille == 1000) return ring_;
+    if (!machine_.network.disturbed()) return ring_;
     RingCost ring;
     ring.size = size();
     for (Rank i = 0; i < size() && size() > 1; ++i) {

@@ -36,10 +36,8 @@ struct Communicator::HistoryOfLinks final : Links {
     HistoryOfLinks(const Communicator& of, const PendingCollective& met) : comm(of), pending(met) {}
 
     LinkHistory between(Rank from, Rank to) const override {
-        const Topology& topology = comm.machine_.topology;
-        const DevicePlace one = comm.place_of(from), other = comm.place_of(to);
         const Hop hop = comm.usual_hop(from, to);
-        const int out = topology.port(one), in = topology.port(other);
+        const int out = comm.port_of(from), in = comm.port_of(to);
         LinkHistory history;
         bool usual = true;
         for (const LinkConditions& conditions : pending.met) {
@@ -74,8 +72,7 @@ struct Communicator::HistoryOfLinks final : Links {
 Course Communicator::course_of(const PendingCollective& pending) {
     const Offer& offer = pending.offers.front();
     const std::int64_t bytes = bytes_of(offer);
-    const RingCost& ring = usual_ring();
-    return {offer.op, bytes, offer.root, algorithm_for(offer.op, bytes, ring, member(0).algorithm), ring};
+    return {offer.op, bytes, offer.root, algorithm_for(offer.op, bytes, ring_, member(0).algorithm), ring_};
 }
 
 LinkConditions Communicator::conditions() const {

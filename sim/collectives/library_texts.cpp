@@ -154,6 +154,13 @@ std::string retries_exceeded_text(std::string_view peer) {
         peer);
 }
 
+std::string access_denied_text(std::string_view peer, bool own) {
+    return fmt::format(
+        "NET/IB: Got completion from peer {}<4791> with status={} opcode=IBV_WC_RDMA_WRITE(1) reqSize=0 "
+        "vendor_err={} req_type=Send",
+        peer, own ? "IBV_WC_LOC_PROT_ERR(4)" : "IBV_WC_REM_ACCESS_ERR(10)", own ? 81 : 136);
+}
+
 std::string wrong_chunk_text(std::string_view peer, std::int64_t expected, std::int64_t sent, bool socket) {
     if (socket) {
         return fmt::format(

@@ -22,6 +22,8 @@ std::string nccl_exception(Code code, std::string_view version, std::string_view
 std::string nccl_error_lines(Code code, std::string_view version, std::string_view last_error);
 
 std::string retries_exceeded_text(std::string_view peer);
+// A card was turned away from the memory of its own device, or of the peer's.
+std::string access_denied_text(std::string_view peer, bool own);
 // What a receiver says of a message of another size than it expects, over sockets or over InfiniBand.
 std::string wrong_chunk_text(std::string_view peer, std::int64_t expected, std::int64_t sent, bool socket);
 std::string connection_closed_text(std::string_view peer);

@@ -77,6 +77,12 @@ int preference(const std::string& name) {
     return name.starts_with("lo") ? 3 : 1;
 }
 
+void take(NcclSettings& settings, const Interface& chosen) {
+    settings.interface = chosen.name;
+    settings.reaches_peers = chosen.routable;
+    settings.interface_bandwidth = chosen.bandwidth;
+}
+
 void choose_interface(NcclSettings& settings, const std::vector<Interface>& offered,
                       const std::optional<std::string>& wish) {
     const Interface* chosen = nullptr;
@@ -89,8 +95,45 @@ void choose_interface(NcclSettings& settings, const std::vector<Interface>& offe
     if (!chosen)
         return fail(settings, Code::invalid_usage, "bootstrap.cc:116",
                     "Bootstrap : no socket interface found");
-    settings.interface = chosen->name;
-    settings.reaches_peers = chosen->routable;
+    take(settings, *chosen);
+}
+
+// gloo takes one interface by its whole name; without a name the one that its host's name leads to.
+void choose_gloo_interface(NcclSettings& settings, const std::vector<Interface>& offered,
+                           const std::optional<std::string>& wish) {
+    const bool named = wish && !wish->empty();
+    const auto chosen = std::find_if(offered.begin(), offered.end(), [&](const Interface& candidate) {
+        return named ? candidate.name == *wish : candidate.routable;
+    });
+    if (chosen != offered.end()) return take(settings, *chosen);
+    if (!named && !offered.empty()) return take(settings, offered.front());
+    fail(settings, Code::system_error, "device.cc:84", "ifa != nullptr");
+    settings.raises = fmt::format(
+        "RuntimeError: [enforce fail at gloo/transport/tcp/device.cc:84] ifa != "
+        "nullptr. Unable to find address for: {}",
+        named ? *wish : "the host's name");
+}
+
+// Cards are mlx5_0, mlx5_1, …; a filter that leaves none is no error: sockets are taken instead.
+void choose_cards(NcclSettings& settings, const Topology& topology, const std::string& filter) {
+    std::string names;  // without ports: mlx5_0:1 is mlx5_0
+    for (const std::string& entry : split_at(filter, ','))
+        names += (names.empty() ? "" : ",") + entry.substr(0, entry.find(':'));
+    for (int card = 0; card < topology.cards(); ++card) {
+        if (matches(fmt::format("mlx5_{}", card), names)) settings.cards.push_back(card);
+    }
+    settings.socket_transport |= settings.cards.empty();
+}
+
+// NCCL_NET_GDR_LEVEL: LOC, or 0 as it was counted once, lets no card reach a device. Other levels do here.
+void read_direct_access(NcclSettings& settings, const std::optional<std::string>& level,
+                        const std::optional<std::string>& read) {
+    const bool none = level && (*level == "LOC" || *level == "0");
+    const bool one_way = read && *read == "0";
+    if (settings.direct == results::DirectAccess::copied || (!none && !one_way)) return;
+    settings.copies_for = none ? "NCCL_NET_GDR_LEVEL" : "NCCL_NET_GDR_READ";
+    if (none) settings.direct = results::DirectAccess::copied;
+    settings.sends_copies = one_way;
 }
 
 void read_root_address(NcclSettings& settings, const std::string& address) {
@@ -120,6 +163,33 @@ Time NcclSettings::retry_window() const {
     return Time(4096) * (std::int64_t{1} << ib_timeout) * std::clamp<std::int64_t>(ib_retries + 1, 1, 8);
 }
 
+// Shares are our assumption: reports have anything from a third to two thirds.
+std::int64_t NcclSettings::own_permille(std::int64_t link_bandwidth) const {
+    constexpr std::int64_t copied_permille = 500, one_way_permille = 700;
+    if (socket_transport) {
+        if (interface_bandwidth <= 0) return 1000;
+        return std::clamp<std::int64_t>(
+            interface_bandwidth / std::max<std::int64_t>(link_bandwidth / 1000, 1), 1, 1000);
+    }
+    if (direct == results::DirectAccess::copied) return copied_permille;
+    return sends_copies ? one_way_permille : 1000;
+}
+
+int NcclSettings::card_for(int local, const Topology& topology) const {
+    const int own = topology.card_of(local);
+    if (cards.empty() || std::binary_search(cards.begin(), cards.end(), own)) return own;
+    return cards[static_cast<std::size_t>(local) % cards.size()];
+}
+
+std::string NcclSettings::transport_inside() const { return through_shared ? "SHM" : "NVLink"; }
+
+std::string NcclSettings::transport() const {
+    if (socket_transport) return fmt::format("NET/Socket over {}", interface);
+    if (direct != results::DirectAccess::copied && !sends_copies) return "NET/IB";
+    return fmt::format("NET/IB copied through host memory{}{}", copies_for.empty() ? "" : " for ",
+                       copies_for);
+}
+
 namespace {
 
 // NCCL_BUFFSIZE cut into its eight steps, or the release's own size. The two sizes are those of a public
@@ -142,13 +212,26 @@ NcclSettings read_nccl_settings(const Fabric& machine, const Process& process) {
     const std::string debug = get("NCCL_DEBUG").value_or("");
     settings.informs = debug == "INFO" || debug == "TRACE";
     settings.warns = settings.informs || debug == "WARN";
-    choose_interface(settings, machine.hosts[process.node].interfaces, get("NCCL_SOCKET_IFNAME"));
+    const HostState& host = machine.hosts[process.node];
+    if (machine.settings.library == LibraryKind::gloo)
+        choose_gloo_interface(settings, host.interfaces, get("GLOO_SOCKET_IFNAME"));
+    else
+        choose_interface(settings, host.interfaces, get("NCCL_SOCKET_IFNAME"));
     if (const auto address = get("NCCL_COMM_ID")) read_root_address(settings, *address);
     if (const auto algorithm = get("NCCL_ALGO")) read_algorithm(settings, *algorithm);
     if (const auto channels = get("NCCL_MAX_NCHANNELS")) settings.channels_max = lax_integer(*channels);
     if (const auto timeout = get("NCCL_IB_TIMEOUT")) settings.ib_timeout = lax_integer(*timeout);
     if (const auto retries = get("NCCL_IB_RETRY_CNT")) settings.ib_retries = lax_integer(*retries);
-    if (const auto disabled = get("NCCL_IB_DISABLE")) settings.socket_transport = lax_integer(*disabled) != 0;
+    settings.socket_transport = !machine.settings.rdma;
+    if (const auto cards = get("NCCL_IB_HCA")) choose_cards(settings, machine.topology, *cards);
+    if (const auto disabled = get("NCCL_IB_DISABLE"))
+        settings.socket_transport |= lax_integer(*disabled) != 0;
+    if (const auto disabled = get("NCCL_P2P_DISABLE")) settings.through_shared = lax_integer(*disabled) != 0;
+    settings.through_shared |= get("NCCL_P2P_LEVEL").value_or("") == "LOC";
+    settings.peers_stuck = host.peers_stuck && !settings.through_shared;
+    if (const auto index = get("NCCL_IB_GID_INDEX")) settings.gid_index = lax_integer(*index);
+    settings.direct = host.direct;
+    read_direct_access(settings, get("NCCL_NET_GDR_LEVEL"), get("NCCL_NET_GDR_READ"));
     if (const auto net = get("NCCL_NET")) {
         if (*net == "Socket") settings.socket_transport = true;
         const bool without = *net == "IB" && settings.socket_transport;

@@ -75,6 +75,12 @@ void P2pBoard::match(P2pCall& send, P2pCall& receive) {
 }
 
 void P2pBoard::depart(P2pCall& receive) {
+    if (comm_.never_ends(receive.from, receive.to)) return lay_dead(receive);
+    if (const std::string problem = comm_.access_problem(receive.from, receive.to); !problem.empty()) {
+        broken_ = true;
+        lay_dead(receive);
+        return comm_.async_error(receive.from, Code::remote_error, problem);
+    }
     moving_.push_back(&receive);
     const Hop hop = comm_.hop_between(receive.from, receive.to);
     if (hop.from == hop.to) return pace(receive);

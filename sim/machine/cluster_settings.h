@@ -17,6 +17,9 @@ using results::Time;
 enum class TopologyKind { single_switch, rails, leaf_spine };
 enum class LibraryKind { nccl, gloo };
 enum class LauncherKind { torchrun, bare, mpirun, test, replicas };
+// Who keeps the rendezvous store: the process of rank 0; the launcher's agent on node 0; something beside the
+// job, such as etcd.
+enum class StoreLife { rank, agent, service };
 
 struct ClusterSettings {
     int nodes = 2;
@@ -41,7 +44,12 @@ struct ClusterSettings {
     std::map<std::string, std::string> versions = {
         {"nccl", "2.28.9"}, {"torch", "2.11.0"}, {"cuda", "13.0"}, {"driver", "580.65"}, {"python", "3.11"}};
     std::map<std::string, std::string> environment = {};
-    std::vector<std::string> interfaces = {"eth0"};  // routable ones, on every node
+    std::vector<std::string> interfaces = {"eth0"};  // routable ones, on every node; "none": not even lo
+    std::map<std::string, std::vector<std::string>> node_interfaces = {};  // by host name, where they differ
+    bool rdma = true;       // nodes have cards for it; without them links carry what sockets reach
+    bool gpudirect = true;  // those cards read and write device memory themselves
+    int gid_index = -1;     // RoCE: of the GID that leads to other nodes; -1 = InfiniBand, which needs none
+    int nics = 0;           // such cards of a node; 0 = one, on rails one for each device
 
     LibraryKind library = LibraryKind::nccl;  // of collectives and messages
     LauncherKind launcher = LauncherKind::torchrun;
@@ -50,7 +58,12 @@ struct ClusterSettings {
     int spare_nodes = 0;                   // take the places of lost ones at a restart
     Time health_check{0};                  // how often nodes are checked; 0 = never, not even at a restart
     Time requeue_after{0};                 // from a preemption to the next start; 0 = never
-    Time test_timeout{100'000'000'000};    // how long a test waits for its processes
+    int nodes_min = 0;                     // with as few torchrun's agents go on; 0 = all are needed
+    Time node_returns_after{0};            // a lost node is back then; 0 = never
+    bool agents_count_restarts = false;    // each those of its own ranks, not those of the job
+    StoreLife store = StoreLife::rank;
+    std::string run_id = "none";         // of the job, in a store that outlives its ranks
+    Time test_timeout{100'000'000'000};  // how long a test waits for its processes
     bool watchdog = true;
     Time collective_timeout{600'000'000'000};
     Time store_timeout{300'000'000'000};

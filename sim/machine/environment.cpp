@@ -19,6 +19,9 @@ namespace {
 constexpr std::array launcher_names = {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
                                        "RANK",       "WORLD_SIZE"};
 
+constexpr std::array agent_names = {"PET_NNODES", "TORCHELASTIC_RESTART_COUNT", "TORCHELASTIC_RUN_ID",
+                                    "TORCHELASTIC_USE_AGENT_STORE"};
+
 // In which processes differ, sorted.
 constexpr std::array<std::string_view, 3> place_names = {"LOCAL_RANK", "LOCAL_WORLD_SIZE", "RANK"};
 
@@ -66,8 +69,14 @@ void lay_over(Texts& all, const std::vector<Tampering::Setting>& own) {
 
 Environment::Environment(const ClusterSettings& settings)
     : settings_(settings),
+      ranks_(settings.process_count()),
       told_(settings.environment.begin(), settings.environment.end()),
       versions_(settings.versions.begin(), settings.versions.end()) {}
+
+void Environment::set_world(Rank ranks, std::string master) {
+    ranks_ = ranks;
+    master_ = std::move(master);
+}
 
 std::optional<std::string> Environment::get(const Process& process, std::string_view name) const {
     if (process.tampering) {
@@ -91,21 +100,35 @@ std::optional<std::string> Environment::from_launcher(const Process& process, st
     const bool own = name == "RANK" || name == "WORLD_SIZE" || name.starts_with("LOCAL_");
     const bool usual =
         name.starts_with("MASTER_") || name == "NCCL_DEBUG" || name == "TORCH_DISTRIBUTED_DEBUG";
-    if (!own && !usual) return std::nullopt;
+    if (!own && !usual) return from_agent(process, name);
     const auto local_size = [&] {
         const Rank first = static_cast<Rank>(process.node) * settings_.gpus_per_node;
         return std::min<Rank>(settings_.gpus_per_node, settings_.process_count() - first);
     };
     if (name == "RANK") return std::to_string(process.given_rank);
-    if (name == "WORLD_SIZE") return std::to_string(settings_.process_count());
+    if (name == "WORLD_SIZE") return std::to_string(ranks_);
     if (name == "LOCAL_RANK") return std::to_string(process.local);
     if (name == "LOCAL_WORLD_SIZE") return std::to_string(local_size());
     // What a launch script sets unless the job says otherwise.
     const bool told = told_.contains(name);
-    if (name == "MASTER_ADDR" && !told) return "node0";
+    if (name == "MASTER_ADDR" && !told) return master_;
     if (name == "MASTER_PORT" && !told) return "29500";
     if (name == "NCCL_DEBUG" && !told) return "WARN";
     if (name == "TORCH_DISTRIBUTED_DEBUG" && !told && settings_.debug_detail) return "DETAIL";
+    return std::nullopt;
+}
+
+// What torchrun's agents add of their own.
+std::optional<std::string> Environment::from_agent(const Process& process, std::string_view name) const {
+    const bool of_agents = name.starts_with("TORCHELASTIC_") || name == "PET_NNODES";
+    if (!of_agents || settings_.launcher != LauncherKind::torchrun) return std::nullopt;
+    if (name == "TORCHELASTIC_RESTART_COUNT") return std::to_string(process.restart_count);
+    if (told_.contains(name)) return std::nullopt;
+    if (name == "PET_NNODES" && settings_.nodes_min > 0)
+        return fmt::format("{}:{}", settings_.nodes_min, settings_.nodes);
+    if (settings_.store == StoreLife::rank) return std::nullopt;
+    if (name == "TORCHELASTIC_RUN_ID") return settings_.run_id;
+    if (name == "TORCHELASTIC_USE_AGENT_STORE") return "True";
     return std::nullopt;
 }
 
@@ -133,7 +156,7 @@ bool Environment::misses(const Process& process, std::string_view package) const
     return process.tampering ? version(process, package).empty() : found->empty();
 }
 
-Environment::Texts Environment::all(const Process& process, int attempt) const {
+Environment::Texts Environment::all(const Process& process) const {
     Texts all = told_;
     for (const char* name : launcher_names) all[name] = from_launcher(process, name).value_or(all[name]);
     for (const char* name : {"NCCL_DEBUG", "TORCH_DISTRIBUTED_DEBUG"}) {
@@ -142,19 +165,20 @@ Environment::Texts Environment::all(const Process& process, int attempt) const {
     if (settings_.launcher == LauncherKind::mpirun) {
         for (const auto& [mpi, usual] : mpi_names) all[std::string(mpi)] = *from_launcher(process, mpi);
     }
-    if (settings_.launcher == LauncherKind::torchrun)
-        all["TORCHELASTIC_RESTART_COUNT"] = std::to_string(attempt);
+    for (const char* name : agent_names) {
+        if (auto value = from_agent(process, name)) all[name] = *value;
+    }
     return all;
 }
 
 std::string Environment::lines(const Process& process, int attempt) const {
     if (process.tampering) {
-        Texts own = all(process, attempt);
+        Texts own = all(process);
         lay_over(own, process.tampering->environment);
         return joined(own);
     }
-    if (settings_.launcher == LauncherKind::mpirun) return joined(all(process, attempt));
-    if (shown_.attempt != attempt) show(process, attempt);
+    if (settings_.launcher == LauncherKind::mpirun) return joined(all(process));
+    if (shown_.attempt != attempt || shown_.restart_count != process.restart_count) show(process, attempt);
     std::string text;
     text.reserve(1024);
     for (std::size_t i = 0; i < place_names.size(); ++i)
@@ -164,8 +188,9 @@ std::string Environment::lines(const Process& process, int attempt) const {
 
 void Environment::show(const Process& process, int attempt) const {
     shown_.attempt = attempt;
+    shown_.restart_count = process.restart_count;
     shown_.environment.assign(1, {});
-    for (const auto& [name, value] : all(process, attempt)) {
+    for (const auto& [name, value] : all(process)) {
         std::string& piece = shown_.environment.back();
         if (shown_.environment.size() > 1 || !piece.empty()) piece += '\n';
         piece.append(name).append(1, '=');

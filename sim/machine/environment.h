@@ -26,6 +26,9 @@ public:
     // The cluster has it, and this process does not find it.
     bool misses(const Process& process, std::string_view package) const;
 
+    // Fewer ranks than the launcher began with, and the host where they look for each other.
+    void set_world(Rank ranks, std::string master);
+
     // "NAME=value" lines sorted by name, and "name=version" lines, as the evidence shows them.
     std::string lines(const Process& process, int attempt) const;
     std::string version_lines(const Process& process) const;
@@ -35,17 +38,20 @@ private:
     using Packages = std::vector<std::pair<std::string, std::string>>;  // few, so that each is looked at
 
     std::optional<std::string> from_launcher(const Process& process, std::string_view name) const;
-    Texts all(const Process& process, int attempt) const;
+    std::optional<std::string> from_agent(const Process& process, std::string_view name) const;
+    Texts all(const Process& process) const;
 
     const std::string* installed(std::string_view package) const;  // by the cluster; nullptr: not at all
 
     const ClusterSettings& settings_;
+    Rank ranks_ = 0;
+    std::string master_ = "node0";
     const Texts told_;         // the cluster's, found without a copy of the name
     const Packages versions_;  // by name
     // As processes that no fault has changed show them: they differ in their places alone, which come between
     // these pieces.
     struct Shown {
-        int attempt = -1;
+        int attempt = -1, restart_count = 0;
         std::vector<std::string> environment;
         std::string versions;
     };

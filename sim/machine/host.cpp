@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 #include "results/record/codes.h"
 #include "sim/machine/machine.h"
@@ -21,6 +22,16 @@ std::int64_t limit_or(std::optional<std::int64_t> wanted, std::int64_t now, std:
     return *wanted < 0 ? as_built : *wanted;
 }
 
+std::vector<Interface> listed(const std::vector<std::string>& names) {
+    std::vector<Interface> all;
+    if (names == std::vector<std::string>{"none"}) return all;
+    for (const std::string& name : names) {
+        if (name != "lo") all.push_back({name, true});
+    }
+    all.push_back({"lo", false});
+    return all;
+}
+
 }  // namespace
 
 Hosts::Hosts(Machine& machine) : machine_(machine), all_(static_cast<std::size_t>(machine.settings.nodes)) {
@@ -34,8 +45,12 @@ Hosts::Hosts(Machine& machine) : machine_(machine), all_(static_cast<std::size_t
         host.clock_drift_ppb = settings.clock_drift_ppb;
         const Chance chance(machine.seed, {static_cast<std::uint32_t>(node), 0}, "clock");
         if (spread > 0) host.clock_offset = Time(chance.between(0, -spread, spread));
-        for (const std::string& name : settings.interfaces) host.interfaces.push_back({name, true});
-        host.interfaces.push_back({"lo", false});
+        if (!settings.gpudirect) host.direct = results::DirectAccess::copied;
+        host.interfaces = listed(settings.interfaces);
+    }
+    for (const auto& [name, interfaces] : settings.node_interfaces) {
+        if (const int node = machine.topology.node_named(name); node >= 0)
+            (*this)[node].interfaces = listed(interfaces);
     }
 }
 
@@ -94,6 +109,10 @@ void Hosts::change(int node, const HostChange& change) {
     host.shared_limit = limit_or(change.shared_memory_limit, host.shared_limit, settings.shared_memory);
     host.files_limit = limit_or(change.open_files_limit, host.files_limit, settings.open_files);
     host.leak_per_step = change.leak_per_step.value_or(host.leak_per_step);
+    host.direct = change.direct.value_or(host.direct);
+    host.peers_stuck = change.peers_stuck.value_or(host.peers_stuck);
+    host.firewall = change.firewall.value_or(host.firewall);
+    host.locked_limit = limit_or(change.locked_memory_limit, host.locked_limit, -1);
     if (change.clock_drift_ppb) {
         const Time now = machine_.engine.now();
         host.clock_offset += drifted(now - host.drift_since, host.clock_drift_ppb);
@@ -104,6 +123,7 @@ void Hosts::change(int node, const HostChange& change) {
     if (!change.down || host.down) return;
     host.down = true;
     machine_.files.node_lost(node);
+    machine_.stores.node_lost(node);
     for (Process& process : machine_.processes.all()) {
         if (process.node == node) machine_.processes.lose(process);
     }
@@ -112,16 +132,39 @@ void Hosts::change(int node, const HostChange& change) {
 void Hosts::replace(int node) {
     HostState& host = (*this)[node];
     const ClusterSettings& settings = machine_.settings;
-    host.down = host.disk_failed = host.card_failed = false;
+    host.down = host.disk_failed = host.card_failed = host.peers_stuck = false;
+    host.direct = settings.gpudirect ? results::DirectAccess::works : results::DirectAccess::copied;
+    host.firewall = results::Firewall::open;
+    host.locked_limit = -1;
     host.memory_limit = settings.host_memory;
     host.shared_limit = settings.shared_memory;
     host.files_limit = settings.open_files;
     host.memory_used = host.shared_used = host.files_used = host.leak_per_step = 0;
 }
 
-void Hosts::add_interface(int node, std::string_view name, bool routable, bool sorts_first) {
+std::vector<int> Hosts::lost() const {
+    std::vector<int> nodes;
+    for (std::size_t node = 0; node < all_.size(); ++node) {
+        if (all_[node].down) nodes.push_back(static_cast<int>(node));
+    }
+    return nodes;
+}
+
+void Hosts::add_interface(int node, Interface interface, bool sorts_first) {
     auto& interfaces = (*this)[node].interfaces;
-    interfaces.insert(sorts_first ? interfaces.begin() : interfaces.end(), {std::string(name), routable});
+    interfaces.insert(sorts_first ? interfaces.begin() : interfaces.end(), std::move(interface));
+}
+
+bool Hosts::rename_interface(int node, std::string_view name, std::string_view new_name) {
+    auto& interfaces = (*this)[node].interfaces;
+    const auto found = std::find_if(interfaces.begin(), interfaces.end(),
+                                    [&](const Interface& known) { return known.name == name; });
+    if (found == interfaces.end()) return false;
+    if (new_name.empty())
+        interfaces.erase(found);
+    else
+        found->name = new_name;
+    return true;
 }
 
 }  // namespace deadrank::sim

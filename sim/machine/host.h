@@ -18,7 +18,8 @@ struct Machine;
 
 struct Interface {
     std::string name;
-    bool routable = true;  // other nodes reach it
+    bool routable = true;        // other nodes reach it
+    std::int64_t bandwidth = 0;  // that sockets over it reach, bits a second; 0 = the link's
 
     bool operator==(const Interface&) const = default;
 };
@@ -32,6 +33,10 @@ struct HostState {
     Time drift_since{0};
     bool down = false;
     bool disk_failed = false, card_failed = false;  // they have answered an error
+    results::DirectAccess direct = results::DirectAccess::works;
+    bool peers_stuck = false;
+    results::Firewall firewall = results::Firewall::open;
+    std::int64_t locked_limit = -1;  // bytes that a process may lock in memory; -1 = as many as it likes
     std::vector<Interface> interfaces;
 };
 
@@ -52,8 +57,11 @@ public:
     void step(Process& process);  // leaks
 
     void change(int node, const HostChange& change);
+    std::vector<int> lost() const;
     void replace(int node);  // by a spare of its name, as it was built; files of the lost one stay lost
-    void add_interface(int node, std::string_view name, bool routable, bool sorts_first);
+    void add_interface(int node, Interface interface, bool sorts_first);
+    // False: there is none of that name. An empty new name: it is gone.
+    bool rename_interface(int node, std::string_view name, std::string_view new_name);
 
 private:
     Machine& machine_;

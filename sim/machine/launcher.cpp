@@ -31,6 +31,7 @@ void Launcher::start() {
 void Launcher::process_ended(const Process& process) {
     --running_;
     node_lost_ |= process.lost;
+    if (process.lost) note_lost(process.node);
     const bool seen_failing = process.exit_code != 0 && !process.lost;
     if (seen_failing && first_failure_ == results::no_rank) first_failure_ = process.id;
     if (machine_.settings.launcher == LauncherKind::replicas && !preempted_) plan_next_life(process);
@@ -49,6 +50,7 @@ void Launcher::body() {
     recorder.record(results::no_rank, results::JobStart{settings.process_count(), settings.nodes,
                                                         settings.gpus_per_node, recorder.text(settings.job)});
     show_sample();
+    machine_.stores.open_kept();
     for (;;) {
         start_processes();
         wait_for_trouble();
@@ -76,12 +78,12 @@ void Launcher::wait_for_trouble() {
     const Time deadline = machine_.engine.now() + machine_.settings.test_timeout;
     const bool tells = kind != LauncherKind::bare;
     while (!all_gone() && !preempted_ && !(tells && first_failure_ != results::no_rank)) {
-        const Time next = tests ? deadline : next_look_at_nodes();
+        const Time next = tests ? deadline : std::min(next_look_at_nodes(), next_change());
         if (next == results::never)
             machine_.engine.block({.what = "its processes"});
         else if (machine_.engine.now() < next)
             machine_.engine.block_until(next, {.what = "its processes"});
-        else if (tests || finds_a_sick_node())
+        else if (tests || machine_.engine.now() >= next_change() || finds_a_sick_node())
             return;
     }
 }
@@ -123,8 +125,14 @@ void Launcher::start_processes() {
         const auto port = machine_.environment.get(machine_.processes[0], "MASTER_PORT");
         machine_.stores.serve(0, static_cast<int>(lax_integer(port.value_or("29500"))));
     }
+    number_ranks();
     running_ = static_cast<Rank>(machine_.processes.all().size());
-    for (Process& process : machine_.processes.all()) machine_.processes.start(process);
+    for (Process& process : machine_.processes.all()) {
+        if (takes_any_number() && machine_.hosts[process.node].down)
+            --running_;
+        else
+            machine_.processes.start(process);
+    }
 }
 
 bool Launcher::end_attempt() {
@@ -153,6 +161,8 @@ bool Launcher::end_attempt() {
         stop_job(well ? 0 : 1, well ? "" : "a replica failed for good");
         return false;
     }
+    if (first_failure_ == results::no_rank && !all_gone() && machine_.engine.now() >= next_change())
+        return change_nodes();
     if (first_failure_ == results::no_rank) {
         stop_job(node_lost_ ? 1 : 0, node_lost_ ? "a node was lost" : "");
         return false;
@@ -175,7 +185,7 @@ bool Launcher::end_attempt() {
     const std::string report = torchrun_report(settings.job, failed, host, machine_.engine.now());
     end_others();
     recorder.log(results::no_rank, 2, report);
-    if (machine_.attempt < settings.restarts_max && take_spare_nodes()) {
+    if (may_start_again()) {
         why_again_ = fmt::format("rank {} failed", failed.id);
         machine_.engine.sleep(start_again);
         return true;
@@ -184,9 +194,16 @@ bool Launcher::end_attempt() {
     return false;
 }
 
+int Launcher::restart_count(const Process& process) const {
+    if (!machine_.settings.agents_count_restarts) return machine_.attempt + process.lives;
+    const auto node = static_cast<std::size_t>(process.node);
+    return node < failures_on_.size() ? failures_on_[node] : 0;
+}
+
 // The scheduler keeps the job and starts it anew when there is room for it.
 bool Launcher::queue_again() {
     preempted_ = false;
+    machine_.stores.agents_gone();
     why_again_ = "requeued: " + preempt_reason_;
     machine_.engine.sleep(machine_.settings.requeue_after);
     return true;
@@ -292,93 +309,6 @@ void Launcher::wait_until_gone(Time deadline) {
 
 void Launcher::stop_job(int code, std::string_view reason) {
     machine_.recorder.record(results::no_rank, results::JobStop{code, machine_.recorder.text(reason)});
-}
-
-// The boxes and lines that people paste into issues.
-
-using results::signal_name;
-
-namespace {
-
-// Virtual time begins with the year 2026; a run of more than a month shows a day past its end.
-std::string clock_text(Time when) {
-    const std::int64_t seconds = when.count() / 1'000'000'000;
-    return fmt::format("2026-01-{:02}_{:02}:{:02}:{:02}", seconds / 86400 + 1, seconds / 3600 % 24,
-                       seconds / 60 % 60, seconds % 60);
-}
-
-std::string_view signal_words(int number) {
-    switch (number) {
-        case 6:
-            return "Aborted";
-        case 9:
-            return "Killed";
-        case 11:
-            return "Segmentation fault";
-        case 15:
-            return "Terminated";
-        default:
-            return "Unknown signal";
-    }
-}
-
-}  // namespace
-
-std::string torchrun_failed_line(const Process& process) {
-    return fmt::format("failed (exitcode: {}) local_rank: {} (pid: {}) of binary: /usr/bin/python3",
-                       process.exit_code, process.local, process.pid);
-}
-
-std::string torchrun_report(const std::string& script, const Process& process, const std::string& host,
-                            Time when) {
-    const std::string thick(60, '='), thin(60, '-');
-    const int number = process.exit_signal;
-    const std::string exit_code =
-        number != 0 ? fmt::format("{} (pid: {})  ({})", process.exit_code, process.pid, signal_name(number))
-                    : fmt::format("{} (pid: {})", process.exit_code, process.pid);
-    const std::string traceback =
-        number != 0
-            ? fmt::format("Signal {} ({}) received by PID {}", number, signal_name(number), process.pid)
-            : "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
-    return fmt::format(
-        "{}\n{} FAILED\n{}\nFailures:\n  <NO_OTHER_FAILURES>\n{}\nRoot Cause (first observed "
-        "failure):\n[0]:\n"
-        "  time      : {}\n  host      : {}\n  rank      : {} (local_rank: {})\n  exitcode  : {}\n"
-        "  error_file: <N/A>\n  traceback : {}\n{}",
-        thick, script, thin, thin, clock_text(when), host, process.id, process.local, exit_code, traceback,
-        thick);
-}
-
-std::string mpirun_report(const Process& process, const std::string& host) {
-    if (process.exit_signal != 0) {
-        return fmt::format(
-            "mpirun noticed that process rank {} with PID {} on node {} exited on signal {} ({}).",
-            process.id, process.pid, host, process.exit_signal, signal_words(process.exit_signal));
-    }
-    return fmt::format(
-        "mpirun detected that one or more processes exited with non-zero status, thus causing\nthe job to be "
-        "terminated. The first process to do so was:\n\n  Process name: [[20101,1],{}]\n  Exit code:    {}",
-        process.id, process.exit_code);
-}
-
-int mpirun_code(const Process& process) {
-    return process.exit_signal != 0 ? 128 + process.exit_signal : process.exit_code;
-}
-
-std::string test_name(const std::string& script, Rank ranks) {
-    return fmt::format("test_{}::test_on_{}_ranks", script, ranks);
-}
-
-std::string test_process_failed(const Process& process) {
-    if (process.exit_signal != 0)
-        return fmt::format("RuntimeError: Process {} exited by {}", process.id,
-                           signal_name(process.exit_signal));
-    return fmt::format("RuntimeError: Process {} exited with error code {}", process.id, process.exit_code);
-}
-
-std::string test_timed_out(const Process& process, Time after) {
-    return fmt::format("RuntimeError: Process {} terminated or timed out after {} seconds", process.id,
-                       after.count() / 1'000'000'000);
 }
 
 }  // namespace deadrank::sim

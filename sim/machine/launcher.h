@@ -26,6 +26,7 @@ public:
     void start();  // as an actor of its own, so that what it does takes time
     void process_ended(const Process& process);
     void preempt(std::string_view reason);
+    int restart_count(const Process& process) const;  // as it writes it into the environment
 
 private:
     void body();
@@ -39,6 +40,14 @@ private:
     bool enough_spares_for(const std::vector<SickNode>& nodes) const;
     void replace(const std::vector<SickNode>& nodes);
     void begin_again_without(const std::vector<SickNode>& nodes);
+    // Agents that go on with fewer nodes, and take them in when they are back (launcher_nodes.cpp).
+    bool takes_any_number() const;
+    void note_lost(int node);
+    Time next_change() const;
+    bool change_nodes();
+    bool can_do_without_lost() const;
+    void number_ranks();
+    bool may_start_again();
     void sleep_until_next_look(Time interval);
     void report_test();
     void wait_for_trouble();
@@ -57,6 +66,11 @@ private:
     int spares_taken_ = 0;
     Time looked_at_nodes_{0};
     std::vector<SickNode> sick_;              // found while the job runs: it is to be stopped
+    int failures_ = 0;                        // attempts that a rank's failure has ended
+    std::vector<int> failures_on_;            // by node: those of its own ranks
+    Time noticed_ = results::never;           // when the agents will have noticed that a node is lost
+    std::vector<std::pair<Time, int>> back_;  // when lost nodes are back
+    bool numbered_ = false;                   // ranks have other numbers than at first
     std::vector<std::pair<Time, Rank>> due_;  // replicas that start again, the next one first
     std::string why_again_;
     bool preempted_ = false;

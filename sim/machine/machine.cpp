@@ -33,7 +33,7 @@ Machine::Machine(Engine& engine_of_stage, const ClusterSettings& cluster, Seed d
 void Machine::begin_attempt() {
     attempt_started = engine.now();
     forget_communicators();
-    stores.clear();
+    stores.begin_attempt();
 }
 
 void Machine::replace_node(int node) {

@@ -80,6 +80,7 @@ void Processes::start(Process& process) {
     process.waits = {};
     process.comms.clear();
     process.pid = first_pid + attempt * count() + process.id;
+    process.restart_count = machine_.launcher.restart_count(process);
     process.started = machine_.engine.now();
     process.alive = true;
     Recorder& recorder = machine_.recorder;

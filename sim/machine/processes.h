@@ -73,9 +73,11 @@ struct Process {
     int node = 0;
     int local = 0;    // place on its node, and the device that is meant for it
     int device = -1;  // the one it bound; -1 before it did
+    int card = -1;    // the network card of its node that it uses; -1 = that of its place
     int pid = 0;
-    Rank weight = 1;  // how many ranks it stands for: more than one is the crowd
-    int lives = 0;    // how often its launcher started it again while the others went on
+    Rank weight = 1;        // how many ranks it stands for: more than one is the crowd
+    int lives = 0;          // how often its launcher started it again while the others went on
+    int restart_count = 0;  // TORCHELASTIC_RESTART_COUNT, as its launcher last wrote it
 
     bool armed = false;
     bool alive = false;    // its process exists

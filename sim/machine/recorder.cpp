@@ -61,8 +61,10 @@ void Samples::node(int number) {
     const HostState& host = machine_.hosts[number];
     const PortCounters& ports = machine_.network.ports(number);
     const std::string name = machine_.topology.host_name(number);
+    const bool bare = host.interfaces.empty();
+    const std::string port = machine_.settings.rdma ? "mlx5_0" : bare ? "none" : host.interfaces.front().name;
     recorder.record(no_rank,
-                    results::LinkSample{recorder.text(name + " mlx5_0"), machine_.network.up(number) ? 1 : 0,
+                    results::LinkSample{recorder.text(name + " " + port), machine_.network.up(number) ? 1 : 0,
                                         ports.sent, ports.received, ports.errors, ports.retransmits});
     const Rank first = static_cast<Rank>(number) * machine_.settings.gpus_per_node;
     recorder.record(first, results::HostSample{host.shared_used, host.shared_limit, host.files_used,

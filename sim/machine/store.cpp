@@ -44,18 +44,22 @@ StoreTrouble trouble_of(const Process& process) {
 
 class StoreClient final : public Store {
 public:
-    StoreClient(Machine& machine, Process& process, std::shared_ptr<Stores::Server> server)
-        : machine_(machine), process_(process), server_(std::move(server)) {}
+    StoreClient(Machine& machine, Process& process, std::shared_ptr<Stores::Server> server,
+                std::string prefix)
+        : machine_(machine), process_(process), server_(std::move(server)), prefix_(std::move(prefix)) {}
+
+    bool kept() const override { return !prefix_.empty(); }
 
     void set(std::string_view key, std::string_view value) override {
         if (ask("store_set")) return;
-        server_->values.insert_or_assign(std::string(key), std::string(value));
-        server_->wake(machine_.engine, key);
+        const std::string name = named(key);
+        server_->values.insert_or_assign(name, std::string(value));
+        server_->wake(machine_.engine, name);
     }
 
     std::optional<std::string> wait(std::string_view key, Time timeout) override {
         if (ask("store_get")) return std::nullopt;
-        const std::string name(key);
+        const std::string name = named(key);
         const WaitNote note{.kind = WaitKind::store, .text = &name};
         if (!server_->values.contains(name)) server_->waiting[name].push_back(process_.id);
         machine_.wait_until(process_, note, machine_.engine.now() + left_of(timeout, name),
@@ -69,23 +73,25 @@ public:
 
     std::int64_t add(std::string_view key, std::int64_t amount) override {
         if (ask("store_add")) return 0;
-        std::string& value = server_->values[std::string(key)];
+        const std::string name = named(key);
+        std::string& value = server_->values[name];
         std::int64_t sum = 0;
         std::from_chars(value.data(), value.data() + value.size(), sum);
         value = std::to_string(sum += amount * process_.weight);
-        server_->wake(machine_.engine, key);
+        server_->wake(machine_.engine, name);
         return sum;
     }
 
     // As c10d's compare_set with nothing expected.
     std::string set_once(std::string_view key, std::string_view value) override {
         if (ask("store_set")) return std::string(value);
-        const auto [entry, fresh] = server_->values.try_emplace(std::string(key), value);
-        if (fresh) server_->wake(machine_.engine, key);
+        const auto [entry, fresh] = server_->values.try_emplace(named(key), value);
+        if (fresh) server_->wake(machine_.engine, entry->first);
         return entry->second;
     }
 
 private:
+    std::string named(std::string_view key) const { return prefix_ + std::string(key); }
     bool speaks() const { return trouble_of(process_) != StoreTrouble::mute; }
 
     Time lateness() const {
@@ -138,6 +144,7 @@ private:
     Machine& machine_;
     Process& process_;
     std::shared_ptr<Stores::Server> server_;
+    std::string prefix_;  // what comes before each key in a store that others use as well
 };
 
 Stores::Stores(Machine& machine) : machine_(machine) {}
@@ -157,6 +164,10 @@ int parse_port(std::string_view text) {
         throw RankFailure(fmt::format("ValueError: invalid literal for int() with base 10: '{}'", text));
     }
     return port;
+}
+
+std::string round_prefix(std::string_view run_id, std::string_view restart_count) {
+    return fmt::format("/{}/attempt_{}/", run_id, restart_count);
 }
 
 NameTrouble trouble_with(const Process& process, std::string_view host) {
@@ -267,7 +278,7 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     const auto colon = endpoint.rfind(':');
     const std::string name(endpoint.substr(0, colon));
     const int port = parse_port(colon == std::string_view::npos ? "" : endpoint.substr(colon + 1));
-    if (host) listen(process, port);
+    if (host && machine_.settings.store == StoreLife::rank) listen(process, port);
 
     const NameTrouble trouble = trouble_with(process, name);
     const bool local =
@@ -295,7 +306,7 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
         machine_.wait(process, note, [&] { return trouble_of(process) != StoreTrouble::mute; });
     if (trouble_of(process) == StoreTrouble::cut) throw LibraryError(Code::system_error, closed);
     check_release(process, *server, name, timeout);
-    clients_.push_back(std::make_unique<StoreClient>(machine_, process, server));
+    clients_.push_back(std::make_unique<StoreClient>(machine_, process, server, prefix_of(process)));
     return *clients_.back();
 }
 
@@ -310,6 +321,52 @@ void Stores::process_gone(const Process& process) {
     }
 }
 
-void Stores::clear() { servers_.clear(); }
+void Stores::begin_attempt() {
+    const bool keeps = machine_.settings.store != StoreLife::rank;
+    std::erase_if(servers_, [&](const auto& server) { return !keeps || server->owner != results::no_rank; });
+}
+
+// As torch's agent does for its workers: a store that several rounds use keeps each one's keys apart.
+std::string Stores::prefix_of(const Process& process) const {
+    if (machine_.settings.store == StoreLife::rank) return {};
+    const auto run = machine_.environment.get(process, "TORCHELASTIC_RUN_ID");
+    const auto count = machine_.environment.get(process, "TORCHELASTIC_RESTART_COUNT");
+    return round_prefix(run.value_or(machine_.settings.run_id), count.value_or("0"));
+}
+
+int Stores::kept_port() const {
+    const auto port = machine_.environment.get(machine_.processes.all().front(), "MASTER_PORT");
+    return static_cast<int>(lax_integer(port.value_or("29500")));
+}
+
+void Stores::open_kept() {
+    if (machine_.settings.store == StoreLife::rank || listening(0, kept_port())) return;
+    serve(0, kept_port());
+    servers_.back()->values = left_behind_;
+}
+
+void Stores::agents_gone() {
+    if (machine_.settings.store != StoreLife::agent) return;
+    node_lost(0);
+    left_behind_.clear();
+    open_kept();
+}
+
+void Stores::node_lost(int node) {
+    if (machine_.settings.store != StoreLife::agent || node != 0) return;
+    for (const auto& server : servers_) {
+        if (server->owner == results::no_rank && std::exchange(server->alive, false))
+            server->wake(machine_.engine, {});
+    }
+}
+
+bool Stores::share(std::string_view run_id, std::int64_t came, std::int64_t expected) {
+    if (machine_.settings.store == StoreLife::rank) return false;
+    const std::string before = round_prefix(run_id, "0");
+    left_behind_[before + "joined"] = std::to_string(came);
+    left_behind_[before + "unique_id"] = "another job";
+    if (came >= expected) left_behind_[before + "all_joined"] = "1";
+    return true;
+}
 
 }  // namespace deadrank::sim

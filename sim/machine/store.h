@@ -24,8 +24,14 @@ public:
 
     Store& connect(Process& process, std::string_view endpoint, bool host, Time timeout);
     void process_gone(const Process& process);
-    void clear();
-    void serve(int node, int port);
+    void begin_attempt();            // those that lived in processes are gone
+    void open_kept();                // that outlives the job's processes, where the cluster has one
+    void agents_gone();              // and so is a store that lived in one; the next ones open another
+    void node_lost(int node);        // with the agent that lived there
+    void serve(int node, int port);  // until it is closed: in no process of the job
+    // What another job, or an earlier one, has left in the kept store under that run id. False: there is
+    // none.
+    bool share(std::string_view run_id, std::int64_t came, std::int64_t expected);
     void take_port(int node, int port, bool mute) { taken_[{node, port}] = mute; }
 
 private:
@@ -38,12 +44,15 @@ private:
     void check_release(Process& process, const Server& server, const std::string& name, Time timeout);
     void listen(Process& process, int port);
     void wake_connecting();
+    std::string prefix_of(const Process& process) const;
+    int kept_port() const;
 
     Machine& machine_;
     std::vector<std::shared_ptr<Server>> servers_;
     std::vector<std::unique_ptr<StoreClient>> clients_;
-    std::vector<Rank> connecting_;               // before the server listened
-    std::map<std::pair<int, int>, bool> taken_;  // node and port → whether it is mute
+    std::vector<Rank> connecting_;                                 // before the server listened
+    std::map<std::pair<int, int>, bool> taken_;                    // node and port → whether it is mute
+    std::map<std::string, std::string, std::less<>> left_behind_;  // keys that a kept store begins with
 };
 
 }  // namespace deadrank::sim

@@ -37,14 +37,13 @@ Hop Topology::hop(DevicePlace from, DevicePlace to) const {
     return hop;
 }
 
-int Topology::port(DevicePlace place) const {
-    return settings_.topology == TopologyKind::rails ? place.node * settings_.gpus_per_node + place.local
-                                                     : place.node;
+int Topology::cards() const {
+    if (settings_.nics > 0) return settings_.nics;
+    return settings_.topology == TopologyKind::rails ? settings_.gpus_per_node : 1;
 }
 
-int Topology::ports() const {
-    return settings_.topology == TopologyKind::rails ? settings_.nodes * settings_.gpus_per_node
-                                                     : settings_.nodes;
+int Topology::port(DevicePlace place, int card) const {
+    return place.node * cards() + (card >= 0 ? card : card_of(place.local));
 }
 
 std::string Topology::host_name(int node) const { return "node" + std::to_string(node); }

@@ -34,10 +34,11 @@ public:
     explicit Topology(const ClusterSettings& settings) : settings_(settings) {}
 
     Hop hop(DevicePlace from, DevicePlace to) const;
-    // The port by which a device's data leaves and enters its node: of its own on rails, the node's
-    // elsewhere.
-    int port(DevicePlace place) const;
-    int ports() const;
+    // Network cards of a node, and the one that a device's data leaves and enters by unless told otherwise.
+    int cards() const;
+    int card_of(int local) const { return local * cards() / settings_.gpus_per_node; }
+    int port(DevicePlace place, int card = -1) const;  // a card, counted over all nodes; -1 = the device's
+    int ports() const { return settings_.nodes * cards(); }
     std::string host_name(int node) const;        // node0, node1, …
     int node_named(std::string_view host) const;  // -1 when there is none
 

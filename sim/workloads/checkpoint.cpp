@@ -69,8 +69,10 @@ void Job::write_own(std::int64_t step, std::span<const Number> numbers) {
 void Job::publish(std::int64_t step) {
     if (world_.block("checkpoint.wait_for_all")) world_comm_->barrier();
     if (rank_ == 0 && world_.block("checkpoint.publish")) {
-        const Number latest[] = {world_.seam("checkpoint.step", step)};
+        std::vector<Number> latest = {world_.seam("checkpoint.step", step)};
+        if (resizes_) latest.push_back(samples_by(step));
         world_.storage().write(marker, latest);
+        if (resizes_) world_.storage().sync(marker);  // others go on by it when this node is lost
     }
 }
 
@@ -171,9 +173,11 @@ std::int64_t Job::checkpoint_to_load() {
         world_.timer().sleep(std::chrono::seconds(1));
         look();
     }
-    Number step[] = {latest.empty() ? -1 : latest.front()};
-    if (agreed || (announced && step[0] >= 0)) comm().broadcast(step, 0);
-    return step[0];
+    std::vector<Number> found = {latest.empty() ? -1 : latest.front()};
+    if (resizes_) found.push_back(latest.size() > 1 ? latest[1] : 0);
+    if (agreed || (announced && found[0] >= 0)) comm().broadcast(found, 0);
+    if (resizes_ && found[0] >= 0) go_on_at(found[0] + 1, found[1]);
+    return found[0];
 }
 
 void Job::restore() {

@@ -52,6 +52,7 @@ scenarios::Kind data_parallel_words() {
           "bucket.after_backward", "weights.download", "weights.assign", "overlap.stream", "unused.find"}) {
         kind.blocks.emplace_back(block);
     }
+    kind.resizes = true;
     add_whole_model_words(kind);
     add_backward_phase(kind);
     return kind;

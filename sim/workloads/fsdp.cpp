@@ -48,6 +48,8 @@ scenarios::Kind fsdp_words() {
     }
     add_backward_phase(kind);
     leave_out(kind, {"group."});  // it makes none beside the world
+    add_loading_words(kind);
+    add_clip_words(kind);
     return kind;
 }
 
@@ -121,6 +123,14 @@ Own cut_own(Job& job, const ModelShape& shape, std::size_t each) {
             own.where.push_back(static_cast<std::int64_t>(m) * shape.width + column);
             own.at.push_back(m * each + j);
             own.numbers[own.at.back()] = initial_parameter(seed, own.where.back());
+        }
+    }
+    if (job.settings().saved_ranks > 0) {
+        std::vector<Number> flat = initial_parameters(job.shape(), seed);
+        job.load_saved(flat);
+        for (std::size_t i = 0; i < own.where.size(); ++i) {  // experts are not in that checkpoint
+            const auto place = static_cast<std::size_t>(own.where[i]);
+            if (place < flat.size()) own.numbers[own.at[i]] = flat[place];
         }
     }
     job.layout("layer.flat", offset,
@@ -297,8 +307,17 @@ private:
         return logged[0];
     }
 
+    // By the norm over all ranks' parts; left out, each by that of its own.
+    void clip(std::vector<Number>& reduced, std::int64_t everything) {
+        if (settings_.clip == 0) return;
+        Number sum[] = {squares(reduced)};
+        if (world_.block("clip.all_reduce")) job_.comm().all_reduce(sum);
+        clip_to(reduced, world_.seam("clip.norm", scaled(root(sum[0]), 1, everything)), settings_.clip);
+    }
+
     StepResult update(FsdpStep& step, Number sum_of_losses) {
         const std::int64_t everything = job_.size() * step.samples;
+        clip(step.reduced, everything);
         descend(own_.numbers, step.reduced, world_.seam("gradient.divisor", everything),
                 job_.learning_rate(step.number));
         for (auto& work : step.pending) work->wait();

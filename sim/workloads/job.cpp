@@ -125,6 +125,7 @@ std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank repli
         ask_helper(world_.seam("loader.helper", 0),
                    "RuntimeError: DataLoader worker (pid 29001) is killed by signal: Killed.");
     wait_for_loader();
+    prepare_on_host();
     samples_together_ = settings_.batch * replicas;
     SamplerSettings sampling;
     sampling.samples = settings_.samples;
@@ -143,7 +144,7 @@ std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank repli
                                       replica, sampling.replicas - 1));
     }
     const std::int64_t place = world_.seam("sampler.shard", replica);
-    std::int64_t at = world_.seam("sampler.position", position < 0 ? step : position);
+    std::int64_t at = world_.seam("sampler.position", position < 0 ? position_of(step, replicas) : position);
     std::int64_t passes = 0;
     if (settings_.repeat_data && data_end_ > 0) {
         passes = at / data_end_;
@@ -201,7 +202,9 @@ void Job::compare(std::int64_t step, const ModelShape& shape, std::span<const Nu
                                        .frozen = settings_.frozen_layer,
                                        .corrects = settings_.optimizer_steps,
                                        .by_tokens = settings_.sample_tokens == Tokens::uneven,
-                                       .first_seed = settings_.seed + (settings_.saved_ranks > 0 ? 1 : 0)};
+                                       .first_seed = settings_.seed + (settings_.saved_ranks > 0 ? 1 : 0),
+                                       .first_step = counted_from_,
+                                       .ahead = position_of(0, replicas)};
         reference_ = std::make_unique<Reference>(shape, sampling, recipe);
     }
     reference_->advance_to(step);
@@ -322,7 +325,10 @@ scenarios::Kind job_words(std::string name, std::string what) {
                   "loader.helper",
                   "compile.helper",
                   "checkpoint.helper",
-                  "optimizer.restored_step"};
+                  "optimizer.restored_step",
+                  "store.host",
+                  "host.threads",
+                  "copy.lanes"};
     kind.blocks = {"startup.init_process_group", "checkpoint.sync",         "checkpoint.publish",
                    "checkpoint.restore",         "checkpoint.wait_for_all", "checkpoint.close",
                    "activations.release",        "scheduler.to_tensor",     "collector.agree",
@@ -358,9 +364,14 @@ void add_whole_model_words(scenarios::Kind& kind) {
         kind.seams.emplace_back(seam);
 }
 
+void add_clip_words(scenarios::Kind& kind) {
+    kind.seams.emplace_back("clip.norm");
+    kind.blocks.emplace_back("clip.all_reduce");
+}
+
 void add_loading_words(scenarios::Kind& kind) {
-    for (const char* seam :
-         {"saved.first_number", "loader.first_number", "loader.shards", "loader.offset", "loader.pad"})
+    for (const char* seam : {"saved.first_number", "loader.first_number", "loader.shards", "loader.offset",
+                             "loader.pad", "loader.samples"})
         kind.seams.emplace_back(seam);
     for (const char* block : {"loader.check_layout", "loader.assign"}) kind.blocks.emplace_back(block);
 }

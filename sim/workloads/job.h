@@ -52,8 +52,10 @@ public:
     std::unique_ptr<Comm> new_group(std::string_view name, const std::vector<Rank>& members);
     Store& store();  // the one that start() met the others at; throws as comm() does
 
-    void take_store(Store& store) { store_ = &store; }  // that this process is connected to already
+    void take_store(Store& store) { store_ = &store; }        // that this process is connected to already
     void begin_at(std::int64_t step) { first_step_ = step; }  // for one that restores its state itself
+    // Training goes on with this step, before which so many samples were read, by whatever number of ranks.
+    void go_on_at(std::int64_t step, std::int64_t samples);
 
     // A workload that has a batch, seed and learning rate of its own, or none, does not show those of the
     // settings.
@@ -101,7 +103,8 @@ public:
 
     // With setting `saved_ranks`: puts what an earlier job left behind into `parameters`, the flat model.
     // `degree`: what a refusal calls the number of ranks that wrote it.
-    void load_saved(std::vector<Number>& parameters, std::string_view degree = {});
+    // `replicas`: how many read other samples than each other in that job; 0 = all of its ranks.
+    void load_saved(std::vector<Number>& parameters, std::string_view degree = {}, Rank replicas = 0);
 
     // Parts per billion, scaled as the settings ask, passed through seam optimizer.learning_rate.
     std::int64_t learning_rate(std::int64_t step);
@@ -125,11 +128,15 @@ private:
     std::int64_t configured_rate() const;
     [[noreturn]] void fail_test(std::int64_t step, Number mine, Number right);
     void meet();
+    void exchange_id();
+    std::int64_t position_of(std::int64_t step, Rank replicas) const;
+    std::int64_t samples_by(std::int64_t step) const;
     void collect(std::int64_t step);
     void reduce_if_asked();
     void show_pace(std::int64_t step, results::Time took);
     void gather_metrics(std::int64_t step);
     void wait_for_loader();
+    void prepare_on_host();
     void try_links();
     void ask_helper(std::int64_t lost, std::string_view error);
     void validate();
@@ -160,6 +167,8 @@ private:
     Footprint memory_;
     std::unique_ptr<Reference> reference_;
     std::int64_t first_step_ = 0;
+    std::int64_t counted_from_ = 0, counted_ = 0;  // samples that were read before that step
+    bool resizes_ = false;                         // its launcher may start it with another number of ranks
     std::int64_t groups_made_ = 0;
     std::int64_t samples_together_ = 0;  // of all ranks in a step
     std::int64_t optimizer_steps_ = 0;   // that were taken, with setting `optimizer_steps`
@@ -187,5 +196,6 @@ void leave_out(scenarios::Kind& kind, std::initializer_list<std::string_view> be
 // Seams and blocks of what whole-model workloads do: evaluate, clip, weigh by tokens, load what was saved.
 void add_whole_model_words(scenarios::Kind& kind);
 void add_loading_words(scenarios::Kind& kind);  // the last of these alone
+void add_clip_words(scenarios::Kind& kind);     // of a gradient of which each rank has a part
 
 }  // namespace deadrank::sim

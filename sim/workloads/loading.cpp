@@ -63,15 +63,16 @@ std::vector<Number> read_saved(Job& job, std::int64_t number, std::int64_t shard
 
 }  // namespace
 
-void Job::load_saved(std::vector<Number>& parameters, std::string_view degree) {
-    const std::int64_t ranks = settings_.saved_ranks;
-    if (ranks <= 0 || world_.attempt() > 0) return;
+void Job::load_saved(std::vector<Number>& parameters, std::string_view degree, Rank replicas) {
+    const std::int64_t ranks = settings_.saved_ranks, made = settings_.saved_steps;
+    if (ranks <= 0 || (world_.attempt() > 0 && made == 0)) return;
     const std::int64_t pad = std::max<std::int64_t>(1, settings_.saved_pad);
     const std::int64_t total = shape().parameters();
     // What was learned there: other numbers than a fresh model has.
     std::vector<Number> flat = initial_parameters(shape(), settings_.seed + 1);
     flat.resize(static_cast<std::size_t>(rounded_up(total, std::lcm(ranks, pad))), 0);
-    if (world_.process() == 0) leave_behind(*this, flat, world_.seam("saved.first_number", 0), ranks);
+    if (world_.process() == 0 && world_.attempt() == 0)
+        leave_behind(*this, flat, world_.seam("saved.first_number", 0), ranks);
     comm().barrier();
 
     const std::int64_t first =
@@ -105,6 +106,9 @@ void Job::load_saved(std::vector<Number>& parameters, std::string_view degree) {
     if (world_.block("loader.assign")) std::copy_n(found.begin() + offset, total, parameters.begin());
     flat.resize(static_cast<std::size_t>(total));
     value(0, "weights.sum", checksum(parameters), checksum(flat));
+    if (made == 0) return;
+    go_on_at(made, world_.seam("loader.samples", made * settings_.batch * (replicas > 0 ? replicas : ranks)));
+    optimizer_steps_ = world_.seam("optimizer.restored_step", made);
 }
 
 // A state under keys. Each part of a file has the name that its writer knows the layer by, and a reader looks

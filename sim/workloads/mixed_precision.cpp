@@ -33,6 +33,7 @@ scenarios::Kind mixed_precision_words() {
         kind.blocks.emplace_back(block);
     }
     leave_out(kind, {"group."});  // it makes none beside the world
+    kind.resizes = true;
     return kind;
 }
 

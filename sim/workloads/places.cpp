@@ -58,6 +58,7 @@ constexpr CodePlace job_places[] = {
     {"compile.helper", "signal that ended a helper process which compiles (0: all live)"},
     {"condition.value", "1: this rank enters the conditional reduction; 0: it does not (1)"},
     {"context.device", "device on which a process opens a second context (its own: none)"},
+    {"copy.lanes", "lanes over which this rank's samples are copied to its device (16)"},
     {"group.base", "first rank of a parallel group, in the world"},
     {"group.make_others",
      "take part when groups are made that this rank is not in; left out, it counts fewer groups "
@@ -65,6 +66,7 @@ constexpr CodePlace job_places[] = {
     {"group.number", "number under which a new group is known in the store (groups made so far)"},
     {"group.size", "ranks of a parallel group"},
     {"group.stride", "distance between neighbours of a parallel group, in the world"},
+    {"host.threads", "threads that share this rank's host_work (OMP_NUM_THREADS)"},
     {"load.layers_at_once", "layers that are expanded at once while weights are loaded (1)"},
     {"loader.busy", "data loader workers that have something to load (loader_workers)"},
     {"loader.helper", "signal that ended a data loader worker (0: all live)"},
@@ -92,6 +94,9 @@ constexpr CodePlace job_places[] = {
      "make the default process group; left out, whoever uses it later is refused"},
     {"startup.rank", "rank that a process believes to be (RANK)"},
     {"startup.world_size", "ranks that a process waits for (WORLD_SIZE)"},
+    {"store.host",
+     "1: this rank hosts the store where ranks meet, if no agent or service keeps it (rank 0); 0: it "
+     "connects"},
     {"weights.device", "device on which loaded weights are put first (the rank's own); -1: host memory"},
 };
 
@@ -122,6 +127,7 @@ constexpr CodePlace whole_model_places[] = {
     {"loader.first_number", "number of the first file that the loader looks for (0)"},
     {"loader.offset", "element of the saved parameters at which the model's begin (0)"},
     {"loader.pad", "multiple that the loader believes the saved parameters are padded to (saved_pad)"},
+    {"loader.samples", "samples that the earlier job had read by saved_steps, which are passed over"},
     {"loader.shards", "files that the loader reads (saved_ranks)"},
     {"loss.normaliser",
      "what loss and gradient are divided by (normalise): 0 samples, 1 the step's tokens, 2 those of each "

@@ -156,8 +156,8 @@ public:
         if (!own_store_) {
             const auto address = world().env().get("MASTER_ADDR"), port = world().env().get("MASTER_PORT");
             if (!address || !port) program::raise("KeyError", address ? "'MASTER_PORT'" : "'MASTER_ADDR'");
-            own_store_ =
-                &world().rendezvous(*address + ":" + *port, world().process() == 0, settings_.store_timeout);
+            const bool hosts = world().env().get("RANK").value_or("0") == "0";
+            own_store_ = &world().rendezvous(*address + ":" + *port, hosts, settings_.store_timeout);
         }
         return *own_store_;
     }
@@ -239,9 +239,10 @@ scenarios::Kind program_words() {
                   "what each rank does is written in the scenario, in a strict part of Python");
     leave_out(kind, {""},
               {"startup.rank", "startup.world_size", "startup.device", "context.device", "sampler.steps",
-               "startup.init_process_group"});
+               "startup.init_process_group", "store.host"});
     kind.phases.clear();
     kind.own_words = true;
+    kind.resizes = true;  // it restores what it likes
     return kind;
 }
 

@@ -43,7 +43,7 @@ scenarios::Kind serving_words() {
     kind.phases = {{"serve"}, {"forward", "collect_every"}};
     leave_out(kind,
               {"checkpoint.", "rng.", "sampler.", "optimizer.learning_rate", "optimizer.restored_step",
-               "scheduler.", "loader.helper", "loader.busy", "loader.reads"},
+               "scheduler.", "loader.helper", "loader.busy", "loader.reads", "host.", "copy."},
               {"sampler.token", "sampler.steps"});
     return kind;
 }
@@ -275,10 +275,11 @@ void serving_rank(World& world, const ServingSettings& settings) {
 }  // namespace
 
 extern const WorkloadRow serving_row{[] {
-    return workload(serving_words(), serving_rank,
-                    checkpoint_settings_and({"dropout", "audit", "learning_rate", "rate_scaling",
-                                             "micro_batches", "shuffle", "samples", "assert_equal",
-                                             "epoch_in_seed", "validate_access", "loader_time"}));
+    return workload(
+        serving_words(), serving_rank,
+        checkpoint_settings_and({"dropout", "audit", "learning_rate", "rate_scaling", "micro_batches",
+                                 "shuffle", "samples", "assert_equal", "epoch_in_seed", "validate_access",
+                                 "loader_time", "host_work", "copy_time"}));
 }};
 
 }  // namespace deadrank::sim

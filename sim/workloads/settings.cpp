@@ -64,10 +64,13 @@ void leave_out_what_needs_more(scenarios::Kind& words) {
 }
 
 bool of_whole_models(std::string_view setting) {
-    constexpr std::string_view of_these[] = {"branch_one_in",  "sample_tokens",      "normalise",
-                                             "clip",           "saved_ranks",        "saved_pad",
-                                             "evaluate_every", "evaluation_samples", "evaluation_remainder",
-                                             "auxiliary",      "frozen_layer",       "saved_listed"};
+    constexpr std::string_view of_these[] = {"branch_one_in",      "sample_tokens",
+                                             "normalise",          "clip",
+                                             "saved_ranks",        "saved_pad",
+                                             "saved_steps",        "evaluate_every",
+                                             "evaluation_samples", "evaluation_remainder",
+                                             "auxiliary",          "frozen_layer",
+                                             "saved_listed"};
     return std::find(std::begin(of_these), std::end(of_these), setting) != std::end(of_these);
 }
 

@@ -114,11 +114,12 @@ bool of_whole_models(std::string_view setting);
 void leave_out_what_needs_more(scenarios::Kind& words);
 
 template <class Own>
-bool ignores_as_a_part(std::string_view setting) {
+bool ignores_as_a_part([[maybe_unused]] std::string_view setting) {
+    const bool loads = setting.starts_with("saved_"), clips = setting == "clip";
     if constexpr (requires { Own::takes_branches; })
-        return setting != "branch_one_in" && of_whole_models(setting);
+        return setting != "branch_one_in" && !loads && !clips && of_whole_models(setting);
     else if constexpr (requires { Own::loads_saved; })
-        return !setting.starts_with("saved_") && of_whole_models(setting);
+        return !loads && !clips && of_whole_models(setting);
     else if constexpr (requires { Own::whole_model; })
         return !Own::whole_model && of_whole_models(setting);
     else
@@ -213,10 +214,13 @@ struct JobSettings : Settings {
     bool validate_access =
         flag("validate_access", "", "before a save: refuse a shard that no rank writes, or more than one");
     bool reference =
-        flag("reference", "false", "compare parameters and loss with a one-rank run of the same training");
-    bool audit =
-        flag("audit", "false",
-             "show gradients beside the sum of what they are made of: micro-batches, and all ranks'");
+        flag("reference", "false",
+             "compare parameters and loss with a one-rank run of the same training. A difference is "
+             "parallel_result_mismatch");
+    bool audit = flag(
+        "audit", "false",
+        "show gradients beside the sum of what they are made of: micro-batches, and all ranks' before they "
+        "are packed or sent. A difference is wrong_intermediate_value");
     std::int64_t dropout = integer("dropout", "0", "one input feature in so many is dropped; 0 = none");
     RateScaling rate_scaling = choice<RateScaling>(
         "rate_scaling", "none", "how the learning rate grows with the number of ranks", {"none", "sqrt"});
@@ -231,6 +235,14 @@ struct JobSettings : Settings {
                  "how long a worker takes for a sample; a rank's workers share the next batch while it "
                  "trains, and it waits for what is not ready. Absent = no time",
                  "loader_workers");
+    Time host_work =
+        duration("host_work", "",
+                 "what one thread of a rank's process takes to prepare a step; as many share it as "
+                 "OMP_NUM_THREADS says, which torchrun sets to 1. Absent = no time");
+    Time copy_time =
+        duration("copy_time", "",
+                 "how long a step's samples take to the device over all lanes of its slot (16), while "
+                 "it waits. Absent = no time");
     std::int64_t worker_memory = bytes("worker_memory", "1GiB", "host memory of a data loader worker");
     bool assert_equal =
         flag("assert_equal", "",
@@ -301,13 +313,19 @@ struct JobSettings : Settings {
                             {"members", "world", "store", "first_call"});
     std::int64_t saved_ranks = integer(
         "saved_ranks", "",
-        "begin with a checkpoint that a job of so many ranks left behind; absent = with a fresh model");
+        "begin with a checkpoint that a job of so many ranks left behind, more or fewer than this one has; "
+        "absent = with a fresh model");
     std::int64_t saved_pad =
         integer("saved_pad", "", "that job padded its parameters to a multiple of so many; absent = 1", 1,
                 "saved_ranks");
     bool saved_listed = flag(
         "saved_listed", "",
         "the names of that job's files are read from the directory, and not counted from 0", "saved_ranks");
+    std::int64_t saved_steps = integer(
+        "saved_steps", "",
+        "steps that job had made: training goes on behind them, up to `steps` in all, and reads on after "
+        "the samples that its ranks have read, be they more or fewer than ours; absent = none",
+        0, "saved_ranks");
 
     // Only of workloads in which each rank computes with the whole model.
     static constexpr bool whole_model = false;

@@ -63,6 +63,7 @@ void Job::read_environment() {
         world_.seam("startup.rank", read("RANK", "OMPI_COMM_WORLD_RANK", 0, world_.process())));
     size_ = static_cast<Rank>(
         world_.seam("startup.world_size", read("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1, world_.processes())));
+    resizes_ = world_.env().get("PET_NNODES").has_value();
     if (told) world_.device().choose_by_place();
     config("rank", rank_);
     config("world_size", size_);
@@ -104,6 +105,29 @@ void Job::validate() {
     }
 }
 
+// The id of the communicator to come goes through the store. One that an earlier round or another job has
+// left there leads to a root that is gone, and a rank that finds it does not wait for the next.
+void Job::exchange_id() {
+    constexpr Time root_opens{20'000'000}, all_tries{59'500'000'000};
+    const std::string own = std::to_string(world_.attempt()), key = "unique_id";
+    if (rank_ == 0) {
+        world_.timer().sleep(root_opens);
+        return store_->set(key, own);
+    }
+    const auto found = store_->wait(key, settings_.store_timeout);
+    if (found == own) return;
+    if (!found) {
+        throw LibraryError(Code::timeout,
+                           fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: /{}",
+                                       settings_.store_timeout.count() / 1'000'000, key));
+    }
+    world_.timer().sleep(all_tries);
+    throw LibraryError(Code::system_error,
+                       "torch.distributed.DistBackendError: NCCL error: ncclSystemError\nLast error:\n"
+                       "ncclSocketConnect: connect to the root of a ncclUniqueId of another round returned "
+                       "Connection refused, exceeded error retry count after 35 attempts");
+}
+
 void Job::meet() {
     // `if world_size > 1: init_process_group()`: a script that believes it is alone joins no group.
     if (size_ == 1 && settings_.lenient_environment) return;
@@ -112,7 +136,8 @@ void Job::meet() {
     world_.record(results::RendezvousEnter{rank_, size_, world_.text(endpoint)});
     std::int64_t joined = 0;
     try {
-        if (!store_) store_ = &world_.rendezvous(endpoint, rank_ == 0, timeout);
+        const bool hosts = world_.seam("store.host", rank_ == 0 ? 1 : 0) != 0;
+        if (!store_) store_ = &world_.rendezvous(endpoint, hosts, timeout);
         joined = store_->add("joined", 1);
         if (joined == size_) store_->set("all_joined", "1");
         if (!store_->wait("all_joined", timeout)) {
@@ -126,6 +151,7 @@ void Job::meet() {
         }
         joined = store_->add("joined", 0);
         validate();
+        if (store_->kept()) exchange_id();
     } catch (const LibraryError& error) {
         world_.record(results::RendezvousLeave{static_cast<std::int32_t>(joined), error.answer});
         throw;

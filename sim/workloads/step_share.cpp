@@ -242,6 +242,7 @@ Reference::Reference(const ModelShape& shape, const SamplerSettings& sampling, c
       sampling_(sampling),
       sampler_(sampling),
       recipe_(recipe),
+      next_(recipe.first_step),
       parameters_(initial_parameters(shape, recipe.first_seed)) {}
 
 void Reference::advance_to(std::int64_t step) {
@@ -251,7 +252,7 @@ void Reference::advance_to(std::int64_t step) {
         std::int64_t everything = 0;
         for (std::int64_t replica = 0; replica < sampling_.replicas; ++replica) {
             Dropout dropout{recipe_.dropout, recipe_.seed + replica, next_ * sampling_.batch};
-            for (const std::int64_t sample : sampler_.batch(next_, replica)) {
+            for (const std::int64_t sample : sampler_.batch(next_ + recipe_.ahead, replica)) {
                 const std::int64_t weight = recipe_.by_tokens ? tokens_of(sample) : 1;
                 sum =
                     plus(sum, train_weighed(shape_, parameters_, sample, weight, gradient, dropout, between));

@@ -88,6 +88,8 @@ public:
         bool corrects = false;           // takes its first steps shorter
         bool by_tokens = false;          // a sample weighs as many tokens as it has
         std::int64_t first_seed = 0;     // of the parameters that training begins with
+        std::int64_t first_step = 0;
+        std::int64_t ahead = 0;  // batches that are read before that of step 0 would be
     };
     Reference(const ModelShape& shape, const SamplerSettings& sampling, const Recipe& recipe);
 

@@ -35,6 +35,7 @@ scenarios::Kind tensor_parallel_words() {
         kind.blocks.emplace_back(block);
     }
     add_loading_words(kind);
+    add_clip_words(kind);
     return kind;
 }
 
@@ -141,15 +142,24 @@ std::vector<std::int64_t> places_of(const Split& cut, const ModelShape& shape) {
     return where;
 }
 
+// By the norm over the group; left out, by that of the own columns, which differs from rank to rank.
+void clip_part(Job& job, std::span<Number> gradient, Number all, Number own, std::int64_t everything) {
+    const std::int64_t limit = job.settings().clip;
+    if (limit == 0) return;
+    const Number squares_of = job.world().block("clip.all_reduce") ? all : own;
+    const Number norm_of_mean = scaled(root(squares_of), 1, everything);
+    clip_to(gradient, job.world().seam("clip.norm", norm_of_mean), limit);
+}
+
 // Fresh, or with `saved_ranks` out of a checkpoint, of which every rank reads all parts and keeps its own.
-std::vector<Number> own_parameters(Job& job, const ModelShape& shape,
-                                   const std::vector<std::int64_t>& where) {
+std::vector<Number> own_parameters(Job& job, const ModelShape& shape, const std::vector<std::int64_t>& where,
+                                   Rank replicas) {
     const std::int64_t seed = job.world().seam("model.seed", job.settings().seed);
     std::vector<Number> parameters;
     for (const std::int64_t place : where) parameters.push_back(initial_parameter(seed, place));
     if (job.settings().saved_ranks > 0) {
         std::vector<Number> flat = initial_parameters(shape, seed);
-        job.load_saved(flat, "tensor_model_parallel_size");
+        job.load_saved(flat, "tensor_model_parallel_size", replicas);
         for (std::size_t i = 0; i < where.size(); ++i)
             parameters[i] = flat[static_cast<std::size_t>(where[i])];
     }
@@ -162,7 +172,7 @@ void tensor_parallel_rank(World& world, const TensorParallelSettings& settings) 
     const ModelShape shape = job.shape();
     const Split cut = tensor_split(job, shape, settings.tp_size, settings.replicated_layers);
     const std::vector<std::int64_t> where = places_of(cut, shape);
-    std::vector<Number> parameters = own_parameters(job, shape, where);
+    std::vector<Number> parameters = own_parameters(job, shape, where, cut.dp->size());
     const std::size_t sharded = cut.begin(static_cast<std::size_t>(cut.split), shape);
     job.set_state({&parameters, static_cast<int>(cut.tp->rank()), static_cast<int>(cut.tp->size()),
                    cut.dp->rank() == 0});
@@ -197,10 +207,12 @@ void tensor_parallel_rank(World& world, const TensorParallelSettings& settings) 
             const std::int64_t times = world.seam("norm.replicated", cut.tp->rank() == 0 ? 1 : 0);
             size[0] = plus(size[0], scaled(squares(whole_part), times, 1));
         }
+        const Number of_own = size[0];
         cut.tp->all_reduce(size);
         world.phase(results::Phase::optimizer);
         const std::int64_t everything =
             std::int64_t{cut.dp->size()} * static_cast<std::int64_t>(samples.size());
+        clip_part(job, gradient, size[0], of_own, everything);
         descend(parameters, gradient, world.seam("gradient.divisor", everything), job.learning_rate(step));
         job.digest(step, fmt::format("dp:tp{}", cut.tp->rank()), "parameters", parameters);
         if (!whole_part.empty())

@@ -238,6 +238,8 @@ private:
         std::vector<Number> gradient;  // of the own shard
         std::int64_t normaliser = 0;
         Number loss = 0;
+        Number put_in = 0,
+               came_out = 0;  // with `audit`: all ranks' gradients before they are packed, and after
     };
 
     std::vector<Number> first_parameters() {
@@ -288,6 +290,7 @@ private:
 
     Sums reduce(Share& share, std::size_t samples) {
         Sums sums{.gradient = std::vector<Number>(static_cast<std::size_t>(shard_.length), 0)};
+        const Number put_in = job_.audits() ? checksum(share.gradient) : 0;
         share.gradient.resize(static_cast<std::size_t>(shard_.length * job_.size()), 0);
         if (settings_.share_buffer && world_.block("fetch.own_memory"))
             world_.device().compute(settings_.step_time / 20);
@@ -295,13 +298,24 @@ private:
             std::copy_n(full_.begin(), shape_.layer_width(), share.gradient.begin());
         gradients_.reduce(share.gradient, shape_.branch == 0 || share.all_layers, sums.gradient);
         sums.normaliser = normaliser(job_, job_.comm(), share, samples);
-        Number logged[] = {share.loss};
-        job_.comm().all_reduce(logged);
+        Number logged[] = {share.loss, put_in, job_.audits() ? checksum_of_own(sums.gradient) : 0};
+        job_.comm().all_reduce(std::span(logged).first(job_.audits() ? 3 : 1));
         sums.loss = logged[0];
+        sums.put_in = logged[1];
+        sums.came_out = logged[2];
         return sums;
     }
 
+    // Each number weighs as in the checksum of the whole gradient.
+    Number checksum_of_own(const std::vector<Number>& part) const {
+        Number sum = 0;
+        for (std::int64_t i = 0; i < shard_.own; ++i)
+            sum = saturate(Wide{sum} + Wide{part[static_cast<std::size_t>(i)]} * (shard_.offset + i + 1));
+        return sum;
+    }
+
     void update(std::int64_t step, Sums& sums) {
+        if (job_.audits()) job_.value(step, "gradient.reduced", sums.came_out, sums.put_in);
         if (settings_.offload) swap_in(world_, shard_);
         check_index(job_, shard_);
         clip_shard(job_, sums.gradient, gradients_.squares_in_holes(), sums.normaliser);

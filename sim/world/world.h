@@ -61,6 +61,8 @@ public:
     virtual std::int64_t add(std::string_view key, std::int64_t amount) = 0;          // the sum after it
     // Sets the key where it has no value yet; what it holds then. Of several callers the first one wins.
     virtual std::string set_once(std::string_view key, std::string_view value) = 0;
+    // It outlives the ranks: what an earlier round of them wrote may still be there.
+    virtual bool kept() const { return false; }
 };
 
 // Checkpoint storage. A file is published when its write returned and, for durability, was synced; faults may

@@ -44,9 +44,17 @@ std::string words_of(const BreakName& pull) {
     return fmt::format("{} {} {}", pull.rank, pull.host, name_of(pull.how));
 }
 
+std::string words_of(const ShareStore& pull) { return fmt::format("{} ranks={}", pull.run_id, pull.ranks); }
+
 std::string words_of(const AddInterface& pull) {
-    return fmt::format("node {} {}{}{}", pull.node, pull.name, pull.routable ? " routable" : "",
-                       pull.sorts_first ? " first" : "");
+    std::string words = fmt::format("node {} {}{}{}", pull.node, pull.name, pull.routable ? " routable" : "",
+                                    pull.sorts_first ? " first" : "");
+    say_unless(words, "bandwidth", pull.bandwidth, 0);
+    return words;
+}
+
+std::string words_of(const RenameInterface& pull) {
+    return fmt::format("node {} {} {}", pull.node, pull.name, pull.new_name.empty() ? "gone" : pull.new_name);
 }
 
 std::string words_of(const Kill& pull) { return fmt::format("{} {}", pull.rank, pull.signal); }
@@ -74,8 +82,18 @@ std::string words_of(const ChangeHost& pull) {
     say(words, "host", pull.change.host_memory_limit);
     say(words, "shared", pull.change.shared_memory_limit);
     say(words, "files", pull.change.open_files_limit);
+    say(words, "locked", pull.change.locked_memory_limit);
     say(words, "leak", pull.change.leak_per_step);
     say(words, "drift", pull.change.clock_drift_ppb);
+    say(words, "peers_stuck", pull.change.peers_stuck);
+    if (pull.change.firewall) {
+        constexpr std::string_view ways[] = {"open", "rejects", "drops"};
+        words += fmt::format(" firewall={}", ways[static_cast<std::size_t>(*pull.change.firewall)]);
+    }
+    if (pull.change.direct) {
+        constexpr std::string_view ways[] = {"works", "copied", "blocked"};
+        words += fmt::format(" direct={}", ways[static_cast<std::size_t>(*pull.change.direct)]);
+    }
     say_unless(words, "jump", pull.change.clock_step.count(), 0);
     say(words, "down", pull.change.down);
     return words;

@@ -66,6 +66,21 @@ TEST(Judge, LetsTheScenarioStateTheRankItself) {
                      "it was step 9");
 }
 
+// The first rank of a lost node ends the job, and the others have nothing to show.
+TEST(Judge, SaysThatTheNodeIsRightWhereSomeOfItsRanksAreNamed) {
+    results::Truth truth = truth_of_rank_3();
+    truth.marks[0].blame = {.ranks = {2, 3}, .nodes = {0}};
+    scenarios::Expectation expect = expect_hang_of_a_rank();
+    expect.blames = {"rank"};
+    const auto reason = [&](std::vector<results::Rank> ranks) {
+        Finding finding = hang_of({}, 20s);
+        finding.blame = {.ranks = std::move(ranks), .nodes = {0}};
+        return judge_fault(expect, truth, started(8), {finding}).reason;
+    };
+    EXPECT_THAT(reason({2}), HasSubstr("node 0 is right: blames = [\"node\"]"));
+    EXPECT_THAT(reason({1}), testing::Not(HasSubstr("is right")));
+}
+
 TEST(Judge, ComparesEveryFieldThatTheScenarioWantsNamed) {
     results::Truth truth = truth_of_rank_3();
     truth.marks[0].blame = {.ranks = {3},
@@ -124,8 +139,7 @@ TEST(Judge, CallsASecondFindingAboutSomebodyElseNoise) {
 }
 
 TEST(Judge, DoesNotTakeAnAlarmFromBeforeTheFault) {
-    expect_judgement(judged({hang_of({3}, 9s)}), Verdict::fail, Outcome::false_alarm,
-                     "before the fault");
+    expect_judgement(judged({hang_of({3}, 9s)}), Verdict::fail, Outcome::false_alarm, "before the fault");
 }
 
 TEST(Judge, DoesNotKnowWhenTheFaultNeverHappened) {

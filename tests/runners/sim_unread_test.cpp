@@ -90,6 +90,9 @@ const std::vector<Situation>& situations() {
         {{{"pretrained", "true"}}},
         {{{"saved_ranks", "3"}}},
         {{{"saved_ranks", "3"}}, {}, {.seams = {{"saved.first_number", 1}}}},
+        {{{"saved_ranks", "3"}, {"saved_steps", "1"}, {"optimizer_steps", "true"}}},
+        {{{"host_work", "20ms"}, {"copy_time", "10ms"}}},
+        {{{"ranks_before", "4"}, {"ranks_after", "8"}}},
         {{{"overlap", "backward"}}},
         {{{"mixture", "4"}}},
         // Layouts.

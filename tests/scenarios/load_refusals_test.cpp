@@ -199,9 +199,13 @@ TEST(LoadRefuses, Contradictions) {
     EXPECT_EQ(with_heal("fault = \"none\"\nas_control = \"x\"\nworkaround = \"y\"\n"),
               "28:1: 'workaround' contradicts 'as_control' — keep one: a run that is the control again shows "
               "no workaround");
-    EXPECT_EQ(with_expect("rank = \"any\"\n"),
-              "25:8: 'rank' in [expect] must be a number or a list — leave it out where the fault's own "
-              "ranks are meant");
+    EXPECT_EQ(
+        with_expect("rank = \"any\"\n"),
+        "25:8: 'rank' in [expect] draws nothing, and \"any\" would — leave it out where the fault's own "
+        "ranks are meant, or name them: 3, [1, 2], \"node 1\"");
+    EXPECT_EQ(with_expect("rank = \"node 1\"\n"), "loads");
+    EXPECT_EQ(with_expect("rank = \"node 1\"\nranks = [2]\n"),
+              "26:9: 'rank' and 'ranks' in [expect] are one key — keep one of them");
     std::string toml = SampleFile{}.toml();
     toml.replace(toml.find("\"communication\""), 15, "\"memory\"");
     EXPECT_EQ(message(toml),

@@ -155,6 +155,22 @@ TEST(Resolve, LetsLaterFaultsReferToEarlierOnes) {
     }
 }
 
+TEST(Resolve, NamesTheRanksOfTheExpectationInWords) {
+    const auto ranks = [](const std::string& words) {
+        SampleFile file;
+        file.expect += "rank = \"" + words + "\"\n";
+        const auto trial = resolve_sample(file);
+        EXPECT_TRUE(trial) << trial.error().text();
+        return trial ? trial->fault.expect.ranks : std::vector<std::int64_t>();
+    };
+    EXPECT_EQ(ranks("node 1"), (std::vector<std::int64_t>{4, 5, 6, 7}));
+    EXPECT_EQ(ranks("all but 0"), (std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(ranks("same"), resolve_sample({})->fault.faults[0].ranks());
+    SampleFile outside;
+    outside.expect += "rank = \"node 9\"\n";
+    EXPECT_NE(refusal_of_resolving(outside).find("9"), std::string::npos);
+}
+
 TEST(Resolve, LetsAFaultActBeforeTheStartOnlyWhereNothingElseIsSaid) {
     SampleFile file;
     file.fault = "kind = \"bend_value\"\nrank = 1\nseam = \"shard.offset\"\n";

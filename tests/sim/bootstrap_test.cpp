@@ -159,7 +159,7 @@ TEST(Bootstrap, TheLoopbackReachesPeersOnTheSameNodeOnly) {
 }
 
 TEST(Bootstrap, AnUnroutableInterfaceThatSortsFirstIsTaken) {
-    const auto add = [](Cluster& cluster) { cluster.add_interface(1, "br-dead", false, true); };
+    const auto add = [](Cluster& cluster) { cluster.add_interface(1, {"br-dead", false}, true); };
     EXPECT_TRUE(all_hang(start(2, 1, add)));
     EXPECT_THAT(start(2, 1,
                       [&](Cluster& cluster) {
@@ -171,8 +171,9 @@ TEST(Bootstrap, AnUnroutableInterfaceThatSortsFirstIsTaken) {
 }
 
 TEST(Bootstrap, DockerIsNotTakenWhileSomethingBetterIsThere) {
-    const Trial trial =
-        start(2, 1, [](Cluster& cluster) { cluster.add_interface(1, "docker0", false, true); });
+    const Trial trial = start(2, 1, [](Cluster& cluster) {
+        cluster.add_interface(1, {"docker0", false}, true);
+    });
     EXPECT_THAT(trial.result.ends, Each(ProcessEnd::finished));
 }
 

@@ -55,7 +55,8 @@ tl::unexpected<scenarios::Error> LocalLevers::missing(const inject::Lever& lever
 std::vector<std::string> LocalLevers::names() {
     return LeversOf::names({inject::ChangeDevice::fault.name, inject::ChangeDevice::leak.name,
                             inject::ChangeDevice::memory.name, inject::ChangeHost::clock.name,
-                            inject::ChangeHost::down.name});
+                            inject::ChangeHost::direct.name, inject::ChangeHost::down.name,
+                            inject::ChangeHost::firewall.name, inject::ChangeHost::peers.name});
 }
 
 std::vector<HookPull> LocalLevers::take() { return std::exchange(pulls_, {}); }

@@ -19,7 +19,9 @@ namespace {
 const std::map<std::string_view, std::string_view> lacked_by_all = {
     {inject::BreakPackage::lever.name, "its ranks import nothing"},
     {inject::BreakName::lever.name, "all ranks are on one host"},
+    {inject::ShareStore::lever.name, "its ranks do not meet through one"},
     {inject::AddInterface::lever.name, "all ranks are on one host"},
+    {inject::RenameInterface::lever.name, "all ranks are on one host"},
     {inject::ChangeStore::lever.name, "its ranks do not meet through one"},
     {inject::ChangeHost::lever.name, "it is the one that we are on"},
 };

@@ -105,10 +105,22 @@ Result<Done> SimLevers::carry_out(const inject::BreakName& pull) {
     return on_rank(pull.rank).map(
         [&](Done done) { return cluster_.break_name(pull.rank, pull.host, pull.how), done; });
 }
+Result<Done> SimLevers::carry_out(const inject::ShareStore& pull) {
+    if (cluster_.share_store(pull.run_id, pull.ranks)) return Done{};
+    return refuse("the store lives in rank 0, so that no other job meets there",
+                  "say store = \"service\", or \"agent\", in [cluster]");
+}
 Result<Done> SimLevers::carry_out(const inject::AddInterface& pull) {
     return on_node(pull.node).map([&](Done done) {
-        return cluster_.add_interface(pull.node, pull.name, pull.routable, pull.sorts_first), done;
+        const sim::Interface added{std::string(pull.name), pull.routable, pull.bandwidth};
+        return cluster_.add_interface(pull.node, added, pull.sorts_first), done;
     });
+}
+Result<Done> SimLevers::carry_out(const inject::RenameInterface& pull) {
+    if (const auto there = on_node(pull.node); !there) return there;
+    if (cluster_.rename_interface(pull.node, pull.name, pull.new_name)) return Done{};
+    return refuse(fmt::format("node {} has no interface {}", pull.node, pull.name),
+                  "name one of [cluster] interfaces, or of its node_interfaces");
 }
 
 Result<Done> SimLevers::carry_out(const inject::Kill& pull) {

@@ -37,7 +37,9 @@ public:
     Result<Done> carry_out(const inject::BreakPackage& pull);
     Result<Done> carry_out(const inject::TakePort& pull);
     Result<Done> carry_out(const inject::BreakName& pull);
+    Result<Done> carry_out(const inject::ShareStore& pull);
     Result<Done> carry_out(const inject::AddInterface& pull);
+    Result<Done> carry_out(const inject::RenameInterface& pull);
     Result<Done> carry_out(const inject::Kill& pull);
     Result<Done> carry_out(const inject::Exit& pull);
     Result<Done> carry_out(const inject::Stop& pull);

@@ -269,6 +269,24 @@ TEST(TransportDegraded, SeesTcpWhereThereIsRdma) {
     EXPECT_EQ(found_by("transport_degraded", job.watched()).symptom, "collective_transport_degraded");
 }
 
+// Without a rank whose cards reach its device nothing says that any could.
+TEST(TransportDegraded, SeesCopiesThroughTheHostWhereOthersDoWithout) {
+    const auto job_of = [](const std::string& others) {
+        EvidenceBuilder job(8);
+        job.start();
+        for (const Rank rank : job.everybody()) job.joins(rank, 1, "world", job.everybody(), rank);
+        for (const Rank rank : job.everybody()) {
+            const std::string own = "NET/IB copied through host memory for NCCL_NET_GDR_LEVEL";
+            job.add(rank, CommInitLeave{1, Code::ok, job.text(rank == 5 ? own : others)});
+        }
+        return job.watched();
+    };
+    const Finding found = found_by("transport_degraded", job_of("NET/IB"));
+    EXPECT_EQ(found.blame.ranks, std::vector<Rank>{5});
+    EXPECT_EQ(found.blame.variable, "NCCL_NET_GDR_LEVEL");
+    expect_silence_of("transport_degraded", job_of("NET/IB copied through host memory"));
+}
+
 EvidenceBuilder tried_pairs(const std::function<int(int, int)>& reached) {
     EvidenceBuilder job(4, 1);
     job.start().world();
