@@ -128,10 +128,12 @@ void Launcher::start_processes() {
     number_ranks();
     running_ = static_cast<Rank>(machine_.processes.all().size());
     for (Process& process : machine_.processes.all()) {
-        if (takes_any_number() && machine_.hosts[process.node].down)
+        if (takes_any_number() && machine_.hosts[process.node].down) {
+            process.end = ProcessEnd::finished;  // the job goes on without it, and waits for nothing of it
             --running_;
-        else
-            machine_.processes.start(process);
+            continue;
+        }
+        machine_.processes.start(process);
     }
 }
 

@@ -56,6 +56,7 @@ TEST(FewerNodes, GoOnFromTheCheckpointAndReadOn) {
     const auto record = tests::played(plan);
     const Evidence& evidence = record.evidence;
     ASSERT_EQ(code_of(evidence), 0);
+    EXPECT_TRUE(record.truth.completed()) << "nothing is missing that the job waits for";
     std::map<std::int64_t, std::set<std::int64_t>> first, second;
     bool again = false;
     for (const results::Event& event : evidence.events()) {
