@@ -213,6 +213,7 @@ def break_all(programs, given):
 # Why a fault did not happen, as a table has room for it.
 NOT_PLAYED = {
     "no moment of the run matched": "no such call",
+    "its `when` was never met": "no such call",
     "did not use its": "no such value",
     "wrote and read no checkpoint": "no checkpoint",
     "sent no message": "no message",
