@@ -75,17 +75,13 @@ void say_how_it_ended(const Launched& launched, const LaunchSpec& spec, Record& 
             fmt::format("{} of output were dropped", results::counted(launched.lines_dropped, "line")));
 }
 
-// The last thing that a rank, or else the launcher, complained about. Ranks of a typed command write where
-// their launcher does: what torchrun then tells of their end says less than they did.
+// The last thing that a rank, or else the launcher, complained about.
 std::string last_words(const Launched& launched) {
     std::string words;
-    bool of_rank = false, told = false;
+    bool of_rank = false;
     for (const Line& line : launched.lines) {
         const bool blank = line.text.find_first_not_of(" \t") == std::string::npos;
         if (!line.error || blank || (of_rank && line.rank < 0)) continue;
-        const bool torchruns = line.rank < 0 && line.text.find("torch/distributed/") != std::string::npos;
-        told = told || (torchruns && line.text.find("failed (exitcode:") != std::string::npos);
-        if (line.rank < 0 && !words.empty() && (told || torchruns)) continue;
         of_rank = line.rank >= 0;
         words = line.text;
     }
