@@ -46,8 +46,8 @@ private:
     HealthyMemory healthy_;
 };
 
-// For both players, the history before the run begins at time 0, or at the world's epoch, and unix times count
-// from there. Only the series that some rule may read; all of them when a rule selects without a name.
+// For both players, the history before the run begins at time 0, or at the world's epoch, and unix times
+// count from there. Only the series that some rule may read; all of them when a rule selects without a name.
 std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
                                           const StaticAnalysis& analysis);
 
