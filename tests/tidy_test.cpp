@@ -1,5 +1,5 @@
-// tests/tidy_test.cpp — Goal: the rules of style and structure hold in every file, and each rule fails on what
-// it is there for.
+// tests/tidy_test.cpp — Goal: the rules of style and structure hold in every file, and each rule fails on
+// what it is there for.
 #include "tests/support/tidy/tidy.h"
 
 #include <cstdlib>
