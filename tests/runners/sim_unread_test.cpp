@@ -116,6 +116,8 @@ const std::vector<Situation>& situations() {
         {{{"replica_sync", "true"}, {"idle_every", "2"}}},
         // A program that the scenario brings.
         {{{"step", "for i in range(9):\n    log(i)"}}},
+        {{{"earlier", "save({\"a\": rank}, f\"run/{rank}\")"},
+          {"setup", "log(str([other for other in range(8) if exists(f\"run/{other}\")]))"}}},
     };
     return all;
 }
