@@ -10,6 +10,7 @@
 #include "results/detectors/shared.h"
 #include "results/facts/calls.h"
 #include "results/facts/complaints.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::detectors {
 
