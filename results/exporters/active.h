@@ -25,4 +25,20 @@ std::vector<Active> active_on(const World& world, const Incident& incident, cons
 // Takes away the labels that dcgm-exporter 1.x did not have, under a profile of its names.
 void drop_later_labels(const World& world, const Metric& metric, Series& series);
 
+// Calls `use(metric, series, level, active)` for each series of the metrics that the profile emits and `keep`
+// wants; `level` is its variant of the metric, `active` what the incident does to it.
+template <typename Keep, typename Use>
+void each_series(const World& world, const Incident& incident, Keep&& keep, Use&& use) {
+    for (const Metric& metric : world.catalog->metrics) {
+        if (!world.profile.emits(metric) || !keep(metric)) continue;
+        std::size_t number = 0;
+        for (Series& series : instances(world, metric)) {
+            Variant level{.value = metric.value, .rate = metric.rate};
+            if (!metric.variants.empty()) level = metric.variants[number++ % metric.variants.size()];
+            drop_later_labels(world, metric, series);
+            use(metric, series, level, active_on(world, incident, series));
+        }
+    }
+}
+
 }  // namespace deadrank::results::exporters

@@ -176,25 +176,20 @@ std::vector<Series> render(const World& world, const Incident& incident,
                            const std::function<bool(const std::string&)>& wanted,
                            const std::function<bool(const Series&)>& needed) {
     std::vector<Series> out;
-    for (const Metric& metric : world.catalog->metrics) {
-        if (!world.profile.emits(metric)) continue;
-        if (wanted && !wanted(world.profile.shown_name(metric))) continue;
-        std::size_t number = 0;
-        for (Series& series : instances(world, metric)) {
-            Variant level{.value = metric.value, .rate = metric.rate};
-            if (!metric.variants.empty()) level = metric.variants[number++ % metric.variants.size()];
-            drop_later_labels(world, metric, series);
-            const auto active = active_on(world, incident, series);
-            if (needed && !relabels(active) && !needed(series)) continue;
-            series.values = Renderer(world, series, level, active).values();
-            std::vector<Series> further;
-            add_relabelled(world, series, level, active, further);
-            further.insert(further.begin(), std::move(series));
-            for (Series& one : further) {
-                if (!needed || needed(one)) out.push_back(std::move(one));
-            }
-        }
-    }
+    const auto keep = [&](const Metric& metric) {
+        return !wanted || wanted(world.profile.shown_name(metric));
+    };
+    each_series(world, incident, keep,
+                [&](const Metric&, Series& series, const Variant& level, const std::vector<Active>& active) {
+                    if (needed && !relabels(active) && !needed(series)) return;
+                    series.values = Renderer(world, series, level, active).values();
+                    std::vector<Series> further;
+                    add_relabelled(world, series, level, active, further);
+                    further.insert(further.begin(), std::move(series));
+                    for (Series& one : further) {
+                        if (!needed || needed(one)) out.push_back(std::move(one));
+                    }
+                });
     return out;
 }
 

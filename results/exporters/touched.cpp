@@ -147,17 +147,11 @@ Labels relabelled(const World& world, const Series& series, const std::vector<Ac
 
 template <typename Use>
 void each_changed(const World& world, const Incident& incident, Use&& use) {
-    for (const Metric& metric : world.catalog->metrics) {
-        if (!world.profile.emits(metric) || !may_touch(incident, metric)) continue;
-        std::size_t number = 0;
-        for (Series& series : instances(world, metric)) {
-            Variant level{.value = metric.value, .rate = metric.rate};
-            if (!metric.variants.empty()) level = metric.variants[number++ % metric.variants.size()];
-            drop_later_labels(world, metric, series);
-            const auto active = active_on(world, incident, series);
+    each_series(
+        world, incident, [&](const Metric& metric) { return may_touch(incident, metric); },
+        [&](const Metric& metric, Series& series, const Variant& level, const std::vector<Active>& active) {
             if (!active.empty()) use(metric, series, level, active);
-        }
-    }
+        });
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ inline bool only_look_back(const std::vector<results::alerts::Rule>& rules) {
         const auto tokens = results::alerts::tokens_of(rule.expr);
         for (std::size_t i = 0; i < tokens.size(); ++i) {
             if (tokens[i].kind == results::alerts::Token::Kind::sign && tokens[i].text == "@") return true;
-            // offset -5m: a word of its own, as in a metric's name it is not.
+            // As in `offset -5m`: a whole word, not a part of a metric's name.
             if (tokens[i].text == "offset" && i + 1 < tokens.size() && tokens[i + 1].text == "-") return true;
         }
         return false;

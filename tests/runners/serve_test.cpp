@@ -215,8 +215,7 @@ TEST_F(DevicePrometheus, IsNotStartedForDeadRules) {
     EXPECT_TRUE(none.play(site_.world, healthy, files_, files_[0].rules, analysis));
 }
 
-// Rules on both sides of an alert read its state: each side in a stretch of its own. The server needs no
-// promtool.
+// Rules on both sides of an alert may read its state, each side in its own stretch of time, without promtool.
 TEST_F(DevicePrometheus, SaysWhatPromtoolSaysOfRulesOnBothSidesOfAnAlert) {
     expect_parity("readers.yml", {"", "thermal_throttle", "node_down"});
     ServerPlayer alone({"prometheus", scratch_, false}, std::nullopt);
