@@ -323,7 +323,7 @@ struct JobSettings : Settings {
         "the names of that job's files are read from the directory, and not counted from 0", "saved_ranks");
     std::int64_t saved_steps = integer(
         "saved_steps", "",
-        "steps that job had made: training goes on behind them, up to `steps` in all, and reads on after "
+        "steps that job had made: training continues after them, up to `steps` in all, and reads on after "
         "the samples that its ranks have read, be they more or fewer than ours; absent = none",
         0, "saved_ranks");
 
