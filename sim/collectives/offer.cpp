@@ -170,8 +170,8 @@ std::int64_t bytes_of(const Offer& offer) {
     return offer.count * std::max<std::int64_t>(1, results::size_of(offer.dtype));
 }
 
-bool fits(const Offer& one, const Offer& other) {
-    return one.op == other.op && bytes_of(one) == bytes_of(other) && one.root == other.root;
+bool fits(const Offer& offer, const Offer& other) {
+    return offer.op == other.op && bytes_of(offer) == bytes_of(other) && offer.root == other.root;
 }
 
 void compute(PendingCollective& pending) {

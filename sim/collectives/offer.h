@@ -42,7 +42,7 @@ inline constexpr std::int64_t count_max = std::int64_t{1} << 50;  // so that its
 std::int64_t bytes_of(const Offer& offer);
 
 // Whether NCCL's kernels would fit together. Types and reductions may differ: NCCL does not check them.
-bool fits(const Offer& one, const Offer& other);
+bool fits(const Offer& offer, const Offer& other);
 
 struct PendingCollective {
     enum class State : std::uint8_t { gathering, moving, hopeless, failed };
