@@ -2,6 +2,7 @@
 // on is lost on the way to the disk and back.
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -118,6 +119,22 @@ TEST_F(Rejudged, SaysWhatIsNotThere) {
     judged = judge_directory(library_, place / "evidence.jsonl");
     ASSERT_TRUE(judged) << judged.error().text();
     EXPECT_NE(judged->outcome.reason.find("no plan to judge against"), std::string::npos);
+}
+
+// As a watched rank's hook writes it when its disk is full, and a copy that was cut short.
+TEST_F(Rejudged, SaysWhatItsEvidenceLacks) {
+    runners::SimRunner sim;
+    const fs::path place =
+        play(catalog_.named("communication/rank_leaves_all_reduce"), sim).outcome.directory;
+    std::ofstream(place / "evidence.jsonl", std::ios::app)
+        << R"({"t": 5000000000, "rank": 1, "kind": "evidence.lost", "why": "no space"})"
+        << "\n"
+        << R"({"t": 60000)";
+    const auto judged = judge_directory(library_, place);
+    ASSERT_TRUE(judged) << judged.error().text();
+    ASSERT_EQ(judged->outcome.notes.size(), 2u);
+    EXPECT_NE(judged->outcome.notes[0].find("the last line is incomplete"), std::string::npos);
+    EXPECT_EQ(judged->outcome.notes[1], "evidence is missing: of rank 1 there is none after 5.0 s: no space");
 }
 
 }  // namespace

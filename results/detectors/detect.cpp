@@ -4,11 +4,13 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <fmt/format.h>
 #include <set>
 #include <tuple>
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "results/text/words.h"
 
 namespace deadrank::results {
 
@@ -48,7 +50,9 @@ std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors
     std::vector<Finding> all;
     for (const auto& detector : detectors) {
         try {
-            for (Finding& finding : detector->examine(evidence)) all.push_back(std::move(finding));
+            for (Finding& finding : detector->examine(evidence)) {
+                if (!rests_on_lost_evidence(finding, evidence)) all.push_back(std::move(finding));
+            }
         } catch (const std::exception& problem) {
             all.push_back(crash(*detector, evidence, problem.what()));
         } catch (...) {
@@ -88,6 +92,26 @@ std::vector<std::string> blind_spots(const Evidence& evidence) {
     if (!lost)
         spots.emplace_back("loss_anomaly saw no loss: no backward() of a single number, or it was always 0");
     return spots;
+}
+
+std::vector<std::string> lost_evidence(const Evidence& evidence) {
+    std::vector<std::string> sentences;
+    for (const Event* event : evidence.each<EvidenceLost>()) {
+        sentences.push_back(fmt::format("evidence is missing: of rank {} there is none after {}: {}",
+                                        event->rank, duration_text(event->at),
+                                        evidence.text(event->as<EvidenceLost>()->why)));
+    }
+    return sentences;
+}
+
+// A finding that blames nobody is about all ranks.
+bool rests_on_lost_evidence(const Finding& finding, const Evidence& evidence) {
+    const std::vector<Rank>& blamed = finding.blame.ranks;
+    const auto lost = evidence.each<EvidenceLost>();
+    return std::any_of(lost.begin(), lost.end(), [&](const Event* event) {
+        const bool its = std::find(blamed.begin(), blamed.end(), event->rank) != blamed.end();
+        return (its || blamed.empty()) && finding.at >= event->at;
+    });
 }
 
 namespace {

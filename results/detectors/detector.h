@@ -60,6 +60,13 @@ std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors
 // would provide it, if there are any. Empty for a job that took no step, or of one rank.
 std::vector<std::string> blind_spots(const Evidence& evidence);
 
+// What was not recorded to the end: one sentence per rank whose evidence was lost.
+std::vector<std::string> lost_evidence(const Evidence& evidence);
+
+// Of a rank whose evidence was lost nothing later can be told, nor of all ranks together. detect() leaves
+// such findings out.
+bool rests_on_lost_evidence(const Finding& finding, const Evidence& evidence);
+
 // What differs between the ranks at start or set-up: one sentence per variable, version, argument or number,
 // except what is legitimately each rank's own. Harmless until something breaks because of it.
 std::vector<std::string> differing_settings(const Evidence& evidence);

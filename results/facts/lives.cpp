@@ -69,7 +69,8 @@ void Lives::see(const Event& event) {
     }
     if (event.rank < 0) return;
     Life& life = attempts_.back()[static_cast<std::size_t>(event.rank)];
-    if (!event.as<LinkSample>() && !event.as<DeviceError>()) life.last_seen = event.at;
+    if (!event.as<LinkSample>() && !event.as<DeviceError>() && !event.as<EvidenceLost>())
+        life.last_seen = event.at;
     if (const auto* start = event.as<RankStart>()) {
         if (life.start) life.ended = never;  // again, while the others went on
         if (!life.start) ++started_.back();

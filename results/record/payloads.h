@@ -17,6 +17,6 @@ using Payload =
                  CommAbort, CollectiveEnter, CollectiveLeave, P2pEnter, P2pLeave, StepBegin, StepEnd,
                  PhaseBegin, PhaseEnd, ParametersDigest, ValueSample, ShardLayout, DataBatch, DeviceBind,
                  ServeOutput, CheckpointSave, CheckpointLoad, MemorySample, MemoryOom, HostSample,
-                 DeviceSample, DeviceError, LinkSample>;
+                 DeviceSample, DeviceError, LinkSample, EvidenceLost>;
 
 }  // namespace deadrank::results

@@ -100,6 +100,18 @@ struct RankExit {
     }
 };
 
+// From here on nothing more is recorded of this rank, on a full disk for example: what it did not write is
+// not what it did not do.
+struct EvidenceLost {
+    static constexpr std::string_view kind = "evidence.lost";
+    TextId why = TextId::none;
+
+    template <class Self, class Visit>
+    static void fields(Self& self, Visit&& visit) {
+        visit("why", self.why);
+    }
+};
+
 // One line of the rank's output. level: 0 info, 1 warning, 2 error.
 struct RankLog {
     static constexpr std::string_view kind = "rank.log";

@@ -35,6 +35,7 @@ const std::vector<KindSource>& kind_sources() {
         {"device.bind", observed, "a hook around the choice of a device, or the process list of each device"},
         {"device.error", plain, "kernel log: the number of the XID"},
         {"device.sample", plain, "metrics of the DCGM exporter"},
+        {"evidence.lost", observed, "a hook that can write no more says so"},
         {"host.sample", plain, "metrics of the node exporter"},
         {"job.start", plain, "the launcher's log"},
         {"job.stop", plain, "the launcher's log and exit code"},

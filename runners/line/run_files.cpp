@@ -106,6 +106,12 @@ Result<RunFiles> read_run(const Library& library, const fs::path& place) {
     return run;
 }
 
+std::vector<std::string> gaps_of(const results::Evidence& evidence) {
+    std::vector<std::string> gaps = evidence.notes();
+    for (std::string& lost : results::lost_evidence(evidence)) gaps.push_back(std::move(lost));
+    return gaps;
+}
+
 Result<JudgedRun> judge_directory(const Library& library, const fs::path& place) {
     auto run = read_run(library, place);
     if (!run) return tl::unexpected(run.error());
@@ -134,6 +140,7 @@ Result<JudgedRun> judge_directory(const Library& library, const fs::path& place)
                                           (*control)->record.evidence);
     one.directory = place;
     one.conclude();
+    for (std::string& note : gaps_of(run->record.evidence)) one.notes.push_back(std::move(note));
     judged.fault = std::move(*run);
     judged.control = std::move(*control);
     judged.healed = std::move(*healed);

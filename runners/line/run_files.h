@@ -48,6 +48,10 @@ struct RunFiles {
 // `place`: a run's directory, or an evidence file alone. Errors: io, bad_input.
 scenarios::Result<RunFiles> read_run(const Library& library, const std::filesystem::path& place);
 
+// What is missing of a run's evidence, one sentence each: what its file's reader left out, and what was not
+// recorded.
+std::vector<std::string> gaps_of(const results::Evidence& evidence);
+
 // The control or healed run, in a subdirectory of the run; nothing if it was not kept.
 scenarios::Result<std::optional<RunFiles>> read_variant(const Library& library,
                                                         const std::filesystem::path& place,

@@ -203,15 +203,13 @@ private:
             if (entry.path().extension() != ".jsonl") continue;
             follow_.look(entry.path(), [this](std::string_view line) { take(line); });
         }
-        pipe_.read([this](std::string_view line) { take_word(line); });
+        pipe_.read([this](std::string_view line) { take(line); });
     }
 
     void take(std::string_view line) {
         if (line.find("\"kind\": \"hook.") != std::string_view::npos) return take_word(line);
-        if (evidence().events().size() >= events_most) {
-            full_ = true;
-            return;
-        }
+        if (full_) return;
+        if (evidence().events().size() >= events_most) return keep_no_more();
         const std::size_t before = evidence().events().size();
         if (!read_event(line, started_, evidence()) || evidence().events().size() == before) {
             unreadable_ += !nlohmann::json::accept(line);
@@ -228,34 +226,25 @@ private:
                 state.step_took = event.at - at;
         }
         if (const auto* start = event.as<results::RankStart>()) meet(event.rank, *start);
+        if (event.as<results::EvidenceLost>()) state.watched = false;
         if (event.as<results::CommInitEnter>() || event.as<results::RendezvousEnter>()) trains_ = true;
     }
 
-    // A hook's message about itself: its rank is ending normally, or it has turned itself off.
+    // A hook's message about itself: its rank is ending normally.
     void take_word(std::string_view line) {
-        const auto value = [&](std::string_view key) {
-            const std::size_t at = line.find(key);
-            return at == std::string_view::npos ? std::string_view() : line.substr(at + key.size());
-        };
-        if (line.find("hook.goodbye") != std::string_view::npos)
-            goodbyes_.insert(std::atoi(value("\"pid\": ").data()));
-        if (line.find("hook.off") != std::string_view::npos) {
-            std::string_view why = value("\"why\": \"");
-            const Time since(std::atoll(value("\"t\": ").data()) - started_);
-            const Rank rank = std::atoi(value("\"rank\": ").data());
-            done_.missing.push_back({rank, since, std::string(why.substr(0, why.rfind('"')))});
-            standing_.ranks[rank].watched = false;
-        }
+        if (const std::size_t at = line.find("\"pid\": ");
+            line.find("hook.goodbye") != std::string_view::npos && at != std::string_view::npos)
+            goodbyes_.insert(std::atoi(line.substr(at + std::strlen("\"pid\": ")).data()));
     }
 
-    // Of a rank that is no longer watched nothing can be told, nor of all ranks together: what it did not
-    // write is not what it did not do.
-    bool tells(const results::Finding& finding) const {
-        const std::vector<Rank>& blamed = finding.blame.ranks;
-        return std::none_of(done_.missing.begin(), done_.missing.end(), [&](const Missing& missing) {
-            const bool its = std::find(blamed.begin(), blamed.end(), missing.rank) != blamed.end();
-            return (its || blamed.empty()) && finding.at >= missing.since;
-        });
+    void keep_no_more() {
+        full_ = true;
+        for (auto& [rank, state] : standing_.ranks) {
+            state.watched = false;
+            evidence().record({time(), rank,
+                               results::EvidenceLost{evidence().text(
+                                   fmt::format("no more than {} events are kept", events_most))}});
+        }
     }
 
     void meet(Rank rank, const results::RankStart& start) {
@@ -306,7 +295,6 @@ private:
         // same instant.
         std::set<std::string> now;
         for (const results::Finding& finding : found) {
-            if (!tells(finding)) continue;
             const std::string key = fmt::format("{} {}", finding.symptom, finding.blame.text());
             now.insert(key);
             if ((last || seen_.contains(key)) && known_.insert(finding.symptom).second) ring(finding);
@@ -353,10 +341,7 @@ private:
 
     void tell_what_was_not_watched() {
         const auto note = [&](std::string words) { done_.notes.push_back(std::move(words)); };
-        for (const Missing& missing : done_.missing)
-            note(fmt::format(
-                "evidence is missing: of rank {} there is none after {}, when its hook failed: {}",
-                missing.rank, results::duration_text(missing.since), missing.why));
+        for (std::string& lost : results::lost_evidence(evidence())) note(std::move(lost));
         if (unreadable_ > 0)
             note(fmt::format("evidence is missing: {} of it could not be read",
                              results::counted(unreadable_, "line")));
@@ -371,7 +356,6 @@ private:
         if (!whole())
             note(fmt::format("{} of {} ranks ran here: what concerns all of them was not looked at",
                              standing_.ranks.size(), world_));
-        if (full_) note(fmt::format("after {} events nothing more was kept, nor looked at", events_most));
     }
 
     results::Evidence& evidence() { return done_.evidence; }

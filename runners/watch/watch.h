@@ -21,7 +21,7 @@ struct RankState {
     results::Time step_took{0};  // how long it took
     results::Time last_sign{0};  // time of its last event
     bool alive = true;
-    bool watched = true;  // false: its hook has turned itself off
+    bool watched = true;  // false: its evidence is lost from here on
 };
 
 // The job's state; times since its start.
@@ -35,13 +35,6 @@ struct JobStatus {
 struct Ringing {
     results::Finding finding;
     std::string stacks;  // stacks of the blamed ranks; only for a hang
-};
-
-// From then on a rank's evidence is missing, on a full disk for example.
-struct Missing {
-    results::Rank rank = results::no_rank;
-    results::Time since{0};
-    std::string why;
 };
 
 struct WatchSpec {
@@ -59,7 +52,6 @@ struct Watched {
     std::vector<results::Finding> rang;
     int code = 0, signal = 0;  // how the command ended
     results::Time lasted{0};
-    std::vector<Missing> missing;
     std::vector<std::string> differing;  // settings that differ between ranks, one sentence each
     std::vector<std::string> notes;      // what was not watched, and why, unless `note` was told
 };

@@ -36,7 +36,7 @@ TEST_F(DeviceWatch, AHookThatFailsTurnsItselfOffAndSaysSo) {
     EXPECT_EQ(seen->code, 0);
     EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
     EXPECT_LT(seen->evidence.each<results::StepEnd>().size(), 48u) << "it was not turned off";
-    EXPECT_EQ(seen->missing.size(), 2u);
+    EXPECT_EQ(seen->evidence.each<results::EvidenceLost>().size(), 2u);
     EXPECT_THAT(seen->notes, Contains(HasSubstr("evidence is missing: of rank 1")));
 }
 

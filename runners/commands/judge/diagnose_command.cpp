@@ -13,6 +13,7 @@
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
 #include "runners/console/selection.h"
+#include "runners/line/run_files.h"
 
 namespace deadrank::runners::commands {
 
@@ -77,6 +78,7 @@ void diagnose_one(const std::vector<fs::path>& places, const std::string& name,
                   Session& session) {
     auto evidence = evidence_of(places);
     if (!session.take(evidence)) return;
+    for (const std::string& gap : gaps_of(*evidence)) fmt::print(stderr, "deadrank: {}: {}\n", name, gap);
     const auto findings = results::detect(*evidence, library.detectors());
     const auto diagnosis = results::diagnosis::diagnose(*evidence, findings, library.taxonomy, clues);
     const std::string similar = similar_to(diagnosis, library);

@@ -139,12 +139,11 @@ void say_at_the_end(const WatchArguments& arguments, const watch::Watched& watch
     std::int64_t steps = 0;
     for (const results::Event* event : watched.evidence.each<results::StepEnd>())
         steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
-    const auto earlier = [](const watch::Missing& a, const watch::Missing& b) { return a.since < b.since; };
-    const auto first = std::min_element(watched.missing.begin(), watched.missing.end(), earlier);
     std::string alarms = watched.rang.empty() ? "no alarm" : results::counted(watched.rang.size(), "alarm");
-    if (first != watched.missing.end())
-        alarms +=
-            fmt::format(" up to {}, after which evidence is missing,", results::duration_text(first->since));
+    const auto lost = watched.evidence.each<results::EvidenceLost>();
+    if (!lost.empty())
+        alarms += fmt::format(" up to {}, after which evidence is missing,",
+                              results::duration_text(lost.front()->at));
     fmt::print(stderr, "deadrank: {} in {}, {} steps, {} events\n", alarms,
                results::duration_text(watched.lasted), steps, watched.evidence.events().size());
 }

@@ -57,7 +57,7 @@ def turn_off(hook, trouble):
     hook.off = True  # first: what follows may fail again
     why = f"{type(trouble).__name__}: {trouble}".replace('"', "'")[:200]
     try:
-        tell(hook, "hook.off", pid=os.getpid(), why=why)
+        tell(hook, "evidence.lost", why=f"its hook failed: {why}")
     except Exception:  # perhaps the disk that made it fail
         pass
     silence(hook)
@@ -113,7 +113,8 @@ def install(hook):
     training.gradient_norm = lambda optimizer: None  # reading every gradient costs too much
     for owner, names in (
         (training.Training,
-         ("new_work", "end", "aside", "finish", "loaded", "phase", "evaluates", "tell_loss", "step_taken")),
+         ("new_work", "no_work", "end", "aside", "finish", "loaded", "phase", "evaluates", "tell_loss",
+          "step_taken")),
         (replicas.Replicas, ("reduced", "will_step")),
         (Call, ("enter", "leave")),
         (flight_recorder.Flight, ("dump",)),
