@@ -68,7 +68,8 @@ std::vector<Finding> against_itself(const Paces& paces) {
         const bool felt = step.own - usual_own >= felt_min + step.starved;
         const bool slow = known && felt && above(step.own, usual_own, throughput_slow_permille) &&
                           above(step.whole, usual_whole, throughput_slow_permille) && uniform(step);
-        const bool stalled = known && felt && above(step.whole, usual_whole, stall_permille) &&
+        // What a program does between its phases, playing or preparing its next training, is no stall.
+        const bool stalled = known && felt && above(step.trained, usual_whole, stall_permille) &&
                              uniform(step) && above(step.own, usual_own, stall_permille);
         if (slow && streak++ == 0) since = step.step;
         if (!slow) streak = 0;

@@ -22,6 +22,7 @@ struct Watch {
     Time own{0}, starved{0};
     int open = 0;  // calls of this step that have not been seen to end
     bool saving = false;
+    Time trained{0}, phase_began{-1};
 };
 
 Time lower_median(std::vector<Time> times) {
@@ -34,15 +35,17 @@ Time lower_median(std::vector<Time> times) {
 
 // A step over all ranks: its medians, when it ended, and how long a rank had no processor.
 void Paces::close(StepPace&& step) {
-    std::vector<Time> own, whole;
+    std::vector<Time> own, whole, trained;
     for (const Pace& pace : step.ranks) {
         own.push_back(pace.own);
         whole.push_back(pace.whole);
+        trained.push_back(pace.trained);
         step.ended = std::max(step.ended, pace.ended);
         step.starved = std::max(step.starved, pace.starved);
     }
     step.own = lower_median(std::move(own));
     step.whole = lower_median(std::move(whole));
+    step.trained = lower_median(std::move(trained));
     step.first = steps_.empty() || steps_.back().attempt != step.attempt;
     steps_.push_back(std::move(step));
 }
@@ -56,7 +59,7 @@ Paces::Paces(const Evidence& evidence) {
         if (event.rank < 0) continue;
         Watch& watch = watches[static_cast<std::size_t>(event.rank)];
         if (const auto* begin = event.as<StepBegin>()) {
-            watch = {true, begin->step, event.at, event.at, Time{0}, Time{0}, 0, false};
+            watch = {.inside = true, .step = begin->step, .began = event.at, .last = event.at};
             continue;
         }
         if (!watch.inside) continue;
@@ -74,6 +77,11 @@ Paces::Paces(const Evidence& evidence) {
         } else if (const auto* saved = event.as<PhaseEnd>(); saved && saved->phase == Phase::checkpoint) {
             watch.last = event.at;
             watch.saving = false;
+        } else if (event.as<PhaseBegin>()) {
+            watch.phase_began = event.at;
+        } else if (event.as<PhaseEnd>()) {
+            if (watch.phase_began >= Time{0}) watch.trained += event.at - watch.phase_began;
+            watch.phase_began = Time{-1};
         } else if (event.as<CollectiveLeave>() || (event.as<P2pLeave>() && !send_ended)) {
             watch.last = event.at;
             watch.open = std::max(0, watch.open - 1);
@@ -94,8 +102,8 @@ Paces::Paces(const Evidence& evidence) {
             }
             // A call may be reported to end after the step: then the rank waited, for an unknown time.
             const Time rest = watch.open > 0 ? Time{0} : event.at - watch.last;
-            last->ranks.push_back(
-                {event.rank, watch.own + rest, event.at - watch.began, event.at, watch.starved});
+            last->ranks.push_back({event.rank, watch.own + rest, event.at - watch.began, event.at,
+                                   watch.trained, watch.starved});
         }
     }
     for (auto& [key, step] : steps) close(std::move(step));

@@ -19,6 +19,7 @@ struct Pace {
     Time own{0};
     Time whole{0};
     Time ended{0};
+    Time trained{0};  // in phases of training, of those that are recorded; saving is none
     Time starved{0};  // of its own: ready to work, but without a processor; 0 if not reported
 };
 
@@ -29,6 +30,7 @@ struct StepPace {
     std::vector<Pace> ranks = {};
     Time own{0};  // medians; of an even number the lower one
     Time whole{0};
+    Time trained{0};
     Time ended{0};       // when the last rank ended it
     Time starved{0};     // the longest that one of them had no processor
     bool first = false;  // of its attempt: warm-up

@@ -32,7 +32,7 @@ TEST_P(DeviceWatchHealthy, RingsNothing) {
 INSTANTIATE_TEST_SUITE_P(BuiltWith, DeviceWatchHealthy,
                          testing::Values("accumulate", "fsdp2", "tensor_parallel", "gan", "join",
                                          "accelerated", "evaluate_on_zero", "workers", "saves", "stages",
-                                         "peeks", "keywords"),
+                                         "peeks", "keywords", "rollouts"),
                          [](const auto& one) { return std::string(one.param); });
 INSTANTIATE_TEST_SUITE_P(HeldOut, DeviceWatchHealthy,
                          testing::Values("hf_trainer", "two_dimensions", "local_steps", "mixed_precision",

@@ -216,21 +216,24 @@ TEST(TestFailure, NamesTheTest) {
     EXPECT_EQ(found_by("test_failure", job.watched()).blame.component, "experts");
 }
 
-// Steps in which each rank computes this long and then all reduce.
+// Steps in which each rank computes this long, in `phase`, and then all reduce.
 template <class Compute>
-Evidence steps_of(Rank ranks, std::int64_t steps, const Compute& compute) {
+Evidence steps_of(Rank ranks, std::int64_t steps, const Compute& compute, Phase phase = Phase::forward) {
     EvidenceBuilder job(ranks);
     job.start().world();
     for (std::int64_t step = 0; step < steps; ++step) {
         std::vector<std::pair<Time, Rank>> order;
         for (const Rank rank : job.everybody()) {
             job.add(rank, StepBegin{step});
+            if (phase != Phase::none) job.add(rank, PhaseBegin{step, phase});
             order.emplace_back(compute(rank, step), rank);
         }
         std::sort(order.begin(), order.end());
         Time passed{0};
         for (const auto& [time, rank] : order) {
-            job.after(time - passed).enters(rank, 1, step + 1);
+            job.after(time - passed);
+            if (phase != Phase::none) job.add(rank, PhaseEnd{step, phase});
+            job.enters(rank, 1, step + 1);
             passed = time;
         }
         job.after(1ms);
@@ -345,6 +348,13 @@ TEST(LowThroughput, SeesStallsThatComeAgain) {
     const Evidence evidence =
         steps_of(4, 20, [](Rank, std::int64_t step) { return step % 5 == 4 ? 900ms : 100ms; });
     EXPECT_EQ(found_by("low_throughput", evidence).symptom, "low_throughput_uniform");
+}
+
+// A rollout before each fifth update, or the next training that is prepared.
+TEST(LowThroughput, IsSilentOnWhatIsNoPhaseOfTraining) {
+    const auto compute = [](Rank, std::int64_t step) { return step % 5 == 4 ? 900ms : 100ms; };
+    expect_silence_of("low_throughput", steps_of(4, 20, compute, Phase::none));
+    expect_silence_of("low_throughput", steps_of(4, 20, compute, Phase::checkpoint));
 }
 
 // The same job before and after it was started again, with another release of torch on `changed` ranks.

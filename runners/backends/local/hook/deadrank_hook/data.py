@@ -76,10 +76,14 @@ def watch_batches(hook, dataloader):
             batch = following(self)
             hook.training.new_work()
             return batch
-        hook.training.new_work()
+        begins = hook.training.new_work()
         hook.training.phase("data")
         try:
             return following(self)
+        except StopIteration:
+            if begins:
+                hook.training.no_work()
+            raise
         finally:
             hook.training.phase("")
 

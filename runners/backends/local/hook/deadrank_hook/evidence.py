@@ -22,8 +22,8 @@ class Writer:
         self.patient = ()
         self.waiting = b""
 
-    def line(self, kind, fields):
-        parts = [f'{{"t": {time.time_ns()}, "rank": {self.slot}, "kind": "{kind}"']
+    def line(self, kind, fields, at=None):
+        parts = [f'{{"t": {at or time.time_ns()}, "rank": {self.slot}, "kind": "{kind}"']
         for name, value in fields.items():
             if type(value) is int or (type(value) is float and math.isfinite(value)):
                 parts.append(f', "{name}": {value!r}')
@@ -32,8 +32,9 @@ class Writer:
         parts.append("}\n")
         return "".join(parts).encode()
 
-    def write(self, kind, **fields):
-        line = self.line(kind, fields)
+    def write(self, kind, at=None, **fields):
+        """`at`: when it happened, in nanoseconds since the epoch, if not now."""
+        line = self.line(kind, fields, at)
         with self.lock:
             if self.off:
                 return

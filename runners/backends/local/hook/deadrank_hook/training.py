@@ -20,6 +20,7 @@ DIGESTS = 8  # that may be under way
 
 
 TOLD = 1e-4  # seconds that a rank waited for a processor: less delays nobody
+LONG = 5_000_000  # nanoseconds of a phase: two lines take less than a hundredth of it
 
 
 class Inside(threading.local):
@@ -37,21 +38,28 @@ class Training:
         self.starved, self.others = 0.0, Others(self.waits)
         self.counted = False  # whether a wait was told: without any, a reader cannot know whether we count
         self.model = lambda: None
-        self.current, self.shown = "", False
+        self.current, self.shown, self.phase_began = "", False, 0
         self.mark = time.monotonic()  # end of the last communication: what follows is this rank's own work
         self.inside = Inside()
         self.memory = memory.Memory(hook)
 
     def new_work(self):
-        """The rank begins a new batch."""
+        """The rank begins a new batch. True if a step begins with it."""
         if self.open and self.stepped:
             self.end()
-        if not self.open:
+        begins = not self.open
+        if begins:
             self.open, self.stepped, self.began = True, False, True
             self.hook.evidence.write("step.begin", step=self.hook.step)
             self.mark = time.monotonic()
             self.starved = self.waited_here()
             self.hook.injector.at("step")
+        return begins
+
+    def no_work(self):
+        """The batch did not come: the step that began with it begins with the next one."""
+        self.phase("")
+        self.open = False
 
     def end(self):
         self.phase("")
@@ -146,15 +154,20 @@ class Training:
             return
         if self.shown:
             self.hook.evidence.write("phase.end", step=self.hook.step, phase=self.current)
+        elif self.current and time.time_ns() - self.phase_began >= LONG:
+            self.hook.evidence.write("phase.begin", self.phase_began, step=self.hook.step, phase=self.current)
+            self.hook.evidence.write("phase.end", step=self.hook.step, phase=self.current)
         self.current = self.hook.injector.phase = name
         self.shown = name and self.shows(name)
         if self.shown:
             self.hook.evidence.write("phase.begin", step=self.hook.step, phase=name)
+        elif name:
+            self.phase_began = time.time_ns()
         if name:
             self.hook.injector.at("phase")
 
     def shows(self, phase):
-        """Eight lines a step are much of what watching costs, and detectors read only of checkpoints."""
+        """Eight lines a step are much of what watching costs. A long phase is told when it ends."""
         step = self.hook.step
         return not self.hook.watching or step < FIRST or step % FIRST == 0 or phase == "checkpoint"
 
@@ -209,6 +222,7 @@ def trains(module):
 
 
 def watch_forward(training):
+    import torch
     from torch import nn
 
     real, inside = nn.Module.__call__, training.inside
@@ -216,7 +230,7 @@ def watch_forward(training):
     def called(self, *args, **settings):
         if inside.forward or not has_parameters(self):  # one comparison for each inner module
             return real(self, *args, **settings)  # a loss or an activation is not a model
-        if not trains(self):
+        if not (trains(self) and torch.is_grad_enabled()):  # a rollout or a teacher leaves its mode as it is
             training.aside()
             return real(self, *args, **settings)
         inside.forward = True
