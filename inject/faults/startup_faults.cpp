@@ -201,7 +201,8 @@ extern const FaultRow share_store_row{
                      true,
                      0}},
      .levers = {ShareStore::lever},
-     .at_start = true},
+     .at_start = true,
+     .kept_store = true},
     [](const FaultSpec& spec) {
         const std::string run_id = spec.text("run_id");
         const auto share = [run_id, ranks = spec.number("ranks", -1)](Levers& levers, Rank) {

@@ -63,7 +63,7 @@ Found fewer_nodes(const Plan& plan, const Vocabulary& vocabulary) {
         fmt::format("play {}, or leave out nodes_min", fmt::join(able, " or "))};
 }
 
-Found kept_store(const Plan& plan) {
+Found kept_store(const Plan& plan, const Vocabulary& vocabulary) {
     const std::string store = word(plan.cluster, "store", "rank");
     if (store == "rank") {
         for (const char* setting : {"run_id", "restart_count"}) {
@@ -73,8 +73,9 @@ Found kept_store(const Plan& plan) {
                                  "set store = \"agent\" or \"service\" as well"};
         }
         for (std::size_t i = 0; i < plan.faults.size(); ++i) {
-            if (plan.faults[i].kind != "share_store") continue;
-            return Contradiction{fmt::format("fault.{}.run_id", i), "no other job meets in a store of rank 0",
+            const Kind* kind = vocabulary.fault(plan.faults[i].kind);
+            if (!kind || !kind->kept_store) continue;
+            return Contradiction{fmt::format("fault.{}.kind", i), "no other job meets in a store of rank 0",
                                  "set store = \"agent\" or \"service\" in [cluster]"};
         }
         return std::nullopt;
@@ -91,7 +92,7 @@ Found kept_store(const Plan& plan) {
 
 Found meeting_contradiction(const Plan& plan, const Vocabulary& vocabulary) {
     auto found = fewer_nodes(plan, vocabulary);
-    return found ? found : kept_store(plan);
+    return found ? found : kept_store(plan, vocabulary);
 }
 
 }  // namespace deadrank::scenarios

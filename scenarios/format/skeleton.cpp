@@ -150,7 +150,8 @@ Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonom
     out +=
         "[cluster]  # only what differs from the defaults\nnodes = 2  # or [2, 4]: the seed "
         "chooses\ngpus_per_node = 4\n";
-    if (wish.fault == "share_store") out += "store = \"service\"  # or agent: one that outlives rank 0\n";
+    if (const Kind* fault = vocabulary.fault(wish.fault); fault && fault->kept_store)
+        out += "store = \"service\"  # or agent: one that outlives rank 0\n";
     out += "\n";
     out += fmt::format("[workload]\nkind = {}  # {}\n", toml_text(wish.workload), in_one_line(workload.what));
     for (const Parameter& parameter : workload.parameters) {

@@ -43,6 +43,7 @@ struct Kind {
     std::vector<std::string> seams = {};   // workloads: named values that a fault may alter
     std::vector<std::string> blocks = {};  // workloads: named blocks that a fault may skip
     bool at_start = false;      // faults: applied before the job starts unless `when` says otherwise
+    bool kept_store = false;    // faults: for a store that outlives rank 0 (`store` of [cluster])
     std::string launcher = {};  // workloads: the only launcher that they can be played with; empty = any
     // Workloads: words of a file become settings, seams, blocks and phases of a kind of its own. The
     // simulator alone plays it, since real ranks do not have the file.
