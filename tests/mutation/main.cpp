@@ -3,6 +3,7 @@
 // which asks the changed detectors anew. One that crashes or hangs is found out as well.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <random>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "results/detectors/detector.h"
@@ -151,17 +153,23 @@ private:
         constexpr unsigned at_once = 2;
         constexpr rlimit most{60, 60};  // seconds of the processor, however busy the machine is
         std::map<pid_t, int> running;
+        // A child of whoever became this program by exec is none of ours.
         const auto await_one = [&] {
             int status = 0;
             const pid_t ended = waitpid(-1, &status, 0);
+            if (ended < 0 && errno != EINTR)
+                throw std::system_error(errno, std::generic_category(), "waitpid");
+            const auto one = running.find(ended);
+            if (one == running.end()) return;
             const bool told = WIFEXITED(status) && WEXITSTATUS(status) < static_cast<int>(std::size(fates));
-            found[static_cast<std::size_t>(running.at(ended))] =
+            found[static_cast<std::size_t>(one->second)] =
                 told ? static_cast<Fate>(WEXITSTATUS(status)) : Fate::crashed;
-            running.erase(ended);
+            running.erase(one);
         };
         for (const int number : chosen) {
-            if (running.size() == at_once) await_one();
+            while (running.size() == at_once) await_one();
             const pid_t child = fork();
+            if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
             if (child == 0) {
                 setrlimit(RLIMIT_CPU, &most);
                 _exit(static_cast<int>(fate_of(number)));
