@@ -133,7 +133,7 @@ std::size_t LogReader::say(Rank rank, int level, std::string words) {
 void LogReader::take(std::string& raw) {
     ++story_.reading().lines;
     if (raw.starts_with("{\"log\":")) unpack_json(raw);
-    Unwrapped line = unwrap(raw, habit_, story_.year_or(place_.year));
+    Unwrapped line = unwrap(raw, prefixes_, story_.year_or(place_.year));
     timed(line);
     // A worker that printed its rank once has that rank in its other lines.
     if (line.pid > 0 && line.rank != no_rank) spoken_[line.source] = line.rank;
@@ -322,8 +322,8 @@ std::string LogReader::finish() {
 
 std::string read_log(TextSource& source, const LogPlace& place, Story& story,
                      const std::function<void(std::int64_t)>& tick) {
-    const Habit habit = habit_of(source.head());
-    LogReader reader(place, story, habit);
+    const LinePrefixes prefixes = prefixes_of(source.head());
+    LogReader reader(place, story, prefixes);
     std::string line;
     for (std::int64_t told = 0; source.next(line);) {
         reader.take(line);

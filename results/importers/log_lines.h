@@ -20,8 +20,8 @@ Rank rank_said(std::string_view words);
 
 class LogReader {
 public:
-    LogReader(const LogPlace& place, Story& story, const Habit& habit)
-        : place_(place), story_(story), habit_(habit) {}
+    LogReader(const LogPlace& place, Story& story, const LinePrefixes& prefixes)
+        : place_(place), story_(story), prefixes_(prefixes) {}
 
     void take(std::string& raw);
     std::string finish();
@@ -74,7 +74,7 @@ private:
 
     const LogPlace& place_;
     Story& story_;
-    const Habit& habit_;
+    const LinePrefixes& prefixes_;
     std::int64_t last_ = no_time;       // of the last line that had one
     std::vector<std::size_t> untimed_;  // recorded before the first time
     std::map<std::string, Block, std::less<>> blocks_;

@@ -1,5 +1,5 @@
 // results/importers/wrapping.cpp — Removes one wrapping after the other until none is left. A bracket or
-// number that could be the program's own text is removed only where the whole file has that habit.
+// number that could be the program's own text is removed only where the whole file has that prefix.
 #include "results/importers/wrapping.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::int32_t number(std::string_view text) {
 
 }  // namespace
 
-Habit habit_of(std::string_view head) {
+LinePrefixes prefixes_of(std::string_view head) {
     struct Count {
         int lines = 0, brackets = 0, rising = 0, colons = 0, named = 0;
         std::int32_t last = -1;
@@ -55,22 +55,23 @@ Habit habit_of(std::string_view head) {
             line.substr(0, name).find_first_of("0123456789") != line.npos)
             ++count.named, ++count.names[std::string(line.substr(0, name))];
     }
-    Habit habit;
+    LinePrefixes prefixes;
     const auto most = [&](int some) { return some >= 2 && some * 2 >= count.lines; };
     if (most(count.brackets))
-        (count.rising >= count.brackets ? habit.numbered : habit.ranked_brackets) = true;
-    habit.ranked_colons = most(count.colons);
+        (count.rising >= count.brackets ? prefixes.numbered : prefixes.ranked_brackets) = true;
+    prefixes.ranked_colons = most(count.colons);
     // A host's name precedes many lines; any other word is just the first of its line.
-    habit.hosts =
-        !habit.ranked_colons && most(count.named) && static_cast<int>(count.names.size()) * 2 <= count.named;
-    return habit;
+    prefixes.hosts = !prefixes.ranked_colons && most(count.named) &&
+                     static_cast<int>(count.names.size()) * 2 <= count.named;
+    return prefixes;
 }
 
 namespace {
 
 class Peeling {
 public:
-    Peeling(std::string_view text, const Habit& habit, int year) : habit_(habit), year_(year) {
+    Peeling(std::string_view text, const LinePrefixes& prefixes, int year)
+        : prefixes_(prefixes), year_(year) {
         line_.text = text;
     }
 
@@ -104,7 +105,7 @@ private:
     }
     // "[1860] text", and a notebook service's "704.7s<tab>1463<tab>text"
     bool counted() {
-        if (habit_.numbered && text().starts_with('[') && !counted_) {
+        if (prefixes_.numbered && text().starts_with('[') && !counted_) {
             const std::size_t many = digits(text(), 1);
             if (many > 0 && text().substr(1 + many).starts_with(']')) {
                 drop(many + 2), drop_space();
@@ -243,7 +244,7 @@ private:
             drop(end + after.size());
             return true;
         }
-        if (!habit_.ranked_brackets || labelled_ || !text().substr(end).starts_with("] ")) return false;
+        if (!prefixes_.ranked_brackets || labelled_ || !text().substr(end).starts_with("] ")) return false;
         line_.rank = number(text().substr(from));
         drop(end + 2);
         return labelled_ = true;
@@ -252,7 +253,7 @@ private:
     // srun --label "3: text", pdsh "node7: text", "node7:3: text"
     bool labelled() {
         if (labelled_) return false;
-        if (habit_.ranked_colons) {
+        if (prefixes_.ranked_colons) {
             std::size_t from = 0;
             while (from < text().size() && text()[from] == ' ') ++from;
             const std::size_t many = digits(text(), from);
@@ -261,7 +262,7 @@ private:
             drop(from + many + 1), drop_space();
             return labelled_ = true;
         }
-        if (!habit_.hosts) return false;
+        if (!prefixes_.hosts) return false;
         std::size_t name = 0;
         while (name < text().size() && word(text()[name])) ++name;
         if (name < 2 || !text().substr(name).starts_with(':')) return false;
@@ -344,7 +345,7 @@ private:
         if (from != text().npos) text() = text().substr(0, from);
     }
 
-    const Habit& habit_;
+    const LinePrefixes& prefixes_;
     int year_;
     Unwrapped line_;
     int stamped_ = 0;
@@ -368,10 +369,10 @@ void clean(std::string& line) {
 
 }  // namespace
 
-Unwrapped unwrap(std::string& line, const Habit& habit, int year) {
+Unwrapped unwrap(std::string& line, const LinePrefixes& prefixes, int year) {
     clean(line);
     while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.pop_back();
-    return Peeling(line, habit, year).done();
+    return Peeling(line, prefixes, year).done();
 }
 
 }  // namespace deadrank::results::importers

@@ -12,13 +12,13 @@
 namespace deadrank::results::importers {
 
 // Numbers and names before a line mean a rank or a host only where the whole file has them.
-struct Habit {
+struct LinePrefixes {
     bool numbered = false;         // "[1860] text": lines are counted
     bool ranked_brackets = false;  // "[3] text" of mpiexec -prepend-rank
     bool ranked_colons = false;    // "3: text" of srun --label
     bool hosts = false;            // "node12: text" of pdsh, "node12:3: text"
 };
-Habit habit_of(std::string_view head);
+LinePrefixes prefixes_of(std::string_view head);
 
 struct Unwrapped {
     std::string_view text;
@@ -33,7 +33,7 @@ struct Unwrapped {
 };
 
 // `line` is cleaned in place (colours, backspaces); the result points into it.
-Unwrapped unwrap(std::string& line, const Habit& habit, int year);
+Unwrapped unwrap(std::string& line, const LinePrefixes& prefixes, int year);
 
 // Times of day and dates in logs.
 

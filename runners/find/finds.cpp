@@ -19,7 +19,7 @@ namespace deadrank::runners::find {
 Signatures broken(const BenchResult& tried, const std::vector<const Property*>& properties) {
     Signatures signatures;
     for (const Property* property : properties) {
-        if (property->mood == Mood::sometimes) continue;
+        if (property->modality == Modality::sometimes) continue;
         for (std::string& how : property->look(tried)) signatures.push_back({property->name, std::move(how)});
     }
     return signatures;

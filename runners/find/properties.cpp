@@ -318,46 +318,47 @@ Ways some_fault_is_absorbed(const BenchResult& tried) {
 
 }  // namespace
 
-std::string_view name_of(Mood mood) {
+std::string_view name_of(Modality modality) {
     static constexpr std::array<std::string_view, 3> names = {"always", "eventually", "sometimes"};
-    return names.at(static_cast<std::size_t>(mood));
+    return names.at(static_cast<std::size_t>(modality));
 }
 
 const std::vector<Property>& all_properties() {
     static const std::vector<Property> properties = {
-        {"expectation_is_met", Mood::always, "what the plan's [expect] asks for comes true",
+        {"expectation_is_met", Modality::always, "what the plan's [expect] asks for comes true",
          expectation_is_met},
-        {"no_detector_crashes", Mood::always, "no detector fails on any evidence", no_detector_crashes},
-        {"healthy_is_quiet", Mood::always, "nothing rings in the same job without faults", healthy_is_quiet},
-        {"harm_is_noticed", Mood::always, "when a fault harms the job, something rings", harm_is_noticed},
-        {"culprit_is_named", Mood::always, "when somebody is blamed, a culprit is among them",
+        {"no_detector_crashes", Modality::always, "no detector fails on any evidence", no_detector_crashes},
+        {"healthy_is_quiet", Modality::always, "nothing rings in the same job without faults",
+         healthy_is_quiet},
+        {"harm_is_noticed", Modality::always, "when a fault harms the job, something rings", harm_is_noticed},
+        {"culprit_is_named", Modality::always, "when somebody is blamed, a culprit is among them",
          culprit_is_named},
-        {"nobody_else_is_blamed", Mood::always, "no rank other than the culprits is blamed",
+        {"nobody_else_is_blamed", Modality::always, "no rank other than the culprits is blamed",
          nobody_else_is_blamed},
-        {"nothing_rings_too_early", Mood::always, "nothing rings before the first fault",
+        {"nothing_rings_too_early", Modality::always, "nothing rings before the first fault",
          nothing_rings_too_early},
-        {"guarded_job_ends", Mood::eventually,
+        {"guarded_job_ends", Modality::eventually,
          "a job with a watchdog and a launcher that watches comes to an end", guarded_job_ends},
-        {"job_outlives_its_faults", Mood::eventually,
+        {"job_outlives_its_faults", Modality::eventually,
          "once every fault is taken back, the job comes to an end", job_outlives_its_faults},
-        {"steps_count_for_all", Mood::always,
+        {"steps_count_for_all", Modality::always,
          "with replicas: a step counts for all members of its quorum or for none, and only once",
          steps_count_for_all},
-        {"members_hold_the_same", Mood::always, "with replicas: all hold the same parameters after a step",
-         members_hold_the_same},
-        {"samples_count_once", Mood::always,
+        {"members_hold_the_same", Modality::always,
+         "with replicas: all hold the same parameters after a step", members_hold_the_same},
+        {"samples_count_once", Modality::always,
          "with replicas that heal from peers: no sample of a step is lost or counts twice",
          samples_count_once},
-        {"ends_as_undisturbed", Mood::eventually,
+        {"ends_as_undisturbed", Modality::eventually,
          "with replicas: whoever was killed comes back, and all end as without the fault",
          ends_as_undisturbed},
-        {"goes_on_in_time", Mood::eventually, "with replicas: steps go on after the time-outs of the plan",
-         goes_on_in_time},
-        {"no_restart_without_fault", Mood::always, "no rank is started twice without a fault",
+        {"goes_on_in_time", Modality::eventually,
+         "with replicas: steps go on after the time-outs of the plan", goes_on_in_time},
+        {"no_restart_without_fault", Modality::always, "no rank is started twice without a fault",
          no_restart_without_fault},
-        {"harm", Mood::sometimes, "each kind of harm is done", harms},
-        {"some_fault_is_absorbed", Mood::sometimes, "a fault does no harm", some_fault_is_absorbed},
-        {"some_name_the_culprit", Mood::sometimes, "a detector names a culprit", some_name_the_culprit},
+        {"harm", Modality::sometimes, "each kind of harm is done", harms},
+        {"some_fault_is_absorbed", Modality::sometimes, "a fault does no harm", some_fault_is_absorbed},
+        {"some_name_the_culprit", Modality::sometimes, "a detector names a culprit", some_name_the_culprit},
     };
     return properties;
 }
@@ -386,7 +387,7 @@ scenarios::Result<std::vector<const Property*>> properties_named(const std::vect
     }
     if (!chosen.empty()) return chosen;
     for (const Property& property : all_properties()) {
-        if (property.mood != Mood::sometimes) chosen.push_back(&property);
+        if (property.modality != Modality::sometimes) chosen.push_back(&property);
     }
     return chosen;
 }

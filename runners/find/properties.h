@@ -28,12 +28,12 @@ Signature parse_signature(const std::string& text);
 
 bool fits(const Signature& wanted, const Signature& seen);
 
-enum class Mood { always, eventually, sometimes };
-std::string_view name_of(Mood);
+enum class Modality { always, eventually, sometimes };
+std::string_view name_of(Modality);
 
 struct Property {
     std::string name;
-    Mood mood = Mood::always;
+    Modality modality = Modality::always;
     std::string says;  // one sentence
     // always, eventually: one entry for each way it is broken; sometimes: one for each way it holds.
     std::vector<std::string> (*look)(const BenchResult& tried) = nullptr;

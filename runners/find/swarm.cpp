@@ -77,7 +77,7 @@ std::vector<bool> faults_that_acted(const BenchResult& tried) {
 
 void ask(const SwarmOptions& options, const BenchResult& tried, Bench& bench, Seen& seen) {
     for (const Property& property : all_properties()) {
-        if (property.mood == Mood::sometimes) seen.sometimes[property.name] = property.look(tried);
+        if (property.modality == Modality::sometimes) seen.sometimes[property.name] = property.look(tried);
     }
     for (const Signature& signature : broken(tried, options.properties)) {
         Broken one{signature, needed_faults(seen.drawn.plan, bench, signature), detail_of(tried)};

@@ -98,8 +98,7 @@ std::vector<NcclRelease> further_releases();
 scenarios::Result<Api> open_api(const std::string& nccl = {});
 
 int device_count(const Cuda& cuda, std::string& why);
-std::vector<std::string> device_names(
-    int count);  // from the driver; empty where it reports none
+std::vector<std::string> device_names(int count);  // from the driver; empty where it reports none
 
 // 22809 as 2.28.9.
 std::string nccl_version_text(int code);

@@ -108,14 +108,15 @@ scenarios::Result<void> NcclLibrary::open(const Opening& opening) {
 }
 
 // The rank at place 0 creates the id; the meeting place brings it to the others, as c10d's store does.
-void NcclLibrary::hand_over_id(RealRank& rank, const Joining& joining, NcclLine& line, NcclId& id) {
+void NcclLibrary::hand_over_id(RealRank& rank, const Joining& joining, NcclCommunicator& communicator,
+                               NcclId& id) {
     if (joining.place != 0) {
         wait_for_first(rank, joining, [&] { return joining.here.get("unique id").has_value(); });
         id = from_hex(*joining.here.get("unique id"));
         return;
     }
     const auto made = std::make_shared<JobAnswer>();
-    line.lane.post([made, nccl = &context_.api.nccl] {
+    communicator.lane.post([made, nccl = &context_.api.nccl] {
         const int code = nccl->unique_id(&made->id);
         if (code != 0) made->text = nccl->words(code);
         made->code = code;
@@ -128,16 +129,17 @@ void NcclLibrary::hand_over_id(RealRank& rank, const Joining& joining, NcclLine&
 }
 
 std::unique_ptr<Wire> NcclLibrary::join(RealRank& rank, const Joining& joining) {
-    auto line = std::make_shared<NcclLine>(context_.api, context_.device, joining.place, joining.size,
-                                           context_.manner);
+    auto communicator = std::make_shared<NcclCommunicator>(context_.api, context_.device, joining.place,
+                                                           joining.size, context_.manner);
     NcclId id{};
-    hand_over_id(rank, joining, *line, id);
-    line->lane.post([line, id] { line->open(id); });
-    rank.gate.wait([&] { return line->trouble >= 0; });
-    if (line->trouble != 0)
-        fail_to_join(rank, *this, joining.id, static_cast<Code>(line->trouble.load()), line->text);
-    context_.lines.push_back(line);
-    return std::make_unique<NcclWire>(context_, line, joining.here);
+    hand_over_id(rank, joining, *communicator, id);
+    communicator->lane.post([communicator, id] { communicator->open(id); });
+    rank.gate.wait([&] { return communicator->trouble >= 0; });
+    if (communicator->trouble != 0)
+        fail_to_join(rank, *this, joining.id, static_cast<Code>(communicator->trouble.load()),
+                     communicator->text);
+    context_.communicators.push_back(communicator);
+    return std::make_unique<NcclWire>(context_, communicator, joining.here);
 }
 
 void NcclLibrary::leave_free(std::int64_t bytes) {
@@ -163,11 +165,11 @@ std::optional<std::string> NcclLibrary::version(std::string_view package) const 
 void NcclLibrary::close() {
     const auto left = std::make_shared<std::atomic<std::size_t>>(0);
     std::size_t open = 0;
-    for (const auto& line : context_.lines) {
-        if (line->trouble != 0) continue;
+    for (const auto& communicator : context_.communicators) {
+        if (communicator->trouble != 0) continue;
         ++open;
-        line->lane.post([left, line] {
-            line->api.nccl.destroy(line->handle);
+        communicator->lane.post([left, communicator] {
+            communicator->api.nccl.destroy(communicator->handle);
             ++*left;
         });
     }

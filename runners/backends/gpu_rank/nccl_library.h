@@ -32,7 +32,7 @@ public:
 private:
     void set_environment(const std::map<std::string, std::string>& environment);
     void choose_manner(const std::map<std::string, std::string>& environment);
-    void hand_over_id(RealRank& rank, const Joining& joining, NcclLine& line, NcclId& id);
+    void hand_over_id(RealRank& rank, const Joining& joining, NcclCommunicator& communicator, NcclId& id);
 
     results::Rank process_;
     std::filesystem::path directory_;

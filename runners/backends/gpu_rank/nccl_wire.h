@@ -1,12 +1,13 @@
-// runners/backends/gpu_rank/nccl_wire.h — A communicator of our ranks over NCCL: one line for its
-// collectives, and one from each sender to each receiver, opened by their first message. A line does one
-// thing at a time: on a single line, a rank that sends without waiting and then receives would block itself.
+// runners/backends/gpu_rank/nccl_wire.h — A communicator of our ranks over NCCL: one communicator for its
+// collectives, and one from each sender to each receiver, opened by their first message. A communicator does
+// one thing at a time: on a single communicator, a rank that sends without waiting and then receives would
+// block itself.
 #pragma once
 
 #include <map>
 #include <vector>
 
-#include "runners/backends/gpu_rank/nccl_line.h"
+#include "runners/backends/gpu_rank/nccl_communicator.h"
 #include "runners/backends/gpu_rank/operation.h"
 
 namespace deadrank::runners {
@@ -17,12 +18,12 @@ struct NcclContext {
     int device = 0;
     NcclManner manner = {};
     std::unique_ptr<Buffers> buffers = {};
-    std::vector<std::shared_ptr<NcclLine>> lines = {};
+    std::vector<std::shared_ptr<NcclCommunicator>> communicators = {};
 };
 
 class NcclWire final : public Wire {
 public:
-    NcclWire(NcclContext& context, std::shared_ptr<NcclLine> line, MeetingPlace here);
+    NcclWire(NcclContext& context, std::shared_ptr<NcclCommunicator> communicator, MeetingPlace here);
 
     std::shared_ptr<Operation> begin(const RealCall& call) override { return post(call, false); }
     std::shared_ptr<Operation> begin_stuck(const RealCall& call) override { return post(call, true); }
@@ -32,13 +33,13 @@ public:
 
 private:
     std::shared_ptr<Operation> post(const RealCall& call, bool stuck);
-    std::shared_ptr<NcclLine> line_for(const RealCall& call);
-    std::shared_ptr<NcclLine> open_message_line(int from, int to);
+    std::shared_ptr<NcclCommunicator> communicator_for(const RealCall& call);
+    std::shared_ptr<NcclCommunicator> communicator_between(int from, int to);
 
     NcclContext& context_;
-    std::shared_ptr<NcclLine> line_;
+    std::shared_ptr<NcclCommunicator> communicator_;
     MeetingPlace here_;
-    std::map<std::pair<int, int>, std::shared_ptr<NcclLine>> messages_;  // by sender and receiver
+    std::map<std::pair<int, int>, std::shared_ptr<NcclCommunicator>> messages_;  // by sender and receiver
     bool aborted_ = false;
     std::string error_;
 };

@@ -61,12 +61,12 @@ bool averages(const RealCall& call) {
 
 }  // namespace
 
-NcclOperation::NcclOperation(std::shared_ptr<NcclLine> line, Buffers& buffers, const RealCall& call,
-                             bool stuck)
-    : line_(std::move(line)), buffers_(buffers), call_(call), stuck_(stuck) {
+NcclOperation::NcclOperation(std::shared_ptr<NcclCommunicator> communicator, Buffers& buffers,
+                             const RealCall& call, bool stuck)
+    : communicator_(std::move(communicator)), buffers_(buffers), call_(call), stuck_(stuck) {
     // A fault may have changed the call: the buffers must be large enough for what NCCL is now told.
     const std::int64_t each = std::max<std::int64_t>(1, type_of(call.dtype, call.declared).bytes / word);
-    const Extent extent = extent_of(call, line_->size);
+    const Extent extent = extent_of(call, communicator_->size);
     const auto numbers = [&](std::int64_t believed, std::int64_t brought) {
         return static_cast<std::size_t>(std::max({believed * each, brought, std::int64_t{1}}));
     };
@@ -82,7 +82,7 @@ NcclOperation::NcclOperation(std::shared_ptr<NcclLine> line, Buffers& buffers, c
         buffers_.flip(in_, call.flip_bit);
         there_ = true;
     }
-    line_->api.cuda.event(&event_, no_timing);
+    communicator_->api.cuda.event(&event_, no_timing);
 }
 
 // A call still in progress keeps its buffers: NCCL may use them as long as the process lives.
@@ -90,36 +90,38 @@ NcclOperation::~NcclOperation() {
     if (!over_) return;
     buffers_.give_back(in_);
     buffers_.give_back(out_);
-    line_->api.cuda.forget(event_);
+    communicator_->api.cuda.forget(event_);
 }
 
 int NcclOperation::exchange(NcclType type, std::size_t count) {
-    const Nccl& nccl = line_->api.nccl;
-    NcclHandle handle = line_->handle;
-    if (nccl.all_to_all) return nccl.all_to_all(in_.device, out_.device, count, type, handle, line_->stream);
+    const Nccl& nccl = communicator_->api.nccl;
+    NcclHandle handle = communicator_->handle;
+    if (nccl.all_to_all)
+        return nccl.all_to_all(in_.device, out_.device, count, type, handle, communicator_->stream);
     const std::size_t part = count * sizeof(sim::Number);
     int code = nccl.group_start();
-    for (int peer = 0; peer < line_->size && code == 0; ++peer) {
+    for (int peer = 0; peer < communicator_->size && code == 0; ++peer) {
         const std::size_t at = part * static_cast<std::size_t>(peer);
-        code = nccl.send(static_cast<char*>(in_.device) + at, count, type, peer, handle, line_->stream);
+        code =
+            nccl.send(static_cast<char*>(in_.device) + at, count, type, peer, handle, communicator_->stream);
         if (code == 0)
-            code =
-                nccl.receive(static_cast<char*>(out_.device) + at, count, type, peer, handle, line_->stream);
+            code = nccl.receive(static_cast<char*>(out_.device) + at, count, type, peer, handle,
+                                communicator_->stream);
     }
     const int ended = nccl.group_end();
     return code == 0 ? ended : code;
 }
 
 int NcclOperation::call() {
-    if (stuck_) line_->api.cuda.call_host(line_->stream, never_ends, nullptr);
-    const Nccl& nccl = line_->api.nccl;
+    if (stuck_) communicator_->api.cuda.call_host(communicator_->stream, never_ends, nullptr);
+    const Nccl& nccl = communicator_->api.nccl;
     const auto [type, bytes] = type_of(call_.dtype, call_.declared);
     const auto count = static_cast<std::size_t>(call_.count * std::max<std::int64_t>(1, bytes / word));
     const NcclReduce reduction = reduction_of(call_.reduce);
     const void* in = in_.device;
     void* out = out_.device;
-    NcclHandle handle = line_->handle;
-    CudaStream stream = line_->stream;
+    NcclHandle handle = communicator_->handle;
+    CudaStream stream = communicator_->stream;
     switch (call_.op) {
         case Op::all_reduce:
             return nccl.all_reduce(in, out, count, type, reduction, handle, stream);
@@ -146,11 +148,11 @@ int NcclOperation::call() {
 
 // Copies in and out use the call's stream, so they need no wait of their own.
 void NcclOperation::run() {
-    const Cuda& cuda = line_->api.cuda;
+    const Cuda& cuda = communicator_->api.cuda;
     const auto copy = [&](void* to, const void* from, const Buffer& buffer, CopyKind kind) {
-        cuda.copy(to, from, buffer.numbers * sizeof(sim::Number), kind, line_->stream);
+        cuda.copy(to, from, buffer.numbers * sizeof(sim::Number), kind, communicator_->stream);
     };
-    int code = line_->trouble;
+    int code = communicator_->trouble;
     if (late_) {
         std::this_thread::sleep_for(launch_latency);
         std::copy_n(call_.in, call_.in_size, in_.host);
@@ -160,14 +162,15 @@ void NcclOperation::run() {
         copy(out_.device, out_.host, out_, CopyKind::to_device);
     }
     if (code != 0) {
-        error_ = line_->text;
-    } else if (code = call(), code = code == nccl_in_progress ? line_->settle(line_->handle, {}) : code;
+        error_ = communicator_->text;
+    } else if (code = call(),
+               code = code == nccl_in_progress ? communicator_->settle(communicator_->handle, {}) : code;
                code != 0) {
-        const char* said = line_->api.nccl.last_error(line_->handle);
-        error_ = said && *said ? said : line_->api.nccl.words(code);
+        const char* said = communicator_->api.nccl.last_error(communicator_->handle);
+        error_ = said && *said ? said : communicator_->api.nccl.words(code);
     } else {
         copy(out_.host, out_.device, out_, CopyKind::to_host);
-        cuda.record(event_, line_->stream);
+        cuda.record(event_, communicator_->stream);
     }
     answer_ = code;
 }
@@ -180,11 +183,11 @@ bool NcclOperation::done() {
         code_ = static_cast<results::Code>(answer);
         return true;
     }
-    const int state = line_->api.cuda.query(event_);
+    const int state = communicator_->api.cuda.query(event_);
     if (state == cuda_not_ready) return false;
     if (state != cuda_ok) {
         code_ = results::Code::unhandled_device_error;
-        error_ = line_->api.cuda.words(state);
+        error_ = communicator_->api.cuda.words(state);
         return true;
     }
     over_ = true;
@@ -197,11 +200,12 @@ void NcclOperation::deliver() {
         buffers_.flip(out_, call_.flip_bit);
         buffers_.to_host(out_);
     }
-    const bool receives = call_.op != Op::reduce || call_.root == line_->rank;
+    const bool receives = call_.op != Op::reduce || call_.root == communicator_->rank;
     if (!call_.out || !receives || call_.op == Op::barrier) return;
     std::copy_n(out_.host, call_.out_size, call_.out);
     if (!averages(call_)) return;
-    for (std::int64_t i = 0; i < std::min(call_.count, call_.out_size); ++i) call_.out[i] /= line_->size;
+    for (std::int64_t i = 0; i < std::min(call_.count, call_.out_size); ++i)
+        call_.out[i] /= communicator_->size;
 }
 
 }  // namespace deadrank::runners

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "runners/backends/gpu_rank/buffers.h"
-#include "runners/backends/gpu_rank/nccl_line.h"
+#include "runners/backends/gpu_rank/nccl_communicator.h"
 #include "runners/backends/ranks/comm_library.h"
 
 namespace deadrank::runners {
@@ -14,7 +14,8 @@ namespace deadrank::runners {
 class NcclOperation final : public Operation {
 public:
     // Takes over the caller's data. `stuck`: puts work that never ends into the stream before the call.
-    NcclOperation(std::shared_ptr<NcclLine> line, Buffers& buffers, const RealCall& call, bool stuck);
+    NcclOperation(std::shared_ptr<NcclCommunicator> communicator, Buffers& buffers, const RealCall& call,
+                  bool stuck);
     ~NcclOperation() override;
 
     void run();  // on the lane
@@ -28,7 +29,7 @@ private:
     void deliver();
     int exchange(NcclType type, std::size_t count);
 
-    std::shared_ptr<NcclLine> line_;
+    std::shared_ptr<NcclCommunicator> communicator_;
     Buffers& buffers_;
     RealCall call_;
     bool stuck_;

@@ -101,7 +101,7 @@ std::string coverage_text(const Swarm& swarm, const Style& style) {
 std::string sometimes_text(const Swarm& swarm, const Style& style) {
     std::string text = "\n" + style.paint(Ink::bold, "sometimes") + "\n";
     for (const auto& property : find::all_properties()) {
-        if (property.mood != find::Mood::sometimes) continue;
+        if (property.modality != find::Modality::sometimes) continue;
         const auto found = swarm.sometimes.find(property.name);
         const bool held = found != swarm.sometimes.end() && !found->second.empty();
         const std::string ways = !held ? "never: this search was too small, or it cannot happen"
@@ -335,7 +335,7 @@ void add_swarm(CLI::App& command, Session& session) {
     std::string properties;
     for (const find::Property& property : find::all_properties())
         properties +=
-            fmt::format("  {:<24} {}: {}\n", property.name, find::name_of(property.mood), property.says);
+            fmt::format("  {:<24} {}: {}\n", property.name, find::name_of(property.modality), property.says);
     command.footer(
         "Each seed draws a training, a cluster, the kinds of fault there are today, how many, where and "
         "when. "

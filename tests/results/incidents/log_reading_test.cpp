@@ -15,7 +15,7 @@ namespace deadrank::tests {
 namespace {
 
 namespace fs = std::filesystem;
-using results::importers::Habit;
+using results::importers::LinePrefixes;
 using results::importers::read_stamp;
 using results::importers::unwrap;
 using testing::HasSubstr;
@@ -32,7 +32,7 @@ class Wrappings : public testing::TestWithParam<Wrapped> {};
 
 TEST_P(Wrappings, AreTakenOff) {
     std::string line = GetParam().line;
-    const auto read = unwrap(line, Habit{}, 2025);
+    const auto read = unwrap(line, LinePrefixes{}, 2025);
     EXPECT_EQ(read.rank, GetParam().rank);
     EXPECT_EQ(read.host, GetParam().host);
     EXPECT_EQ(read.text, GetParam().text);
@@ -64,12 +64,12 @@ TEST(Labels, AreTakenOnlyWhereTheFileHasThem) {
     const std::string labelled = "0: a\n1: b\n0: c\n", hosts = "n1: a\nn2: b\nn1: c\nn2: d\n",
                       numbered = "[18] a\n[19] b\n[20] c\n";
     std::string line = "1: b";
-    EXPECT_EQ(unwrap(line, results::importers::habit_of(labelled), 2025).rank, 1);
-    EXPECT_EQ(unwrap(line, Habit{}, 2025).rank, no_rank);
+    EXPECT_EQ(unwrap(line, results::importers::prefixes_of(labelled), 2025).rank, 1);
+    EXPECT_EQ(unwrap(line, LinePrefixes{}, 2025).rank, no_rank);
     line = "n2: b";
-    EXPECT_EQ(unwrap(line, results::importers::habit_of(hosts), 2025).host, "n2");
+    EXPECT_EQ(unwrap(line, results::importers::prefixes_of(hosts), 2025).host, "n2");
     line = "[19] b";
-    const auto counted = unwrap(line, results::importers::habit_of(numbered), 2025);
+    const auto counted = unwrap(line, results::importers::prefixes_of(numbered), 2025);
     EXPECT_EQ(counted.rank, no_rank);
     EXPECT_EQ(counted.text, "b");
 }

@@ -1,5 +1,5 @@
-// runners/backends/gpu_rank/nccl_line.h — One communicator of NCCL as this rank holds it: a handle, a stream,
-// and the thread that makes its calls.
+// runners/backends/gpu_rank/nccl_communicator.h — One communicator of NCCL as this rank holds it: a handle, a
+// stream, and the thread that makes its calls.
 #pragma once
 
 #include <atomic>
@@ -47,8 +47,8 @@ struct NcclManner {
     std::chrono::nanoseconds patience{0};
 };
 
-struct NcclLine {
-    NcclLine(const Api& functions, int device, int own, int members, NcclManner how);
+struct NcclCommunicator {
+    NcclCommunicator(const Api& functions, int device, int own, int members, NcclManner how);
 
     // Call this on the lane: it waits for all members as `manner` says, then puts NCCL's code into `trouble`.
     void open(const NcclId& id);

@@ -1,6 +1,6 @@
-// runners/backends/gpu_rank/nccl_line.cpp — One communicator of NCCL as this rank holds it: a handle, a
-// stream, and the thread that makes its calls.
-#include "runners/backends/gpu_rank/nccl_line.h"
+// runners/backends/gpu_rank/nccl_communicator.cpp — One communicator of NCCL as this rank holds it: a handle,
+// a stream, and the thread that makes its calls.
+#include "runners/backends/gpu_rank/nccl_communicator.h"
 
 #include <thread>
 #include <utility>
@@ -45,14 +45,14 @@ constexpr std::chrono::microseconds line_look_again{200};
 constexpr int timeout = static_cast<int>(results::Code::timeout);
 }  // namespace
 
-NcclLine::NcclLine(const Api& functions, int device, int own, int members, NcclManner how)
+NcclCommunicator::NcclCommunicator(const Api& functions, int device, int own, int members, NcclManner how)
     : api(functions), rank(own), size(members), manner(how), lane([cuda = &functions.cuda, device] {
           cuda->set_device(device);
       }) {
     api.cuda.stream(&stream, non_blocking);
 }
 
-void NcclLine::open(const NcclId& id) {
+void NcclCommunicator::open(const NcclId& id) {
     NcclHandle made = nullptr;
     NcclConfig config;
     int code = manner.blocks ? api.nccl.init(&made, size, id, rank)
@@ -70,7 +70,7 @@ void NcclLine::open(const NcclId& id) {
     trouble = code;
 }
 
-int NcclLine::settle(NcclHandle of, std::chrono::nanoseconds patience) {
+int NcclCommunicator::settle(NcclHandle of, std::chrono::nanoseconds patience) {
     const auto begun = std::chrono::steady_clock::now();
     for (;;) {
         int state = 0;
