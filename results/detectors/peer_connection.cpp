@@ -46,6 +46,15 @@ Culprit dead_before(const Lives& lives, const Outbreak& outbreak) {
     return {ranks, {}, fmt::format("{} had ended before", ranks_text(ranks))};
 }
 
+// The store goes with rank 0, unless a launcher keeps it: then nobody loses it.
+Culprit host_of_the_store(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
+    if (!lost_the_store(outbreak.text)) return {};
+    const Rank host = evidence.facts<Calls>().process_of(outbreak.attempt, 0);
+    const Life* life = lives.find(outbreak.attempt, host);
+    if (!life || life->ended > outbreak.at + std::chrono::milliseconds(500)) return {};
+    return {{host}, "store", fmt::format("rank {}, which keeps the store, had ended before", host)};
+}
+
 std::int32_t node_named(const Evidence& evidence, std::string_view text) {
     for (const Event* start : evidence.each<RankStart>()) {
         const std::string_view host = evidence.text(start->as<RankStart>()->host);
@@ -226,7 +235,8 @@ Findings peer_connection(const Evidence& evidence) {
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::connection)) {
         if (saw_somebody_leave(lives, outbreak)) continue;
-        Culprit culprit = dead_before(lives, outbreak);
+        Culprit culprit = host_of_the_store(evidence, lives, outbreak);
+        if (culprit.why.empty()) culprit = dead_before(lives, outbreak);
         if (culprit.why.empty()) culprit = turned_away(evidence, lives, outbreak);
         if (culprit.why.empty()) culprit = bad_port(evidence, lives, outbreak);
         if (culprit.why.empty()) culprit = most_accused(evidence, lives, outbreak);

@@ -127,6 +127,49 @@ std::set<Rank> told_by_logs(const Evidence& evidence, int attempt, const Complai
     return joined == came.size() ? came : std::set<Rank>{};
 }
 
+// A rank tries again to resolve the store's name until the time-out, and only warns of it.
+std::vector<Rank> resolve_no_name(const Evidence& evidence, int attempt, Time told) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::vector<Rank> ranks;
+    for (const Event* event : evidence.each<RankLog>()) {
+        if (event->at > told || event->rank < 0 || lives.attempt_at(event->at) != attempt) continue;
+        if (evidence.text(event->as<RankLog>()->line).find("gai error") != std::string_view::npos)
+            ranks.push_back(event->rank);
+    }
+    return sorted(std::move(ranks));
+}
+
+// They ended of something else before anybody missed them.
+bool failed_by_themselves(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks, Time told) {
+    const auto& all = evidence.facts<Complaints>().all();
+    return std::all_of(ranks.begin(), ranks.end(), [&](Rank rank) {
+        return std::any_of(all.begin(), all.end(), [&](const Complaint& complaint) {
+            return complaint.process == rank && complaint.attempt == attempt && complaint.at <= told &&
+                   complaint.final && complaint.trouble != Trouble::setup &&
+                   complaint.trouble != Trouble::connection && complaint.trouble != Trouble::timeout;
+        });
+    });
+}
+
+// "while trying to connect to (node1, 29500)": another machine of the job than that of rank 0, which keeps
+// the store.
+bool looked_elsewhere(const Evidence& evidence, int attempt, std::string_view text) {
+    constexpr std::string_view before = "trying to connect to (";
+    const auto at = text.find(before);
+    if (at == std::string_view::npos) return false;
+    const std::string_view rest = text.substr(at + before.size());
+    const std::string_view host = rest.substr(0, rest.find(','));
+    const Rank first = evidence.facts<Calls>().process_of(attempt, 0);
+    std::string_view own;
+    bool known = false;
+    for (const Event* start : evidence.each<RankStart>()) {
+        const std::string_view name = evidence.text(start->as<RankStart>()->host);
+        if (start->rank == first) own = name;
+        known |= name == host;
+    }
+    return known && !own.empty() && own != host;
+}
+
 // All complaints are about waiting: for ranks that believe in another world or endpoint, that never came, or
 // that had exited on their way.
 std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Complaint& complaint) {
@@ -247,7 +290,11 @@ Findings setup_failure(const Evidence& evidence) {
         const auto first = std::find_if(complaints.begin(), complaints.end(),
                                         [&](const Complaint& c) { return weight_of(c) == least; });
         std::vector<Rank> culprits = named(evidence, *first);
-        if (culprits.empty() && least == waited) culprits = waited_for(evidence, attempt, *first);
+        const std::vector<Rank> nameless = resolve_no_name(evidence, attempt, first->at);
+        if (culprits.empty() && least == waited) {
+            culprits = nameless.empty() ? waited_for(evidence, attempt, *first) : nameless;
+            if (!culprits.empty() && failed_by_themselves(evidence, attempt, culprits, first->at)) continue;
+        }
         if (culprits.empty()) {
             for (const Complaint& complaint : complaints) {
                 if (weight_of(complaint) == least) culprits.push_back(complaint.process);
@@ -261,6 +308,11 @@ Findings setup_failure(const Evidence& evidence) {
             .causes = setup_causes(first->text, least)};
         finding.blame.variable = variable_in(first->text);
         finding.blame.component = component_in(first->text);
+        if (looked_elsewhere(evidence, attempt, first->text)) finding.blame.variable = "MASTER_ADDR";
+        if (least == waited && !nameless.empty()) {
+            finding.blame.variable = "MASTER_ADDR";
+            finding.says += fmt::format("; {} cannot resolve the store's name", ranks_text(nameless));
+        }
         if (least == waited && other_world(evidence, attempt)) {
             finding.blame.variable = "WORLD_SIZE";
             finding.says += fmt::format("; the launcher started {}", evidence.world_size());

@@ -122,10 +122,10 @@ using Counts = std::map<std::int64_t, std::map<Rank, std::size_t>>;
 
 Counts calls_by_step(const Evidence& evidence, const Communicator& comm, Time until) {
     const Lives& lives = evidence.facts<Lives>();
-    std::map<Rank, std::map<Time, std::int64_t>> begun;
+    std::map<Rank, std::multimap<Time, std::int64_t>> begun;  // an empty step begins with the next one
     for (const Event* event : evidence.each<StepBegin>())
         if (lives.attempt_at(event->at) == comm.attempt)
-            begun[event->rank].insert_or_assign(event->at, event->as<StepBegin>()->step);
+            begun[event->rank].emplace(event->at, event->as<StepBegin>()->step);
     Counts counts;
     for (const auto& [rank, steps] : begun)
         for (const auto& [at, step] : steps) counts[step][rank];  // also where no call follows

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 
+#include "results/facts/call_order.h"
 #include "results/facts/shape_words.h"
 
 namespace deadrank::results::detectors {
@@ -228,6 +229,10 @@ Trouble trouble_in(std::string_view text) {
     return is_exception(text) ? Trouble::exception : Trouble::none;
 }
 
+bool lost_the_store(std::string_view text) {
+    return text.find("Failed to recv, got 0 bytes") != std::string_view::npos;
+}
+
 Complaints::Complaints(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const auto add = [&](const Event& event, Trouble trouble, std::string_view text, CommId comm) {
@@ -253,6 +258,12 @@ Complaints::Complaints(const Evidence& evidence) {
     }
     std::stable_sort(all_.begin(), all_.end(),
                      [](const Complaint& a, const Complaint& b) { return a.at < b.at; });
+    // The same words mean another thing of a rank that has trained: its set-up lies behind it.
+    for (Complaint& complaint : all_) {
+        if (complaint.trouble == Trouble::setup && lost_the_store(complaint.text) &&
+            had_worked(evidence, complaint.attempt, complaint.process, complaint.at))
+            complaint.trouble = Trouble::connection;
+    }
 }
 
 std::vector<Complaint> Complaints::first_of_each(int attempt) const {

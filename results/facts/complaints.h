@@ -40,6 +40,9 @@ enum class Trouble {
 // What the text is about; `none` if it is no complaint.
 Trouble trouble_in(std::string_view text);
 
+// The connection to the rendezvous store was closed.
+bool lost_the_store(std::string_view text);
+
 struct Complaint {
     Time at{0};
     Rank process = no_rank;

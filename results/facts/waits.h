@@ -21,6 +21,9 @@ struct Wait {
 
 enum class Root { absent, beyond, circle, disagreement, all_came };
 
+// A culprit may have done so: it never came, or it came with a later call.
+inline bool left_a_call_out(Root kind) { return kind == Root::absent || kind == Root::disagreement; }
+
 struct Standstill {
     bool any = false;
     Root kind = Root::absent;

@@ -206,6 +206,55 @@ TEST(SetupFailure, BlamesWhoBelievesInAnotherEndpoint) {
     EXPECT_EQ(found_by("setup_failure", job.watched()).blame.ranks, ranks({2}));
 }
 
+// Rank 3 waits in the store when the others have ended of an error of their own: that one is to be told.
+TEST(SetupFailure, IsSilentWhereTheOthersEndedOfSomethingElse) {
+    EvidenceBuilder job(4);
+    job.start();
+    for (const Rank rank : job.everybody()) job.add(rank, RendezvousEnter{rank, 4, job.text("node0:29500")});
+    for (const Rank rank : {0, 1, 2})
+        job.log(rank, "Traceback (most recent call last):\nValueError: Expected device_mesh to have ndim=2")
+            .exits(rank, 1);
+    job.after(10ms).log(3,
+                        "Traceback (most recent call last):\ntorch.distributed.DistNetworkError: Failed to "
+                        "recv, got 0 bytes. Connection was likely closed.");
+    expect_silence_of("setup_failure", job.watched());
+}
+
+TEST(SetupFailure, NamesWhoCannotResolveTheNameOfTheStore) {
+    EvidenceBuilder job(2);
+    job.start();
+    for (const Rank rank : {0, 1}) job.add(rank, RendezvousEnter{rank, 2, job.text("node0:29500")});
+    job.log(
+        1,
+        "The IPv6 network addresses of (node0, 29500) cannot be retrieved (gai error: -2 - Name or service "
+        "not known).",
+        1);
+    job.after(61s).log(0,
+                       "DistStoreError: Timed out after 61 seconds waiting for clients. 1/2 clients joined.");
+    const Finding found = found_by("setup_failure", job.watched());
+    EXPECT_EQ(found.blame.ranks, ranks({1}));
+    EXPECT_EQ(found.blame.variable, "MASTER_ADDR");
+}
+
+TEST(SetupFailure, NamesTheAddressThatIsAnotherMachineOfTheJob) {
+    const auto variable_for = [](const std::string& host) {
+        EvidenceBuilder job(8);
+        job.start();
+        for (const Rank rank : job.everybody())
+            job.add(rank, RendezvousEnter{rank, 8, job.text(host + ":29500")});
+        job.after(61s);
+        for (const Rank rank : job.everybody())
+            job.log(rank,
+                    fmt::format("torch.distributed.DistNetworkError: The client socket has timed out after "
+                                "60000ms while trying to connect to ({}, 29500).",
+                                host));
+        return found_by("setup_failure", job.watched()).blame.variable;
+    };
+    EXPECT_EQ(variable_for("node1"), "MASTER_ADDR");
+    EXPECT_EQ(variable_for("node0"), "");
+    EXPECT_EQ(variable_for("store.example.org"), "") << "may well be rank 0's, by another name";
+}
+
 TEST(SetupHang, NamesWhoNeverJoinedTheGroup) {
     EvidenceBuilder job(8);
     job.start().world();

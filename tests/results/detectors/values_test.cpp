@@ -198,10 +198,10 @@ TEST(ValueWrong, HoldsAConstantAgainstThePrintedConfiguration) {
         const char *name, *value;
         bool alike;
     };
-    for (const auto& [name, value, alike] : {Configured{"learning_rate_ppb", "10000000", true},
-                                             Configured{"learning_rate_ppb", "100000000", false},
-                                             Configured{"learning_rate", "0.01", true},
-                                             Configured{"learning_rate", "0.1", false}}) {
+    for (const auto& [name, value, alike] :
+         {Configured{"learning_rate_ppb", "10000000", true},
+          Configured{"learning_rate_ppb", "100000000", false}, Configured{"learning_rate", "0.01", true},
+          Configured{"learning_rate", "0.1", false}}) {
         EvidenceBuilder job(2);
         job.start();
         for (const Rank rank : {0, 1}) job.add(rank, RankConfig{job.text(name), job.text(value)});
