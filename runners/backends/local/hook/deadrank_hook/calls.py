@@ -81,6 +81,7 @@ class Call:
         self.comm = comm
         self.skipped = self.held = self.never = self.flips_below = False
         self.flip_received = self.fault = -1
+        self.named = None, "none"  # the reduction, and our word for it
         self.restore = None  # the subject's own tensor and the one that a fault put in its place
 
     # --- what is recorded of it
@@ -112,7 +113,9 @@ class Call:
 
     def reduce(self):
         op = self.values.get("op")
-        return name_of_op(op) if op is not None else "none"
+        if op is not self.named[0]:  # hashing one of torch's takes longer than all else here
+            self.named = op, name_of_op(op)
+        return self.named[1]
 
     def dtype(self):
         tensor = self.tensor()

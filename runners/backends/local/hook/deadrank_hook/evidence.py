@@ -1,6 +1,7 @@
 # runners/backends/local/hook/deadrank_hook/evidence.py — One JSON line per event, each written by one system
 # call: a killed rank loses none. In a program that is only watched, events of a rank's local work are
 # buffered until the next event that concerns other ranks.
+import functools
 import json
 import math
 import os
@@ -23,14 +24,8 @@ class Writer:
         self.waiting = b""
 
     def line(self, kind, fields, at=None):
-        parts = [f'{{"t": {at or time.time_ns()}, "rank": {self.slot}, "kind": "{kind}"']
-        for name, value in fields.items():
-            if type(value) is int or (type(value) is float and math.isfinite(value)):
-                parts.append(f', "{name}": {value!r}')
-            else:
-                parts.append(f', "{name}": {quoted(value) if type(value) is str else json.dumps(value)}')
-        parts.append("}\n")
-        return "".join(parts).encode()
+        said = "".join([f', "{name}": {shown(value)}' for name, value in fields.items()])
+        return f'{{"t": {at or time.time_ns()}, "rank": {self.slot}, "kind": "{kind}"{said}}}\n'.encode()
 
     def write(self, kind, at=None, **fields):
         """`at`: when it happened, in nanoseconds since the epoch, if not now."""
@@ -49,6 +44,18 @@ class Writer:
         lines, self.waiting = self.waiting, b""
         while lines:  # a disk that becomes full takes a part of them first, and says so at the next
             lines = lines[os.write(self.file, lines) :]
+
+
+once_quoted = functools.lru_cache(1024)(quoted)  # mostly names, which come again in every step
+
+
+def shown(value):
+    kind = type(value)
+    if kind is int or (kind is float and math.isfinite(value)):
+        return repr(value)
+    if kind is str:
+        return once_quoted(value) if len(value) < 64 else quoted(value)
+    return json.dumps(value)
 
 
 def code_of(trouble):

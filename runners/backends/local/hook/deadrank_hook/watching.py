@@ -143,14 +143,14 @@ def install(hook):
 
 
 def seldom(hook, digests):
+    """Digests fewer steps the longer a program runs and the more parameters there are; all ranks have as many, so
+    all skip the same steps. Ranks that have diverged stay so."""
     from .training import FIRST
-
-    """Digests fewer steps the more parameters there are; all ranks have as many, so all skip the same steps.
-    Ranks that have diverged stay so: each of the first steps and then some are enough."""
 
     @functools.wraps(digests)
     def call(self):
-        if hook.step < FIRST or hook.step % max(4, self.elements() // 20_000_000) == 0:
+        usual = 4 if hook.step < 4 * FIRST else 8
+        if hook.step < FIRST or hook.step % max(usual, self.elements() // 20_000_000) == 0:
             return digests(self)
         return ()  # changes are remembered: networks that step in turn are all digested
 
