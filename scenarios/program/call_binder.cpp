@@ -18,6 +18,21 @@ std::string suggestion_for(std::string_view word, const std::vector<std::string>
 
 bool is_for_faults(std::string_view name) { return name == "seam" || name == "block" || name == "phase"; }
 
+namespace {
+
+// What torch's calls take and a group here cannot have of its own.
+std::string remedy_for(std::string_view function, std::string_view keyword,
+                       const std::vector<std::string>& known) {
+    const bool makes_groups = function.starts_with("new_") || function.starts_with("init_");
+    if (makes_groups && keyword == "timeout")
+        return "leave it out: all groups have one bound, `collective_timeout` of [cluster]";
+    if (makes_groups && keyword == "backend")
+        return "leave it out: all groups have one library, `library` of [cluster]";
+    return suggestion_for(keyword, known, "leave it out");
+}
+
+}  // namespace
+
 void CallBinder::complain(const Spot& spot, std::string what, std::string remedy) {
     mistakes_.push_back({spot, std::move(what), std::move(remedy)});
 }
@@ -137,7 +152,7 @@ void CallBinder::order(Expr& call, const std::vector<ParameterWord>& parameters,
             return complain(
                 call.parts[plain + i].spot,
                 fmt::format("{}() got an unexpected keyword argument '{}'", call.text, call.keywords[i]),
-                suggestion_for(call.keywords[i], known, "leave it out"));
+                remedy_for(call.text, call.keywords[i], known));
         Expr& taken = ordered[first + static_cast<std::size_t>(place)];
         if (taken.kind != ExprKind::absent)
             return complain(

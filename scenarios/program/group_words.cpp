@@ -24,7 +24,7 @@ constexpr BuiltinWord rows_of_groups[] = {
     {"Groups", "new_group(ranks=None, name=\"\")",
      "a communicator among these ranks, or all. As torch has it, every rank of the world calls it for every "
      "group, in one order, and waits for the others; who is no member gets a handle that takes part in "
-     "nothing",
+     "nothing. It has the library and the time-out of all groups, those of [cluster], and none of its own",
      "`ValueError: Default process group has not been initialized, …`, `torch.distributed.DistStoreError: "
      "Timed out initializing process group in store based barrier on rank: …`",
      meetings},
@@ -34,9 +34,8 @@ constexpr BuiltinWord rows_of_groups[] = {
     {"Groups", "new_subgroups_by_enumeration(ranks_per_subgroup_list, name=\"\")",
      "likewise, of lists of ranks", "`ValueError: Rank 1 has appeared in both subgroup 0 and 1`", meetings},
     {"Groups", "init_device_mesh(device_type, mesh_shape, mesh_dim_names=None)",
-     "all ranks in rows and columns: init_device_mesh(\"cuda\", (2, 4), (\"dp\", \"tp\")) makes the groups "
-     "of "
-     "each dimension, which have its name",
+     "all ranks in one dimension or more: init_device_mesh(\"cuda\", (2, 4), (\"dp\", \"tp\")) is of rows "
+     "and columns, and makes the groups of each dimension, which have its name",
      "`RuntimeError: Mesh should not be bigger than default world size 4, but found 8 ranks!`", meetings},
     {"Groups", "get_rank(group=None)", "the rank's place in it; -1 where it is no member"},
     {"Groups", "get_world_size(group=None)", "how many members it has; -1 where the rank is none"},

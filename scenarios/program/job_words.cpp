@@ -7,10 +7,13 @@ namespace deadrank::scenarios::program {
 namespace {
 
 constexpr BuiltinWord rows_of_jobs[] = {
-    {"Files", "save(value, path)",
-     "written and synced, as state of the step under way; \"node0/…\" is that node's own disk",
-     "`OSError: [Errno 28] No space left on device`, and other errors of the disk", "checkpoint.save"},
-    {"Files", "load(path)", "what was saved there",
+    {"Files", "save(value, path, step=None)",
+     "written and synced. `step`: the step whose state it is, where that is not the step under way: a save "
+     "that goes on beside training holds what an earlier step left. \"node0/…\" is that node's own disk",
+     "`OSError: [Errno 28] No space left on device`, and other errors of the disk; `ValueError: there is no "
+     "step -1`",
+     "checkpoint.save"},
+    {"Files", "load(path)", "what was saved there; observers learn which step it is the state of",
      "`FileNotFoundError: [Errno 2] No such file or directory: 'path'`, `RuntimeError: "
      "PytorchStreamReader "
      "failed reading zip archive: failed finding central directory`",
@@ -26,9 +29,23 @@ constexpr BuiltinWord rows_of_jobs[] = {
      ""},
     {"Time and memory", "sleep(time)", "the process waits so long"},
     {"Time and memory", "now()", "seconds since the job's start, by the rank's own clock"},
-    {"Time and memory", "allocate(size, device=None)", "device memory, \"1GiB\" or bytes; a handle",
-     "`torch.OutOfMemoryError: CUDA out of memory. …`", "memory.sample, memory.oom"},
+    {"Time and memory", "allocate(size, device=None)",
+     "memory, \"1GiB\" or bytes; a handle. `device`: None or \"cuda\" is the rank's own, 1 or \"cuda:1\" "
+     "another one of the node; \"cpu\" or -1 is the node's own memory, which its ranks share. Where that is "
+     "full, the kernel kills the process, as it does in every workload",
+     "`torch.OutOfMemoryError: CUDA out of memory. …`, `torch.AcceleratorError: CUDA error: invalid device "
+     "ordinal: 9, where the node has 0 to 3`, `RuntimeError: Expected one of cpu, cuda device type at start "
+     "of device string: gpu`; of the node's own memory none: exit by signal 9",
+     "memory.sample, memory.oom"},
     {"Time and memory", "free(handle)", "gives it back", "`ValueError: invalid handle`"},
+    {"Time and memory", "set_device(device)",
+     "1 or \"cuda:1\": the device that the rank uses from now on; what it has allocated stays where it is. "
+     "Call it before init_process_group(), with `start = \"own\"`, and the world is made of these devices: "
+     "two ranks on one are refused by NCCL as `Duplicate GPU detected`, when a group is made. It counts as "
+     "CUDA_VISIBLE_DEVICES lets the process see them",
+     "as allocate", "device.bind"},
+    {"Time and memory", "current_device()", "the index of the device that the rank uses"},
+    {"Time and memory", "device_count()", "how many devices its node has"},
 
     {"Told to observers", "phase(name)",
      "the phase of the step that begins: data, forward, backward, reduce, optimizer, checkpoint or "

@@ -93,8 +93,18 @@ private:
                  "choose another name");
     }
 
+    // os.environ["X"]: the expression that says os, or nullptr.
+    const Expr* os_in(const Expr& expr) const {
+        if (expr.kind == ExprKind::attribute || expr.kind == ExprKind::method) return os_in(expr.parts[0]);
+        return expr.kind == ExprKind::name && expr.text == "os" && !is_variable("os") ? &expr : nullptr;
+    }
+
     void visit(Expr& expr) {
         leave_module_out(expr);
+        if (const Expr* os = os_in(expr))
+            return complain(os->spot, "name 'os' is not defined",
+                            "read a variable with env(\"NAME\"); a program sets none: state it in "
+                            "`environment` of [cluster], or write it with the fault set_env and its `when`");
         switch (expr.kind) {
             case ExprKind::name:
                 return look_up(expr);
@@ -190,6 +200,16 @@ private:
         return (bare || behind) && expr.text == "ReduceOp";
     }
 
+    // math.pi, in 65536ths: a program may have a pi of its own.
+    static bool as_number(Expr& expr) {
+        if (expr.kind != ExprKind::attribute || expr.parts[0].text != "math") return false;
+        if (expr.text != "pi" && expr.text != "e" && expr.text != "tau") return false;
+        expr.number = expr.text == "pi" ? 205'887 : expr.text == "tau" ? 411'775 : 178'145;
+        expr.kind = ExprKind::decimal;
+        expr.parts.clear();
+        return true;
+    }
+
     void leave_module_out(Expr& expr) {
         if (expr.kind != ExprKind::method && expr.kind != ExprKind::attribute) return;
         if (expr.kind == ExprKind::attribute && is_reduction(expr.parts[0])) {
@@ -201,7 +221,7 @@ private:
             expr.parts.clear();
             return;
         }
-        if (!is_module(expr.parts[0])) return;
+        if (!is_module(expr.parts[0]) || as_number(expr)) return;
         const bool mathematics = expr.parts[0].text == "math";
         const bool of_tensor = !mathematics && is_tensor_method(expr.text);
         if (expr.kind == ExprKind::attribute) {

@@ -66,7 +66,7 @@ constexpr ConstantWord constants[] = {
     {"rank", "as RANK says; with start = \"own\", before init_process_group, the place in the launch"},
     {"world_size", "as WORLD_SIZE says; likewise"},
     {"node", "the node that the process runs on"},
-    {"local_rank", "the index of its device"},
+    {"local_rank", "the index of the device that is meant for it; set_device does not change it"},
     {"step", "the step under way, from 0"},
     {"steps", "how many there are, as the setting says"},
     {"attempt", "0 at first, one more after each restart of the job"},

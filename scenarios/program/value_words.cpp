@@ -14,6 +14,8 @@ constexpr BuiltinWord rows_of_values[] = {
     {"Python's", "bool(x)", "whether it is true: not 0, not empty, not None"},
     {"Python's", "callable(x)", "whether it can be called"},
     {"Python's", "ceil(x)", "the next whole number above; `math.ceil`"},
+    {"Python's", "cos(x)", "of radians, a number's or a tensor's; math.pi, math.e and math.tau are there too",
+     "`ValueError: math domain error`"},
     {"Python's", "dict(**fields)", "dict(a=1), or of a list of pairs, or a copy of a dict"},
     {"Python's", "enumerate(values, start=0)", "a list of [place, value]"},
     {"Python's", "exp(x)", "of a number or of a tensor's elements"},
@@ -30,6 +32,8 @@ constexpr BuiltinWord rows_of_values[] = {
      "whether it is an int, float, str, list, dict or bool, a \"tensor\", or of a class; of one of several "
      "in "
      "a list"},
+    {"Python's", "isfinite(x)", "of a number, or flags of a tensor"},
+    {"Python's", "isinf(x)", "of a number, or flags of a tensor"},
     {"Python's", "isnan(x)", "of a number, or flags of a tensor"},
     {"Python's", "len(x)", "how many there are; of a tensor, its first dimension",
      "`TypeError: object of type 'int' has no len()`"},
@@ -51,6 +55,7 @@ constexpr BuiltinWord rows_of_values[] = {
      "an object with these attributes: SimpleNamespace(step=0, lr=0.1)"},
     {"Python's", "sorted(values, key=None, reverse=False)", "a sorted list of numbers or of texts",
      "`TypeError: '<' not supported between instances of 'str' and 'int'`"},
+    {"Python's", "sin(x)", "as cos", "`ValueError: math domain error`"},
     {"Python's", "sqrt(x)", "of a number or of a tensor's elements", "`ValueError: math domain error`"},
     {"Python's", "str(x)", "its text"},
     {"Python's", "sum(values, start=0)", "their sum; of a tensor, that of all its elements"},

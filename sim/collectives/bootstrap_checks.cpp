@@ -179,7 +179,8 @@ void Bootstrap::decide(Gathering& met) {
     for (std::size_t i = 0; i < members.size(); ++i)
         devices.emplace_back(members[i].process->node, members[i].process->device, i);
     std::sort(devices.begin(), devices.end());
-    for (std::size_t i = 1; i < devices.size(); ++i) {
+    const bool one_each = machine_.settings.library == LibraryKind::nccl;  // gloo does not ask
+    for (std::size_t i = 1; i < devices.size() && one_each; ++i) {
         const auto& [node, device, place] = devices[i];
         const auto& [other_node, other_device, other_place] = devices[i - 1];
         if (node != other_node || device != other_device) continue;

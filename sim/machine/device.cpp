@@ -17,7 +17,11 @@ Devices::Devices(Machine& machine)
 int Devices::choose(Process& process, bool by_place) {
     // A script without LOCAL_RANK puts every process on device 0.
     const auto local = machine_.environment.get(process, "LOCAL_RANK");
-    std::int64_t wanted = by_place ? process.local : local ? lax_integer(*local) : 0;
+    use(process, by_place ? process.local : local ? lax_integer(*local) : 0);
+    return process.device;
+}
+
+void Devices::use(Process& process, std::int64_t wanted) {
     std::int64_t visible = per_node_;
     if (const auto list = machine_.environment.get(process, "CUDA_VISIBLE_DEVICES")) {
         std::vector<std::int64_t> shown;
@@ -44,7 +48,6 @@ int Devices::choose(Process& process, bool by_place) {
             "reported at some other API call, so the stacktrace below might be incorrect.");
     }
     process.device = static_cast<int>(wanted);
-    return process.device;
 }
 
 std::int64_t Devices::bus_id(int device) const { return 0x1b000 + std::int64_t{device} * 0x10000; }

@@ -46,6 +46,8 @@ public:
     int bind(Process& process, bool by_place = false) {
         return process.device >= 0 ? process.device : choose(process, by_place);
     }
+    void use(Process& process, std::int64_t wanted);  // throws where the process sees none of that number
+    int count() const { return per_node_; }
     DeviceState& of(Process& process) { return at(process.node, bind(process)); }
     DeviceState& at(int node, int device) {
         std::vector<DeviceState>& there = nodes_[static_cast<std::size_t>(node)];
@@ -83,7 +85,9 @@ public:
     RankDevice(Machine& machine, Process& process) : machine_(machine), process_(process) {}
 
     int index() const override;
+    int count() const override;
     void choose_by_place() override;
+    void choose(int device) override;
     void compute(Time nominal) override;
     std::int64_t allocate(std::int64_t bytes) override { return allocate_on(-1, bytes); }
     std::int64_t allocate_on(int device, std::int64_t bytes) override;

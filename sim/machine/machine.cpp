@@ -48,6 +48,10 @@ void Machine::replace_node(int node) {
 
 int RankDevice::index() const { return machine_.devices.bind(process_); }
 
+int RankDevice::count() const { return machine_.devices.count(); }
+
+void RankDevice::choose(int device) { machine_.devices.use(process_, device); }
+
 void RankDevice::choose_by_place() { (void)machine_.devices.bind(process_, true); }
 
 void RankDevice::compute(Time nominal) {

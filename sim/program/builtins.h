@@ -25,6 +25,7 @@ std::vector<BuiltinRow> python_builtins();
 std::vector<BuiltinRow> value_builtins();
 std::vector<BuiltinRow> tensor_builtins();
 std::vector<BuiltinRow> group_builtins();
+std::vector<BuiltinRow> mesh_builtins();
 std::vector<BuiltinRow> comm_builtins();
 std::vector<BuiltinRow> message_builtins();
 std::vector<BuiltinRow> object_builtins();
@@ -34,9 +35,10 @@ std::vector<BuiltinRow> told_builtins();
 // Methods of what is there already: a generator, a mesh.
 Value own_method(Interpreter& rank, const Value& object, const std::string& name,
                  const std::vector<Value>& arguments);
-// Of one dimension of a mesh: its group, and the part of the mesh that a name stands for.
+// The part of a mesh that a name stands for, or several of them; and what stands behind its dot.
 Value mesh_part(Interpreter& rank, const Value& mesh, const Value& name);
-Value mesh_method(const Value& mesh, const std::string& name, const std::vector<Value>& arguments);
+Value mesh_method(Interpreter& rank, const Value& mesh, const std::string& name,
+                  const std::vector<Value>& arguments);
 
 Value method_of(Interpreter& rank, const Value& object, const std::string& name,
                 const std::vector<Value>& arguments);
@@ -49,6 +51,9 @@ const std::string& text_in(const Value& value, std::string_view what);
 std::shared_ptr<Tensor> tensor_in(const Value& value, std::string_view function, std::string_view parameter);
 Time time_in(const Value& value);  // "10ms", or seconds
 bool stated(const Value& value);   // neither left out nor None
+
+// Makes all of these groups: a list of the own one, or None, and of all.
+Value own_and_all(Interpreter& rank, const std::vector<std::vector<Rank>>& lists, const std::string& name);
 
 // Groups. Of one, or of the world; nullptr where the rank is no member, which torch passes over with a
 // warning.

@@ -1,4 +1,4 @@
-// sim/program/builtins_groups.cpp — Process groups, their ranks, and meshes of them, as torch makes them.
+// sim/program/builtins_groups.cpp — Process groups and their ranks, as torch makes them.
 // Texts: torch.distributed 2.11.
 #include <algorithm>
 #include <fmt/format.h>
@@ -52,7 +52,8 @@ Value new_group(Interpreter& rank, Arguments& given) {
     return made_group(rank, stated(given[1]) ? text_in(given[1], "name") : "", std::move(ranks));
 }
 
-// The own group, and all of them.
+}  // namespace
+
 Value own_and_all(Interpreter& rank, const std::vector<std::vector<Rank>>& lists, const std::string& name) {
     std::vector<Value> all;
     Value own = Value::none();
@@ -62,6 +63,8 @@ Value own_and_all(Interpreter& rank, const std::vector<std::vector<Rank>>& lists
     }
     return Value::new_list({own, Value::new_list(std::move(all))});
 }
+
+namespace {
 
 Value new_subgroups(Interpreter& rank, Arguments& given) {
     const std::int64_t size = as_whole(given[0], "group_size"), world = rank.host().size();
@@ -145,116 +148,12 @@ Value destroy_process_group(Interpreter& rank, Arguments& given) {
     return Value::none();
 }
 
-// Meshes: all groups of each dimension are made by all ranks, one dimension after the other, the last one
-// varying fastest.
-
-std::vector<Value> numbers(const std::vector<std::int64_t>& from) {
-    std::vector<Value> values;
-    for (const std::int64_t number : from) values.push_back(Value::whole(number));
-    return values;
-}
-
-// The groups of one dimension: ranks that differ in that coordinate alone.
-std::vector<std::vector<Rank>> lists_along(const Shape& shape, std::size_t dim, Rank world) {
-    const Blocks blocks = blocks_of(shape, dim);
-    std::vector<std::vector<Rank>> lists(static_cast<std::size_t>(blocks.outer * blocks.inner));
-    for (Rank member = 0; member < world; ++member) {
-        const std::int64_t outer = member / (blocks.size * blocks.inner), inner = member % blocks.inner;
-        lists[static_cast<std::size_t>(outer * blocks.inner + inner)].push_back(member);
-    }
-    return lists;
-}
-
-Value init_device_mesh(Interpreter& rank, Arguments& given) {
-    const Shape shape = shape_from(Value::new_list({given[1]}));
-    std::vector<Value> names;
-    if (stated(given[2])) names = items_of(given[2]);
-    if (stated(given[2]) && names.size() != shape.size())
-        raise("RuntimeError", fmt::format("mesh_shape and mesh_dim_names should have same length! Found "
-                                          "len(mesh_dim_names): {} and len(mesh_shape):{}.",
-                                          names.size(), shape.size()));
-    std::int64_t all = 1;
-    for (const std::int64_t size : shape) all = size < 1 || all > INT32_MAX ? 0 : all * size;
-    const Rank world = rank.host().size();
-    if (all > world)
-        raise("RuntimeError",
-              fmt::format("Mesh should not be bigger than default world size {}, but found {} ranks!", world,
-                          all));
-    if (all != world)
-        raise("ValueError",
-              fmt::format("a mesh of {} ranks for {}: here a mesh is of all ranks", all, world));
-    auto mesh = std::make_shared<Instance>();
-    mesh->kind = mesh_kind;
-    mesh->name = "DeviceMesh";
-    std::vector<Value> groups, place;
-    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-        const std::string name = names.empty() ? "" : text_in(names[dim], "a name of a dimension");
-        const Value own = own_and_all(rank, lists_along(shape, dim, world), name).list().items[0];
-        groups.push_back(own);
-        place.push_back(Value::whole(own.group().own ? own.group().own->rank() : -1));
-    }
-    set_field(mesh->fields, "mesh_dim_names", Value::new_list(names));
-    set_field(mesh->fields, "shape", Value::new_list(numbers(shape)));
-    set_field(mesh->fields, "groups", Value::new_list(std::move(groups)));
-    set_field(mesh->fields, "coordinate", Value::new_list(std::move(place)));
-    return Value::of(std::move(mesh));
-}
-
-const std::vector<Value>& mesh_list(const Value& mesh, std::string_view name) {
-    return find_field(mesh.instance().fields, name)->list().items;
-}
-
-std::size_t mesh_dim(const Value& mesh, const std::vector<Value>& arguments) {
-    const auto& names = mesh_list(mesh, "mesh_dim_names");
-    const std::size_t dims = mesh_list(mesh, "shape").size();
-    if (!is_stated(arguments, 0)) {
-        if (dims != 1)
-            raise("RuntimeError",
-                  fmt::format("Found the DeviceMesh have {} dimensions. Optional kwarg `mesh_dim` "
-                              "needs to be specified when device_mesh.ndim > 1.",
-                              dims));
-        return 0;
-    }
-    if (!arguments[0].is(Type::text)) return dimension(as_whole(arguments[0], "mesh_dim"), dims);
-    for (std::size_t dim = 0; dim < names.size(); ++dim)
-        if (names[dim].text() == arguments[0].text()) return dim;
-    raise("KeyError", fmt::format("Invalid mesh_dim_names {} specified. Valid mesh_dim_names are {}.",
-                                  repr(arguments[0]), repr(Value::new_list(names))));
-}
-
 }  // namespace
-
-Value mesh_part(Interpreter&, const Value& mesh, const Value& name) {
-    const std::size_t dim = mesh_dim(mesh, {name});
-    auto part = std::make_shared<Instance>();
-    part->kind = mesh_kind;
-    part->name = "DeviceMesh";
-    for (const auto& [field, value] : mesh.instance().fields) {
-        const auto& all = value.list().items;
-        set_field(part->fields, field,
-                  Value::new_list(dim < all.size() ? std::vector<Value>{all[dim]} : all));
-    }
-    return Value::of(std::move(part));
-}
-
-Value mesh_method(const Value& mesh, const std::string& name, const std::vector<Value>& arguments) {
-    if (name == "get_group") return mesh_list(mesh, "groups")[mesh_dim(mesh, arguments)];
-    if (name == "get_local_rank") return mesh_list(mesh, "coordinate")[mesh_dim(mesh, arguments)];
-    if (name == "get_coordinate") return Value::new_list(mesh_list(mesh, "coordinate"));
-    if (name == "size" && is_stated(arguments, 0)) return mesh_list(mesh, "shape")[mesh_dim(mesh, arguments)];
-    if (name == "size") {
-        std::int64_t all = 1;
-        for (const Value& size : mesh_list(mesh, "shape")) all *= size.number();
-        return Value::whole(all);
-    }
-    raise("AttributeError", fmt::format("'DeviceMesh' object has no attribute '{}'", name));
-}
 
 std::vector<BuiltinRow> group_builtins() {
     return {{"new_group", new_group},
             {"new_subgroups", new_subgroups},
             {"new_subgroups_by_enumeration", new_subgroups_by_enumeration},
-            {"init_device_mesh", init_device_mesh},
             {"get_rank", get_rank},
             {"get_world_size", get_world_size},
             {"get_process_group_ranks", get_process_group_ranks},

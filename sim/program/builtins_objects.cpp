@@ -227,10 +227,10 @@ Value generator_method(const Value& object, const std::string& name, const std::
 
 }  // namespace
 
-Value own_method(Interpreter&, const Value& object, const std::string& name,
+Value own_method(Interpreter& rank, const Value& object, const std::string& name,
                  const std::vector<Value>& arguments) {
     if (object.instance().kind == generator_kind) return generator_method(object, name, arguments);
-    if (object.instance().kind == mesh_kind) return mesh_method(object, name, arguments);
+    if (object.instance().kind == mesh_kind) return mesh_method(rank, object, name, arguments);
     raise("AttributeError", fmt::format("{} object has no attribute '{}'", type_word(object), name));
 }
 

@@ -104,12 +104,16 @@ Value decimal_of(const Value& x, std::string_view name, Number (*map)(Number)) {
     if (x.is(Type::tensor)) return method(x, std::string(name == "natural_log" ? "log" : name), {});
     if (!x.is_number()) raise("TypeError", fmt::format("must be real number, not {}", type_word(x)));
     const Number number = as_decimal(x);
-    const bool outside = (name == "sqrt" && number < 0) || (name == "natural_log" && number <= 0);
+    const bool turns = name == "sin" || name == "cos";
+    const bool outside = (turns && is_special(number)) || (name == "sqrt" && number < 0) ||
+                         (name == "natural_log" && number <= 0);
     if (outside && number != not_a_number) raise("ValueError", "math domain error");
     return Value::decimal(map(number));
 }
 Value exponential_of(Interpreter&, Arguments& given) { return decimal_of(given[0], "exp", exponential); }
 Value square_root_of(Interpreter&, Arguments& given) { return decimal_of(given[0], "sqrt", square_root); }
+Value sine_of(Interpreter&, Arguments& given) { return decimal_of(given[0], "sin", sine); }
+Value cosine_of(Interpreter&, Arguments& given) { return decimal_of(given[0], "cos", cosine); }
 Value logarithm_of(Interpreter&, Arguments& given) { return decimal_of(given[0], "natural_log", logarithm); }
 
 Value whole_below(Interpreter&, Arguments& given) {
@@ -123,6 +127,15 @@ Value whole_above(Interpreter& rank, Arguments& given) {
 }
 Value is_nan_of(Interpreter&, Arguments& given) {
     return given[0].is(Type::tensor) ? method(given[0], "isnan", {}) : Value::boolean(is_nan(given[0]));
+}
+
+bool is_infinite(const Value& x) { return x.is(Type::decimal) && is_special(x.number()) && !is_nan(x); }
+Value is_inf_of(Interpreter&, Arguments& given) {
+    return given[0].is(Type::tensor) ? method(given[0], "isinf", {}) : Value::boolean(is_infinite(given[0]));
+}
+Value is_finite_of(Interpreter&, Arguments& given) {
+    if (given[0].is(Type::tensor)) return method(given[0], "isfinite", {});
+    return Value::boolean(!is_infinite(given[0]) && !is_nan(given[0]));
 }
 
 std::string with_commas(std::string digits) {
@@ -203,7 +216,9 @@ std::vector<BuiltinRow> value_builtins() {
             {"round", rounded_to},      {"exp", exponential_of},
             {"sqrt", square_root_of},   {"natural_log", logarithm_of},
             {"floor", whole_below},     {"ceil", whole_above},
-            {"isnan", is_nan_of}};
+            {"isnan", is_nan_of},       {"isinf", is_inf_of},
+            {"isfinite", is_finite_of}, {"sin", sine_of},
+            {"cos", cosine_of}};
 }
 
 }  // namespace deadrank::sim::program

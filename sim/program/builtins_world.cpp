@@ -59,7 +59,7 @@ void check_disk(Code answer, const std::string& path) {
     }
 }
 
-// A file begins with the step in which it was written; the value follows.
+// A file begins with the step whose state it is; the value follows.
 
 template <class Payload>
 void tell(Interpreter& rank, std::int64_t step, const std::vector<Number>& content, const std::string& path,
@@ -71,12 +71,14 @@ void tell(Interpreter& rank, std::int64_t step, const std::vector<Number>& conte
 
 Value save(Interpreter& rank, Arguments& given) {
     const std::string path = text_in(given[1], "a path");
-    std::vector<Number> content = {rank.step()};
+    const std::int64_t step = stated(given[2]) ? as_whole(given[2], "a step") : rank.step();
+    if (step < 0) raise("ValueError", fmt::format("there is no step {}", step));
+    std::vector<Number> content = {step};
     encode_value(given[0], content);
     rank.spend(std::ssize(content));
     Code answer = rank.world().storage().write(path, content);
     if (answer == Code::ok) answer = rank.world().storage().sync(path);
-    tell<results::CheckpointSave>(rank, rank.step(), content, path, answer);
+    tell<results::CheckpointSave>(rank, step, content, path, answer);
     check_disk(answer, path);
     return Value::none();
 }
@@ -158,15 +160,59 @@ std::int64_t bytes_in(const Value& size) {
     return parsed->number;
 }
 
+constexpr int own_device = -2, no_device = -1;  // the latter is the node's own memory
+
+// None, 1, "cuda", "cuda:1", "cpu" or -1.
+int device_in(const Device& devices, const Value& value) {
+    if (!stated(value)) return own_device;
+    std::int64_t index = 0;
+    if (value.is(Type::text)) {
+        const std::string& text = value.text();
+        if (text == "cpu") return no_device;
+        if (text == "cuda") return own_device;
+        const auto number = text.starts_with("cuda:") ? scenarios::parse_whole(text.substr(5)) : std::nullopt;
+        if (!number || *number < 0)
+            raise("RuntimeError",
+                  fmt::format("Expected one of cpu, cuda device type at start of device string: {}", text));
+        index = *number;
+    } else {
+        index = as_whole(value, "a device");
+        if (index == no_device) return no_device;
+    }
+    if (index < 0 || index >= devices.count())
+        raise("torch.AcceleratorError",
+              fmt::format("CUDA error: invalid device ordinal: {}, where the node has 0 to {}", index,
+                          devices.count() - 1));
+    return static_cast<int>(index);
+}
+
 Value allocate(Interpreter& rank, Arguments& given) {
     const std::int64_t bytes = bytes_in(given[0]);
     Device& device = rank.world().device();
-    const std::int64_t handle =
-        stated(given[1]) ? device.allocate_on(static_cast<int>(as_whole(given[1], "a device")), bytes)
-                         : device.allocate(bytes);
+    const int where = device_in(device, given[1]);
+    const std::int64_t handle = where == no_device    ? device.allocate_host(bytes)
+                                : where == own_device ? device.allocate(bytes)
+                                                      : device.allocate_on(where, bytes);
     rank.sizes_of_handles[handle] = bytes;
     return Value::whole(handle);
 }
+
+// What came before the group's start is told by the start itself.
+Value set_device(Interpreter& rank, Arguments& given) {
+    Device& device = rank.world().device();
+    const int wanted = device_in(device, given[0]);
+    if (wanted == no_device) raise("ValueError", "Expected a cuda device, but got: cpu");
+    if (!rank.local_rank) rank.local_rank = device.index();
+    if (wanted == own_device) return Value::none();
+    device.choose(wanted);
+    if (rank.host().started())
+        rank.world().record(results::DeviceBind{rank.world().text("model"), device.index()});
+    return Value::none();
+}
+
+Value current_device(Interpreter& rank, Arguments&) { return Value::whole(rank.world().device().index()); }
+
+Value device_count(Interpreter& rank, Arguments&) { return Value::whole(rank.world().device().count()); }
 
 Value free(Interpreter& rank, Arguments& given) {
     const std::int64_t handle = as_whole(given[0], "a handle");
@@ -232,6 +278,9 @@ std::vector<BuiltinRow> world_builtins() {
             {"now", now},
             {"allocate", allocate},
             {"free", free},
+            {"set_device", set_device},
+            {"current_device", current_device},
+            {"device_count", device_count},
             {"random", random},
             {"env", env},
             {"version", version},

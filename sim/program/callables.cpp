@@ -217,6 +217,9 @@ void Interpreter::set_attribute(const Value& object, const std::string& name, Va
     }
     if (!object.is(Type::object))
         raise("AttributeError", fmt::format("{} object has no attribute '{}'", type_word(object), name));
+    if (object.instance().kind == mesh_kind || object.instance().kind == generator_kind)
+        raise("AttributeError",
+              fmt::format("attribute '{}' of '{}' objects is not writable", name, object.instance().name));
     set_field(object.instance().fields, name, std::move(value));
 }
 

@@ -162,7 +162,7 @@ Value Interpreter::constant(int place) const {
         case 2:
             return Value::whole(host_.world().node());
         case 3:
-            return Value::whole(host_.world().device().index());
+            return Value::whole(local_rank ? *local_rank : host_.world().device().index());
         case 4:
             return Value::whole(step_);
         case 5:

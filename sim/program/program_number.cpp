@@ -145,6 +145,34 @@ Number logarithm(Number decimal) {
     return saturate((value + (Wide{1} << (cut - 1))) >> cut);
 }
 
+namespace {
+
+constexpr Wide fine_quarter = 1'727'108'826'179;  // half of pi
+
+// The sine of x + quarters · pi/2, with x brought between 0 and pi/2.
+Number wave(Number decimal, int quarters) {
+    if (is_special(decimal)) return not_a_number;
+    Wide x = Wide{decimal} << (fine_bits - fraction_bits);
+    const Wide turns = floored(x, fine_quarter);
+    x -= turns * fine_quarter;
+    const int quarter = static_cast<int>(remainder(turns, 4) + quarters) % 4;
+    if (quarter % 2 != 0) x = fine_quarter - x;
+    const Wide square = (x * x) >> fine_bits;
+    Wide term = x, sum = x;
+    for (int n = 2; n < 20; n += 2) {
+        term = -((term * square) >> fine_bits) / (n * (n + 1));
+        sum += term;
+    }
+    constexpr int cut = fine_bits - fraction_bits;
+    const Number rounded = saturate((sum + (Wide{1} << (cut - 1))) >> cut);
+    return quarter < 2 ? rounded : -rounded;
+}
+
+}  // namespace
+
+Number sine(Number decimal) { return wave(decimal, 0); }
+Number cosine(Number decimal) { return wave(decimal, 1); }
+
 Number plus_any(Number a, Number b) {
     return is_special(a) || is_special(b) ? with_special(Operator::add, a, b) : plus(a, b);
 }

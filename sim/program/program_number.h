@@ -18,6 +18,8 @@ Value arithmetic(scenarios::program::Operator op, const Value& a, const Value& b
 Number square_root(Number decimal);
 Number logarithm(Number decimal);
 Number exponential(Number decimal);
+Number sine(Number decimal);  // of radians
+Number cosine(Number decimal);
 
 constexpr bool is_special(Number decimal) { return decimal >= infinite || decimal <= -infinite; }
 Number plus_any(Number a, Number b);  // also of what is not finite

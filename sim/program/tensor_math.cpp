@@ -260,6 +260,8 @@ Value chosen(const Value& condition, const Value& a, const Value& b) {
 std::vector<TensorMethod> element_methods() {
     return {{"exp", each<exponential>},
             {"log", each<logarithm>},
+            {"sin", each<sine>},
+            {"cos", each<cosine>},
             {"sqrt", each<square_root>},
             {"sigmoid", each<sigmoid_of>},
             {"tanh", each<tanh_of>},

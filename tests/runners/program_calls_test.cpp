@@ -100,6 +100,41 @@ barrier()
                   "mesh = init_device_mesh(\"cuda\", (2, 2), mesh_dim_names=(\"dp\", \"tp\"))\n");
 }
 
+// Goal: a mesh tells its dimensions, has parts of one and of several of them, and several made into one.
+TEST(ProgramCalls, MeshesHaveUpToThreeDimensionsAndParts) {
+    const char* step = R"py(
+assert mesh.ndim == 3 and mesh.shape == [2, 2, 2] and mesh.mesh_dim_names == ["pp", "dp", "tp"]
+assert mesh.size() == 8 and mesh.size(0) == 2 and mesh.size("tp") == 2 and mesh.size(mesh_dim=-1) == 2
+assert mesh.get_coordinate() == [rank // 4, rank // 2 % 2, rank % 2]
+assert [mesh.get_local_rank(d) for d in range(3)] == mesh.get_coordinate()
+assert mesh.get_group("pp").ranks == [rank % 4, rank % 4 + 4]
+assert mesh.get_group("dp").ranks == [rank - rank // 2 % 2 * 2, rank - rank // 2 % 2 * 2 + 2]
+assert [g.ranks for g in mesh.get_all_groups()][2] == [rank // 2 * 2, rank // 2 * 2 + 1]
+both = mesh["pp", "tp"]
+assert both.ndim == 2 and both.shape == [2, 2] and both.mesh_dim_names == ["pp", "tp"]
+assert mesh["tp"].ndim == 1 and mesh["tp"]._flatten().get_group() is mesh.get_group("tp")
+flat = both._flatten()
+first = rank // 2 % 2 * 2
+assert flat.ndim == 1 and flat.get_group().ranks == [first, first + 1, first + 4, first + 5]
+assert mesh["pp_tp"].size() == 4 and mesh["pp_tp"].get_local_rank() == rank // 4 * 2 + rank % 2
+assert mesh.flatten("all").get_group().ranks == list(range(8))
+x = ones(1)
+all_reduce(x, group=mesh["pp_tp"].get_group())
+assert x[0] == 4.0
+line = init_device_mesh("cuda", (8,))
+assert line.ndim == 1 and line.mesh_dim_names is None and line.get_local_rank() == rank
+)py";
+    const Words eight = {{"gpus_per_node", "8"}, {"nodes", "1"}};
+    const char* setup = "mesh = init_device_mesh(\"cuda\", (2, 2, 2), (\"pp\", \"dp\", \"tp\"))\n";
+    EXPECT_EQ(last_words(play_program(step, eight, setup)), "");
+    EXPECT_EQ(
+        last_words(play_program("mesh[\"tp\", \"dp\"]", eight, setup)),
+        "KeyError: Invalid mesh_dim_names ['tp', 'dp'] specified. Valid mesh_dim_names are ['pp', 'dp', "
+        "'tp'].");
+    EXPECT_EQ(last_words(play_program("mesh.shape = 1", eight, setup)),
+              "AttributeError: attribute 'shape' of 'DeviceMesh' objects is not writable");
+}
+
 // Goal: small types round and overflow where torch's do.
 TEST(ProgramCalls, RoundToTheirType) {
     expect_silent(R"py(

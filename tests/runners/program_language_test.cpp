@@ -263,6 +263,44 @@ TEST(ProgramLanguage, RefusesInTheWordsOfPythonAndTorch) {
     for (const auto& [step, words] : cases) EXPECT_EQ(last_words(play_program(step)), words) << step;
 }
 
+TEST(ProgramLanguage, HasTheMathematicsOfSchedules) {
+    const char* step = R"py(
+near = lambda a, b: abs(a - b) < 0.00005
+assert near(math.pi, 3.14159) and near(math.e, 2.71828) and near(math.tau, 6.28319)
+assert math.cos(0) == 1.0 and math.sin(0) == 0.0
+assert near(math.cos(math.pi), -1) and near(sin(math.pi / 2), 1)
+assert near(math.cos(1), 0.5403) and near(math.sin(1), 0.84147) and near(math.sin(-2.5), -0.59847)
+assert near(math.cos(100.0), 0.86232) and near(math.cos(-7.25), 0.56792) and near(math.sin(4), -0.7568)
+assert math.sqrt(9) == 3.0 and near(math.exp(1), math.e) and near(math.log(math.e), 1)
+assert math.floor(2.5) == 2 and math.ceil(2.1) == 3 and math.isnan(nan) and math.isinf(-math.inf)
+assert not math.isinf(1) and not isinf(nan)
+assert math.isfinite(2.5) and not math.isfinite(inf)
+t = torch.cos(tensor([0.0, math.pi]))
+assert t[0] == 1.0 and near(t[1], -1) and near(tensor([1.0]).sin()[0], 0.84147)
+pi = 3
+assert pi == 3 and math.pi > 3.1
+)py";
+    EXPECT_EQ(last_words(play_program(step)), "");
+    EXPECT_EQ(last_words(play_program("math.cos(inf)")), "ValueError: math domain error");
+}
+
+TEST(ProgramLanguage, ShapesAreBroadcastAndMultipliedAsInTorch) {
+    const char* step = R"py(
+a = tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+assert (a @ tensor([1.0, 10.0])).tolist() == [21.0, 43.0, 65.0]
+assert (tensor([1.0, 1.0, 1.0]) @ a).tolist() == [9.0, 12.0]
+assert (a + tensor([10.0, 20.0])).tolist() == [[11.0, 22.0], [13.0, 24.0], [15.0, 26.0]]
+assert (a * tensor([[1.0], [0.0], [2.0]])).tolist() == [[1.0, 2.0], [0.0, 0.0], [10.0, 12.0]]
+assert (ones(3, 1) + ones(1, 2)).shape == [3, 2] and (ones(2, 1, 3) * ones(4, 1)).shape == [2, 4, 3]
+a += tensor([1.0, 0.0])
+assert a[0].tolist() == [2.0, 2.0]
+)py";
+    EXPECT_EQ(last_words(play_program(step)), "");
+    EXPECT_EQ(last_words(play_program("ones(3, 2) + ones(3)")),
+              "RuntimeError: The size of tensor a (2) must match the size of tensor b (3) at non-singleton "
+              "dimension 1");
+}
+
 // Goal: the table of words and the methods of tensors are the same, so that no page tells of what is not
 // there.
 TEST(ProgramLanguage, EveryWordOfATensorIsThere) {

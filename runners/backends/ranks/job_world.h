@@ -50,6 +50,7 @@ public:
                int index)
         : settings_(settings), gate_(gate), evidence_(evidence), library_(library), index_(index) {}
     int index() const override { return index_; }
+    int count() const override { return settings_.gpus_per_node; }
     void compute(sim::Time nominal) override;
     std::int64_t allocate(std::int64_t bytes) override;
     void release(std::int64_t handle) override;

@@ -41,6 +41,7 @@ namespace {
 
 int play(const scenarios::Plan& plan, RealWorld& world, Trail& evidence) {
     const auto failed = [&](std::string_view what, int code) {
+        if (code == 0) return code;  // exit(0) prints nothing
         evidence.log(2, fmt::format("Traceback (most recent call last):\n{}", what));
         return code;
     };

@@ -1,0 +1,164 @@
+// tests/runners/program_machine_test.cpp — Goal: what a program does with files, memory and devices is what
+// the machine below it does, and nothing that it asks for is passed over.
+#include <gtest/gtest.h>
+
+#include "results/detectors/detector.h"
+#include "tests/support/program_play.h"
+
+namespace deadrank::tests {
+namespace {
+
+std::vector<std::string> symptoms_in(const runners::Record& record) {
+    std::vector<std::string> found;
+    for (const auto& finding : results::detect(record.evidence, results::all_detectors()))
+        found.push_back(finding.symptom);
+    return found;
+}
+
+template <class Payload>
+std::vector<std::int64_t> steps_told(const runners::Record& record) {
+    std::vector<std::int64_t> steps;
+    for (const results::Event* event : record.evidence.each<Payload>())
+        steps.push_back(event->template as<Payload>()->step);
+    return steps;
+}
+
+const Words one_rank = {{"gpus_per_node", "1"}, {"nodes", "1"}};
+
+// Goal: a save that ends steps later is of the step whose state it holds, and its load says the same.
+TEST(ProgramMachine, ASaveSaysWhichStepItIsOf) {
+    const char* step = R"py(
+if step == 2:
+    held = {"weights": ones(2) * step, "step": step}
+if step == 4:
+    save(held, "shared/later", step=2)
+    save(held, "shared/now")
+    assert load("shared/later")["step"] == 2
+    load("shared/now")
+)py";
+    const auto record = play_program(step, one_rank, "", {{"steps", "6"}});
+    EXPECT_EQ(last_words(record), "");
+    EXPECT_EQ(steps_told<results::CheckpointSave>(record), (std::vector<std::int64_t>{2, 4}));
+    EXPECT_EQ(steps_told<results::CheckpointLoad>(record), (std::vector<std::int64_t>{2, 4}));
+    EXPECT_EQ(last_words(play_program("save(1, \"shared/x\", step=-1)", one_rank)),
+              "ValueError: there is no step -1");
+}
+
+// Goal: host memory is the node's, which its ranks share, and comes back; where it is full the kernel kills.
+TEST(ProgramMachine, TakesHostMemoryOfItsNode) {
+    Words small = two_ranks;
+    small["host_memory"] = "3GiB";
+    const char* fits = R"py(
+h = allocate("1GiB", device="cpu")
+barrier()
+free(h)
+h = allocate("1GiB", device=-1)
+)py";
+    EXPECT_TRUE(play_program(fits, small).truth.completed());
+    const auto full = play_program("h = allocate(\"2GiB\", device=\"cpu\")\nbarrier()", small);
+    EXPECT_FALSE(full.truth.completed());
+    bool killed = false;
+    for (const results::Event* event : full.evidence.each<results::RankLog>())
+        killed |=
+            full.evidence.text(event->as<results::RankLog>()->line).find("Out of memory: Killed process") !=
+            std::string::npos;
+    EXPECT_TRUE(killed);
+    EXPECT_EQ(symptoms_in(full), std::vector<std::string>{"host_resource_exhaustion"});
+}
+
+TEST(ProgramMachine, RefusesDevicesThatTheNodeDoesNotHave) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"allocate(1, device=2)",
+         "torch.AcceleratorError: CUDA error: invalid device ordinal: 2, where the node has 0 to 1"},
+        {"allocate(1, device=\"cuda:9\")",
+         "torch.AcceleratorError: CUDA error: invalid device ordinal: 9, where the node has 0 to 1"},
+        {"allocate(1, device=\"gpu\")",
+         "RuntimeError: Expected one of cpu, cuda device type at start of device string: gpu"},
+        {"set_device(-2)",
+         "torch.AcceleratorError: CUDA error: invalid device ordinal: -2, where the node has 0 to 1"},
+        {"torch.cuda.set_device(\"cpu\")", "ValueError: Expected a cuda device, but got: cpu"},
+    };
+    for (const auto& [step, words] : cases) EXPECT_EQ(last_words(play_program(step)), words) << step;
+    EXPECT_EQ(
+        last_words(play_program("assert allocate(1, device=\"cuda\") != allocate(1, device=\"cuda:1\")\n"
+                                "try:\n    allocate(1, device=9)\nexcept RuntimeError as e:\n    pass")),
+        "");
+}
+
+// Goal: a program chooses its device, and two ranks that chose one are refused by NCCL.
+TEST(ProgramMachine, ChoosesItsDevice) {
+    const char* other = R"py(
+torch.cuda.set_device((local_rank + 1) % torch.cuda.device_count())
+assert torch.cuda.current_device() == 1 - local_rank and local_rank == rank
+init_process_group()
+assert local_rank == rank
+)py";
+    const auto exchanged = play_program("all_reduce(ones(1))", two_ranks, other, {{"start", "own"}});
+    EXPECT_EQ(last_words(exchanged), "");
+    std::vector<std::int32_t> bound;
+    for (const results::Event* event : exchanged.evidence.each<results::DeviceBind>())
+        bound.push_back(event->as<results::DeviceBind>()->device);
+    EXPECT_EQ(bound, (std::vector<std::int32_t>{1, 0}));
+    const auto same = play_program("all_reduce(ones(1))", two_ranks, "set_device(0)\ninit_process_group()",
+                                   {{"start", "own"}});
+    EXPECT_NE(last_words(same).find("Duplicate GPU detected"), std::string::npos) << last_words(same);
+    EXPECT_EQ(symptoms_in(same), std::vector<std::string>{"communication_setup_failure"});
+    const auto later = play_program("pass", two_ranks, "set_device(\"cuda:0\")\ng = new_group()");
+    EXPECT_NE(last_words(later).find("Duplicate GPU detected"), std::string::npos) << last_words(later);
+    Words gloo = two_ranks;
+    gloo["library"] = "gloo";
+    EXPECT_EQ(last_words(play_program("all_reduce(ones(1))", gloo, "set_device(0)\ninit_process_group()",
+                                      {{"start", "own"}})),
+              "");
+}
+
+// Goal: what the manual says of files, exceptions and early ends is so.
+TEST(ProgramMachine, EndsAreFoundAsTheManualSays) {
+    const auto of = [](const char* step, const Words& more = {}) {
+        return symptoms_in(play_program(step, two_ranks, "", more));
+    };
+    using Found = std::vector<std::string>;
+    EXPECT_EQ(of("save(rank, \"shared/both\")"), Found{"reshard_restore_failure"});
+    EXPECT_EQ(of("load(\"run/ckpt_3/rank0\")"), Found{"checkpoint_unreadable"});
+    EXPECT_EQ(of("load(\"outputs/train/rank0\")"), Found{"checkpoint_unreadable"});
+    const std::string missing = "raise FileNotFoundError(\"[Errno 2] No such file or directory: ";
+    EXPECT_EQ(of((missing + "'run/ckpt_3/a'\")").c_str()), Found{"checkpoint_unreadable"});
+    EXPECT_EQ(of((missing + "'outputs/a'\")").c_str()), Found{"model_or_data_loading_failure"});
+    EXPECT_EQ(of("raise AssertionError(\"no\")"), Found{"framework_runtime_exception"});
+    EXPECT_EQ(of("assert rank < 0"), Found{"framework_runtime_exception"});
+    Words tested = two_ranks;
+    tested["launcher"] = "test";
+    EXPECT_EQ(symptoms_in(play_program("assert rank < 0", tested)), Found{"ci_or_test_failure"});
+    EXPECT_EQ(of("if rank == 0:\n    exit(0)\nsleep(\"5s\")\nstore_get(\"key\")"),
+              Found{"communication_setup_failure"});
+    const auto left =
+        play_program("all_reduce(ones(1)) if step < 2 else 0\nif step == 3 and rank == 1:\n    exit(0)",
+                     two_ranks, "", {{"steps", "6"}});
+    EXPECT_EQ(last_words(left, 1), "");
+    EXPECT_TRUE(symptoms_in(left).empty()) << symptoms_in(left).front();
+    EXPECT_TRUE(left.truth.completed());
+}
+
+// Goal: of several wrong values one finding speaks, in the order and with the tolerance that the manual says.
+TEST(ProgramMachine, OneOfSeveralWrongValuesIsTold) {
+    const auto first = [](const char* step) {
+        const auto record = play_program(step, two_ranks);
+        return results::detect(record.evidence, results::all_detectors());
+    };
+    const std::string all =
+        "all_reduce(ones(1))\nreference(\"r\", 1, 2)\nrestored(\"s\", 1, 2)\ncheck(\"c\", 1, "
+        "2)\ndigest(\"d\", tensor([rank]))\n";
+    const auto told = first(all.c_str());
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told.front().symptom, "replica_state_divergence");
+    const auto names =
+        first("all_reduce(ones(1))\ncheck(\"a\", 1, 2 if rank == 0 else 1)\ncheck(\"b\", 1, 2)");
+    ASSERT_EQ(names.size(), 1U);
+    EXPECT_EQ(names.front().blame.variable, "a");
+    EXPECT_EQ(names.front().blame.ranks, std::vector<results::Rank>{0});
+    EXPECT_TRUE(first("all_reduce(ones(1))\ncheck(\"v\", 20.0, 20.0 + 1 / 65536)").empty());
+    EXPECT_FALSE(first("all_reduce(ones(1))\ncheck(\"v\", 1.0, 1.0 + 1 / 65536)").empty());
+}
+
+}  // namespace
+}  // namespace deadrank::tests
