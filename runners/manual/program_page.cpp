@@ -81,6 +81,9 @@ library's own lines for a `RuntimeError`. What is caught as `error` is its text.
 ends is not raised: it ends the process. A class of the program may be raised, and goes on from one of
 Python's: `class NothingToTrain(RuntimeError): pass`.
 
+Shapes go together as in torch: `x @ y` of one or two dimensions each, and element by element a dimension
+that is 1 or missing is repeated.
+
 **Differences from torch.** An index of a one-dimensional tensor is a number. A slice, a row, `chunk`,
 `split`, `reshape` and `view` share memory with the whole, as in torch; a slice with a step, `x[:, 0]`, a
 mask, and parts along another dimension than the first are copies when they are read. `+` and its kin make a
@@ -102,10 +105,10 @@ them for the healed run, and `[heal.workload] step = '''…'''` may bring other 
 constexpr std::string_view waiting = R"(## The job before
 
 `earlier` is played once for each rank of a job that came before, as many as `earlier_ranks` says: what it
-saves is there when `setup` begins. It knows `rank` and `world_size` of that job, makes no calls, and shares
-functions alone with the other texts. So a checkpoint can have been saved by 4 ranks and be loaded by 8.
-Nothing of it is seen, as of a job of last week; only the files are there. With `start = "own"` meet the other
-ranks before you load.
+saves is there when `setup` begins. It knows `rank` and `world_size` of that job, and what `let` holds in
+this run, makes no calls, and shares functions alone with the other texts. So a checkpoint can have been
+saved by 4 ranks and be loaded by 8. Nothing of it is seen, as of a job of last week; only the files are
+there. With `start = "own"` meet the other ranks before you load.
 
 ## Calls that do not wait
 
@@ -137,6 +140,7 @@ class Stream:
 
 constexpr TableRow telling_rows[] = {
     {"values of `check` differ", "wrong_intermediate_value, also after a load"},
+    {"two ranks `save` one path as state of one step", "reshard_restore_failure, at an unchanged layout too"},
     {"values of `restored` differ", "resume_state_regression"},
     {"values of `reference` differ",
      "parallel_result_mismatch; after a load, resume_state_regression; nothing where a "
@@ -160,18 +164,42 @@ constexpr TableRow telling_rows[] = {
     {"an exception in the words in which torch, NumPy and others refuse shapes, sizes, "
      "indices and element types, whether an operation raises it or `raise` does",
      "tensor_shape_or_dtype_error"},
-    {"an exception with \"out of memory\", \"No space left on device\", \"No such file or "
-     "directory: 'checkpoint…\", \"Missing key(s) in state_dict\" and other well-known words",
-     "what they say: device_out_of_memory, host_resource_exhaustion, "
-     "checkpoint_unreadable, reshard_restore_failure, …"},
-    {"`assert`", "ci_or_test_failure"},
-    {"any other exception", "framework_runtime_exception"},
+    {"an exception with \"out of memory\", \"No space left on device\", \"Missing key(s) in "
+     "state_dict\" and other well-known words",
+     "what they say: device_out_of_memory, host_resource_exhaustion, reshard_restore_failure, …"},
+    {"`load` of what is not there; and an exception with \"No such file or directory: '…\" where the path "
+     "has `checkpoint`, `ckpt`, `global_step`, `iter_0`, `mp_rank_`, `zero_pp_rank_`, `optim_states`, "
+     "`model_states`, `.distcp` or `/.metadata` in it",
+     "checkpoint_unreadable; an exception about another path, model_or_data_loading_failure"},
+    {"the store is gone (`DistNetworkError: Failed to recv, got 0 bytes`), or a key does not come "
+     "(`DistStoreError: wait timeout`)",
+     "communication_setup_failure, whenever that is"},
+    {"any other exception, and so `assert` and `raise AssertionError(…)`; with `launcher = \"test\"`",
+     "framework_runtime_exception; ci_or_test_failure"},
 };
 
 constexpr std::string_view after_tellings = R"(
-A rank that raises ends the job soon, so that others with the same fate may say nothing: where a whole
-host is concerned, expect `blames = ["node"]`. A crash is found before what it hides: where a process ends to
-make a bug show, list the symptom of its end in `also`.
+**What differs.** `check`, `reference` and `restored` take two numbers for the same if they are no further
+apart than a millionth of the larger one. A decimal has steps of 1/65536, and below 15 one such step is more
+than that: where a sum may be made in another order, hold `round(x, 3)`, or `x.allclose(y)`, against what it
+should be. A `digest` is of every bit.
+
+**Which one is told.** The first step in which something differs. In one step a digest comes before a
+`check`, that one before a `reference`, that one before a `restored`, and samples are the last. Of several
+names of one kind the first that was told stands for all: the finding has its name and the ranks on which it
+is wrong, and does not speak of the others.
+
+**What is asked.** A rank that raises ends the job soon, so that others with the same fate may say nothing:
+where a whole host is concerned, expect `blames = ["node"]`. With a fault on all ranks `blames = ["rank"]` is
+met where the finding names all of them. A crash is found before what it hides: where a process ends to make
+a bug show, list the symptom of its end in `also`, which takes findings beside the symptom and never in its
+place. The right result, of which `reaction = "complete"` speaks, are each rank's last `loss`, the last
+`digest` of each name, and `samples` of each step, as the control has them. `refuse_to_start` is met by an
+error before any rank has begun a step.
+
+**An early end.** A rank that runs out of batches may call `exit(0)`: it says nothing, makes no further step,
+and leaves `finish` out. Or put an `if` around all that the step does: the rank then goes through its last
+steps without a call, and runs `finish`. `exit(16)` writes `SystemExit: 16` into the log.
 )";
 
 constexpr std::string_view reached = R"(## How faults reach it
@@ -190,8 +218,9 @@ Names that the program publishes are words of the scenario, and others are refus
 All other faults act on the rank as on any other: `kill_rank`, `slow_rank`, `set_env` (read by `env`),
 `skew_version` (read by `version`), `limit_memory`, `fill_storage`.
 
-A value that is bent and a block that is skipped stay so from the fault's moment on: `until_step` or
-`lasts` ends it.
+A value that is bent and a block that is skipped stay so from the fault's moment on, in later attempts too
+and from their beginning: `until_step` or `lasts` ends it. What alters one call is not done again after a
+restart. Blocks and seams of `earlier` are reached by faults that wait for no step.
 
 Write the right line and the wrong one side by side, with a block between them; the control then runs the
 right one. A check with `check(name, value, expected)` must compute what is expected from what the rank

@@ -73,7 +73,9 @@ FileTable expect_table(const Taxonomy& taxonomy) {
         "What must be noticed, about whom and how soon",
         {{"symptom", Form::word, "what must be noticed; the bug's own where it is absent", symptoms, false,
           list},
-         {"blames", Form::words, "what of the truth the finding must name", blame_words()},
+         {"blames", Form::words,
+          "what of the truth the finding must name; with \"rank\" and a fault on all ranks, all of them",
+          blame_words()},
          {"rank", Form::ranks,
           "instead of the fault's own ranks: 3, [1, 2], \"all\", \"node 1\", \"all but 0\"; nothing is drawn "
           "here. Of several faults all ranks count that are hit by one without `provokes`. What hits a whole "
@@ -85,7 +87,9 @@ FileTable expect_table(const Taxonomy& taxonomy) {
          {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated"},
          {"others", Form::words, "\"none\", or further symptoms that are right to report", others, false,
           list},
-         {"also", Form::words, "further symptoms that are right to report", symptoms, false, list},
+         {"also", Form::words,
+          "further symptoms that are right to report beside the symptom, never instead of it", symptoms,
+          false, list},
          {"reaction", Form::word, "how the job must react; any unless stated", reaction_words()},
          {"recovers_within", Form::duration,
           "after the fault the job has recovered or ended; not asked unless stated"},
@@ -160,10 +164,12 @@ constexpr ListedWord all_words[] = {
      "or file, "
      "or is the culprit's own sentence, and blames no other rank"},
     {"reaction", "error", "it ends with an error, whoever it names"},
-    {"reaction", "refuse_to_start", "it ends with an error before the first step"},
+    {"reaction", "refuse_to_start", "it ends with an error, and no rank has begun a step"},
     {"reaction", "restart", "it starts again and comes to its end"},
     {"reaction", "warn_and_complete", "it says something, and comes to its end with the right result"},
-    {"reaction", "complete", "it comes to its end with the right result"},
+    {"reaction", "complete",
+     "it comes to its end with the right result: each rank's last loss, the last digest of each name, the "
+     "samples of each step and every served answer are those of the control, as far as it has them"},
 
     {"library", "nccl", "a peer that is gone is silence, until the watchdog's bound"},
     {"library", "gloo",

@@ -231,9 +231,10 @@ const std::vector<Parameter>& trigger_parameters() {
         {"start", Type::boolean, "false", "before the job starts"},
         optional("at", Type::duration, "time after the job's start"),
         optional("step", Type::integer,
-                 "the training step, counted from 0. A restarted job that comes to it again does not meet "
-                 "the fault "
-                 "again, unless `always` or `until_step` is set"),
+                 "the training step, counted from 0. A restarted job that comes to it again is not altered "
+                 "there again, unless `always` or `until_step` is set. But a value that is bent and a block "
+                 "that is skipped are still so after a restart, from its beginning on, until `until_step` or "
+                 "`lasts` ends them"),
         choice("phase", "",
                {"setup", "data", "forward", "backward", "reduce", "optimizer", "checkpoint", "serve"},
                "the phase of the step, of those that the workload enters"),
