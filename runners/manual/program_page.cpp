@@ -171,9 +171,9 @@ constexpr TableRow telling_rows[] = {
      "has `checkpoint`, `ckpt`, `global_step`, `iter_0`, `mp_rank_`, `zero_pp_rank_`, `optim_states`, "
      "`model_states`, `.distcp` or `/.metadata` in it",
      "checkpoint_unreadable; an exception about another path, model_or_data_loading_failure"},
-    {"the store is gone (`DistNetworkError: Failed to recv, got 0 bytes`), or a key does not come "
-     "(`DistStoreError: wait timeout`)",
-     "communication_setup_failure, whenever that is"},
+    {"the store is gone: `DistNetworkError: Failed to recv, got 0 bytes`",
+     "remote_peer_connection_error, about the rank that was its host"},
+    {"a key does not come: `DistStoreError: wait timeout`", "communication_setup_failure, whenever that is"},
     {"any other exception, and so `assert` and `raise AssertionError(…)`; with `launcher = \"test\"`",
      "framework_runtime_exception; ci_or_test_failure"},
 };

@@ -130,6 +130,8 @@ TEST(ProgramMachine, EndsAreFoundAsTheManualSays) {
     tested["launcher"] = "test";
     EXPECT_EQ(symptoms_in(play_program("assert rank < 0", tested)), Found{"ci_or_test_failure"});
     EXPECT_EQ(of("if rank == 0:\n    exit(0)\nsleep(\"5s\")\nstore_get(\"key\")"),
+              Found{"remote_peer_connection_error"});
+    EXPECT_EQ(of("store_get(\"key\", timeout=\"2s\") if rank == 1 else sleep(\"4s\")"),
               Found{"communication_setup_failure"});
     const auto left =
         play_program("all_reduce(ones(1)) if step < 2 else 0\nif step == 3 and rank == 1:\n    exit(0)",
