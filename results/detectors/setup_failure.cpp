@@ -151,12 +151,13 @@ bool failed_by_themselves(const Evidence& evidence, int attempt, const std::vect
     });
 }
 
-// "while trying to connect to (node1, 29500)": another machine of the job than that of rank 0, which keeps
-// the store.
-bool looked_elsewhere(const Evidence& evidence, int attempt, std::string_view text) {
+// Where a rank looked for the store in vain, as it says: "while trying to connect to (node1, 29500)".
+enum class Sought { unknown, at_rank_0, at_another };  // which machine of the job
+
+Sought sought_by(const Evidence& evidence, int attempt, std::string_view text) {
     constexpr std::string_view before = "trying to connect to (";
     const auto at = text.find(before);
-    if (at == std::string_view::npos) return false;
+    if (at == std::string_view::npos) return Sought::unknown;
     const std::string_view rest = text.substr(at + before.size());
     const std::string_view host = rest.substr(0, rest.find(','));
     const Rank first = evidence.facts<Calls>().process_of(attempt, 0);
@@ -167,7 +168,17 @@ bool looked_elsewhere(const Evidence& evidence, int attempt, std::string_view te
         if (start->rank == first) own = name;
         known |= name == host;
     }
-    return known && !own.empty() && own != host;
+    if (!known || own.empty()) return Sought::unknown;
+    return own == host ? Sought::at_rank_0 : Sought::at_another;
+}
+
+// Rank 0 keeps the store. Where it, too, seeks one on its own machine, nobody serves it.
+bool serves_no_store(const Evidence& evidence, int attempt, const std::vector<Complaint>& complaints) {
+    const Rank first = evidence.facts<Calls>().process_of(attempt, 0);
+    return std::any_of(complaints.begin(), complaints.end(), [&](const Complaint& complaint) {
+        return complaint.process == first && weight_of(complaint) == cannot_reach &&
+               sought_by(evidence, attempt, complaint.text) == Sought::at_rank_0;
+    });
 }
 
 // All complaints are about waiting: for ranks that believe in another world or endpoint, that never came, or
@@ -295,6 +306,8 @@ Findings setup_failure(const Evidence& evidence) {
             culprits = nameless.empty() ? waited_for(evidence, attempt, *first) : nameless;
             if (!culprits.empty() && failed_by_themselves(evidence, attempt, culprits, first->at)) continue;
         }
+        if (culprits.empty() && least == cannot_reach && serves_no_store(evidence, attempt, complaints))
+            culprits = {evidence.facts<Calls>().process_of(attempt, 0)};
         if (culprits.empty()) {
             for (const Complaint& complaint : complaints) {
                 if (weight_of(complaint) == least) culprits.push_back(complaint.process);
@@ -308,7 +321,8 @@ Findings setup_failure(const Evidence& evidence) {
             .causes = setup_causes(first->text, least)};
         finding.blame.variable = variable_in(first->text);
         finding.blame.component = component_in(first->text);
-        if (looked_elsewhere(evidence, attempt, first->text)) finding.blame.variable = "MASTER_ADDR";
+        if (sought_by(evidence, attempt, first->text) == Sought::at_another)
+            finding.blame.variable = "MASTER_ADDR";
         if (least == waited && !nameless.empty()) {
             finding.blame.variable = "MASTER_ADDR";
             finding.says += fmt::format("; {} cannot resolve the store's name", ranks_text(nameless));

@@ -111,6 +111,8 @@ constexpr Phrase phrases[] = {
     {"MemoryError", Trouble::host},
 
     {"saving ", Trouble::saving},
+    {"Parent directory ", Trouble::saving,
+     [](std::string_view text) { return text.find(" does not exist") != std::string_view::npos; }},
     {"PytorchStreamReader", Trouble::unreadable},
     {"EOFError", Trouble::unreadable},
     {"SafetensorError", Trouble::unreadable},
@@ -193,6 +195,16 @@ bool ends_a_traceback(std::string_view text, std::string_view last) {
     return word && name != "SystemExit" && name != "KeyboardInterrupt";
 }
 
+// argparse ends the process with code 2, without a traceback.
+bool refuses_arguments(std::string_view text) {
+    const auto at = text.find(": error: ");
+    if (at == std::string_view::npos) return false;
+    const std::string_view rest = text.substr(at + std::string_view(": error: ").size());
+    return rest.starts_with("unrecognized arguments: ") || rest.starts_with("argument ") ||
+           rest.starts_with("the following arguments are required: ") ||
+           rest.starts_with("ambiguous option: ");
+}
+
 // The head of a traceback says nothing yet: the exception follows on a line of its own, which is its name
 // alone where nobody gave it words, as with a bare `assert`.
 bool is_exception(std::string_view text) {
@@ -200,7 +212,8 @@ bool is_exception(std::string_view text) {
     const bool bare =
         (last.ends_with("Error") || last.ends_with("Exception")) && last.find(' ') == std::string_view::npos;
     return bare || text.find("Error: ") != std::string_view::npos ||
-           text.find("Exception: ") != std::string_view::npos || ends_a_traceback(text, last);
+           text.find("Exception: ") != std::string_view::npos || ends_a_traceback(text, last) ||
+           refuses_arguments(text);
 }
 
 Trouble trouble_of(Code code) {

@@ -202,7 +202,6 @@ Value set_device(Interpreter& rank, Arguments& given) {
     Device& device = rank.world().device();
     const int wanted = device_in(device, given[0]);
     if (wanted == no_device) raise("ValueError", "Expected a cuda device, but got: cpu");
-    if (!rank.local_rank) rank.local_rank = device.index();
     if (wanted == own_device) return Value::none();
     device.choose(wanted);
     if (rank.host().started())

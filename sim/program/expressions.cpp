@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "sim/machine/environment.h"
 #include "sim/program/builtins.h"
 #include "sim/program/interpreter.h"
 #include "sim/program/program_number.h"
@@ -152,6 +153,12 @@ Value Interpreter::name(const Expr& expr) {
     raise("NameError", fmt::format("name '{}' is not defined", expr.text));
 }
 
+// As its launcher set it, whatever device the rank has taken since; without one, all take the first.
+std::int64_t Interpreter::local_rank() const {
+    const auto said = host_.world().env().get("LOCAL_RANK");
+    return said ? lax_integer(*said) : host_.world().device().index();
+}
+
 // In the order of constant_words().
 Value Interpreter::constant(int place) const {
     switch (place) {
@@ -162,7 +169,7 @@ Value Interpreter::constant(int place) const {
         case 2:
             return Value::whole(host_.world().node());
         case 3:
-            return Value::whole(local_rank ? *local_rank : host_.world().device().index());
+            return Value::whole(local_rank());
         case 4:
             return Value::whole(step_);
         case 5:

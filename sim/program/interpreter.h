@@ -58,13 +58,13 @@ public:
     std::optional<Value> attribute(const Value& object, const std::string& name);
     void set_attribute(const Value& object, const std::string& name, Value value);
     const Program& program() const { return program_; }
+    std::int64_t local_rank() const;
     // What may come to hold itself is emptied at the end.
     void track(const std::shared_ptr<Object>& object);
 
     // What built-ins leave behind.
     Number loss = 0, gradient_norm = 0;
     std::map<std::int64_t, std::int64_t> sizes_of_handles;  // of device memory
-    std::optional<std::int64_t> local_rank;  // once the rank has chosen another device
     std::shared_ptr<Group> whole;                           // the world, once it is used
     std::int64_t groups_made = 0;
     std::uint64_t garbage_drawn = 0;               // numbers that empty() gave

@@ -49,7 +49,7 @@ std::int64_t lenient_integer(std::string_view text) {
 void Job::read_environment() {
     const bool lenient = settings_.lenient_environment;
     const bool told = settings_.place_from == PlaceSource::launcher;
-    const std::int64_t local_size = strict_integer(required(world_, "LOCAL_WORLD_SIZE"));
+    (void)strict_integer(required(world_, "LOCAL_WORLD_SIZE"));  // torch asks for it as well
     const auto read = [&](std::string_view name, std::string_view mpi_name, std::int64_t otherwise,
                           Rank place) -> std::int64_t {
         if (told) return place;
@@ -70,7 +70,7 @@ void Job::read_environment() {
     config("steps", settings_.steps);
     if (has_recipe_) show_recipe();
     const std::int64_t wanted = world_.seam("startup.device", world_.device().index());
-    if (wanted < 0 || wanted >= local_size) {
+    if (wanted < 0 || wanted >= world_.device().count()) {
         throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal");
     }
     world_.record(results::DeviceBind{world_.text("model"), static_cast<std::int32_t>(wanted)});

@@ -143,8 +143,8 @@ def install(hook):
 
 
 def seldom(hook, digests):
-    """Digests fewer steps the longer a program runs and the more parameters there are; all ranks have as many, so
-    all skip the same steps. Ranks that have diverged stay so."""
+    """Digests fewer steps the longer a program runs and the more parameters there are. All ranks have as many,
+    so they skip the same steps. Ranks that have diverged stay so."""
     from .training import FIRST
 
     @functools.wraps(digests)
