@@ -34,6 +34,15 @@ bool somebody_had_failed(const Evidence& evidence, const std::vector<Rank>& othe
     });
 }
 
+// The rest went on without them to its end, as an elastic job does.
+bool others_ended_well(const Lives& lives, int attempt, const std::vector<Rank>& lost) {
+    const auto all = lives.of(attempt);
+    return std::all_of(all.begin(), all.end(), [&](const Life& life) {
+        const bool is_lost = std::count(lost.begin(), lost.end(), life.process) > 0;
+        return is_lost || !life.start || (life.ended != never && life.signal == 0 && life.code == 0);
+    });
+}
+
 // The launcher saw the job end, but no exit was seen of any process of some node. A node that was heard of
 // after another rank had ended was not lost: the launcher ended its ranks before they could report it.
 std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
@@ -47,6 +56,7 @@ std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
     const auto nodes = lives.whole_nodes(unseen);
     if (nodes.empty() || static_cast<int>(nodes.size()) == lives.nodes()) return {};
     if (somebody_had_failed(evidence, unseen, attempt, stops.back()->at)) return {};
+    if (others_ended_well(lives, attempt, unseen)) return {};
     Time last{0}, first_end = never;
     for (const Rank rank : unseen) last = std::max(last, lives.find(attempt, rank)->last_seen);
     for (const Life& life : lives.of(attempt)) first_end = std::min(first_end, life.ended);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "sim/machine/environment.h"
+#include "scenarios/model/value.h"
 #include "sim/program/builtins.h"
 #include "sim/program/interpreter.h"
 #include "sim/program/program_number.h"
@@ -156,7 +156,8 @@ Value Interpreter::name(const Expr& expr) {
 // As its launcher set it, whatever device the rank has taken since; without one, all take the first.
 std::int64_t Interpreter::local_rank() const {
     const auto said = host_.world().env().get("LOCAL_RANK");
-    return said ? lax_integer(*said) : host_.world().device().index();
+    const auto number = said ? scenarios::parse_whole(*said) : std::nullopt;
+    return number ? *number : host_.world().device().index();
 }
 
 // In the order of constant_words().

@@ -181,6 +181,17 @@ TEST(Texts, KnowRefusalsOfShapesAndTypes) {
     }
 }
 
+TEST(Texts, KnowArgumentsThatAProgramRefusesAndAFolderThatIsNotThere) {
+    for (const std::string_view line :
+         {"train.py: error: unrecognized arguments: --local-rank=3",
+          "pretrain_gpt.py: error: the following arguments are required: --data-path",
+          "train.py: error: argument --dtype: invalid choice: 'f8' (choose from 'f16', 'bf16')"})
+        EXPECT_EQ(trouble_in(line), Trouble::exception) << line;
+    EXPECT_EQ(trouble_in("slurmstepd: error: *** STEP 4711.0 CANCELLED ***"), Trouble::none);
+    EXPECT_EQ(trouble_in("RuntimeError: Parent directory /scratch/run7/step100 does not exist."),
+              Trouble::saving);
+}
+
 // The exception of a traceback may have any name.
 TEST(Texts, KnowATracebackByItsLastLine) {
     EXPECT_EQ(trouble_in("Traceback (most recent call last):\nNothingToTrain: rank 3 has no sample"),

@@ -85,6 +85,28 @@ TEST(ProgramMachine, RefusesDevicesThatTheNodeDoesNotHave) {
         "");
 }
 
+// As with one GPU a task: each process sees one device, whatever its LOCAL_RANK is.
+TEST(ProgramMachine, ChoosesAmongTheDevicesThatItSees) {
+    using scenarios::Value;
+    using enum scenarios::ValueType;
+    scenarios::Plan plan =
+        plan_of("program",
+                {{"steps", "1"},
+                 {"start", "own"},
+                 {"setup", "set_device(0)\nassert local_rank == rank\ninit_process_group()"},
+                 {"step", "all_reduce(ones(1))\nassert current_device() == rank"}},
+                two_ranks);
+    plan.faults.push_back({.kind = "set_env",
+                           .parameters = {{"rank", Value{.type = ranks, .list = {1}}},
+                                          {"name", Value{.type = text, .text = "CUDA_VISIBLE_DEVICES"}},
+                                          {"value", Value{.type = text, .text = "1"}}},
+                           .when = {.at_start = true}});
+    const auto one_each = played(plan);
+    EXPECT_EQ(last_words(one_each, 0), "");
+    EXPECT_EQ(last_words(one_each, 1), "");
+    EXPECT_TRUE(one_each.truth.completed());
+}
+
 // Goal: a program chooses its device, and two ranks that chose one are refused by NCCL.
 TEST(ProgramMachine, ChoosesItsDevice) {
     const char* other = R"py(

@@ -262,5 +262,16 @@ TEST(RestartFailure, NamesANodeThatIsGone) {
     EXPECT_EQ(found.blame.nodes, std::vector<std::int32_t>{1});
 }
 
+// An elastic job may end with what is left of it.
+TEST(RestartFailure, LeavesANodeAloneThatTheOthersDidWithout) {
+    for (const bool well : {true, false}) {
+        EvidenceBuilder job(8);
+        job.start().world().step(0).after(10s);
+        for (const Rank rank : {0, 1, 2, 3}) job.exits(rank, well ? 0 : -15, well ? 0 : 15);
+        job.add(no_rank, JobStop{1, job.text("a replica failed for good")});
+        EXPECT_EQ(asked("restart_failure", job.watched()).empty(), well);
+    }
+}
+
 }  // namespace
 }  // namespace deadrank::tests

@@ -255,6 +255,17 @@ TEST(SetupFailure, NamesTheAddressThatIsAnotherMachineOfTheJob) {
     EXPECT_EQ(variable_for("store.example.org"), "") << "may well be rank 0's, by another name";
 }
 
+// Rank 0 keeps the store, and looks for one on its own machine itself.
+TEST(SetupFailure, NamesRankZeroWhereNobodyServesTheStore) {
+    EvidenceBuilder job(8);
+    job.start().after(61s);
+    for (const Rank rank : job.everybody())
+        job.log(rank,
+                "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms while "
+                "trying to connect to (node0, 29500).");
+    EXPECT_EQ(found_by("setup_failure", job.watched()).blame.ranks, ranks({0}));
+}
+
 TEST(SetupHang, NamesWhoNeverJoinedTheGroup) {
     EvidenceBuilder job(8);
     job.start().world();

@@ -143,8 +143,9 @@ def install(hook):
 
 
 def seldom(hook, digests):
-    """Digests fewer steps the longer a program runs and the more parameters there are. All ranks have as many,
-    so they skip the same steps. Ranks that have diverged stay so."""
+    """Digests fewer steps the longer a program runs and the more parameters there are.
+
+    All ranks have as many, so they skip the same steps. Ranks that have diverged stay so."""
     from .training import FIRST
 
     @functools.wraps(digests)
