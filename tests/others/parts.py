@@ -90,7 +90,7 @@ def main():
     if not said:
         sys.exit(done.stderr[-2000:])
     step, collective, module, tensor = map(float, said[0])
-    looked = min(given.tensors, 64) / 4  # at most 64 tensors in every fourth step
+    looked = min(given.tensors, 64) / 8  # at most 64 tensors in every eighth step
     total = step + given.collectives * collective + given.modules * module + looked * tensor
     print(f"µs of the host: {step:.0f} a step, {collective:.0f} a collective, {module:.2f} an inner module, "
           f"{tensor:.1f} a looked-at tensor")
