@@ -75,9 +75,8 @@ constexpr BuiltinWord rows_of_groups[] = {
      "all_to_all_single(output, input, output_split_sizes=None, input_split_sizes=None, group=None, "
      "async_op=False)",
      "rows for each member: equal parts, or so many as the lists say. With sizes it is what NCCL makes of "
-     "it, "
-     "messages within one call: who expects rows that nobody sends waits for them, and rows that do not fit "
-     "are truncated",
+     "it, messages within one call: who expects rows that nobody sends waits for them, with "
+     "`async_op=True` in the handle's wait(), and rows that do not fit are truncated",
      "`RuntimeError: Split sizes doesn't match total dim 0 size`, `RuntimeError: Tensor's dim 0 does not "
      "divide "
      "equally across group size`, `RuntimeError: Number of tensor splits not equal to group size`, "

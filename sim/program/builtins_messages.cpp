@@ -12,16 +12,23 @@ namespace {
 
 using Tensors = std::vector<std::shared_ptr<Tensor>>;
 
-// What goes to each member and what comes from it, as NCCL plays it: messages within one group call, none
-// where there is nothing to send. Whoever expects something else than the other one sends waits, or reads a
-// truncated message.
-void exchange(Comm& comm, const Tensors& to, const Tensors& from) {
+// Whether the rank has a part for itself; raises where it is not as long as what it takes.
+bool keeps_a_part(const Comm& comm, const Tensors& to, const Tensors& from) {
     const auto own = static_cast<std::size_t>(comm.rank());
     const bool both = to[own] && from[own];
     if (both && to[own]->count() != from[own]->count())
         raise("RuntimeError", fmt::format("The size of tensor a ({}) must match the size of tensor b ({}) at "
                                           "non-singleton dimension 0",
                                           from[own]->count(), to[own]->count()));
+    return both;
+}
+
+// What goes to each member and what comes from it, as NCCL plays it: messages within one group call, none
+// where there is nothing to send. Whoever expects something else than the other one sends waits, or reads a
+// truncated message.
+void exchange(Comm& comm, const Tensors& to, const Tensors& from) {
+    const auto own = static_cast<std::size_t>(comm.rank());
+    const bool both = keeps_a_part(comm, to, from);
     comm.group_start();
     for (std::size_t peer = 0; peer < to.size(); ++peer)
         if (peer != own && to[peer] && to[peer]->count() > 0)
@@ -31,6 +38,48 @@ void exchange(Comm& comm, const Tensors& to, const Tensors& from) {
             comm.recv(from[peer]->data(), static_cast<Rank>(peer), 0, from[peer]->dtype);
     if (both) std::copy_n(to[own]->data().begin(), to[own]->count(), from[own]->data().begin());
     comm.group_end();
+}
+
+// An exchange under way: its messages, and the part that stays with the rank.
+class ExchangeWork final : public Work {
+public:
+    ExchangeWork(Comm& comm, const Tensors& to, const Tensors& from) {
+        const auto own = static_cast<std::size_t>(comm.rank());
+        if (keeps_a_part(comm, to, from)) kept_ = to[own], into_ = from[own];
+        for (std::size_t peer = 0; peer < to.size(); ++peer)
+            if (peer != own && to[peer] && to[peer]->count() > 0)
+                messages_.push_back(
+                    comm.send_async(to[peer]->data(), static_cast<Rank>(peer), 0, to[peer]->dtype));
+        for (std::size_t peer = 0; peer < from.size(); ++peer)
+            if (peer != own && from[peer] && from[peer]->count() > 0)
+                messages_.push_back(
+                    comm.recv_async(from[peer]->data(), static_cast<Rank>(peer), 0, from[peer]->dtype));
+    }
+
+    bool ready() override {
+        return std::all_of(messages_.begin(), messages_.end(),
+                           [](const auto& message) { return message->ready(); });
+    }
+    void wait() override {
+        for (const auto& message : messages_) message->wait();
+        if (kept_) std::copy_n(kept_->data().begin(), kept_->count(), into_->data().begin());
+    }
+
+private:
+    std::vector<std::unique_ptr<Work>> messages_;
+    std::shared_ptr<Tensor> kept_, into_;
+};
+
+Value exchanged(Interpreter& rank, Comm& comm, const Tensors& to, const Tensors& from, bool waits) {
+    if (waits) {
+        exchange(comm, to, from);
+        return Value::none();
+    }
+    Tensors held;  // until the handle's wait()
+    for (const Tensors* list : {&to, &from})
+        for (const auto& tensor : *list)
+            if (tensor) held.push_back(tensor);
+    return handle_of(rank, &comm, std::move(held), std::make_unique<ExchangeWork>(comm, to, from));
 }
 
 // Rows for each member, as torch checks them.
@@ -79,8 +128,7 @@ Value all_to_all_single(Interpreter& rank, Arguments& given) {
         comm->all_to_all(input->data(), output->data(), input->dtype);
         return Value::none();
     }
-    exchange(*comm, rows_of(*input, in), rows_of(*output, out));
-    return truth(given[5]) ? handle_of(rank, nullptr, {output, input}, nullptr) : Value::none();
+    return exchanged(rank, *comm, rows_of(*input, in), rows_of(*output, out), !truth(given[5]));
 }
 
 Tensors one_each(const Value& list, std::string_view call, std::string_view parameter, const Comm& comm) {
@@ -100,8 +148,7 @@ Value all_to_all(Interpreter& rank, Arguments& given) {
     for (const Tensors* list : {&out, &in})
         for (const auto& tensor : *list)
             if (tensor->dtype != in.front()->dtype) raise("ValueError", "Tensors must be of equal type");
-    exchange(*comm, in, out);
-    return truth(given[3]) ? handle_of(rank, nullptr, {}, nullptr) : Value::none();
+    return exchanged(rank, *comm, in, out, !truth(given[3]));
 }
 
 Value gather(Interpreter& rank, Arguments& given) {

@@ -61,6 +61,40 @@ assert box[0] == float(before)
 )py");
 }
 
+// Goal: exchanges with sizes that do not wait are under way together, in whatever order ranks begin them.
+TEST(ProgramCalls, ExchangesWithSizesCanBeUnderWayTogether) {
+    const char* step = R"py(
+groups = [new_group(name="first"), new_group(name="second")]
+takes = [2 if rank % 2 and peer % 2 else 1 for peer in range(world_size)]
+sizes = [2 if rank % 2 and peer % 2 else 1 for peer in range(world_size)]
+outs = [zeros(sum(takes)), zeros(sum(takes))]
+works = [None, None]
+for place in ([0, 1] if rank < 2 else [1, 0]):
+    x = ones(sum(sizes)) * (rank + 10 * place)
+    works[place] = all_to_all_single(outs[place], x, takes, sizes, group=groups[place], async_op=True)
+assert outs[0].sum() == 0.0
+for work in works:
+    work.wait()
+assert works[0].is_completed()
+rows = [[zeros(peer + 1) for peer in range(world_size)] for place in (0, 1)]
+for place in ([0, 1] if rank < 2 else [1, 0]):
+    parts = [ones(rank + 1) * rank for peer in range(world_size)]
+    works[place] = all_to_all(rows[place], parts, group=groups[place], async_op=True)
+assert rows[0][rank][0] == 0.0
+for work in works:
+    work.wait()
+assert [row[0] for row in rows[1]] == [0.0, 1.0, 2.0, 3.0]
+began = now()
+if rank == 0:
+    sleep(3)
+work = all_to_all_single(outs[0], ones(sum(sizes)), takes, sizes, async_op=True)
+assert rank == 0 or now() - began < 1
+work.wait()
+assert now() - began > 2 and outs[0].sum() == float(sum(takes))
+)py";
+    expect_silent(step);
+}
+
 TEST(ProgramCalls, MoveObjects) {
     expect_silent(R"py(
 filled = [None] * world_size
