@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/model/vocabulary.h"
+#include "scenarios/program/argument_words.h"
 #include "scenarios/program/program_resolver.h"
 
 namespace deadrank::scenarios::program {
@@ -107,6 +108,18 @@ void CallBinder::bind(Expr& call) {
     else
         order(call, word.parameters());
     publish(call);
+}
+
+void CallBinder::check_words(const Expr& call) {
+    if (call.kind == ExprKind::method && call.text == "to" && call.parts.size() == 2 &&
+        place_in(program_.attributes, "to") < 0)
+        return check_closed_word(call.text, "dtype", call.parts[1], mistakes_);
+    if (call.kind != ExprKind::call || call.slot >= 0) return;
+    const int builtin = builtin_place(call.text);
+    if (builtin < 0) return;
+    const auto parameters = builtin_words()[static_cast<std::size_t>(builtin)].parameters();
+    for (std::size_t i = 0; i < parameters.size() && i < call.parts.size(); ++i)
+        check_closed_word(call.text, parameters[i].name, call.parts[i], mistakes_);
 }
 
 // Of a function that takes any number of arguments, the first part is a list of those; of one that takes any

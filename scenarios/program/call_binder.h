@@ -29,6 +29,7 @@ public:
     void as_invocation(Expr& call, Expr callee);  // of a value, whose arguments are put in order when it runs
     bool as_value(Expr& name);                    // a function or a class that is named without a call
     void check_method(Expr& expr);
+    void check_words(const Expr& call);  // once its arguments are resolved
 
 private:
     void complain(const Spot& spot, std::string what, std::string remedy);

@@ -53,7 +53,9 @@ constexpr BuiltinWord rows_of_jobs[] = {
      "fault may wait for it",
      "", "phase.begin, phase.end"},
     {"Told to observers", "log(line, level=\"info\")",
-     "a line of the rank's log; also \"warning\", \"error\"", "", "rank.log"},
+     "a line of the rank's log; also \"warning\" and \"error\", and \"debug\": to observers a line as any "
+     "other",
+     "", "rank.log"},
     {"Told to observers", "loss(value)", "the step's loss", "", "step.end"},
     {"Told to observers", "grad_norm(value)", "the step's gradient norm", "", "step.end"},
     {"Told to observers", "samples(ids, epoch=0, group=None)",

@@ -119,6 +119,7 @@ private:
                 break;
         }
         for (Expr& part : expr.parts) visit(part);
+        binder_.check_words(expr);
     }
 
     // A variable is called as a value, where no function has its name; a parameter in any case.

@@ -84,6 +84,11 @@ const std::vector<std::string>& phase_names() {
     return words;
 }
 
+const std::vector<std::string>& level_names() {
+    static const std::vector<std::string> words = {"debug", "info", "warning", "error"};
+    return words;
+}
+
 const std::vector<std::string>& type_names() {
     static const std::vector<std::string> words = {"float32", "float64", "float16", "bfloat16",
                                                    "int64",   "int32",   "int8"};

@@ -50,8 +50,9 @@ struct MethodWord {
 };
 std::span<const MethodWord> method_words();
 
-// Words that log, phase and dtype= accept.
+// Words that phase, level= and dtype= accept.
 const std::vector<std::string>& phase_names();
+const std::vector<std::string>& level_names();
 const std::vector<std::string>& type_names();
 
 }  // namespace deadrank::scenarios::program

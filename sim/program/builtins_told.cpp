@@ -20,9 +20,9 @@ Value log(Interpreter& rank, Arguments& given) {
     if (stated(given[1])) {
         const std::string& word = text_in(given[1], "a level");
         level = word == "error" ? 2 : word == "warning" ? 1 : 0;
-        if (level == 0 && word != "info")
+        if (level == 0 && word != "info" && word != "debug")
             raise("ValueError",
-                  fmt::format("there is no level '{}': known are info, warning and error", word));
+                  fmt::format("there is no level '{}': known are debug, info, warning and error", word));
     }
     rank.world().log(shown_text(given[0]), level);
     return Value::none();

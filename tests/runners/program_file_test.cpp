@@ -93,6 +93,16 @@ TEST(ProgramFile, SaysWhereAndWhatWouldDo) {
         {"break", "15:1", "'break' outside loop", ""},
         {"rank = 3", "15:1", "'rank' cannot be assigned", "choose another name"},
         {"phase(\"bakward\")", "15:7", "there is no phase 'bakward'", "did you mean 'backward'?"},
+        {"log(\"a\", level=\"debgu\")", "15:", "there is no level 'debgu'", "did you mean 'debug'?"},
+        {"log(\"a\", level=\"loud\")", "15:", "there is no level 'loud'", "debug, info, warning, error"},
+        {"all_reduce(ones(1), \"mxa\")", "15:", "there is no reduction 'mxa'", "did you mean 'max'?"},
+        {"reduce(ones(1), dst=0, op=ReduceOp.BAND)", "15:", "there is no reduction 'band'", "sum, avg"},
+        {"if step > 9:\n  x = zeros(2, dtype=\"flaot32\")", "16:", "there is no element type 'flaot32'",
+         "did you mean 'float32'?"},
+        {"x = ones(1).to(\"complex\")", "15:", "there is no element type 'complex'", "bfloat16"},
+        {"log(\"a\", \"info\" if step else \"loud\")", "15:", "there is no level 'loud'", ""},
+        {"sleep(\"10 parsecs\")", "15:", "'10 parsecs' is not a time", "10ms"},
+        {"h = allocate(\"much\")", "15:", "'much' is not a size", "1GiB"},
         {"x = block(str(1))", "15:5", "the name of this block is not a text", "between quotes"},
         {"store_set(\"k\")", "15:1", "store_set() lacks the argument 'value'", "add value"},
         {"send(ones(2), dts=1)", "15:19", "unexpected keyword argument 'dts'", "did you mean 'dst'?"},
@@ -124,6 +134,10 @@ TEST(ProgramFile, IsReadWhereNothingIsWrong) {
         << "indented as a whole";
     EXPECT_EQ(refusal({.step = "loss = 1.0\nloss(loss)"}), "loads")
         << "a variable may have a function's name";
+    EXPECT_EQ(refusal({.step = "log(\"x\", level=\"debug\")\nx = ones(1, dtype=torch.bool).to(\"half\")\n"
+                               "all_reduce(x, op=\"mean\")\nsleep(0)\nsleep(\"1ms\")\nx = x.to(x)"}),
+              "loads")
+        << "all words that will do";
 }
 
 TEST(ProgramFile, NeedsAText) {
