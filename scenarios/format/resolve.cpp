@@ -2,6 +2,7 @@
 // is contradictory or not supported.
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 
 #include "scenarios/format/closing.h"
 #include "scenarios/format/plan_file.h"
@@ -171,19 +172,35 @@ Result<FaultSpec> close_healed(const Plan& plan, Seed seed, const Scenario& scen
     return close_fault(closing, fault, *vocabulary.fault(fault.kind), fmt::format("fault.{}", i));
 }
 
+// "all" is all that there are in the run at hand, also where the fix changes how many that is.
+void aim_at_all(const Scenario& scenario, std::size_t i, const Kind& kind, const Shape& shape,
+                FaultSpec& fault) {
+    for (const Parameter& parameter : kind.parameters) {
+        const bool ranks = parameter.type == ValueType::ranks;
+        const auto aimed = fault.parameters.find(parameter.name);
+        if ((!ranks && parameter.type != ValueType::nodes) || aimed == fault.parameters.end()) continue;
+        std::string words = parameter.fallback;
+        for (const Settings* settings : {&scenario.faults[i].parameters, &scenario.heal.faults[i].parameters})
+            if (const auto found = settings->find(parameter.name); found != settings->end())
+                words = found->second.selector;
+        if (words != "all") continue;
+        std::vector<std::int64_t>& members = aimed->second.list;
+        members.resize(static_cast<std::size_t>(ranks ? shape.ranks : shape.nodes));
+        std::iota(members.begin(), members.end(), 0);
+    }
+}
+
 Result<std::vector<FaultSpec>> heal_faults(const Plan& plan, Seed seed, const Scenario& scenario,
-                                           const Vocabulary& vocabulary) {
+                                           const Vocabulary& vocabulary, const Shape& shape) {
     std::vector<FaultSpec> faults;
     const std::size_t known = std::min(scenario.heal.faults.size(), plan.faults.size());
     for (std::size_t i = 0; i < known; ++i) {
         const HealedFault& healed = scenario.heal.faults[i];
         if (!healed.kept) continue;
-        if (!healed.changed()) {
-            faults.push_back(plan.faults[i]);
-            continue;
-        }
-        auto fault = close_healed(plan, seed, scenario, i, vocabulary);
+        auto fault = healed.changed() ? close_healed(plan, seed, scenario, i, vocabulary)
+                                      : Result<FaultSpec>(plan.faults[i]);
         if (!fault) return tl::unexpected(fault.error());
+        aim_at_all(scenario, i, *vocabulary.fault(fault->kind), shape, *fault);
         faults.push_back(std::move(*fault));
     }
     return faults;
@@ -195,11 +212,15 @@ Result<Plan> heal_plan(Plan plan, const Closing& closing, const Scenario& scenar
     plan.expect = scenario.heal.expect;
     if (const auto named = closing.name_ranks(plan.expect); !named)
         return tl::unexpected(placed(named.error(), scenario));
-    auto faults = heal_faults(plan, plan.seed, scenario, vocabulary);
-    if (!faults) return tl::unexpected(faults.error());
-    plan.faults = std::move(*faults);
     const auto cluster = closing.stated(scenario.heal.cluster, "heal.cluster");
     if (!cluster) return tl::unexpected(cluster.error());
+    Plan changed{.cluster = plan.cluster};
+    apply(*cluster, changed.cluster);
+    const bool sound = !cluster_contradiction(changed);  // else it is refused below
+    auto faults =
+        heal_faults(plan, plan.seed, scenario, vocabulary, sound ? shape_of(changed) : shape_of(plan));
+    if (!faults) return tl::unexpected(faults.error());
+    plan.faults = std::move(*faults);
     const auto workload = closing.stated(scenario.heal.workload, "heal.workload");
     if (!workload) return tl::unexpected(workload.error());
     apply(*cluster, plan.cluster);

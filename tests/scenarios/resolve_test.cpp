@@ -83,6 +83,21 @@ TEST(Resolve, HealsEachFaultByItself) {
     EXPECT_EQ(trial.fault.expect.reaction, "any");
 }
 
+// Goal: "all" is all that there are in each run, also where the fix changes how many that is.
+TEST(Resolve, AimsAtAllThereAreInEachRun) {
+    SampleFile file;
+    file.fault = "kind = \"kill_rank\"\nrank = \"all\"\nwhen = { step = 3, before = \"all_reduce\" }\n";
+    for (const std::int64_t ranks : {2, 8}) {
+        file.heal = "fault = \"keep\"\n[heal.cluster]\nranks = " + std::to_string(ranks) + "\n";
+        const Trial trial = resolved(file);
+        EXPECT_EQ(trial.fault.faults.at(0).ranks().size(), 8u);
+        EXPECT_EQ(std::ssize(trial.healed.faults.at(0).ranks()), ranks);
+    }
+    file.fault = "kind = \"kill_rank\"\nrank = 7\nwhen = { step = 3, before = \"all_reduce\" }\n";
+    file.heal = "fault = \"keep\"\n[heal.cluster]\nranks = 2\n";
+    EXPECT_NE(refusal_of_resolving(file).find("rank 7 is outside the cluster"), std::string::npos);
+}
+
 TEST(Resolve, DrawsWithinWhatIsStatedAndReachesAllOfIt) {
     SampleFile file;
     file.cluster = "nodes = [1, 2, 4]\n";
