@@ -143,7 +143,8 @@ constexpr CodePlace whole_model_places[] = {
      "reduce on a stream of its own beside backward; left out, backward waits for each reduction"},
     {"saved.first_number", "number of the first file that the earlier job wrote (0)"},
     {"tokens.all_reduce",
-     "add up the step's tokens over all ranks; left out, each divides by its own, times the ranks"},
+     "add up the step's tokens over all ranks; left out, each divides the sum by its own tokens, times "
+     "the ranks, so that replicas part. A mean of the ranks' own means is `normalise`"},
     {"unused.find",
      "count parameters as ready that get no gradient in a step (branch_one_in); left out, a rank that "
      "has "
