@@ -73,7 +73,13 @@ for name, parameter in parameters.items():
 All is checked before anything runs: a name that is nowhere assigned, a function that does not exist, an
 argument too many. The message has the file, line and column, and the nearest known word. What only a run
 shows ends the rank with Python's exception, and the log says in which line. `statements` bounds a loop
-without an end; calls, blocks and expressions may nest about ninety levels deep.
+without an end; calls, blocks and expressions may nest about ninety levels deep. A word
+of which only certain ones will do (a level, a reduction, an element type, a phase, a time) is checked as
+well, where it stands as a text.
+
+A def or a class may have the name of a built-in, `def gather(x)`, and hides it in all texts, but for `seam`,
+`block` and `phase`. A variable may too, and a call of that name still means the function. `__exit__` is
+called with three arguments, as in Python: the name of what was raised and its text, or None, and None.
 
 **Exceptions.** `except` knows Python's families (`FileNotFoundError` is an `OSError`, `KeyError` a
 `LookupError`), and takes `DistBackendError`, `DistStoreError`, `DistNetworkError`, `OutOfMemoryError` and a
@@ -134,6 +140,11 @@ class Stream:
         while self.queue:
             self.queue.pop(0)()
 ```
+
+**Messages** of one rank to another are taken in the order of their calls, whatever their `tag` is.
+`sleep(0)` is allowed. `phase` may be called in `finish` too. **The time of a call** follows from the sizes:
+a ring takes 2(n-1)/n of the bytes of an all_reduce over the slowest `link.bandwidth` on its way, and
+transfers over one card of a node at the same time share it, as `nics` says.
 
 ## What becomes of what a program tells
 )";

@@ -102,6 +102,7 @@ void CallBinder::bind(Expr& call) {
             suggestion_for(call.text, known, "`deadrank explain program` lists what a rank may call"));
     }
     call.slot = -1 - builtin;
+    program_.makes_folders |= call.text == "makedirs";
     const BuiltinWord& word = builtin_words()[static_cast<std::size_t>(builtin)];
     if (word.variadic() || word.keyworded())
         order_any(call, word);

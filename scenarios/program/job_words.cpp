@@ -11,7 +11,8 @@ constexpr BuiltinWord rows_of_jobs[] = {
      "written and synced. `step`: the step whose state it is, where that is not the step under way: a save "
      "that goes on beside training holds what an earlier step left. \"node0/…\" is that node's own disk",
      "`OSError: [Errno 28] No space left on device`, and other errors of the disk; `ValueError: there is no "
-     "step -1`",
+     "step -1`; in a program that calls makedirs, `RuntimeError: Parent directory shared/run does not "
+     "exist.`",
      "checkpoint.save"},
     {"Files", "load(path)", "what was saved there; observers learn which step it is the state of",
      "`FileNotFoundError: [Errno 2] No such file or directory: 'path'`, `RuntimeError: "
@@ -20,10 +21,24 @@ constexpr BuiltinWord rows_of_jobs[] = {
      "checkpoint.load"},
     {"Files", "resume_at(step)", "in setup: the first step to make, as after a load",
      "`ValueError: there is no step -1`"},
-    {"Files", "exists(path)", "whether there is such a file"},
-    {"Files", "listdir(prefix)", "all paths that begin so, sorted"},
-    {"Files", "rename(old, new)", "at once, for all that look", "`FileNotFoundError: …`"},
-    {"Files", "remove(path)", "", "`FileNotFoundError: …`"},
+    {"Files", "exists(path)", "whether there is such a file or folder, without passing time"},
+    {"Files", "listdir(prefix)", "all paths that begin so, sorted; those of folders end with /"},
+    {"Files", "rename(old, new)", "of a file: at once, for all that look", "`FileNotFoundError: …`"},
+    {"Files", "remove(path)", "of a file", "`FileNotFoundError: …`, `IsADirectoryError: [Errno 21] …`"},
+    {"Files", "makedirs(path, exist_ok=False)",
+     "a folder, and those above it. It is made a moment after the call, as every write is: of ranks that "
+     "looked before it was there, one makes it. A program that calls this nowhere finds all folders there; "
+     "in one that does, only `shared`, `node0`, … are there from the start. `os.` may stand before it",
+     "`FileExistsError: [Errno 17] File exists: 'path'`"},
+    {"Files", "isdir(path)", "whether there is such a folder, without passing time"},
+    {"Files", "write_text(path, text, mode=\"w\")",
+     "a plain file, which no observer takes for a checkpoint. \"a\" puts it behind what is there, \"x\" "
+     "makes "
+     "the file or refuses, and is a lock where ranks race for it",
+     "`FileExistsError: …`, `FileNotFoundError: …` where its folder is missing, `OSError: …` of the disk"},
+    {"Files", "read_text(path)", "the text of a plain file",
+     "`FileNotFoundError: [Errno 2] No such file or directory: 'path'`, `UnicodeDecodeError: …` of what was "
+     "saved"},
 
     {"Time and memory", "compute(time)", "the device is busy so long: \"10ms\", or seconds as a number", "",
      ""},

@@ -195,6 +195,15 @@ private:
                is_module(expr.parts[0]);
     }
 
+    // os.makedirs(…), os.path.exists(…): where there is a function of that name.
+    bool is_of_files(const Expr& expr) const {
+        if (expr.kind != ExprKind::method || builtin_place(expr.text) < 0) return false;
+        const Expr& before = expr.parts[0];
+        const bool behind = before.kind == ExprKind::attribute && before.text == "path";
+        const Expr& module = behind ? before.parts[0] : before;
+        return module.kind == ExprKind::name && module.text == "os" && !is_variable("os");
+    }
+
     bool is_reduction(const Expr& expr) const {
         const bool bare = expr.kind == ExprKind::name && !is_variable("ReduceOp");
         const bool behind = expr.kind == ExprKind::attribute && is_module(expr.parts[0]);
@@ -222,7 +231,7 @@ private:
             expr.parts.clear();
             return;
         }
-        if (!is_module(expr.parts[0]) || as_number(expr)) return;
+        if (!is_of_files(expr) && (!is_module(expr.parts[0]) || as_number(expr))) return;
         const bool mathematics = expr.parts[0].text == "math";
         const bool of_tensor = !mathematics && is_tensor_method(expr.text);
         if (expr.kind == ExprKind::attribute) {

@@ -156,6 +156,7 @@ struct Program {
     std::vector<std::string> attributes;  // that it sets on values, beside those in the table of words
     std::vector<std::string> globals;     // settings of `let` first
     std::vector<Published> seams, blocks, phases;
+    bool makes_folders = false;  // it names makedirs: then a folder is there only once it was made
 };
 
 }  // namespace deadrank::scenarios::program

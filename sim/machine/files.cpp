@@ -71,19 +71,27 @@ std::int64_t Files::free_bytes() const {
     return std::max<std::int64_t>(0, free);
 }
 
-Code Files::write(Process& process, std::string_view path, std::span<const Number> content) {
+Code Files::write(Process& process, std::string_view path, std::span<const Number> content, WriteMode mode) {
     pass_time(process, path, content.size());
+    if (mode == WriteMode::create && files_.contains(path)) return Code::invalid_usage;
     if (standing(StorageTrouble::read_only, path)) return Code::system_error;
     const auto size = static_cast<std::int64_t>(content.size());
     const StorageChange* full = standing(StorageTrouble::full, path);
     if ((full && size > full->amount) || (used_ + size) * element_bytes > machine_.settings.disk)
         return Code::no_space;
+    if (path.ends_with('/')) {  // a folder: there is nothing to lose or to tear
+        files_[std::string(path)].synced = true;
+        return Code::ok;
+    }
     std::int64_t amount = 0;
     if (take_pending(StorageTrouble::lose, path, amount)) return Code::ok;
     const auto [entry, fresh] = files_.try_emplace(std::string(path));
     File& file = entry->second;
-    used_ += size - static_cast<std::int64_t>(file.content.size());
-    file.before = std::exchange(file.content, std::vector<Number>(content.begin(), content.end()));
+    std::vector<Number> written;
+    if (mode == WriteMode::append) written = file.content;
+    written.insert(written.end(), content.begin(), content.end());
+    used_ += static_cast<std::int64_t>(written.size()) - static_cast<std::int64_t>(file.content.size());
+    file.before = std::exchange(file.content, std::move(written));
     file.has_before = !fresh;
     file.synced = false;
     file.writer_node = process.node;
@@ -162,7 +170,7 @@ void Files::change(const StorageChange& change) {
 bool Files::spoil(const StorageChange& change) {
     std::vector<std::string> hit;
     for (const auto& [path, file] : files_) {
-        if (covers_path(change, path)) hit.push_back(path);
+        if (covers_path(change, path) && !path.ends_with('/')) hit.push_back(path);
     }
     if (change.what == StorageTrouble::swap) {
         if (hit.size() < 2) return false;

@@ -33,7 +33,7 @@ class Files {
 public:
     explicit Files(Machine& machine) : machine_(machine) {}
 
-    Code write(Process& process, std::string_view path, std::span<const Number> content);
+    Code write(Process& process, std::string_view path, std::span<const Number> content, WriteMode mode);
     Code sync(Process& process, std::string_view path);
     Code rename(Process& process, std::string_view from, std::string_view to);
     Code remove(Process& process, std::string_view path);
@@ -65,7 +65,7 @@ class RankStorage final : public Storage {
 public:
     RankStorage(Machine& machine, Process& process) : machine_(machine), process_(process) {}
 
-    Code write(std::string_view path, std::span<const Number> content) override;
+    Code write(std::string_view path, std::span<const Number> content, WriteMode mode) override;
     Code sync(std::string_view path) override;
     Code rename(std::string_view from, std::string_view to) override;
     Code remove(std::string_view path) override;

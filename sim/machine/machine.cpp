@@ -112,17 +112,17 @@ bool RankStorage::ask(CallKind kind, std::string_view path, std::int64_t count, 
     return call.skip || answer != Code::ok;
 }
 
-Code RankStorage::write(std::string_view path, std::span<const Number> content) {
+Code RankStorage::write(std::string_view path, std::span<const Number> content, WriteMode mode) {
     Code answer;
     std::int64_t bit = -1;
     if (ask(CallKind::storage_write, path, static_cast<std::int64_t>(content.size()), answer, &bit))
         return answer;
     if (bit < 0 || bit / 64 >= static_cast<std::int64_t>(content.size()))
-        return machine_.files.write(process_, path, content);
+        return machine_.files.write(process_, path, content, mode);
     std::vector<Number> flipped(content.begin(), content.end());
     Number& value = flipped[static_cast<std::size_t>(bit / 64)];
     value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1} << bit % 64);
-    return machine_.files.write(process_, path, flipped);
+    return machine_.files.write(process_, path, flipped, mode);
 }
 
 Code RankStorage::read(std::string_view path, std::vector<Number>& content) {

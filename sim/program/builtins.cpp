@@ -16,9 +16,9 @@ namespace deadrank::sim::program {
 Builtin builtin(int place) {
     static const std::vector<Builtin> table = [] {
         std::vector<BuiltinRow> rows;
-        for (const auto& part :
-             {python_builtins(), value_builtins(), tensor_builtins(), group_builtins(), mesh_builtins(),
-              comm_builtins(), message_builtins(), object_builtins(), world_builtins(), told_builtins()})
+        for (const auto& part : {python_builtins(), value_builtins(), tensor_builtins(), group_builtins(),
+                                 mesh_builtins(), comm_builtins(), message_builtins(), object_builtins(),
+                                 file_builtins(), world_builtins(), told_builtins()})
             rows.insert(rows.end(), part.begin(), part.end());
         std::vector<Builtin> calls;
         for (const auto& word : scenarios::program::builtin_words()) {

@@ -29,6 +29,7 @@ std::vector<BuiltinRow> mesh_builtins();
 std::vector<BuiltinRow> comm_builtins();
 std::vector<BuiltinRow> message_builtins();
 std::vector<BuiltinRow> object_builtins();
+std::vector<BuiltinRow> file_builtins();
 std::vector<BuiltinRow> world_builtins();
 std::vector<BuiltinRow> told_builtins();
 

@@ -1,4 +1,4 @@
-// sim/program/builtins_world.cpp — The store, files, time, memory, chance, and where faults act.
+// sim/program/builtins_world.cpp — The store, time, memory, chance, and where faults act.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -38,102 +38,6 @@ Value store_add(Interpreter& rank, Arguments& given) {
 Value store_check(Interpreter& rank, Arguments& given) {
     constexpr Time at_once{1'000'000};
     return Value::boolean(rank.host().store().wait(text_in(given[0], "a key"), at_once).has_value());
-}
-
-// Files.
-
-// As Python and torch say what the disk answered.
-void check_disk(Code answer, const std::string& path) {
-    switch (answer) {
-        case Code::ok:
-            return;
-        case Code::not_found:
-            raise("FileNotFoundError", fmt::format("[Errno 2] No such file or directory: '{}'", path));
-        case Code::no_space:
-            raise("OSError", fmt::format("[Errno 28] No space left on device: '{}'", path));
-        case Code::corrupt:
-            raise("RuntimeError",
-                  "PytorchStreamReader failed reading zip archive: failed finding central directory");
-        default:
-            raise("OSError", fmt::format("[Errno 5] Input/output error: '{}'", path));
-    }
-}
-
-// A file begins with the step whose state it is; the value follows.
-
-template <class Payload>
-void tell(Interpreter& rank, std::int64_t step, const std::vector<Number>& content, const std::string& path,
-          Code answer) {
-    if (rank.host().over()) return;
-    rank.world().record(Payload{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
-                                digest_of(content), 0, 1, rank.world().text(path), answer});
-}
-
-Value save(Interpreter& rank, Arguments& given) {
-    const std::string path = text_in(given[1], "a path");
-    const std::int64_t step = stated(given[2]) ? as_whole(given[2], "a step") : rank.step();
-    if (step < 0) raise("ValueError", fmt::format("there is no step {}", step));
-    std::vector<Number> content = {step};
-    encode_value(given[0], content);
-    rank.spend(std::ssize(content));
-    Code answer = rank.world().storage().write(path, content);
-    if (answer == Code::ok) answer = rank.world().storage().sync(path);
-    tell<results::CheckpointSave>(rank, step, content, path, answer);
-    check_disk(answer, path);
-    return Value::none();
-}
-
-Value load(Interpreter& rank, Arguments& given) {
-    const std::string path = text_in(given[0], "a path");
-    std::vector<Number> content;
-    const Code answer = rank.world().storage().read(path, content);
-    rank.spend(std::ssize(content));
-    Value value = Value::none();
-    std::string broken;
-    if (answer == Code::ok) {
-        try {
-            value = decode_value(std::span(content).subspan(std::min<std::size_t>(content.size(), 1)));
-        } catch (const RankFailure& failure) {
-            broken = failure.what();
-        }
-    }
-    tell<results::CheckpointLoad>(rank, content.empty() ? -1 : content.front(), content, path,
-                                  broken.empty() ? answer : Code::corrupt);
-    check_disk(answer, path);
-    if (!broken.empty()) throw RankFailure(broken);
-    return value;
-}
-
-Value resume_at(Interpreter& rank, Arguments& given) {
-    const std::int64_t step = as_whole(given[0], "a step");
-    if (step < 0) raise("ValueError", fmt::format("there is no step {}", step));
-    rank.host().begin_at(step);
-    return Value::none();
-}
-
-Value exists(Interpreter& rank, Arguments& given) {
-    const std::string& path = text_in(given[0], "a path");
-    const auto found = rank.world().storage().list(path);
-    return Value::boolean(std::find(found.begin(), found.end(), path) != found.end());
-}
-
-Value listdir(Interpreter& rank, Arguments& given) {
-    std::vector<Value> paths;
-    for (const std::string& path : rank.world().storage().list(text_in(given[0], "a path")))
-        paths.push_back(Value::new_text(path));
-    return Value::new_list(std::move(paths));
-}
-
-Value rename(Interpreter& rank, Arguments& given) {
-    const std::string& from = text_in(given[0], "a path");
-    check_disk(rank.world().storage().rename(from, text_in(given[1], "a path")), from);
-    return Value::none();
-}
-
-Value remove(Interpreter& rank, Arguments& given) {
-    const std::string& path = text_in(given[0], "a path");
-    check_disk(rank.world().storage().remove(path), path);
-    return Value::none();
 }
 
 // Time and memory.
@@ -265,13 +169,6 @@ std::vector<BuiltinRow> world_builtins() {
             {"store_get", store_get},
             {"store_add", store_add},
             {"store_check", store_check},
-            {"save", save},
-            {"load", load},
-            {"exists", exists},
-            {"listdir", listdir},
-            {"rename", rename},
-            {"remove", remove},
-            {"resume_at", resume_at},
             {"compute", compute},
             {"sleep", sleep},
             {"now", now},

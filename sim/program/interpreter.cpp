@@ -331,6 +331,7 @@ bool is_kind_of(std::string_view kind, std::string_view family) {
         std::string_view kind, family;
     };
     constexpr Kin known[] = {{"FileNotFoundError", "OSError"},     {"DistStoreError", "RuntimeError"},
+                             {"FileExistsError", "OSError"},       {"IsADirectoryError", "OSError"},
                              {"DistBackendError", "RuntimeError"}, {"DistNetworkError", "RuntimeError"},
                              {"DistStoreError", "DistError"},      {"DistBackendError", "DistError"},
                              {"DistNetworkError", "DistError"},    {"NotImplementedError", "RuntimeError"},

@@ -69,12 +69,16 @@ public:
     virtual bool kept() const { return false; }
 };
 
+// `create` answers Code::invalid_usage where that name is there when the write takes effect.
+enum class WriteMode { replace, create, append };
+
 // Checkpoint storage. A file is published when its write returned and, for durability, was synced; faults may
-// tear or lose it.
+// tear or lose it. A name that ends with a slash is a folder, which has no content.
 class Storage {
 public:
     virtual ~Storage() = default;
-    virtual Code write(std::string_view path, std::span<const Number> content) = 0;
+    virtual Code write(std::string_view path, std::span<const Number> content,
+                       WriteMode mode = WriteMode::replace) = 0;
     virtual Code sync(std::string_view path) = 0;
     virtual Code rename(std::string_view from, std::string_view to) = 0;
     virtual Code remove(std::string_view path) = 0;

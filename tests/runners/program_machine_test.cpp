@@ -44,6 +44,95 @@ if step == 4:
               "ValueError: there is no step -1");
 }
 
+// Goal: plain files and folders are there for all ranks, refuse in Python's words, and are no checkpoints.
+TEST(ProgramMachine, HasFoldersAndPlainFiles) {
+    const char* step = R"py(
+if rank == 0:
+    assert not isdir("shared/run/logs") and isdir("shared") and isdir("node0")
+    os.makedirs("shared/run/logs")
+    assert isdir("shared/run") and os.path.isdir("shared/run/logs") and exists("shared/run")
+    makedirs("shared/run/logs/", exist_ok=True)
+    write_text("shared/run/lines", "one\n")
+    write_text("shared/run/lines", "two\n", mode="a")
+    assert read_text("shared/run/lines") == "one\ntwo\n"
+    write_text("shared/run/lines", "new")
+    assert read_text("shared/run/lines") == "new"
+    assert listdir("shared/run") == ["shared/run/", "shared/run/lines", "shared/run/logs/"]
+    remove("shared/run/lines")
+    assert not exists("shared/run/lines")
+    save(ones(1), "shared/run/model.pt")
+barrier()
+if rank == 1:
+    said = []
+    for act in (lambda: makedirs("shared/run"), lambda: makedirs("shared/run/model.pt", exist_ok=True),
+                lambda: write_text("shared/run/model.pt", "", mode="x"), lambda: read_text("shared/none"),
+                lambda: write_text("shared/other/x", ""), lambda: remove("shared/run"),
+                lambda: rename("shared/run/model.pt", "shared/other/model.pt")):
+        try:
+            act()
+            said.append("")
+        except OSError as error:
+            said.append(error)
+    for line in said:
+        log(line)
+    assert load("shared/run/model.pt")[0] == 1.0
+    save(ones(1), "shared/other/model.pt")
+)py";
+    const auto record = play_program(step, two_ranks);
+    EXPECT_EQ(last_words(record, 0), "");
+    EXPECT_EQ(last_words(record, 1), "RuntimeError: Parent directory shared/other does not exist.");
+    std::vector<std::string> said;
+    for (const results::Event* event : record.evidence.each<results::RankLog>())
+        if (const std::string line(record.evidence.text(event->as<results::RankLog>()->line));
+            line.starts_with("[Errno"))
+            said.push_back(line);
+    EXPECT_EQ(said, (std::vector<std::string>{"[Errno 17] File exists: 'shared/run'",
+                                              "[Errno 17] File exists: 'shared/run/model.pt'",
+                                              "[Errno 17] File exists: 'shared/run/model.pt'",
+                                              "[Errno 2] No such file or directory: 'shared/none'",
+                                              "[Errno 2] No such file or directory: 'shared/other/x'",
+                                              "[Errno 21] Is a directory: 'shared/run'",
+                                              "[Errno 2] No such file or directory: 'shared/run/model.pt' -> "
+                                              "'shared/other/model.pt'"}));
+    EXPECT_EQ(std::ranges::distance(record.evidence.each<results::CheckpointSave>()), 2)
+        << "the saves alone, one of them refused";
+    EXPECT_EQ(last_words(play_program("save(1, \"shared/other/model.pt\")", one_rank)), "")
+        << "who makes no folders finds them there";
+}
+
+// Goal: of ranks that look and then act, one wins: by the order of their calls, and the same each time.
+TEST(ProgramMachine, RacesForFilesHaveOneWinner) {
+    const auto folder = play_program(R"py(
+if not isdir("shared/run"):
+    makedirs("shared/run")
+)py",
+                                     four_ranks);
+    EXPECT_EQ(last_words(folder, 0), "");
+    for (results::Rank rank = 1; rank < 4; ++rank)
+        EXPECT_EQ(last_words(folder, rank), "FileExistsError: [Errno 17] File exists: 'shared/run'");
+    const auto later = play_program(R"py(
+sleep(f"{10 * rank}ms")
+if not isdir("shared/run"):
+    makedirs("shared/run")
+)py",
+                                    four_ranks);
+    EXPECT_EQ(last_words(later, 3), "") << "who comes later sees it";
+    const auto lock = play_program(R"py(
+won = 0
+try:
+    write_text("shared/lock", str(rank), mode="x")
+    won = 1
+except FileExistsError:
+    pass
+write_text("shared/log", f"{rank}.", mode="a")
+winners = ones(1) * won
+all_reduce(winners)
+assert winners[0] == 1.0 and len(read_text("shared/log")) == 8
+)py",
+                                   four_ranks);
+    EXPECT_EQ(last_words(lock), "");
+}
+
 // Goal: host memory is the node's, which its ranks share, and comes back; where it is full the kernel kills.
 TEST(ProgramMachine, TakesHostMemoryOfItsNode) {
     Words small = two_ranks;

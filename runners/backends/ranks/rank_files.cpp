@@ -125,17 +125,20 @@ bool RealStorage::put(std::string_view path, std::span<const Number> content) co
     return static_cast<bool>(out.flush());
 }
 
-Code RealStorage::write(std::string_view path, std::span<const Number> content) {
+Code RealStorage::write(std::string_view path, std::span<const Number> content, sim::WriteMode mode) {
     sim::Call call;
     if (ask(sim::CallKind::storage_write, path, static_cast<std::int64_t>(content.size()), call))
         return call.answer;
+    if (mode == sim::WriteMode::create && std::filesystem::exists(file(path))) return Code::invalid_usage;
     if (standing(StorageTrouble::read_only, path)) return Code::system_error;
     if (const auto* full = standing(StorageTrouble::full, path);
         full && static_cast<std::int64_t>(content.size()) > full->amount)
         return Code::no_space;
     std::int64_t amount = 0;
     if (take_pending(StorageTrouble::lose, path, amount)) return Code::ok;
-    std::vector<Number> written(content.begin(), content.end());
+    std::vector<Number> written;
+    if (mode == sim::WriteMode::append) (void)read(path, written);
+    written.insert(written.end(), content.begin(), content.end());
     flip(written, call.flip_bit);
     if (take_pending(StorageTrouble::tear, path, amount)) cut(written, amount);
     if (!put(path, written)) return Code::system_error;

@@ -19,7 +19,8 @@ class RealStorage final : public sim::Storage {
 public:
     RealStorage(std::filesystem::path directory, Gate& gate, MeetingPlace once);
 
-    sim::Code write(std::string_view path, std::span<const sim::Number> content) override;
+    sim::Code write(std::string_view path, std::span<const sim::Number> content,
+                    sim::WriteMode mode) override;
     sim::Code sync(std::string_view path) override;
     sim::Code rename(std::string_view from, std::string_view to) override;
     sim::Code remove(std::string_view path) override;
