@@ -49,7 +49,10 @@ std::vector<Complaint> setup_complaints(const Evidence& evidence, int attempt) {
         const bool early = done == ready.end() || complaint.at < done->second;
         const bool about_others =
             complaint.trouble == Trouble::connection || complaint.trouble == Trouble::timeout;
-        if (complaint.trouble == Trouble::setup || (early && about_others)) found.push_back(complaint);
+        const bool of_nccl = complaint.trouble == Trouble::exception &&
+                             complaint.text.find("NCCL error in") != std::string_view::npos;
+        if (complaint.trouble == Trouble::setup || (early && (about_others || of_nccl)))
+            found.push_back(complaint);
     }
     // Library errors while creating a communicator, whatever their text.
     std::set<Rank> known;

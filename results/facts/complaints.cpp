@@ -242,6 +242,13 @@ Trouble trouble_in(std::string_view text) {
     return is_exception(text) ? Trouble::exception : Trouble::none;
 }
 
+std::vector<KnownWords> known_words() {
+    std::vector<KnownWords> known;
+    for (const Phrase& phrase : phrases)
+        if (!phrase.words.empty()) known.push_back({phrase.words, phrase.trouble});
+    return known;
+}
+
 bool lost_the_store(std::string_view text) {
     return text.find("Failed to recv, got 0 bytes") != std::string_view::npos;
 }

@@ -40,6 +40,13 @@ enum class Trouble {
 // What the text is about; `none` if it is no complaint.
 Trouble trouble_in(std::string_view text);
 
+// The phrases that tell it; some count only where more is said.
+struct KnownWords {
+    std::string_view words;
+    Trouble trouble;
+};
+std::vector<KnownWords> known_words();
+
 // The connection to the rendezvous store was closed.
 bool lost_the_store(std::string_view text);
 

@@ -7,6 +7,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "results/facts/complaints.h"
 #include "results/record/sources.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/manual/manual_pages.h"
@@ -179,6 +180,75 @@ std::string checks_text(const Library& library) {
     return text + "\n";
 }
 
+std::string_view symptom_of(results::detectors::Trouble trouble) {
+    using enum results::detectors::Trouble;
+    switch (trouble) {
+        case mismatch:
+            return "collective_mismatch_error";
+        case timeout:
+            return "collective_timeout_abort";
+        case connection:
+            return "remote_peer_connection_error";
+        case setup:
+            return "communication_setup_failure";
+        case memory:
+            return "device_out_of_memory";
+        case host:
+            return "host_resource_exhaustion";
+        case build:
+            return "build_or_install_failure";
+        case import:
+            return "import_or_symbol_error";
+        case device:
+            return "device_fault_reported";
+        case native:
+            return "native_crash_or_illegal_access";
+        case unreadable:
+            return "checkpoint_unreadable";
+        case saving:
+            return "checkpoint_save_failure";
+        case reshard:
+            return "reshard_restore_failure";
+        case loading:
+            return "model_or_data_loading_failure";
+        case shape:
+            return "tensor_shape_or_dtype_error";
+        case placement:
+            return "wrong_device_used";
+        case exception:
+            return "framework_runtime_exception";
+        case none:
+        case launcher:
+            return "";
+    }
+    return "";
+}
+
+std::string words_text() {
+    std::vector<std::pair<std::string_view, std::vector<std::string>>> known;
+    for (const auto& [words, trouble] : results::detectors::known_words()) {
+        const std::string_view symptom = symptom_of(trouble);
+        if (symptom.empty()) continue;
+        const auto row =
+            std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == symptom; });
+        auto& all = row == known.end() ? known.emplace_back(symptom, std::vector<std::string>()) : *row;
+        all.second.emplace_back(words);
+    }
+    std::string text =
+        "## Words that are known\n\nWhat a line of a log is about, by the words in it. Where several fit, "
+        "mostly "
+        "the upper row of this table decides, and some count only where more is said: a path of a "
+        "checkpoint, "
+        "say. Refusals of shapes, sizes, indices and element types are `tensor_shape_or_dtype_error` in the "
+        "words of torch and NumPy; Python's own exceptions, as `IndexError: list index out of range`, and "
+        "all others are `framework_runtime_exception`, and so are arguments that argparse refuses. What "
+        "another finding explains is not told.\n\n" +
+        heading_row({"symptom", "words"});
+    for (const auto& [symptom, words] : known)
+        text += row({fmt::format("`{}`", symptom), cell(quoted(words))});
+    return text + "\n";
+}
+
 // The most demanding source among the kinds that a detector needs. Values count as plain: which of them are
 // asserted depends on the job.
 std::string source_needed(const std::vector<std::string>& kinds) {
@@ -204,7 +274,7 @@ std::string detectors_page(const Library& library) {
         "the "
         "scenarios. *Sometimes*: in some.\n\n",
         scenarios_most);
-    text += sources_text() + checks_text(library);
+    text += sources_text() + checks_text(library) + words_text();
     const auto needs = needs_of_detectors(library);
     const auto detectors = library.detectors();
     for (std::size_t i = 0; i < detectors.size(); ++i) {

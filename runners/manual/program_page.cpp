@@ -176,7 +176,7 @@ constexpr TableRow telling_rows[] = {
      "indices and element types, whether an operation raises it or `raise` does",
      "tensor_shape_or_dtype_error"},
     {"an exception with \"out of memory\", \"No space left on device\", \"Missing key(s) in "
-     "state_dict\" and other well-known words",
+     "state_dict\" and other words [that are known](../detectors.md#words-that-are-known)",
      "what they say: device_out_of_memory, host_resource_exhaustion, reshard_restore_failure, …"},
     {"`load` of what is not there; and an exception with \"No such file or directory: '…\" where the path "
      "has `checkpoint`, `ckpt`, `global_step`, `iter_0`, `mp_rank_`, `zero_pp_rank_`, `optim_states`, "

@@ -97,6 +97,9 @@ Value allocate(Interpreter& rank, Arguments& given) {
     const std::int64_t handle = where == no_device    ? device.allocate_host(bytes)
                                 : where == own_device ? device.allocate(bytes)
                                                       : device.allocate_on(where, bytes);
+    // What is put on another device opens a context there.
+    if (where >= 0 && where != device.index() && rank.contexts.insert(where).second)
+        rank.world().record(results::DeviceBind{rank.world().text("context"), where});
     rank.sizes_of_handles[handle] = bytes;
     return Value::whole(handle);
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,7 @@ public:
     // What built-ins leave behind.
     Number loss = 0, gradient_norm = 0;
     std::map<std::int64_t, std::int64_t> sizes_of_handles;  // of device memory
+    std::set<int> contexts;                                 // on devices that are not its own
     std::shared_ptr<Group> whole;                           // the world, once it is used
     std::int64_t groups_made = 0;
     std::uint64_t garbage_drawn = 0;               // numbers that empty() gave
