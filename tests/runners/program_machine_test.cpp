@@ -174,6 +174,14 @@ TEST(ProgramMachine, RefusesDevicesThatTheNodeDoesNotHave) {
         "");
 }
 
+// Goal: what a rank puts on another's device opens a context there, as a loader's thread does.
+TEST(ProgramMachine, OpensAContextWhereItAllocates) {
+    const auto own = play_program("h = allocate(\"1GiB\", device=local_rank)\nbarrier()");
+    EXPECT_EQ(symptoms_in(own), std::vector<std::string>{});
+    const auto stranger = play_program("h = allocate(\"1GiB\", device=0)\nbarrier()");
+    EXPECT_EQ(symptoms_in(stranger), std::vector<std::string>{"unbalanced_rank_memory"});
+}
+
 // As with one GPU a task: each process sees one device, whatever its LOCAL_RANK is.
 TEST(ProgramMachine, ChoosesAmongTheDevicesThatItSees) {
     using scenarios::Value;

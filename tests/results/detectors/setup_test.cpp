@@ -266,6 +266,20 @@ TEST(SetupFailure, NamesRankZeroWhereNobodyServesTheStore) {
     EXPECT_EQ(found_by("setup_failure", job.watched()).blame.ranks, ranks({0}));
 }
 
+TEST(SetupFailure, KnowsAnErrorOfNcclBeforeTheGroupIsThere) {
+    for (const bool there : {false, true}) {
+        EvidenceBuilder job(4);
+        job.start();
+        if (there) job.world();
+        for (const Rank rank : job.everybody())
+            job.log(rank,
+                    "Traceback (most recent call last):\ntorch.distributed.DistBackendError: NCCL error in: "
+                    "ProcessGroupNCCL.cpp:1275, internal error - please report this issue to the NCCL "
+                    "developers, NCCL version 2.14.3");
+        EXPECT_EQ(asked("setup_failure", job.watched()).empty(), there);
+    }
+}
+
 TEST(SetupHang, NamesWhoNeverJoinedTheGroup) {
     EvidenceBuilder job(8);
     job.start().world();
