@@ -4,6 +4,7 @@
 #include "results/facts/paces.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "results/facts/lives.h"
@@ -15,15 +16,19 @@ namespace deadrank::results::detectors {
 namespace {
 
 struct Watch {
-    bool inside = false;
     std::int64_t step = 0;
     Time began{0};
     Time last{0};
-    Time own{0}, starved{0};
-    int open = 0;  // calls of this step that have not been seen to end
-    bool saving = false;
-    Time trained{0}, phase_began{-1};
+    Time own{0}, starved{0}, phase_began{-1};
+    int open = 0;              // calls of this step that have not been seen to end
+    std::int32_t trained = 0;  // microseconds
+    bool inside = false, saving = false;
 };
+
+std::int32_t microseconds(Time time) {
+    return static_cast<std::int32_t>(
+        std::min<std::int64_t>(time.count() / 1000, std::numeric_limits<std::int32_t>::max()));
+}
 
 Time lower_median(std::vector<Time> times) {
     const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
@@ -39,7 +44,7 @@ void Paces::close(StepPace&& step) {
     for (const Pace& pace : step.ranks) {
         own.push_back(pace.own);
         whole.push_back(pace.whole);
-        trained.push_back(pace.trained);
+        trained.push_back(std::chrono::microseconds(pace.trained));
         step.ended = std::max(step.ended, pace.ended);
         step.starved = std::max(step.starved, pace.starved);
     }
@@ -59,7 +64,7 @@ Paces::Paces(const Evidence& evidence) {
         if (event.rank < 0) continue;
         Watch& watch = watches[static_cast<std::size_t>(event.rank)];
         if (const auto* begin = event.as<StepBegin>()) {
-            watch = {.inside = true, .step = begin->step, .began = event.at, .last = event.at};
+            watch = {.step = begin->step, .began = event.at, .last = event.at, .inside = true};
             continue;
         }
         if (!watch.inside) continue;
@@ -80,7 +85,9 @@ Paces::Paces(const Evidence& evidence) {
         } else if (event.as<PhaseBegin>()) {
             watch.phase_began = event.at;
         } else if (event.as<PhaseEnd>()) {
-            if (watch.phase_began >= Time{0}) watch.trained += event.at - watch.phase_began;
+            if (watch.phase_began >= Time{0})
+                watch.trained =
+                    microseconds(std::chrono::microseconds(watch.trained) + event.at - watch.phase_began);
             watch.phase_began = Time{-1};
         } else if (event.as<CollectiveLeave>() || (event.as<P2pLeave>() && !send_ended)) {
             watch.last = event.at;
@@ -102,8 +109,8 @@ Paces::Paces(const Evidence& evidence) {
             }
             // A call may be reported to end after the step: then the rank waited, for an unknown time.
             const Time rest = watch.open > 0 ? Time{0} : event.at - watch.last;
-            last->ranks.push_back({event.rank, watch.own + rest, event.at - watch.began, event.at,
-                                   watch.trained, watch.starved});
+            last->ranks.push_back({event.rank, watch.trained, watch.own + rest, event.at - watch.began,
+                                   event.at, watch.starved});
         }
     }
     for (auto& [key, step] : steps) close(std::move(step));

@@ -16,10 +16,12 @@ namespace deadrank::results::detectors {
 
 struct Pace {
     Rank process = no_rank;
+    // Microseconds in phases of training, of those that are recorded; saving is none. There may be a million
+    // of these: beside the rank it takes no room.
+    std::int32_t trained = 0;
     Time own{0};
     Time whole{0};
     Time ended{0};
-    Time trained{0};  // in phases of training, of those that are recorded; saving is none
     Time starved{0};  // of its own: ready to work, but without a processor; 0 if not reported
 };
 
