@@ -48,7 +48,7 @@ struct Kind {
     // Workloads: words of a file become settings, seams, blocks and phases of a kind of its own. The
     // simulator alone plays it, since real ranks do not have the file.
     bool own_words = false;
-    bool resizes = false;       // workloads: their checkpoint is for any number of ranks
+    bool resizes = false;                // workloads: their checkpoint is for any number of ranks
     std::vector<PhaseWord> phases = {};  // workloads: those they enter; empty = nobody has said
 };
 

@@ -39,9 +39,9 @@ class Device {
 public:
     virtual ~Device() = default;
     virtual int index() const = 0;
-    virtual int count() const { return 1; }                 // of the node
-    virtual void choose_by_place() {}                       // before all else: whatever LOCAL_RANK says
-    virtual void choose(int device) {                       // from now on this one, where a backend can
+    virtual int count() const { return 1; }  // of the node
+    virtual void choose_by_place() {}        // before all else: whatever LOCAL_RANK says
+    virtual void choose(int device) {        // from now on this one, where a backend can
         if (device != index()) throw RankFailure("RuntimeError: here a rank keeps the device that it has");
     }
     virtual void compute(Time nominal) = 0;                 // blocks the rank that long

@@ -134,7 +134,8 @@ if rank == 0:
 time.sleep(2.5)
 dist.barrier()
 dist.destroy_process_group()
-)"), {folder.string()}));
+)"),
+                                       {folder.string()}));
     ASSERT_TRUE(seen) << seen.error().text();
     ASSERT_EQ(seen->rang.size(), 1u) << testing::PrintToString(symptoms_of(seen->rang));
     EXPECT_EQ(seen->rang[0].symptom, "checkpoint_unreadable");
@@ -148,7 +149,8 @@ for number in range(2):
     model(torch.zeros(4, 64)).sum().mul(0).backward()
     optimizer.step(), optimizer.zero_grad()
 dist.destroy_process_group()
-)"), {"--local-rank=0"}));
+)"),
+                                       {"--local-rank=0"}));
     ASSERT_TRUE(seen) << seen.error().text();
     EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
     ASSERT_EQ(seen->differing.size(), 1u) << testing::PrintToString(seen->differing);
@@ -213,7 +215,8 @@ def train(rank, path):
 
 if __name__ == "__main__":
     multiprocessing.spawn(train, args=(__file__ + ".store",), nprocs=2)
-)").string()});
+)")
+                                                             .string()});
     ASSERT_TRUE(seen) << seen.error().text();
     EXPECT_EQ(seen->code, 0);
     ASSERT_EQ(seen->rang.size(), 1u) << testing::PrintToString(symptoms_of(seen->rang));
