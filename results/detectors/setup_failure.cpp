@@ -304,7 +304,8 @@ Findings setup_failure(const Evidence& evidence) {
         const auto first = std::find_if(complaints.begin(), complaints.end(),
                                         [&](const Complaint& c) { return weight_of(c) == least; });
         std::vector<Rank> culprits = named(evidence, *first);
-        const std::vector<Rank> nameless = resolve_no_name(evidence, attempt, first->at);
+        const std::vector<Rank> nameless =
+            least == waited ? resolve_no_name(evidence, attempt, first->at) : std::vector<Rank>();
         if (culprits.empty() && least == waited) {
             culprits = nameless.empty() ? waited_for(evidence, attempt, *first) : nameless;
             if (!culprits.empty() && failed_by_themselves(evidence, attempt, culprits, first->at)) continue;
@@ -326,7 +327,7 @@ Findings setup_failure(const Evidence& evidence) {
         finding.blame.component = component_in(first->text);
         if (sought_by(evidence, attempt, first->text) == Sought::at_another)
             finding.blame.variable = "MASTER_ADDR";
-        if (least == waited && !nameless.empty()) {
+        if (!nameless.empty()) {
             finding.blame.variable = "MASTER_ADDR";
             finding.says += fmt::format("; {} cannot resolve the store's name", ranks_text(nameless));
         }
