@@ -44,6 +44,13 @@ std::unique_ptr<Comm> everybody(World& world, const std::string& name) {
     return world.communicator(request);
 }
 
+void sum(World& world) {
+    const auto comm = everybody(world);
+    std::vector<Number> data(summed_numbers, 1);
+    comm->all_reduce(data);
+    if (data.back() != comm->size()) throw RankFailure("wrong sum");
+}
+
 Setup altering(Interceptor& interceptor, Rank rank) {
     return [&interceptor, rank](Cluster& cluster) {
         cluster.intercept(&interceptor);

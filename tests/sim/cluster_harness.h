@@ -47,6 +47,10 @@ Trial play(const ClusterSettings& settings, const Script& script, const Setup& s
 // The communicator of all processes, without a store.
 std::unique_ptr<Comm> everybody(World& world, const std::string& name = "world");
 
+// One all-reduce of ones over all processes; a wrong sum fails the rank.
+constexpr int summed_numbers = 1 << 20;  // 4 MiB of f32
+void sum(World& world);
+
 // Alters the n-th call of one kind by one rank.
 class AlterCall final : public Interceptor {
 public:

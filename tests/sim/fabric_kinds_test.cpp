@@ -13,13 +13,8 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr int large = 1 << 20;  // 4 MiB of f32
-
 void one_sum(World& world) {
-    const auto comm = everybody(world);
-    std::vector<Number> data(large, 1);
-    comm->all_reduce(data);
-    if (data.back() != comm->size()) throw RankFailure("wrong sum");
+    sum(world);
     world.step(0);
 }
 
@@ -146,7 +141,7 @@ TEST(GpuDirect, OneNodeWithoutItSlowsItsOwnTransfersAlone) {
     copies.direct = DirectAccess::copied;
     const auto one_after_the_other = [](World& world) {
         const auto comm = everybody(world);
-        std::vector<Number> data(large, 1);
+        std::vector<Number> data(summed_numbers, 1);
         for (const Rank to : {1, 2}) {
             comm->barrier();
             if (world.process() == 0) comm->send(data, to);
@@ -255,7 +250,7 @@ void two_rings(World& world) {
     const Rank first = world.process() % 2;
     const auto comm = world.communicator({first == 0 ? "even" : "odd", {first, first + 2}, world.process()});
     all->barrier();
-    std::vector<Number> data(large, 1);
+    std::vector<Number> data(summed_numbers, 1);
     comm->all_reduce(data);
 }
 

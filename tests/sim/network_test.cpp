@@ -15,15 +15,6 @@ using results::Op;
 using testing::Each;
 using testing::ElementsAre;
 
-constexpr int numbers = 1 << 20;  // 4 MiB of f32
-
-void sum(World& world) {
-    const auto comm = everybody(world);
-    std::vector<Number> data(numbers, 1);
-    comm->all_reduce(data);
-    if (data.back() != comm->size()) throw RankFailure("wrong sum");
-}
-
 Time duration(const Trial& trial, Rank rank = 0) {
     return trial.times<results::CollectiveLeave>(rank).at(0) -
            trial.times<results::CollectiveEnter>(rank).at(0);
@@ -84,7 +75,7 @@ TEST(Network, LossCostsTimeAndCountsRetransmits) {
         settings,
         [](World& world) {
             const auto comm = everybody(world);
-            std::vector<Number> data(numbers, 1);
+            std::vector<Number> data(summed_numbers, 1);
             comm->all_reduce(data);
             world.step(0);
         },
