@@ -15,7 +15,7 @@ import traceback
 
 from torch_rank import LINGERS, PATIENCE, TIMEOUT, be_rank
 
-AT_ONCE = 12  # jobs: most of the time they wait
+AT_ONCE = 12  # jobs: most of the time they wait. On a GPU that they share, five.
 
 
 def fault(rank, nth, before="all_reduce", **alteration):
@@ -111,11 +111,36 @@ JOBS = {
     },
 }
 
+# With NVIDIA's own NCCL alone, on a GPU: the drop-in loads no plugin. {shims} is the directory of our libraries.
+OVER_OUR_TRANSPORT = {"NCCL_NET_PLUGIN": "{shims}/libnccl-net-deadrank.so", "NCCL_SHM_DISABLE": "1"}
+STOCK_JOBS = {
+    "transport": {"faults": [], "hosts": True, "environment": OVER_OUR_TRANSPORT},
+    "transport_flips": {
+        "faults": [fault(1, 2, before="net.isend", flip_bit=30)],
+        "hosts": True,
+        "environment": OVER_OUR_TRANSPORT,
+    },
+    "transport_fails": {
+        "faults": [fault(1, 3, before="net.isend", answer="remote_error")],
+        "hosts": True,
+        "environment": OVER_OUR_TRANSPORT,
+    },
+    "transport_loses": {
+        "faults": [fault(1, 3, before="net.isend", skip=True)],
+        "hosts": True,
+        "environment": OVER_OUR_TRANSPORT,
+    },
+    "profiled": {  # without the interposer, beside which it does nothing
+        "faults": [],
+        "environment": {"NCCL_PROFILER_PLUGIN": "{shims}/libnccl-profiler-deadrank.so"},
+    },
+}
+
 
 def job_called(name):
     """Torch 2.15 has two process groups for NCCL: absent@nccl-legacy plays one of these jobs on the other."""
     plain, _, backend = name.partition("@")
-    return {**JOBS[plain], "backend": backend or "nccl"}
+    return {**{**JOBS, **STOCK_JOBS}[plain], "backend": backend or "nccl"}
 
 
 def free_port():
@@ -236,6 +261,7 @@ def main():
     parser = argparse.ArgumentParser(description="Runs torch jobs on the stand-in and says how they ended.")
     parser.add_argument("out")
     parser.add_argument("--jobs", default=",".join(JOBS), help="names or name@backend, separated by commas")
+    parser.add_argument("--at-once", type=int, default=AT_ONCE)
     options = parser.parse_args()
     import torch  # once, before the ranks are forked
     import torch.distributed  # noqa: F401
@@ -244,7 +270,7 @@ def main():
     running = Running()
     waiting = list(names)
     while waiting or running.owner:
-        while waiting and len(running.jobs()) < AT_ONCE:
+        while waiting and len(running.jobs()) < options.at_once:
             name = waiting.pop(0)
             running.add(name, begin(name, job_called(name), f"{options.out}/{name}"))
         running.look()

@@ -9,6 +9,8 @@ TIMEOUT = 5  # seconds, of the process groups
 PATIENCE = 120  # seconds that a job may take
 LINGERS = 12  # seconds between two calls: twice what it takes a heartbeat monitor to act, see torch_jobs.py
 
+SHIMS = os.path.abspath(os.environ.get("DEADRANK_SHIMS", "build/shims"))
+
 
 def reduce(torch, dist, job, rank, step, tensor):
     other = job.get("deviation", {})
@@ -128,13 +130,16 @@ def be_rank(job, rank, size, port, folder):
             "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "1500",  # four of these pass from the dump to the end
             "NCCL_DEBUG": "WARN",
             **({"NCCL_HOSTID": f"host{rank}"} if job.get("hosts") else {}),
-            **job.get("environment", {}),
+            **{name: said.replace("{shims}", SHIMS) for name, said in job.get("environment", {}).items()},
         }
     )
     import torch
     import torch.distributed as dist
 
-    torch.cuda.set_device(rank)
+    devices = torch.cuda.device_count()
+    if devices < size:  # NCCL lets ranks of one host share no device
+        os.environ["NCCL_HOSTID"] = f"host{rank}"
+    torch.cuda.set_device(rank % devices)
     # A store of its own: to meet may take longer on a busy machine than a collective is allowed to.
     store = dist.TCPStore("127.0.0.1", port, size, rank == 0, timeout=timedelta(seconds=PATIENCE))
     limit = timedelta(seconds=TIMEOUT)

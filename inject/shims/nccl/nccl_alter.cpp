@@ -85,6 +85,9 @@ std::string become(Collective& call, results::Op op) {
 }
 
 std::string reshape(Collective& call, const Alteration& how) {
+    if (how.op != results::Op::none && how.op != op_of(call.which)) {
+        if (std::string refused = become(call, how.op); !refused.empty()) return refused;
+    }
     if (how.root >= 0 && !has_root(call.which)) return std::string(symbol_of(call.which)) + " has no root";
     if (how.root >= 0) call.root = how.root;
     if (how.reduce != results::ReduceOp::none) call.reduce = nccl_of(how.reduce);
@@ -92,7 +95,7 @@ std::string reshape(Collective& call, const Alteration& how) {
     const auto count = static_cast<std::int64_t>(call.count);
     const std::int64_t wanted = how.count_set >= 0 ? how.count_set : count + how.count_change;
     call.count = static_cast<std::size_t>(std::max<std::int64_t>(0, wanted));
-    return how.op != results::Op::none && how.op != op_of(call.which) ? become(call, how.op) : "";
+    return "";
 }
 
 Bit place_in(const Collective& call, std::int64_t bit) {

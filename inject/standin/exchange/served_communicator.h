@@ -52,6 +52,8 @@ private:
 
 class ServedCommunicator {
 public:
+    static constexpr std::size_t connection_buffer = 4u << 20;
+
     // How a member is notified: head's kind, its struct as bytes, and a buffer.
     using Tell =
         std::function<void(int member, Kind kind, const std::string& said, const std::string& bytes)>;
@@ -67,11 +69,13 @@ public:
 private:
     struct Pair {
         std::optional<Offered> send, receive;
+        bool sent = false;  // the sender is done: its bytes lie in the connection's buffer
     };
     using PairKey = std::tuple<int, int, std::uint64_t>;  // sender, receiver, number among their messages
 
     void open();
     void message(int member, const Call& call, std::string bytes);
+    bool is_buffered(const PairKey& key, const Pair& pair) const;
     void finish(PendingCall& pending);
     void done(int member, const Call& call, const std::string& bytes);
     std::vector<int> order(std::uint64_t sequence) const;
@@ -82,6 +86,7 @@ private:
     std::vector<std::optional<Hello>> members_;
     std::map<std::uint64_t, PendingCall> pending_;
     std::map<PairKey, Pair> pairs_;
+    std::map<std::pair<int, int>, std::size_t> connections_;  // sender and receiver → bytes in its buffer
 };
 
 }  // namespace deadrank::standin

@@ -105,6 +105,13 @@ TEST_F(DeviceInterposer, ChangesReduceOperationAndRoot) {
                                      "all_gather count=4 dtype=7 reduce=0 root=-1"));
 }
 
+TEST_F(DeviceInterposer, GivesTheOtherOperationItsRoot) {
+    run.fault({{"before", "all_reduce"}}, {{"op", "broadcast"}, {"root", 1}});
+    run.calls("init all_reduce");
+    EXPECT_THAT(moved(), ElementsAre("broadcast count=4 dtype=7 reduce=0 root=1"));
+    EXPECT_EQ(run.truth().back()["kind"], "fault.applied");
+}
+
 TEST_F(DeviceInterposer, SaysWhyACallCannotBeAlteredSo) {
     run.fault({{"before", "all_reduce"}}, {{"root", 1}});
     run.calls("init all_reduce");

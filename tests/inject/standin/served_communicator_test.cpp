@@ -164,6 +164,34 @@ TEST_F(RoomOfThree, BringsAMessageWhenBothSidesSpeakOfIt) {
     EXPECT_EQ(heard(0), "");
 }
 
+TEST_F(RoomOfThree, TakesAMessageThatFitsIntoTheConnection) {
+    all_enter();
+    const auto message = [&](Op op, std::uint64_t sequence, std::size_t count) {
+        Call one = call(op, count);
+        one.peer = op == Op::send ? 2 : 0;
+        one.sequence = sequence;
+        communicator.call(op == Op::send ? 0 : 2, one,
+                          op == Op::send ? std::string(count * sizeof(float), 'x') : "");
+    };
+    message(Op::send, 1, 2);
+    EXPECT_TRUE(told.empty()) << "the first makes the connection, with the receiver";
+    message(Op::recv, 1, 2);
+    EXPECT_EQ(told.size(), 2u);
+    told.clear();
+    message(Op::send, 2, 2);
+    EXPECT_EQ(told.size(), 1u) << "nobody receives yet, and the sender is done";
+    constexpr std::size_t all = ServedCommunicator::connection_buffer / sizeof(float);
+    message(Op::send, 3, all);
+    EXPECT_EQ(told.size(), 1u) << "more than is free beside the one that waits";
+    message(Op::recv, 2, 2);
+    EXPECT_EQ(told.size(), 2u) << "the sender is told once";
+    message(Op::recv, 3, all);
+    EXPECT_EQ(told.size(), 4u);
+    told.clear();
+    message(Op::send, 4, all);
+    EXPECT_EQ(told.size(), 1u) << "the buffer is free again";
+}
+
 TEST_F(RoomOfThree, WithdrawsWhatALostMemberBrought) {
     all_enter();
     communicator.call(1, call(Op::all_reduce, 1), floats({1}));
