@@ -54,6 +54,18 @@ scenarios::Plan killed_in_step_3() {
     return plan;
 }
 
+// Rank 1 begins with another value.
+scenarios::Plan bent_at_the_start(const std::string& seam, std::int64_t value) {
+    scenarios::Plan plan = killed_in_step_3();
+    scenarios::FaultSpec bend{.kind = "bend_value"};
+    bend.parameters["rank"] = {.type = scenarios::ValueType::ranks, .list = {1}};
+    bend.parameters["seam"] = {.type = scenarios::ValueType::text, .text = seam};
+    bend.parameters["set"] = {.type = scenarios::ValueType::integer, .number = value};
+    bend.when.at_start = true;
+    plan.faults = {bend};
+    return plan;
+}
+
 class DeviceOwnProgram : public testing::Test {
 protected:
     DeviceOwnProgram() {
@@ -117,13 +129,7 @@ TEST_F(DeviceOwnProgram, ThatWasStartedWronglyIsRefusedWithTheReason) {
 TEST_F(DeviceOwnProgram, HasNotHadAFaultWhoseValueItNeverUses) {
     const auto mine = load_manifest(directory_ / "mine.toml");
     ASSERT_TRUE(mine) << mine.error().text();
-    scenarios::Plan plan = killed_in_step_3();
-    scenarios::FaultSpec bend{.kind = "bend_value"};
-    bend.parameters["rank"] = {.type = scenarios::ValueType::ranks, .list = {1}};
-    bend.parameters["seam"] = {.type = scenarios::ValueType::text, .text = "sampler.shard"};
-    bend.parameters["set"] = {.type = scenarios::ValueType::integer, .number = 0};
-    bend.when.at_start = true;
-    plan.faults = {bend};
+    scenarios::Plan plan = bent_at_the_start("sampler.shard", 0);
     const auto record = LocalRunner(*mine).run(plan, {});
     ASSERT_TRUE(record) << record.error().text();
     EXPECT_FALSE(record->truth.applied());
@@ -138,6 +144,23 @@ TEST_F(DeviceOwnProgram, HasNotHadAFaultWhoseValueItNeverUses) {
     EXPECT_EQ(healed->truth.refusal(), nullptr);
     ASSERT_FALSE(healed->truth.marks.empty());
     EXPECT_EQ(healed->truth.marks.front().kind, results::MarkKind::unread);
+}
+
+// A sampler that does not shuffle has a seed and draws nothing with it.
+TEST_F(DeviceOwnProgram, UsesTheSeedOfASamplerOnlyWhereItShuffles) {
+    const auto mine = load_manifest(directory_ / "mine.toml");
+    ASSERT_TRUE(mine) << mine.error().text();
+    for (const bool shuffles : {true, false}) {
+        std::ofstream(directory_ / "train.py")
+            << "from torch.utils.data import DataLoader, DistributedSampler\n"
+            << ten_lines
+            << fmt::format("sampler = DistributedSampler(range(8), shuffle={})\n"
+                           "list(DataLoader(range(8), sampler=sampler))\n",
+                           shuffles ? "True" : "False");
+        const auto record = LocalRunner(*mine).run(bent_at_the_start("sampler.seed", 5), {});
+        ASSERT_TRUE(record) << record.error().text();
+        EXPECT_EQ(record->truth.applied(), shuffles);
+    }
 }
 
 }  // namespace

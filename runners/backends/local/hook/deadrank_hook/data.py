@@ -21,6 +21,8 @@ def watch(hook):
             ("sampler.replicas", "num_replicas"),
             ("sampler.seed", "seed"),
         ):
+            if name == "seed" and not getattr(self, "shuffle", True):
+                continue  # nothing is drawn with it
             hook.injector.at(seam)
             bent[name] = levers.bent(seam, getattr(self, name))
         bent["rank"] %= max(1, bent["num_replicas"])
