@@ -111,7 +111,7 @@ JOBS = {
     },
 }
 
-# With NVIDIA's own NCCL alone, on a GPU: the drop-in loads no plugin. {shims} is the directory of our libraries.
+# With NVIDIA's own NCCL alone, on a GPU: the drop-in loads no plugin. {shims} is where our libraries are.
 OVER_OUR_TRANSPORT = {"NCCL_NET_PLUGIN": "{shims}/libnccl-net-deadrank.so", "NCCL_SHM_DISABLE": "1"}
 STOCK_JOBS = {
     "transport": {"faults": [], "hosts": True, "environment": OVER_OUR_TRANSPORT},
