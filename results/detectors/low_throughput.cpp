@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
@@ -23,6 +25,7 @@ constexpr int throughput_streak_min = 4;
 constexpr std::int64_t throughput_slow_permille = 1150;
 constexpr std::int64_t stall_permille = 2000;
 constexpr int stalls_min = 3;
+constexpr std::int64_t stall_scatter = 3;  // times what nine of ten steps take more than the usual one
 constexpr int retries_min = 3;
 
 Finding throughput_finding(Time at, std::int64_t step, std::string says, std::vector<std::string> causes) {
@@ -49,33 +52,82 @@ bool uniform(const StepPace& step) {
 
 Time median_of(std::vector<std::int64_t> values) { return Time{median(std::move(values))}; }
 
+// What a rank does for all is part of everybody's step.
+Time work_of(const StepPace& step) { return step.own + step.for_all; }
+
+// The steps that an attempt has made. Where the work of a step varies, as with images of a size that is
+// drawn, many of them are slow by the median, and some follow each other by chance. The more there are, the
+// more must follow each other before they mean anything: so many that chance gives such a row once in
+// 100,000 steps.
+//
+//     slow steps so far     none to 1 in 20    1 in 10    1 in 4    2 in 5
+//     in a row                            4          5         9        13
+class History {
+public:
+    void add(Time own, Time whole) {
+        own_.push_back(own.count());
+        whole_.push_back(whole.count());
+    }
+    void forget() { own_.clear(), whole_.clear(); }
+    bool known() const { return own_.size() >= throughput_history_min; }
+    Time own() const { return median_of(own_); }
+    Time whole() const { return median_of(whole_); }
+
+    // Nine of ten steps took no longer; of few, all.
+    Time mostly() const {
+        if (whole_.empty()) return Time{0};
+        auto sorted = whole_;
+        const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() * 9 / 10);
+        std::nth_element(sorted.begin(), at, sorted.end());
+        return Time{*at};
+    }
+    int row_that_is_no_chance() const {
+        constexpr double once_in = 100'000;
+        const Time usual_own = own(), usual_whole = whole();
+        int slow = 0;
+        for (std::size_t i = 0; i < own_.size(); ++i)
+            slow += above(Time{own_[i]}, usual_own, throughput_slow_permille) &&
+                    above(Time{whole_[i]}, usual_whole, throughput_slow_permille);
+        int row = throughput_streak_min;
+        double chance = std::pow(slow / static_cast<double>(own_.size()), row);
+        for (; chance * once_in > 1 && slow > 0; ++row) chance *= slow / static_cast<double>(own_.size());
+        return row;
+    }
+
+private:
+    std::vector<std::int64_t> own_, whole_;
+};
+
 // From some step on all work takes longer, or now and then all of it stalls.
 std::vector<Finding> against_itself(const Paces& paces) {
-    std::vector<std::int64_t> own, whole;
-    int streak = 0, stalls = 0;
+    struct Slow {
+        const StepPace* step;
+        bool stalled;
+    };
+    History history;
+    std::vector<Slow> row;  // which must not shift the baseline while it lasts
+    int stalls = 0;
     bool last_stalled = false;
-    std::int64_t since = 0;
     for (const StepPace& step : paces.steps()) {
         if (step.first) {
-            own.clear();
-            whole.clear();
-            streak = 0;
+            history.forget();
+            row.clear();
             continue;
         }
-        const Time usual_own = median_of(own), usual_whole = median_of(whole);
-        const bool known = own.size() >= throughput_history_min;
+        const Time usual_own = history.own(), usual_whole = history.whole(), own = work_of(step);
         // On an oversubscribed machine all ranks may wait for a processor at the same time.
-        const bool felt = step.own - usual_own >= felt_min + step.starved;
-        const bool slow = known && felt && above(step.own, usual_own, throughput_slow_permille) &&
-                          above(step.whole, usual_whole, throughput_slow_permille) && uniform(step);
+        const bool felt = history.known() && own - usual_own >= felt_min + step.starved && uniform(step);
+        const bool slow = felt && above(own, usual_own, throughput_slow_permille) &&
+                          above(step.whole, usual_whole, throughput_slow_permille);
         // What a program does between its phases, playing or preparing its next training, is no stall.
-        const bool stalled = known && felt && above(step.trained, usual_whole, stall_permille) &&
-                             uniform(step) && above(step.own, usual_own, stall_permille);
-        if (slow && streak++ == 0) since = step.step;
-        if (!slow) streak = 0;
+        const bool stalled = felt && above(step.trained, usual_whole, stall_permille) &&
+                             above(own, usual_own, stall_permille) &&
+                             step.trained - usual_whole > stall_scatter * (history.mostly() - usual_whole);
+        if (slow) row.push_back({&step, stalled});
         if (stalled && !last_stalled) ++stalls;
         last_stalled = stalled;
-        if (streak >= throughput_streak_min) {
+        if (std::ssize(row) >= throughput_streak_min && std::ssize(row) >= history.row_that_is_no_chance()) {
+            const std::int64_t since = row.front().step->step;
             return {throughput_finding(
                 step.ended, since,
                 fmt::format("all ranks take {} per step since step {}, {} before", duration_text(step.whole),
@@ -89,9 +141,11 @@ std::vector<Finding> against_itself(const Paces& paces) {
                             duration_text(step.whole), step.step, duration_text(usual_whole)),
                 {"misconfigured_resource_or_distributed_settings", "hardware_or_link_fault"})};
         }
-        if (slow || stalled) continue;  // a suspect step must not shift the baseline
-        own.push_back(step.own.count());
-        whole.push_back(step.whole.count());
+        if (slow) continue;
+        // The row has ended, and was part of how the job's steps vary.
+        for (const Slow& one : std::exchange(row, {}))
+            if (!one.stalled) history.add(work_of(*one.step), one.step->whole);
+        if (!stalled) history.add(own, step.whole);
     }
     return {};
 }
@@ -107,7 +161,7 @@ std::vector<Finding> against_last_attempt(const Evidence& evidence, const Paces&
     for (const StepPace& step : paces.steps()) {
         Attempt& here = attempts[step.attempt];
         if (step.first) continue;
-        here.own.push_back(step.own.count());
+        here.own.push_back(work_of(step).count());
         here.whole.push_back(step.whole.count());
         here.ranks = std::max(here.ranks, step.ranks.size());
         here.uniform &= uniform(step);
@@ -229,8 +283,9 @@ extern const DetectorRow low_throughput_row{
 extern const Thresholds low_throughput_thresholds{
     {"steps known before", throughput_history_min},
     {"time of a step on all ranks, of the usual one", throughput_slow_permille, "‰"},
-    {"slow steps in a row", throughput_streak_min},
+    {"slow steps in a row, more where many steps are slow", throughput_streak_min},
     {"a stall of all ranks, of the usual step", stall_permille, "‰"},
+    {"what it takes more, of what nine of ten steps take more", stall_scatter * 1000, "‰"},
     {"stalls", stalls_min},
     {"tries again of one rank", retries_min}};
 

@@ -27,6 +27,7 @@ constexpr std::size_t window = 8;
 constexpr std::size_t window_slow_min = 5;
 constexpr std::ptrdiff_t starved_steps = 2;  // of a window: the machine has fewer processors than work
 constexpr Time pause_min = std::chrono::seconds(10);
+constexpr std::size_t errands_known_min = 3;  // of what a rank does for all, before one can be a pause
 // Any process may lose its processor for one time slice of the scheduler.
 constexpr Time late_min = std::chrono::milliseconds(5);
 constexpr std::int64_t scatter_factor = 3;  // times the usual difference between consecutive steps of a rank
@@ -119,11 +120,14 @@ public:
             short_streaks_.clear();
             slowest_.clear();
             starved_.clear();
+            for_all_.clear();
             scatter_.forget();
         }
         if (step.first || step.ranks.size() < 2) return {};
         scatter_.add(step);
         if (auto found = pause(step); !found.empty()) return found;
+        if (step.worker != no_rank) for_all_.push_back(step.for_all);
+        if (for_all_.size() > scatter_steps) for_all_.pop_front();
         const Time scatter = scatter_.usual();
         const auto is_late = [&](const Pace& pace) {
             return slow(pace, step, limit_, scatter) ? Late::yes : Late::no;
@@ -152,7 +156,13 @@ private:
                                               pace.process, duration_text(excess), step.step),
                                   {"rank_local_slowdown", "hardware_or_link_fault"})};
         }
-        return {};
+        const Time usual = middle_of({for_all_.begin(), for_all_.end()}), excess = step.for_all - usual;
+        if (for_all_.size() < errands_known_min || excess < pause_min || excess < 10 * usual) return {};
+        return {straggler_finding(
+            evidence_, {step.worker}, step,
+            fmt::format("rank {} took {} in step {} for what it does for all, where {} is usual", step.worker,
+                        duration_text(step.for_all), step.step, duration_text(usual)),
+            {"rank_local_slowdown", "hardware_or_link_fault"})};
     }
 
     template <class IsLate>
@@ -216,6 +226,7 @@ private:
     Streaks streaks_, short_streaks_;
     std::deque<Rank> slowest_;
     std::deque<bool> starved_;
+    std::deque<Time> for_all_;  // of the steps before
     Scatter scatter_;
 };
 

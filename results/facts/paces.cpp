@@ -1,19 +1,21 @@
 // results/facts/paces.cpp — How long each rank took for each step, how much of that was its own, and how long
-// calls took once all members had come. The end of an asynchronous send says nothing about its sender, and a
-// rank that writes a checkpoint for all is not slow.
+// calls took once all members had come. A rank that writes a checkpoint for all is not slow.
 #include "results/facts/paces.h"
 
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "results/facts/lives.h"
+#include "results/facts/messages.h"
 
 namespace deadrank::results::detectors {
 
-// The end of an asynchronous send says nothing about its sender, and is skipped.
-
 namespace {
+
+constexpr std::int64_t idle_share = 10;  // less than that part of a rank's work for all is nothing
 
 struct Watch {
     std::int64_t step = 0;
@@ -22,7 +24,61 @@ struct Watch {
     Time own{0}, starved{0}, phase_began{-1};
     int open = 0;              // calls of this step that have not been seen to end
     std::int32_t trained = 0;  // microseconds
+    std::uint32_t others = 0;  // events that were no message
     bool inside = false, saving = false;
+    bool called = false;  // in this step: then `last` is the end of a call or of a save
+    Time turned{-1};      // when a phase of this step began or ended last
+};
+
+// A broadcast or scatter that ranks have entered, and whose root has not come.
+struct Awaited {
+    std::int64_t seq = -1;
+    std::size_t came = 0;
+    Time longest{0};  // the own time with which one of them came
+};
+
+// Who works for all, by communicator: see the header.
+class Errands {
+public:
+    explicit Errands(const Evidence& evidence)
+        : lives_(evidence.facts<Lives>()), calls_(evidence.facts<Calls>()) {}
+
+    void begins_step(Rank rank) { open_.erase(rank); }
+    // How much of the rank's time until now was work for all.
+    Time enters(const Event& event, const Watch& watch) {
+        const auto* enter = event.as<CollectiveEnter>();
+        if (!enter || enter->root < 0 || (enter->op != Op::broadcast && enter->op != Op::scatter))
+            return Time{0};
+        const Communicator* comm = calls_.find(lives_.attempt_at(event.at), enter->comm);
+        const auto root = static_cast<std::size_t>(enter->root);
+        if (!comm || root >= comm->processes.size() || watch.saving) return Time{0};
+        Awaited& awaited = awaited_[enter->comm];
+        if (awaited.seq != enter->seq) awaited = {.seq = enter->seq};
+        if (comm->processes[root] != event.rank) {
+            ++awaited.came;
+            awaited.longest = std::max(awaited.longest, event.at - watch.last);
+            return Time{0};
+        }
+        const Time since = std::max(watch.called ? watch.last : Time{-1}, watch.turned);
+        const Time work = event.at - since;
+        const bool all_wait = awaited.came > 0 && awaited.came + 1 == comm->processes.size();
+        if (since < Time{0} || !all_wait || awaited.longest * idle_share >= work) return Time{0};
+        Errand& errand = open_[event.rank];
+        errand.comm = enter->comm;
+        errand.members = comm->processes.size();
+        errand.lasted += work;
+        return work;
+    }
+    std::optional<Errand> of(Rank rank) const {
+        const auto found = open_.find(rank);
+        return found == open_.end() ? std::nullopt : std::optional(found->second);
+    }
+
+private:
+    const Lives& lives_;
+    const Calls& calls_;
+    std::map<CommId, Awaited> awaited_;
+    std::map<Rank, Errand> open_;
 };
 
 std::int32_t microseconds(Time time) {
@@ -36,10 +92,130 @@ Time lower_median(std::vector<Time> times) {
     return *middle;
 }
 
+// Splits the time of a rank's steps into its own and others' at the beginning of a step, at calls and at
+// phases.
+class Timing {
+public:
+    explicit Timing(const Evidence& evidence) : errands_(evidence), messages_(evidence) {}
+
+    std::optional<Errand> errand_of(Rank rank) const { return errands_.of(rank); }
+
+    // False for all other events.
+    bool takes(const Event& event, Watch& watch) {
+        if (const auto* begin = event.as<StepBegin>()) {
+            watch = {.step = begin->step,
+                     .began = event.at,
+                     .last = event.at,
+                     .others = watch.others + 1,
+                     .inside = true};
+            errands_.begins_step(event.rank);
+            return true;
+        }
+        if (event.as<P2pEnter>()) {
+            messages_.enters(event, watch.others);
+            if (watch.inside) call_begins(event, watch);
+        } else if (event.as<P2pLeave>()) {
+            const UnderWay sent = messages_.leaves(event);
+            if (watch.inside) message_ends(event, sent, watch);
+        } else {
+            ++watch.others;
+            return watch.inside && takes_no_message(event, watch);
+        }
+        return true;
+    }
+
+private:
+    void call_begins(const Event& event, Watch& watch) {
+        const Time for_all = errands_.enters(event, watch);
+        if (!watch.saving) watch.own += event.at - watch.last - for_all;
+        watch.last = event.at;
+        watch.open += !event.as<P2pEnter>() || event.as<P2pEnter>()->op != Op::send;
+    }
+
+    static void call_ends(const Event& event, Watch& watch) {
+        watch.last = event.at;
+        watch.called = true;
+        watch.open = std::max(0, watch.open - 1);
+    }
+
+    // A send counts where nothing else of the rank shows meanwhile. One that goes beside other work is not
+    // waited for.
+    static void message_ends(const Event& event, const UnderWay& sent, Watch& watch) {
+        if (event.as<P2pLeave>()->op != Op::send) return call_ends(event, watch);
+        if (sent.to <= sent.from || sent.mark != watch.others || watch.saving) return;
+        const Time waited = std::max(sent.to - std::max(sent.from, watch.last), Time{0});
+        watch.own += event.at - watch.last - waited;
+        watch.last = event.at;
+    }
+
+    bool takes_no_message(const Event& event, Watch& watch) {
+        if (event.as<CollectiveEnter>()) {
+            call_begins(event, watch);
+        } else if (event.as<CollectiveLeave>()) {
+            call_ends(event, watch);
+        } else if (const auto* begin = event.as<PhaseBegin>()) {
+            phase_begins(event.at, begin->phase, watch);
+        } else if (const auto* end = event.as<PhaseEnd>()) {
+            phase_ends(event.at, end->phase, watch);
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    static void phase_begins(Time now, Phase phase, Watch& watch) {
+        if (phase == Phase::checkpoint) {
+            if (!watch.saving) watch.own += now - watch.last;
+            watch.last = now;
+            watch.saving = true;
+        } else {
+            watch.phase_began = watch.turned = now;
+        }
+    }
+
+    static void phase_ends(Time now, Phase phase, Watch& watch) {
+        if (phase == Phase::checkpoint) {
+            watch.last = now;
+            watch.saving = false;
+            return;
+        }
+        watch.turned = now;
+        if (watch.phase_began >= Time{0})
+            watch.trained = microseconds(std::chrono::microseconds(watch.trained) + now - watch.phase_began);
+        watch.phase_began = Time{-1};
+    }
+
+    Errands errands_;
+    Messages messages_;
+};
+
+// What the roots of several groups of a size do can be compared: who takes longer than their median is slow.
+// All other work for all is taken as it is.
+void leave_out(StepPace& step, const std::vector<Errand>& errands) {
+    std::map<std::size_t, std::vector<Time>> alike;
+    std::map<std::size_t, std::set<CommId>> groups;
+    for (const Errand& errand : errands) {
+        alike[errand.members].push_back(errand.lasted);
+        groups[errand.members].insert(errand.comm);
+    }
+    std::map<std::size_t, Time> usual;
+    for (auto& [members, times] : alike)
+        if (groups[members].size() > 1) usual[members] = lower_median(std::move(times));
+    for (const Errand& errand : errands) {
+        const auto median = usual.find(errand.members);
+        const Time left_out = median == usual.end() ? errand.lasted : std::min(errand.lasted, median->second);
+        step.ranks[errand.place].own += errand.lasted - left_out;
+        if (left_out <= step.for_all) continue;
+        step.for_all = left_out;
+        step.worker = step.ranks[errand.place].process;
+    }
+}
+
 }  // namespace
 
 // A step over all ranks: its medians, when it ended, and how long a rank had no processor.
-void Paces::close(StepPace&& step) {
+void Paces::close(StepPace&& step, const std::vector<Errand>& errands) {
+    leave_out(step, errands);
     std::vector<Time> own, whole, trained;
     for (const Pace& pace : step.ranks) {
         own.push_back(pace.own);
@@ -58,41 +234,19 @@ void Paces::close(StepPace&& step) {
 Paces::Paces(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Watch> watches(static_cast<std::size_t>(lives.count()));
-    std::map<std::pair<int, std::int64_t>, StepPace> steps;
-    StepPace* last = nullptr;
+    struct Step {
+        StepPace pace;
+        std::vector<Errand> errands;
+    };
+    std::map<std::pair<int, std::int64_t>, Step> steps;
+    Step* last = nullptr;
+    Timing timing(evidence);
     for (const Event& event : evidence.events()) {
         if (event.rank < 0) continue;
         Watch& watch = watches[static_cast<std::size_t>(event.rank)];
-        if (const auto* begin = event.as<StepBegin>()) {
-            watch = {.step = begin->step, .began = event.at, .last = event.at, .inside = true};
-            continue;
-        }
-        if (!watch.inside) continue;
-        const bool send_ended = event.as<P2pLeave>() && event.as<P2pLeave>()->op == Op::send;
-        if (event.as<CollectiveEnter>() || event.as<P2pEnter>()) {
-            if (!watch.saving) watch.own += event.at - watch.last;
-            watch.last = event.at;
-            watch.open += !event.as<P2pEnter>() || event.as<P2pEnter>()->op != Op::send;
-            pipelined_ |= event.as<P2pEnter>() != nullptr;
-        } else if (const auto* saving = event.as<PhaseBegin>();
-                   saving && saving->phase == Phase::checkpoint) {
-            if (!watch.saving) watch.own += event.at - watch.last;
-            watch.last = event.at;
-            watch.saving = true;
-        } else if (const auto* saved = event.as<PhaseEnd>(); saved && saved->phase == Phase::checkpoint) {
-            watch.last = event.at;
-            watch.saving = false;
-        } else if (event.as<PhaseBegin>()) {
-            watch.phase_began = event.at;
-        } else if (event.as<PhaseEnd>()) {
-            if (watch.phase_began >= Time{0})
-                watch.trained =
-                    microseconds(std::chrono::microseconds(watch.trained) + event.at - watch.phase_began);
-            watch.phase_began = Time{-1};
-        } else if (event.as<CollectiveLeave>() || (event.as<P2pLeave>() && !send_ended)) {
-            watch.last = event.at;
-            watch.open = std::max(0, watch.open - 1);
-        } else if (const auto* sample = event.as<ValueSample>()) {
+        pipelined_ |= watch.inside && event.as<P2pEnter>();
+        if (timing.takes(event, watch) || !watch.inside) continue;
+        if (const auto* sample = event.as<ValueSample>()) {
             const std::string_view name = evidence.text(sample->name);
             // Either its own thread had no processor, or the library's thread that reports the end of calls.
             if (name == "processor_wait" || name == "transfer_wait")
@@ -102,18 +256,22 @@ Paces::Paces(const Evidence& evidence) {
             watch.inside = false;
             if (end->step != watch.step) continue;
             const int attempt = lives.attempt_at(event.at);
-            if (!last || last->attempt != attempt || last->step != end->step) {
+            if (!last || last->pace.attempt != attempt || last->pace.step != end->step) {
                 last = &steps[{attempt, end->step}];
-                last->attempt = attempt;
-                last->step = end->step;
+                last->pace.attempt = attempt;
+                last->pace.step = end->step;
             }
             // A call may be reported to end after the step: then the rank waited, for an unknown time.
             const Time rest = watch.open > 0 ? Time{0} : event.at - watch.last;
-            last->ranks.push_back({event.rank, watch.trained, watch.own + rest, event.at - watch.began,
-                                   event.at, watch.starved});
+            if (auto errand = timing.errand_of(event.rank)) {
+                errand->place = last->pace.ranks.size();
+                last->errands.push_back(*errand);
+            }
+            last->pace.ranks.push_back({event.rank, watch.trained, watch.own + rest, event.at - watch.began,
+                                        event.at, watch.starved});
         }
     }
-    for (auto& [key, step] : steps) close(std::move(step));
+    for (auto& [key, step] : steps) close(std::move(step.pace), step.errands);
 }
 
 // A transfer begins when the last member came, or when the transfer before it ended.

@@ -12,7 +12,15 @@
 namespace deadrank::results::detectors {
 
 // A rank's own time in a step is what it did not spend waiting. A stretch up to the start of a call was its
-// own work; a stretch up to the end of a call was waiting.
+// own work; a stretch up to the end of a call was waiting. Of a send only the time counts as waiting in which
+// the message was under way.
+//
+// Work of one rank for all is not its own either. Rank 0 takes everybody's prompts, asks a server and hands
+// the answers out: the others wait for what it hands out, as the program means them to. It is told from slow
+// work by what the others did meanwhile, which is nothing: they came to the broadcast or scatter in less than
+// a tenth of that time. Only what the root did since a call or since a phase began is taken for it, so that
+// loading a batch slowly before the first broadcast of the forward pass is not. Where roots of several groups
+// of a size do such work, what one of them takes longer than their median stays its own.
 
 struct Pace {
     Rank process = no_rank;
@@ -33,9 +41,19 @@ struct StepPace {
     Time own{0};  // medians; of an even number the lower one
     Time whole{0};
     Time trained{0};
-    Time ended{0};       // when the last rank ended it
-    Time starved{0};     // the longest that one of them had no processor
-    bool first = false;  // of its attempt: warm-up
+    Time ended{0};          // when the last rank ended it
+    Time starved{0};        // the longest that one of them had no processor
+    Time for_all{0};        // the longest work of a rank for all, which is in nobody's own time
+    Rank worker = no_rank;  // whose
+    bool first = false;     // of its attempt: warm-up
+};
+
+// What a rank did in a step for all members of a communicator.
+struct Errand {
+    std::size_t place = 0;  // in StepPace::ranks
+    CommId comm = 0;
+    std::size_t members = 0;
+    Time lasted{0};
 };
 
 class Paces {
@@ -47,7 +65,7 @@ public:
     bool starvation_told() const { return starvation_told_; }  // else `starved` is 0 for want of knowledge
 
 private:
-    void close(StepPace&& step);
+    void close(StepPace&& step, const std::vector<Errand>& errands);
 
     std::vector<StepPace> steps_;
     bool pipelined_ = false, starvation_told_ = false;

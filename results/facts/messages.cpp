@@ -1,0 +1,55 @@
+// results/facts/messages.cpp — Sends and receives matched in the order in which they were made. Both ends
+// count their own messages, so that their numbers say nothing about each other.
+#include "results/facts/messages.h"
+
+#include <algorithm>
+
+namespace deadrank::results::detectors {
+
+Messages::Lane* Messages::lane_of(const Event& event, CommId comm, std::int32_t peer, Op op) {
+    const int attempt = lives_.attempt_at(event.at);
+    const Communicator* members = calls_.find(attempt, comm);
+    const auto place = static_cast<std::size_t>(std::max(peer, 0));
+    if (!members || place >= members->processes.size()) return nullptr;
+    const Rank other = members->processes[place];
+    const bool sends = op == Op::send;
+    return &lanes_[{attempt, comm, sends ? event.rank : other, sends ? other : event.rank}];
+}
+
+void Messages::enters(const Event& event, std::uint32_t mark) {
+    const auto* enter = event.as<P2pEnter>();
+    Lane* lane = lane_of(event, enter->comm, enter->peer, enter->op);
+    if (!lane) return;
+    const bool sends = enter->op == Op::send;
+    std::size_t& next = sends ? lane->sends : lane->receives;
+    if (next == lane->messages.size()) lane->messages.emplace_back();
+    Message& message = lane->messages[next++];
+    (sends ? message.sent : message.taken) = event.at;
+    (sends ? message.send_seq : message.receive_seq) = enter->seq;
+    if (sends) message.mark = mark;
+}
+
+UnderWay Messages::leaves(const Event& event) {
+    const auto* leave = event.as<P2pLeave>();
+    Lane* lane = lane_of(event, leave->comm, leave->peer, leave->op);
+    if (!lane) return {};
+    const bool sends = leave->op == Op::send;
+    const auto found =
+        std::find_if(lane->messages.begin(), lane->messages.end(), [&](const Message& message) {
+            return (sends ? message.send_seq : message.receive_seq) == leave->seq;
+        });
+    if (found == lane->messages.end()) return {};
+    const Time from = std::max(found->sent, found->taken);
+    const UnderWay message{from, std::max(from, std::min(event.at, found->received)), found->mark};
+    if (sends) found->send_over = true;
+    if (!sends) found->received = event.at;
+    while (!lane->messages.empty() && lane->messages.front().send_over &&
+           lane->messages.front().received != never) {
+        lane->messages.pop_front();
+        --lane->sends;
+        --lane->receives;
+    }
+    return sends && message.from != never ? message : UnderWay{};
+}
+
+}  // namespace deadrank::results::detectors
