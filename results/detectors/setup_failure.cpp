@@ -184,6 +184,12 @@ bool serves_no_store(const Evidence& evidence, int attempt, const std::vector<Co
     });
 }
 
+// A rank that made more steps than the one that complains, and ended well, had passed the place at which that
+// one waits: it is finished, and no one waits for it there. A rank that left early has made no more steps.
+bool had_passed(const Life& life, const Life* waiting) {
+    return life.code == 0 && life.signal == 0 && waiting && life.finished > waiting->finished;
+}
+
 // All complaints are about waiting: for ranks that believe in another world or endpoint, that never came, or
 // that had exited on their way.
 std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Complaint& complaint) {
@@ -216,9 +222,10 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Compla
     }
     if (came.empty()) came = told_by_logs(evidence, attempt, complaint);
     std::vector<Rank> absent;
+    const Life* waiting = lives.find(attempt, complaint.process);
     for (Rank rank = 0; rank < lives.count(); ++rank) {
         const Life* life = lives.find(attempt, rank);
-        const bool gone = life && life->ended < told;  // on its way there
+        const bool gone = life && life->ended < told && !had_passed(*life, waiting);  // on its way there
         if (came.count(rank) == 0 || gone) absent.push_back(rank);
     }
     return absent;

@@ -139,5 +139,26 @@ TEST(ARejoin, ThatFailsIsAFailedRecovery) {
     }
 }
 
+// Groups of two. Ranks 0 and 1 end after all steps that they make. Rank 3 waits for a key that rank 2 should
+// set.
+TEST(SetupFailure, DoesNotBlameTheFinishedForWhatAnotherGroupWaitsFor) {
+    const auto waits = [](std::int64_t theirs, std::int64_t own, int code = 0) {
+        EvidenceBuilder job(4);
+        job.start().world().comm(2, "replica0", {0, 1}).comm(3, "replica1", {2, 3});
+        for (std::int64_t step = 0; step < std::max(theirs, own); ++step)
+            for (const Rank rank : job.everybody())
+                if (step < (rank < 2 ? theirs : own))
+                    job.after(10ms).add(rank, StepBegin{step}).add(rank, StepEnd{step, 1, 1});
+        for (const Rank rank : {0, 1}) job.exits(rank, code);
+        job.after(30min).log(
+            3, "Traceback\ntorch.distributed.DistStoreError: wait timeout after 1800000ms, keys: /group1/0");
+        return job.exits(3, 1).watched();
+    };
+    EXPECT_EQ(found_by("setup_failure", waits(6, 0)).blame.ranks, ranks({3}));
+    // Who leaves early, or after an error, is missed.
+    EXPECT_EQ(found_by("setup_failure", waits(1, 1)).blame.ranks, ranks({0, 1}));
+    EXPECT_EQ(found_by("setup_failure", waits(6, 0, 1)).blame.ranks, ranks({0, 1}));
+}
+
 }  // namespace
 }  // namespace deadrank::tests
