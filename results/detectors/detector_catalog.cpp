@@ -20,7 +20,7 @@ extern const DetectorRow version_skew_row, environment_fault_row, rank_order_row
 
 extern const Thresholds straggler_thresholds, low_throughput_thresholds, loss_anomaly_thresholds,
     host_exhaustion_thresholds, transport_degraded_thresholds, unbalanced_memory_thresholds,
-    peer_connection_thresholds;
+    peer_connection_thresholds, restart_failure_thresholds;
 
 const Thresholds& thresholds_of(std::string_view detector) {
     static const Thresholds none;
@@ -32,6 +32,7 @@ const Thresholds& thresholds_of(std::string_view detector) {
         {"transport_degraded", &transport_degraded_thresholds},
         {"unbalanced_memory", &unbalanced_memory_thresholds},
         {"peer_connection", &peer_connection_thresholds},
+        {"restart_failure", &restart_failure_thresholds},
     };
     for (const auto& [name, thresholds] : known) {
         if (name == detector) return *thresholds;

@@ -1,9 +1,10 @@
 // results/detectors/restart_failure.cpp — The job did not recover from a fault by itself: a node is gone, the
-// job was asked to leave, or attempt after attempt made no progress.
+// job was asked to leave, attempt after attempt made no progress, or each restart throws away what was done.
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
+#include "results/facts/checkpoints.h"
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
 #include "results/facts/waits.h"
@@ -12,6 +13,10 @@
 namespace deadrank::results::detectors {
 
 namespace {
+
+constexpr int vain_attempts_min = 3;
+constexpr std::int64_t saves_known_min = 3;
+constexpr std::int64_t saves_apart_factor = 2;
 
 Finding restart_finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::string says,
                         std::string cause) {
@@ -179,12 +184,34 @@ const Life* first_failure(const Lives& lives, int attempt) {
     return first;
 }
 
-// What that process complained of, so that nobody has to search for the traceback.
-std::string last_words(const Evidence& evidence, int attempt, Rank process) {
-    const auto first = evidence.facts<Complaints>().first_of_each(attempt);
-    const auto own = std::find_if(first.begin(), first.end(),
-                                  [&](const Complaint& one) { return one.process == process; });
-    return own == first.end() ? std::string() : fmt::format("; it said: {}", heart_of(own->text));
+// Which of the ranks that failed within a second is to be named, and what it said.
+struct Failure {
+    const Life* life = nullptr;
+    std::string_view said = {};
+};
+
+// Who logged an error before the first of them ended is nearest to the cause: an agent that finds something
+// wrong and shuts the others down says so first, and may end after them. Complaints of lost peers are not
+// meant.
+Failure nearest_failure(const Evidence& evidence, const Lives& lives, int attempt) {
+    Failure found{.life = first_failure(lives, attempt)};
+    if (!found.life) return found;
+    for (const Complaint& one : evidence.facts<Complaints>().first_of_each(attempt))
+        if (one.process == found.life->process) found.said = one.text;
+    const Time first = found.life->ended;
+    for (const Event* event : evidence.each<RankLog>()) {
+        if (event->at > first) break;
+        const auto* log = event->as<RankLog>();
+        if (event->rank < 0 || log->level < 2 || first - event->at > std::chrono::seconds(1)) continue;
+        const std::string_view text = evidence.text(log->line);
+        const Trouble trouble = trouble_in(text);
+        const Life* life = lives.find(attempt, event->rank);
+        const bool of_a_peer = trouble == Trouble::connection || trouble == Trouble::timeout;
+        const bool failed_too = life && life->failed() && life->signal != 15 && life->started <= event->at &&
+                                life->ended - first <= std::chrono::seconds(1);
+        if (!of_a_peer && failed_too) return {life, text};
+    }
+    return found;
 }
 
 // The last attempt got no further than those before it.
@@ -195,14 +222,14 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
     for (int attempt = 0; attempt < last; ++attempt) before = std::max(before, finished_in(lives, attempt));
     const std::int64_t now = finished_in(lives, last);
     if (now > before) return {};
-    const Life* failed = first_failure(lives, last);
+    const auto [failed, said] = nearest_failure(evidence, lives, last);
     if (failed) {
         const Life* earlier = first_failure(lives, last - 1);
         const bool again = earlier && earlier->process == failed->process;
         return {restart_finding(lives, {failed->process}, failed->ended,
                                 fmt::format("attempt {} ended {}with rank {} and no step beyond {}{}", last,
                                             again ? "again " : "", failed->process, before,
-                                            last_words(evidence, last, failed->process)),
+                                            said.empty() ? "" : fmt::format("; it said: {}", heart_of(said))),
                                 "unpropagated_rank_failure")};
     }
     const bool all_done = std::all_of(lives.of(last).begin(), lives.of(last).end(),
@@ -219,6 +246,72 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
         still.any ? still.cause : "unpropagated_rank_failure")};
 }
 
+// The steps of an attempt: with which it began, and what was saved whole in it.
+struct Span {
+    std::int64_t first = -1;
+    Time at{0};                          // of the first step's begin
+    std::int64_t apart = 0;              // the most steps between two saves that follow each other
+    std::int64_t saves = 0, saved = -1;  // how many, and the latest
+};
+
+std::vector<Span> spans_of(const Evidence& evidence, const Lives& lives) {
+    std::vector<Span> spans(static_cast<std::size_t>(lives.attempts()));
+    for (const Event* event : evidence.each<StepBegin>()) {
+        Span& span = spans[static_cast<std::size_t>(lives.attempt_at(event->at))];
+        const std::int64_t step = event->as<StepBegin>()->step;
+        if (span.first < 0) span.at = event->at;
+        if (span.first < 0 || step < span.first) span.first = step;
+    }
+    for (const SavedStep& save : evidence.facts<Checkpoints>().steps()) {
+        if (!save.whole()) continue;
+        Span& span = spans[static_cast<std::size_t>(save.attempt)];
+        if (span.saves++ > 0) span.apart = std::max(span.apart, save.step - span.saved);
+        span.saved = std::max(span.saved, save.step);
+    }
+    return spans;
+}
+
+Finding lost_steps(const Lives& lives, Time at, std::string says) {
+    Finding found =
+        restart_finding(lives, {}, at, std::move(says), "misconfigured_resource_or_distributed_settings");
+    found.causes.emplace_back("incomplete_checkpoint_state");
+    return found;
+}
+
+// The job comes back, and each time without what it had done. One restart before the first save is bad luck.
+// Told are several in a row that each begin where the attempt before had begun, and one that loses more than
+// twice the steps that the job lets pass between two saves.
+std::vector<Finding> lost_progress(const Evidence& evidence, const Lives& lives) {
+    const std::vector<Span> spans = spans_of(evidence, lives);
+    int in_vain = 0;
+    std::int64_t lost = 0, saved = -1, apart = 0, saves = 0;
+    for (std::size_t attempt = 1; attempt < spans.size(); ++attempt) {
+        const Span &before = spans[attempt - 1], &now = spans[attempt];
+        saved = std::max(saved, before.saved);
+        apart = std::max(apart, before.apart);
+        saves += before.saves;
+        const std::int64_t done = finished_in(lives, static_cast<int>(attempt) - 1);
+        if (now.first < 0 || before.first < 0 || done < before.first) continue;
+        const std::int64_t gone = done + 1 - now.first;
+        if (saves >= saves_known_min && apart > 0 && saved < now.first && gone > saves_apart_factor * apart)
+            return {
+                lost_steps(lives, now.at,
+                           fmt::format("attempt {} began again at step {} though {} had ended: {} steps were "
+                                       "lost, and it saves every {}",
+                                       attempt, now.first, done, gone, apart))};
+        const bool vain = now.first <= before.first;
+        in_vain = vain ? in_vain + 1 : 0;
+        lost = vain ? lost + gone : 0;
+        if (in_vain >= vain_attempts_min)
+            return {
+                lost_steps(lives, now.at,
+                           fmt::format("{} attempts in a row were in vain, each began again at step {}: {} "
+                                       "steps were lost",
+                                       in_vain, now.first, lost))};
+    }
+    return {};
+}
+
 }  // namespace
 
 Findings restart_failure(const Evidence& evidence) {
@@ -226,10 +319,15 @@ Findings restart_failure(const Evidence& evidence) {
     if (auto found = lost_node(evidence, lives); !found.empty()) return found;
     if (auto found = no_progress(evidence, lives); !found.empty()) return found;
     if (auto found = killed_node(evidence, lives); !found.empty()) return found;
-    return preempted(evidence, lives);
+    if (auto found = preempted(evidence, lives); !found.empty()) return found;
+    return lost_progress(evidence, lives);
 }
 
 extern const DetectorRow restart_failure_row{
     .name = "restart_failure", .reports = {"restart_or_recovery_failure"}, .examine = restart_failure};
+
+extern const Thresholds restart_failure_thresholds{
+    {"attempts in a row that each begin where the one before had begun", vain_attempts_min},
+    {"steps lost by a restart, of those between two saves", saves_apart_factor * 1000, "‰"}};
 
 }  // namespace deadrank::results::detectors

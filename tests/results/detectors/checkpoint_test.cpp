@@ -196,6 +196,55 @@ TEST(RestartFailure, SeesARestartThatNeverGetsAnywhere) {
     EXPECT_EQ(found_by("restart_failure", job.watched(2min)).blame.ranks, ranks({1}));
 }
 
+// The agent of rank 3 refuses and shuts the others down, of whom rank 0 ends first.
+TEST(RestartFailure, NamesWhoSaidFirstWhatIsWrong) {
+    for (const int level : {2, 1}) {
+        EvidenceBuilder job = restarted_from_checkpoint();
+        job.log(3, "there are more members than slots, and the round is closed", level).after(10us);
+        for (const Rank rank : job.everybody())
+            job.log(rank, "Traceback (most recent call last):\nRuntimeError: closed").exits(rank, 1);
+        job.add(no_rank, JobStop{1});
+        const Finding found = found_by("restart_failure", job.watched());
+        EXPECT_EQ(found.blame.ranks, ranks({level == 2 ? 3 : 0}));
+        EXPECT_EQ(found.says.find("more members than slots") != std::string::npos, level == 2) << found.says;
+    }
+}
+
+// A job that is started again and again: each attempt makes ten steps from where the one before it was, less
+// what it had not kept. It saves each so many steps, or never.
+Evidence comes_back(int attempts, std::int64_t kept, std::int64_t saves_every = 0,
+                    std::int64_t last_save = 99) {
+    EvidenceBuilder job(2);
+    std::int64_t from = 0;
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+        if (attempt > 0) job.after(5s).add(no_rank, Restart{attempt, job.text("a node left")}).after(1s);
+        job.start().world();
+        for (std::int64_t step = from; step < from + 10; ++step) {
+            job.step(step);
+            const bool saves = saves_every > 0 && step % saves_every == saves_every - 1 && step <= last_save;
+            if (saves)
+                job.add(0, results::CheckpointSave{step, 64, 7, 0, 1, job.text("run/latest"), Code::ok});
+        }
+        from += kept;
+    }
+    return job.all_exit().watched();
+}
+
+TEST(RestartFailure, SeesRestartsThatThrowAwayWhatWasDone) {
+    const Finding found = found_by("restart_failure", comes_back(4, 0));
+    EXPECT_TRUE(found.blame.ranks.empty());
+    EXPECT_NE(found.says.find("30 steps were lost"), std::string::npos) << found.says;
+    expect_silence_of("restart_failure", comes_back(3, 0));  // two may come before the first save
+    expect_silence_of("restart_failure", comes_back(6, 1));
+}
+
+TEST(RestartFailure, SeesARestartThatLosesMoreThanTheJobMeansToLose) {
+    expect_silence_of("restart_failure", comes_back(3, 10, 2));
+    const Finding found = found_by("restart_failure", comes_back(2, 4, 1, 3));
+    EXPECT_NE(found.says.find("6 steps were lost, and it saves every 1"), std::string::npos) << found.says;
+    expect_silence_of("restart_failure", comes_back(2, 8, 1, 7));  // twice its distance is allowed
+}
+
 TEST(RestartFailure, NamesANodeWhoseRanksWereAllKilled) {
     for (const Rank spared : {no_rank, Rank{5}}) {
         EvidenceBuilder job(8);
