@@ -244,8 +244,11 @@ Trouble trouble_in(std::string_view text) {
 
 std::vector<KnownWords> known_words() {
     std::vector<KnownWords> known;
-    for (const Phrase& phrase : phrases)
+    for (const Phrase& phrase : phrases) {
         if (!phrase.words.empty()) known.push_back({phrase.words, phrase.trouble});
+        if (phrase.also != tells_of_shapes) continue;
+        for (const std::string_view words : words_of_shapes()) known.push_back({words, phrase.trouble});
+    }
     return known;
 }
 

@@ -1,5 +1,5 @@
-// results/facts/shape_words.cpp — One phrase of each message of PyTorch, NumPy, JAX and TensorFlow, long
-// enough that healthy logs do not hold it.
+// results/facts/shape_words.cpp — One phrase of each message of PyTorch, NumPy, TensorFlow, JAX and the
+// libraries of kernels, long enough that healthy logs do not hold it.
 #include "results/facts/shape_words.h"
 
 #include <algorithm>
@@ -41,7 +41,6 @@ constexpr std::string_view phrases_of_shapes[] = {
     "Given groups=",
     "expected input with shape",
     "Kernel size can't be greater than actual input",
-    "to have the same dtype",
     "and weight type (",
     "to have one of the following scalar types",
     "can't be cast to the desired output type",
@@ -82,6 +81,38 @@ constexpr std::string_view phrases_of_shapes[] = {
     "Must flatten tensors with uniform dtype",
     "Expected object of scalar type",
     "inconsistent tensor size",
+    // Transformer Engine, flash-attention, xformers, Apex, JAX and XLA, Triton. NumPy's "cannot reshape array
+    // of size" is not among them: what it reshapes is often a mesh of devices.
+    "tensor (shape=",
+    "Unsupported tensor dimension",
+    "Input and output shapes need to match",
+    "have incompatible dimensions",
+    "attempted to reshape dims=",
+    "attempted to view dims=",
+    "have the same dtype",
+    "must have shape (",
+    "must divide number of heads in query",
+    "and bf16 data type",
+    "fp8_e4m3 data type",
+    "head_size should be a multiple of",
+    "head_size that is a multiple of",
+    "head dimension at most",
+    "Invalid shape",
+    "of elements along dimension",
+    "tensor have the same sequence length",
+    "Unsupported hidden_size or types",
+    "dtype mismatch",
+    "Size mismatch",
+    "incompatible shape",
+    "arguments to have the same dtypes",
+    "that differ in dimensions other than the one",
+    "implies that the global size of its dimension",
+    "buffer with incompatible size",
+    "must have identical types, got",
+    "cannot reshape array of shape",
+    "make_shape_compatible",
+    "not compatible for matmul",
+    "operands must be same dtype",
 };
 
 }  // namespace
@@ -90,5 +121,7 @@ bool tells_of_shapes(std::string_view text) {
     return std::any_of(std::begin(phrases_of_shapes), std::end(phrases_of_shapes),
                        [&](std::string_view words) { return text.find(words) != text.npos; });
 }
+
+std::span<const std::string_view> words_of_shapes() { return phrases_of_shapes; }
 
 }  // namespace deadrank::results::detectors

@@ -173,7 +173,16 @@ constexpr Row rows[] = {
      "operands do not broadcast|could not be broadcast together|"
      "dimensions except for the concatenation axis|"
      "expected sequence of length|Incompatible shapes|contracting dimensions to have the same shape|"
-     "Must flatten tensors with uniform dtype|Expected object of scalar type|inconsistent tensor size"},
+     "Must flatten tensors with uniform dtype|Expected object of scalar type|inconsistent tensor size|"
+     "tensor (shape=|Unsupported tensor dimension|Input and output shapes need to match|"
+     "have incompatible dimensions|attempted to reshape dims=|attempted to view dims=|must have shape (|"
+     "must divide number of heads in query|and bf16 data type|fp8_e4m3 data type|"
+     "head_size should be a multiple of|head_size that is a multiple of|head dimension at most|"
+     "have the same dtype|Invalid shape|of elements along dimension|tensor have the same sequence length|"
+     "Unsupported hidden_size or types|dtype mismatch|incompatible shape|arguments to have the same dtypes|"
+     "that differ in dimensions other than the one|implies that the global size of its dimension|"
+     "buffer with incompatible size|must have identical types, got|cannot reshape array of shape|"
+     "make_shape_compatible|not compatible for matmul|operands must be same dtype"},
     {own, "model_or_data_loading_failure", {mismatch, settings}, "Weights only load failed"},
     {own, "loss_nan_or_divergence", {edge_case, fault},
      "loss is nan|Loss is nan|loss is NaN|Loss is NaN|NaN detected|nan loss|"

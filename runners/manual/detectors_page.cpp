@@ -239,8 +239,10 @@ std::string words_text() {
         "mostly "
         "the upper row of this table decides, and some count only where more is said: a path of a "
         "checkpoint, "
-        "say. Refusals of shapes, sizes, indices and element types are `tensor_shape_or_dtype_error` in the "
-        "words of torch and NumPy; Python's own exceptions, as `IndexError: list index out of range`, and "
+        "say. Refusals of shapes, sizes, indices and element types are known in the words of torch, NumPy, "
+        "JAX, "
+        "TensorFlow, Triton and the libraries of kernels; Python's own exceptions, as `IndexError: list "
+        "index out of range`, and "
         "all others are `framework_runtime_exception`, and so are arguments that argparse refuses. What "
         "another finding explains is not told.\n\n" +
         heading_row({"symptom", "words"});

@@ -172,8 +172,9 @@ constexpr TableRow telling_rows[] = {
      "collective_deadlock_hang; with a time-out, collective_timeout_abort. The step is the"
      " one in which they made fewer calls than their peers"},
     {"some ranks enter it otherwise", "collective_mismatch_error, or one of the two above"},
-    {"an exception in the words in which torch, NumPy and others refuse shapes, sizes, "
-     "indices and element types, whether an operation raises it or `raise` does",
+    {"an exception in the [words in which torch and others refuse](../detectors.md#words-that-are-known) "
+     "shapes, "
+     "sizes, indices and element types, whether an operation raises it or `raise` does",
      "tensor_shape_or_dtype_error"},
     {"an exception with \"out of memory\", \"No space left on device\", \"Missing key(s) in "
      "state_dict\" and other words [that are known](../detectors.md#words-that-are-known)",

@@ -105,5 +105,48 @@ TEST(CollectiveMismatch, HoldsTheCheckersWordsOfAllRanksAgainstEachOther) {
         << "two against two convict nobody";
 }
 
+// Words of the libraries of kernels and of compilers, as they are printed; and some that are about something
+// else.
+TEST(TensorShape, KnowsTheWordsOfLibrariesOfKernels) {
+    const auto symptom = [](const std::string& said) {
+        EvidenceBuilder job = three_steps(2);
+        job.log(1, "Traceback (most recent call last):\n" + said).exits(1, 1);
+        const Evidence evidence = job.watched();
+        const auto shape = asked("tensor_shape", evidence), other = asked("runtime_exception", evidence);
+        EXPECT_EQ(shape.size() + other.size(), 1u) << said;
+        return shape.empty() ? "other" : shape.front().symptom;
+    };
+    for (const char* said :
+         {"ValueError: Input tensor (shape=(8, 1536)) and weight tensor (shape=(6144,)) are not compatible",
+          "RuntimeError: gemm.cu:333 in function CanonicalizeGemmInput: Assertion failed: GEMM inputs have "
+          "incompatible dimensions (A is 4x8, B is 16x4)",
+          "RuntimeError: query and key must have the same dtype",
+          "RuntimeError: cu_seqlens_q must have shape (batch_size + 1)",
+          "RuntimeError: FlashAttention only support fp16 and bf16 data type",
+          "RuntimeError: Number of heads in key/value must divide number of heads in query",
+          "ValueError: Query/Key/Value should all have the same dtype",
+          "RuntimeError: expected input and cos tensor have the same sequence length",
+          "TypeError: add got incompatible shapes for broadcasting: (3,), (4,).",
+          "TypeError: lax.mul requires arguments to have the same dtypes, got bfloat16, float32.",
+          "TypeError: Cannot concatenate arrays with shapes that differ in dimensions other than the one "
+          "being "
+          "concatenated",
+          "TypeError: cannot reshape array of shape (4, 64) (size 256) into shape (64,) (size 64)",
+          "ValueError: One of pjit arguments was given the sharding of P('data'), which implies that the "
+          "global "
+          "size of its dimension 0 should be divisible by 4, but it is equal to 1",
+          "jaxlib.XlaRuntimeError: INVALID_ARGUMENT: Executable expected parameter 0 of size 4096 but got "
+          "buffer "
+          "with incompatible size 3840",
+          "AssertionError: Both operands must be same dtype. Got fp32 and fp16",
+          "ValueError: Cannot make_shape_compatible: incompatible dimensions at index 1: 256 and 512"})
+        EXPECT_EQ(symptom(said), "tensor_shape_or_dtype_error") << said;
+    for (const char* said : {"RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
+                             "ValueError: cannot reshape array of size 8 into shape (4,1,8)",
+                             "ValueError: releases 2.1 and 2.3 are not compatible",
+                             "ValueError: tensor parallel size must divide the number of heads"})
+        EXPECT_EQ(symptom(said), "other") << said;
+}
+
 }  // namespace
 }  // namespace deadrank::tests
