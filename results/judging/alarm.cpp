@@ -275,11 +275,49 @@ Alarm weigh_each(const Weighing& weighing, const std::vector<Finding>& findings,
 
 }  // namespace
 
-Blame culprit_of(const scenarios::Expectation& expect, const Truth& truth) {
-    Blame culprit = truth.culprit();
-    if (!expect.ranks.empty()) culprit.ranks.assign(expect.ranks.begin(), expect.ranks.end());
+Blame culprit_of(const scenarios::Expectation& expect, const Record& record) {
+    Blame culprit = record.truth.culprit();
+    if (!expect.ranks.empty()) {
+        culprit.ranks.assign(expect.ranks.begin(), expect.ranks.end());
+        std::vector<std::int32_t> nodes;
+        for (const Event* start : record.evidence.each<RankStart>())
+            if (within({start->rank}, culprit.ranks)) add({start->as<RankStart>()->node}, nodes);
+        if (!nodes.empty()) culprit.nodes = std::move(nodes);
+    }
     if (expect.step) culprit.step = expect.step;
     return culprit;
+}
+
+namespace {
+
+bool ends_a_process(const scenarios::FaultSpec& fault) {
+    return fault.kind == "exit_rank" || fault.kind == "kill_rank";
+}
+
+bool says_what_provokes(const Finding& finding, const scenarios::Plan& plan, const Truth& truth) {
+    const bool of_an_end = finding.symptom == "framework_runtime_exception" ||
+                           finding.symptom == "native_crash_or_illegal_access";
+    if (!of_an_end || finding.symptom == plan.bug.symptom || finding.blame.ranks.empty()) return false;
+    return std::any_of(truth.marks.begin(), truth.marks.end(), [&](const Mark& mark) {
+        const auto index = static_cast<std::size_t>(std::max(mark.fault, 0));
+        if (mark.kind != MarkKind::applied || index >= plan.faults.size()) return false;
+        const scenarios::FaultSpec& fault = plan.faults[index];
+        const std::vector<std::int64_t> ranks = fault.ranks();
+        return fault.provokes && ends_a_process(fault) && finding.at >= mark.at &&
+               finding.at - mark.at <= std::chrono::seconds(1) &&
+               within({finding.blame.ranks.begin(), finding.blame.ranks.end()}, ranks);
+    });
+}
+
+}  // namespace
+
+std::vector<std::size_t> false_alarms(const std::vector<Finding>& findings, const scenarios::Plan& plan,
+                                      const Truth& truth) {
+    const bool healed = plan.variant == scenarios::Variant::healed;
+    std::vector<std::size_t> alarms;
+    for (std::size_t i = 0; i < findings.size(); ++i)
+        if (!healed || !says_what_provokes(findings[i], plan, truth)) alarms.push_back(i);
+    return alarms;
 }
 
 std::vector<std::string> differing_fields(const std::vector<std::string>& fields, const Blame& said,

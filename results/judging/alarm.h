@@ -23,8 +23,15 @@ struct Alarm {
 Alarm weigh_alarm(const scenarios::Expectation& expect, const Blame& culprit, Time fault_at,
                   const std::vector<Finding>& findings);
 
-// The truth's blame, except for ranks or step that the scenario states itself.
-Blame culprit_of(const scenarios::Expectation& expect, const Truth& truth);
+// The truth's blame, except for ranks, with their nodes, or a step that the scenario states itself.
+Blame culprit_of(const scenarios::Expectation& expect, const Record& record);
+
+// Indices of the findings of a control or healed run that must not be there. A healed run may keep a fault
+// with `provokes` that ends a process: that this process raised an error or crashed, said within a second of
+// it, is true, and nothing that the fix takes away. What others do for want of that process the fix has to
+// take away, and the bug's own symptom.
+std::vector<std::size_t> false_alarms(const std::vector<Finding>& findings, const scenarios::Plan& plan,
+                                      const Truth& truth);
 
 // The fields of `expect.blames` in which the two differ. Ranks and nodes are compared as sets, a step
 // exactly.

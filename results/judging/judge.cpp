@@ -110,14 +110,13 @@ std::string unfinished_ranks(const Truth& truth) {
                          : fmt::format("rank {} did not finish", ranges_text(ranks));
 }
 
-void judge_silence(Judgement& judgement, const Truth& truth) {
+void judge_silence(Judgement& judgement, const scenarios::Plan& plan, const Truth& truth) {
     if (crashed(judgement)) return;
-    if (!judgement.findings.empty()) {
-        std::vector<std::size_t> all(judgement.findings.size());
-        for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-        judgement.noticed_at = judgement.findings.front().at;
+    const auto alarms = false_alarms(judgement.findings, plan, truth);
+    if (!alarms.empty()) {
+        judgement.noticed_at = judgement.findings[alarms.front()].at;
         set(judgement, Verdict::fail, Outcome::false_alarm,
-            "nothing was wrong, but it raised an alarm: " + list_of(judgement.findings, all));
+            "nothing was wrong, but it raised an alarm: " + list_of(judgement.findings, alarms));
     } else if (truth.ends.empty() || !truth.completed()) {
         set(judgement, Verdict::fail, Outcome::unfinished, "quiet, but " + unfinished_ranks(truth));
     } else {
@@ -141,8 +140,9 @@ void judge_fault(Judgement& judgement, const scenarios::Expectation& expect, con
 }
 
 // No finding, and the end that it should have: by itself, or with the error that the fix is meant to give.
-void judge_quiet_heal(Judgement& judgement, const scenarios::Expectation& expect, const Record& record) {
-    judge_silence(judgement, record.truth);
+void judge_quiet_heal(Judgement& judgement, const scenarios::Plan& plan, const Record& record) {
+    const scenarios::Expectation& expect = plan.expect;
+    judge_silence(judgement, plan, record.truth);
     const bool may_end_with_error = expect.reaction == "clear_error" ||
                                     expect.reaction == "refuse_to_start" || expect.reaction == "error";
     if (may_end_with_error && judgement.outcome == Outcome::unfinished)
@@ -151,11 +151,11 @@ void judge_quiet_heal(Judgement& judgement, const scenarios::Expectation& expect
     judge_recovery(judgement, expect, record.evidence);
 }
 
-void judge_healed(Judgement& judgement, const scenarios::Expectation& expect, const Record& record) {
-    if (expect.silent()) {
-        if (!crashed(judgement)) judge_quiet_heal(judgement, expect, record);
+void judge_healed(Judgement& judgement, const scenarios::Plan& plan, const Record& record) {
+    if (plan.expect.silent()) {
+        if (!crashed(judgement)) judge_quiet_heal(judgement, plan, record);
     } else {
-        judge_fault(judgement, expect, record);
+        judge_fault(judgement, plan.expect, record);
     }
 }
 
@@ -317,7 +317,7 @@ Judgement judge(const scenarios::Plan& plan, const Record& record, const std::ve
     judgement.findings = findings;
     judgement.fault_at = record.truth.first_fault();
     if (plan.variant == Variant::fault || record.truth.applied())
-        judgement.culprit = culprit_of(plan.expect, record.truth);
+        judgement.culprit = culprit_of(plan.expect, record);
     judgement.job = grade(record, plan.variant == Variant::fault ? control : nullptr, judgement.culprit,
                           plan.bug.per_rank);
     if (record.truth.interrupted) {
@@ -325,8 +325,8 @@ Judgement judge(const scenarios::Plan& plan, const Record& record, const std::ve
         return judgement;
     }
     if (plan.variant == Variant::fault) judge_fault(judgement, plan.expect, record);
-    if (plan.variant == Variant::control) judge_silence(judgement, record.truth);
-    if (plan.variant == Variant::healed) judge_healed(judgement, plan.expect, record);
+    if (plan.variant == Variant::control) judge_silence(judgement, plan, record.truth);
+    if (plan.variant == Variant::healed) judge_healed(judgement, plan, record);
     // Part of the bug never happened: whatever followed proves nothing.
     if (judgement.verdict == Verdict::unknown) return judgement;
     if (const Mark* refusal = record.truth.refusal())

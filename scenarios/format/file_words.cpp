@@ -40,17 +40,19 @@ FileTable because_table() {
 }
 
 FileTable heal_expect_table() {
-    return {"[heal.expect]",
-            "What is asked of the healed run, in the keys of [expect]; absent = no alarm, and the job "
-            "completes "
-            "(or restarts, where a kept fault ends a process with `provokes` and the cluster restarts it). A "
-            "healed run that restarts, or that ends with the error which the fix is meant to give, has to "
-            "say so here",
-            {{"symptom", Form::word, "what must still be noticed, as in [expect]; \"none\" = no alarm"},
-             {"blames", Form::words, "what of the truth that finding must name", blame_words()},
-             {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated"},
-             {"reaction", Form::word, "how the job must react; complete unless stated", reaction_words()},
-             {"recovers_within", Form::duration, "after the fault the job has recovered or ended"}}};
+    return {
+        "[heal.expect]",
+        "What is asked of the healed run, in the keys of [expect]; absent = no alarm, and the job "
+        "completes "
+        "(or restarts, where a kept fault ends a process with `provokes` and the cluster restarts it). That "
+        "this process raised an error or crashed is no alarm, unless it is the bug's own symptom. A "
+        "healed run that restarts, or that ends with the error which the fix is meant to give, has to "
+        "say so here",
+        {{"symptom", Form::word, "what must still be noticed, as in [expect]; \"none\" = no alarm"},
+         {"blames", Form::words, "what of the truth that finding must name", blame_words()},
+         {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated"},
+         {"reaction", Form::word, "how the job must react; complete unless stated", reaction_words()},
+         {"recovers_within", Form::duration, "after the fault the job has recovered or ended"}}};
 }
 
 FileTable heal_change_table() {

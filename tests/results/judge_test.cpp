@@ -66,6 +66,24 @@ TEST(Judge, LetsTheScenarioStateTheRankItself) {
                      "it was step 9");
 }
 
+// Goal: where the scenario names ranks, the node asked for is theirs and not that of all ranks with the
+// fault.
+TEST(Judge, TakesTheNodesOfTheRanksThatTheScenarioStates) {
+    results::Truth truth = truth_of_rank_3();
+    truth.marks[0].blame = {.ranks = {0, 1, 2, 3, 4, 5, 6, 7}, .nodes = {0, 1}};
+    scenarios::Expectation expect = expect_hang_of_a_rank();
+    expect.blames = {"node"};
+    Finding said = hang_of({5, 6}, 40s);
+    said.blame.nodes = {1};
+    expect_judgement(judge_fault(expect, truth, started(8), {said}), Verdict::fail, Outcome::wrong_rank,
+                     "nodes 0,1");
+    expect.ranks = {4, 5, 6, 7};
+    expect_judgement(judge_fault(expect, truth, started(8), {said}), Verdict::pass, Outcome::caught, "");
+    expect.ranks = {3};
+    expect_judgement(judge_fault(expect, truth, started(8), {said}), Verdict::fail, Outcome::wrong_rank,
+                     "it was node 0");
+}
+
 // The first rank of a lost node ends the job, and the others have nothing to show.
 TEST(Judge, SaysThatTheNodeIsRightWhereSomeOfItsRanksAreNamed) {
     results::Truth truth = truth_of_rank_3();

@@ -1,0 +1,55 @@
+// tests/results/judge_kept_test.cpp — Goal: in a healed run the error of a process that a kept fault ends,
+// only to provoke the bug, is no false alarm; all else that rings there is one.
+#include <gtest/gtest.h>
+
+#include "results/judging/judge.h"
+#include "tests/results/hand_made.h"
+
+namespace deadrank::tests {
+namespace {
+
+using results::Finding;
+using results::Outcome;
+
+struct Kept {
+    std::string kind = "exit_rank";
+    bool provokes = true;
+    std::string bug = "restart_or_recovery_failure";
+    scenarios::Variant variant = scenarios::Variant::healed;
+};
+
+Outcome outcome_of(const Finding& finding, const Kept& kept = {}) {
+    scenarios::Plan plan;
+    plan.variant = kept.variant;
+    plan.expect.reaction = "any";
+    plan.bug.symptom = kept.bug;
+    plan.faults.push_back({.kind = kept.kind, .provokes = kept.provokes});
+    plan.faults.front().parameters["rank"].list = {3};
+    results::Record record;
+    record.evidence = healthy(8);
+    record.truth = truth_of_nothing(8);
+    record.truth.marks.push_back({.at = 5s, .kind = results::MarkKind::applied, .fault = 0});
+    return results::judge(plan, record, {finding}, nullptr).outcome;
+}
+
+TEST(JudgeHealed, TakesTheErrorOfAProcessThatAKeptFaultEndsForNoAlarm) {
+    const std::string exception = "framework_runtime_exception";
+    const Finding own = finding(exception, {3}, 5s);
+    EXPECT_EQ(outcome_of(own), Outcome::quiet);
+    EXPECT_EQ(outcome_of(finding("native_crash_or_illegal_access", {3}, 5500ms)), Outcome::quiet);
+    EXPECT_EQ(outcome_of(own, {.kind = "kill_rank"}), Outcome::quiet);
+
+    EXPECT_EQ(outcome_of(finding(exception, {4}, 5s)), Outcome::false_alarm);
+    EXPECT_EQ(outcome_of(finding(exception, {3, 4}, 5s)), Outcome::false_alarm);
+    EXPECT_EQ(outcome_of(finding(exception, {}, 5s)), Outcome::false_alarm);
+    EXPECT_EQ(outcome_of(finding(exception, {3}, 4s)), Outcome::false_alarm);
+    EXPECT_EQ(outcome_of(finding(exception, {3}, 7s)), Outcome::false_alarm);
+    EXPECT_EQ(outcome_of(finding("collective_deadlock_hang", {3}, 5s)), Outcome::false_alarm);
+    EXPECT_EQ(outcome_of(own, {.provokes = false}), Outcome::false_alarm);
+    EXPECT_EQ(outcome_of(own, {.kind = "raise_exception"}), Outcome::false_alarm);
+    EXPECT_EQ(outcome_of(own, {.bug = exception}), Outcome::false_alarm);
+    EXPECT_EQ(outcome_of(own, {.variant = scenarios::Variant::control}), Outcome::false_alarm);
+}
+
+}  // namespace
+}  // namespace deadrank::tests
