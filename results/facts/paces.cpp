@@ -24,6 +24,8 @@ struct Watch {
     Time own{0}, starved{0}, phase_began{-1};
     int open = 0;              // calls of this step that have not been seen to end
     std::int32_t trained = 0;  // microseconds
+    std::int32_t read = 0;     // samples of this step
+    std::int32_t usual = 0;    // of the first step that read any
     std::uint32_t others = 0;  // events that were no message
     bool inside = false, saving = false;
     bool called = false;  // in this step: then `last` is the end of a call or of a save
@@ -106,6 +108,7 @@ public:
             watch = {.step = begin->step,
                      .began = event.at,
                      .last = event.at,
+                     .usual = watch.usual,
                      .others = watch.others + 1,
                      .inside = true};
             errands_.begins_step(event.rank);
@@ -211,11 +214,24 @@ void leave_out(StepPace& step, const std::vector<Errand>& errands) {
     }
 }
 
+// Where ranks are missing, those that are left take their shares: no more than are due to each.
+void divide(StepPace& step, std::size_t most_ranks, const std::vector<Portion>& portions) {
+    if (step.ranks.size() >= most_ranks) return;
+    const auto due = static_cast<std::int64_t>((most_ranks + step.ranks.size() - 1) / step.ranks.size());
+    for (const Portion& portion : portions) {
+        if (portion.read > portion.usual * due) continue;
+        Time& own = step.ranks[portion.place].own;
+        own = own * portion.usual / portion.read;
+    }
+}
+
 }  // namespace
 
 // A step over all ranks: its medians, when it ended, and how long a rank had no processor.
-void Paces::close(StepPace&& step, const std::vector<Errand>& errands) {
+void Paces::close(StepPace&& step, const std::vector<Errand>& errands, const std::vector<Portion>& portions) {
     leave_out(step, errands);
+    most_ranks_ = std::max(most_ranks_, step.ranks.size());
+    divide(step, most_ranks_, portions);
     std::vector<Time> own, whole, trained;
     for (const Pace& pace : step.ranks) {
         own.push_back(pace.own);
@@ -237,6 +253,7 @@ Paces::Paces(const Evidence& evidence) {
     struct Step {
         StepPace pace;
         std::vector<Errand> errands;
+        std::vector<Portion> portions;
     };
     std::map<std::pair<int, std::int64_t>, Step> steps;
     Step* last = nullptr;
@@ -252,6 +269,8 @@ Paces::Paces(const Evidence& evidence) {
             if (name == "processor_wait" || name == "transfer_wait")
                 watch.starved += Time(static_cast<std::int64_t>(sample->value * 1e9));
             starvation_told_ |= name == "processor_wait";
+        } else if (const auto* batch = event.as<DataBatch>()) {
+            watch.read += batch->count;
         } else if (const auto* end = event.as<StepEnd>()) {
             watch.inside = false;
             if (end->step != watch.step) continue;
@@ -267,11 +286,14 @@ Paces::Paces(const Evidence& evidence) {
                 errand->place = last->pace.ranks.size();
                 last->errands.push_back(*errand);
             }
+            if (watch.usual == 0) watch.usual = watch.read;
+            if (watch.read > watch.usual)
+                last->portions.push_back({last->pace.ranks.size(), watch.read, watch.usual});
             last->pace.ranks.push_back({event.rank, watch.trained, watch.own + rest, event.at - watch.began,
                                         event.at, watch.starved});
         }
     }
-    for (auto& [key, step] : steps) close(std::move(step.pace), step.errands);
+    for (auto& [key, step] : steps) close(std::move(step.pace), step.errands, step.portions);
 }
 
 // A transfer begins when the last member came, or when the transfer before it ended.

@@ -21,6 +21,10 @@ namespace deadrank::results::detectors {
 // a tenth of that time. Only what the root did since a call or since a phase began is taken for it, so that
 // loading a batch slowly before the first broadcast of the forward pass is not. Where roots of several groups
 // of a size do such work, what one of them takes longer than their median stays its own.
+//
+// Nor is the share of ranks that a job has lost. Where three replicas' samples are dealt to the two that are
+// left, one of them takes two shares: of its time a share is its own. More than its part of the shares is not
+// dealt evenly, and stays its own.
 
 struct Pace {
     Rank process = no_rank;
@@ -48,6 +52,12 @@ struct StepPace {
     bool first = false;     // of its attempt: warm-up
 };
 
+// A rank that read more samples in a step than in its first one.
+struct Portion {
+    std::size_t place = 0;             // in StepPace::ranks
+    std::int64_t read = 0, usual = 0;  // samples
+};
+
 // What a rank did in a step for all members of a communicator.
 struct Errand {
     std::size_t place = 0;  // in StepPace::ranks
@@ -65,9 +75,10 @@ public:
     bool starvation_told() const { return starvation_told_; }  // else `starved` is 0 for want of knowledge
 
 private:
-    void close(StepPace&& step, const std::vector<Errand>& errands);
+    void close(StepPace&& step, const std::vector<Errand>& errands, const std::vector<Portion>& portions);
 
     std::vector<StepPace> steps_;
+    std::size_t most_ranks_ = 0;  // of a step so far
     bool pipelined_ = false, starvation_told_ = false;
 };
 

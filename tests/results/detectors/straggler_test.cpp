@@ -150,6 +150,32 @@ TEST(Straggler, CountsTheTimeInASendAsWaiting) {
     EXPECT_EQ(found_by("straggler", sender(5ms, 20ms)).blame.ranks, ranks({0}));
 }
 
+// Four replicas read two samples each. From step 6 on `left` are left, of whom rank 1 reads and works more.
+Evidence smaller(std::vector<Rank> left, std::int32_t reads, Time works) {
+    EvidenceBuilder job(4);
+    job.start().world().comm(2, "quorum1", left);
+    for (std::int64_t step = 0; step < 16; ++step) {
+        const bool late = step >= 6;
+        const std::vector<Rank> here = late ? left : job.everybody();
+        for (const Rank rank : here)
+            job.add(rank, StepBegin{step})
+                .add(rank, results::DataBatch{step, 0, 0, late && rank == 1 ? reads : 2, 1, TextId::none});
+        job.after(100ms);
+        for (const Rank rank : here)
+            if (rank != 1) job.enters(rank, late ? 2 : 1, step + 1);
+        job.after(late ? works - 100ms : 0ms).enters(1, late ? 2 : 1, step + 1);
+        for (const Rank rank : here) job.leaves(rank, late ? 2 : 1, step + 1).add(rank, StepEnd{step, 1, 1});
+    }
+    return job.watched();
+}
+
+TEST(Straggler, LeavesARankAloneThatTakesTheShareOfALostOne) {
+    expect_silence_of("straggler", smaller({0, 1, 2}, 4, 200ms));
+    EXPECT_EQ(found_by("straggler", smaller({0, 1, 2}, 4, 260ms)).blame.ranks, ranks({1}));
+    EXPECT_EQ(found_by("straggler", smaller({0, 1, 2}, 6, 300ms)).blame.ranks, ranks({1}));  // three shares
+    EXPECT_EQ(found_by("straggler", smaller({0, 1, 2, 3}, 4, 200ms)).blame.ranks, ranks({1}));
+}
+
 // The work of a step is drawn anew each time, the same for all ranks, as with images of a drawn size.
 Evidence drawn(const std::vector<Time>& sizes, std::int64_t slower_from, std::int64_t steps = 300) {
     EvidenceBuilder job(2);
