@@ -1,7 +1,9 @@
 // results/detectors/restart_failure.cpp — The job did not recover from a fault by itself: a node is gone, the
 // job was asked to leave, attempt after attempt made no progress, or each restart throws away what was done.
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <optional>
 
 #include "results/detectors/shared.h"
 #include "results/facts/checkpoints.h"
@@ -249,10 +251,20 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
 // The steps of an attempt: with which it began, and what was saved whole in it.
 struct Span {
     std::int64_t first = -1;
-    Time at{0};                          // of the first step's begin
-    std::int64_t apart = 0;              // the most steps between two saves that follow each other
-    std::int64_t saves = 0, saved = -1;  // how many, and the latest
+    Time at{0};                               // of the first step's begin
+    std::int64_t apart = 0;                   // the most steps between two saves that follow each other
+    std::int64_t saves = 0, saved = -1;       // how many, and the latest
+    std::optional<std::int64_t> loaded = {};  // which step was read, at its start
+    double first_loss = 0, last_loss = 0;     // 0: none was told
 };
+
+// Some observers count the steps of a process, which begin anew with each process though the job goes on.
+// Then what was loaded has another number, or the loss is nearer to the last one before than to the first.
+bool counts_anew(const Span& before, const Span& now) {
+    if (now.loaded) return *now.loaded != now.first && *now.loaded != now.first - 1;
+    const bool told = before.first_loss != 0 && now.first_loss != 0;
+    return told && std::abs(now.first_loss - before.last_loss) < std::abs(now.first_loss - before.first_loss);
+}
 
 std::vector<Span> spans_of(const Evidence& evidence, const Lives& lives) {
     std::vector<Span> spans(static_cast<std::size_t>(lives.attempts()));
@@ -261,6 +273,17 @@ std::vector<Span> spans_of(const Evidence& evidence, const Lives& lives) {
         const std::int64_t step = event->as<StepBegin>()->step;
         if (span.first < 0) span.at = event->at;
         if (span.first < 0 || step < span.first) span.first = step;
+    }
+    for (const Event* event : evidence.each<StepEnd>()) {
+        Span& span = spans[static_cast<std::size_t>(lives.attempt_at(event->at))];
+        const double loss = event->as<StepEnd>()->loss;
+        if (span.first_loss == 0) span.first_loss = loss;
+        span.last_loss = loss;
+    }
+    for (const Event* event : evidence.each<CheckpointLoad>()) {
+        const auto* load = event->as<CheckpointLoad>();
+        Span& span = spans[static_cast<std::size_t>(lives.attempt_at(event->at))];
+        if (load->result == Code::ok && (span.first < 0 || event->at <= span.at)) span.loaded = load->step;
     }
     for (const SavedStep& save : evidence.facts<Checkpoints>().steps()) {
         if (!save.whole()) continue;
@@ -292,6 +315,7 @@ std::vector<Finding> lost_progress(const Evidence& evidence, const Lives& lives)
         saves += before.saves;
         const std::int64_t done = finished_in(lives, static_cast<int>(attempt) - 1);
         if (now.first < 0 || before.first < 0 || done < before.first) continue;
+        if (counts_anew(before, now)) return {};
         const std::int64_t gone = done + 1 - now.first;
         if (saves >= saves_known_min && apart > 0 && saved < now.first && gone > saves_apart_factor * apart)
             return {

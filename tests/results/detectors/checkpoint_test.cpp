@@ -238,6 +238,30 @@ TEST(RestartFailure, SeesRestartsThatThrowAwayWhatWasDone) {
     expect_silence_of("restart_failure", comes_back(6, 1));
 }
 
+// Observers of a process count its own steps from 0, while the job goes on.
+TEST(RestartFailure, LeavesAJobAloneWhoseStepsAreCountedAnew) {
+    enum class Told { the_losses_of_a_beginning, losses_that_go_on, a_load_of_step_9 };
+    const auto counted = [](Told told) {
+        EvidenceBuilder job(2);
+        double made = 0;
+        for (int attempt = 0; attempt < 5; ++attempt) {
+            if (attempt > 0) job.after(5s).add(no_rank, Restart{attempt, job.text("a node left")}).after(1s);
+            job.start().world();
+            if (told == Told::a_load_of_step_9 && attempt > 0)
+                job.add(0,
+                        results::CheckpointLoad{10 * attempt - 1, 64, 7, 0, 1, job.text("latest"), Code::ok});
+            for (std::int64_t step = 0; step < 10; ++step, ++made) {
+                const bool goes_on = told == Told::losses_that_go_on;
+                job.step(step, 4.0 / (1.0 + (goes_on ? made : static_cast<double>(step))));
+            }
+        }
+        return job.all_exit().watched();
+    };
+    EXPECT_EQ(asked("restart_failure", counted(Told::the_losses_of_a_beginning)).size(), 1u);
+    expect_silence_of("restart_failure", counted(Told::losses_that_go_on));
+    expect_silence_of("restart_failure", counted(Told::a_load_of_step_9));
+}
+
 TEST(RestartFailure, SeesARestartThatLosesMoreThanTheJobMeansToLose) {
     expect_silence_of("restart_failure", comes_back(3, 10, 2));
     const Finding found = found_by("restart_failure", comes_back(2, 4, 1, 3));
