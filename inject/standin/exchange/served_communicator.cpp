@@ -196,9 +196,9 @@ void ServedCommunicator::done(int member, const Call& call, const std::string& b
     tell_(member, Kind::done, said_bytes(Done{call.number}), bytes);
 }
 
-// As in NCCL a sender copies into a buffer of the connection (NCCL_BUFFSIZE, 4 MiB unless set) and is done when
-// all of it fits, whether anybody receives or not. Both make the connection at their first message, which
-// therefore waits. Seen with NCCL 2.28.9 on a GPU, and in its source.
+// As in NCCL a sender copies into a buffer of the connection (NCCL_BUFFSIZE, 4 MiB unless set) and is done
+// when all of it fits, whether anybody receives or not. Both make the connection at their first message,
+// which therefore waits. Seen with NCCL 2.28.9 on a GPU, and in its source.
 bool ServedCommunicator::is_buffered(const PairKey& key, const Pair& pair) const {
     const auto connection = connections_.find({std::get<0>(key), std::get<1>(key)});
     if (connection == connections_.end()) return false;
