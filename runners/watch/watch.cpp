@@ -364,7 +364,7 @@ private:
     Nanoseconds started_;
     int child_ = -1, world_ = 0, attempt_ = 0;
     bool job_told_ = false, blind_told_ = false, trains_ = false, full_ = false;
-    Follow follow_;
+    Follow follow_{Follow::Fills::through_memory};
     results::Detectors detectors_ = results::all_detectors();
     std::map<int, Process> processes_;
     std::set<int> goodbyes_;

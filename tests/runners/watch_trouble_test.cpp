@@ -50,6 +50,8 @@ import resource
 unlimited = resource.RLIM_INFINITY
 step()
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, unlimited))
+for _ in range(400):  # more lines than there is room for
+    dist.barrier()
 step(), step()
 resource.setrlimit(resource.RLIMIT_FSIZE, (unlimited, unlimited))
 if rank == 0:
@@ -78,16 +80,19 @@ time.sleep(5)
     EXPECT_THAT(seen->notes, Not(Contains(HasSubstr("sample_coverage"))));
 }
 
-// The place of rank 1's lines is a disk that is full from the beginning.
-TEST_F(DeviceWatch, SaysThatEvidenceIsMissingWhereADiskIsFull) {
-    fs::create_directories(directory_ / "evidence");
-    fs::create_symlink("/dev/full", directory_ / "evidence" / "rank1.jsonl");
-    const auto seen = watched(torchrun(users / "accumulate.py"));
+// Rank 1 has no room for lines from the beginning, as on a disk that is full.
+TEST_F(DeviceWatch, SaysThatEvidenceIsMissingWhereThereIsNoRoomForIt) {
+    std::ofstream(directory_ / "rank.sh")
+        << "[ $RANK = 1 ] && ulimit -f 1\nexec " << python_.program.string() << " "
+        << (users / "accumulate.py").string() << "\n";
+    const auto seen = watched({python_.program.string(), "-m", "torch.distributed.run", "--standalone",
+                               "--nproc-per-node", "2", "--no-python", "/bin/bash",
+                               (directory_ / "rank.sh").string()});
     ASSERT_TRUE(seen) << seen.error().text();
     EXPECT_EQ(seen->code, 0);
     EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
     EXPECT_THAT(seen->notes, Contains(AllOf(HasSubstr("evidence is missing: of rank 1"),
-                                            HasSubstr("No space left on device"))));
+                                            HasSubstr("File too large"))));
 }
 
 // Half of the program is seen, and no alarm in it.

@@ -97,6 +97,7 @@ bool Follow::look(const std::filesystem::path& file, const std::function<void(st
     std::string came(std::min(size - state.at, at_once), '\0');
     in.read(came.data(), static_cast<std::streamsize>(came.size()));
     came.resize(static_cast<std::size_t>(in.gcount()));
+    if (fills_ == Fills::through_memory) came.resize(std::min(came.size(), came.find('\0')));
     state.at += came.size();
     state.begun += came;
     std::size_t begin = 0;

@@ -22,6 +22,11 @@ bool read_event(std::string_view line, std::int64_t started, results::EventSink&
 
 class Follow {
 public:
+    // Files that a process fills through its memory have zeros behind their last line.
+    enum class Fills { by_writing, through_memory };
+
+    explicit Follow(Fills fills = Fills::by_writing) : fills_(fills) {}
+
     // Calls `line` for each complete new line; true if the file has grown.
     bool look(const std::filesystem::path& file, const std::function<void(std::string_view)>& line);
 
@@ -33,6 +38,7 @@ private:
         std::uintmax_t at = 0;
         std::string begun;
     };
+    Fills fills_;
     std::map<std::filesystem::path, State> files_;
 };
 

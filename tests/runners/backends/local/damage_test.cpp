@@ -125,8 +125,10 @@ assert says('step3', directory=True) == (1, 2, 3)
 TEST_F(HookStorage, GoesOnWithTheStepOfWhatWasLoaded) {
     holds(R"(
 import types
+from deadrank_hook.evidence import Writer
+from deadrank_hook.threads import Threads
 from deadrank_hook.training import Training
-training = Training(types.SimpleNamespace(step=0))
+training = Training(types.SimpleNamespace(step=0, evidence=Writer('./lines.jsonl', 0), threads=Threads()))
 training.loaded(None)
 assert training.hook.step == 0
 training.loaded({'weight': 1.5}, 3)
@@ -141,12 +143,14 @@ assert training.hook.step == 8
 TEST_F(HookStorage, StretchesWhatARankDoesAfterItsLastCall) {
     holds(R"(
 import time, types
+from deadrank_hook.evidence import Writer
+from deadrank_hook.threads import Threads
 from deadrank_hook.training import Training
 stretched = []
 levers = types.SimpleNamespace(stretch=stretched.append)
 hook = types.SimpleNamespace(step=3, slot=0, watching=False, plan={},
-    injector=types.SimpleNamespace(levers=levers, at=lambda *_: None),
-    evidence=types.SimpleNamespace(write=lambda *_, **__: None),
+    injector=types.SimpleNamespace(levers=levers, armed=[]),
+    evidence=Writer('./lines.jsonl', 0), threads=Threads(),
     shares=types.SimpleNamespace(trained=lambda: None), replicas=types.SimpleNamespace(digests=lambda: []))
 training = Training(hook)
 training.new_work()

@@ -16,12 +16,13 @@ class Hook:
         self.slot = slot
         self.directory = directory
         self.plan = plan
-        self.evidence = evidence.Writer(os.path.join(directory, f"rank{slot}.jsonl"), slot)
+        self.watching = "DEADRANK_WATCH" in os.environ  # watch only: change nothing in the job
+        writer = evidence.Mapped if self.watching else evidence.Writer
+        self.evidence = writer(os.path.join(directory, f"rank{slot}.jsonl"), slot)
         truth = os.path.join(os.path.dirname(directory.rstrip("/")), "truth", f"rank{slot}.jsonl")
         self.truth = evidence.Writer(truth, slot)
         self.off = False
         self.threads = threads.Threads()
-        self.watching = "DEADRANK_WATCH" in os.environ  # watch only: change nothing in the job
         self.step = 0
         self.training = None
         self.injector = Injector(self)

@@ -66,7 +66,8 @@ def bound(real, args, settings):
 
 @functools.cache
 def name_of_op(op):
-    return REDUCE_OPS.get(str(op).rsplit(".", maxsplit=1)[-1], "none")
+    """`op`: one of torch's words, or the object that C++ makes of it, which is equal to it."""
+    return REDUCE_OPS.get(str(getattr(op, "op", op)).rsplit(".", maxsplit=1)[-1], "none")
 
 
 class Call:

@@ -7,6 +7,7 @@ import time
 from . import process_group
 from .calls import Call
 from .groups import inside, replace
+from .observed import Observer
 
 # name of the function → operation, the argument whose elements count, the argument that names the root or
 # peer
@@ -36,9 +37,11 @@ def watch(hook):
     import torch.distributed.distributed_c10d as c10d
 
     hook.calls = Calls(hook)
+    hook.observer = Observer(hook) if hook.watching else None
+    seen = (hook.observer or hook.calls).watched
     for names, pair in ((COLLECTIVES, False), (PAIRS, True)):
         for name, shape in names.items():
-            replace(c10d, name, lambda real, shape=shape, pair=pair: hook.calls.watched(real, shape, pair))
+            replace(c10d, name, lambda real, shape=shape, pair=pair: seen(real, shape, pair))
     replace(c10d, "destroy_process_group", lambda real: lambda *a, **k: leave(hook, real, a, k))
     if not process_group.watch(hook, c10d):
         watch_data_parallel()
@@ -71,7 +74,7 @@ class Calls:
 
     def watched(self, real, shape, pair):
         def call(*args, **settings):
-            if getattr(inside, "call", False) or settings.get("group") is self.stranger:
+            if inside.call or settings.get("group") is self.stranger:
                 return real(*args, **settings)
             made = self.made(real, shape, pair, args, settings)
             return real(*args, **settings) if made is None else self.pass_through(made)
@@ -112,7 +115,7 @@ class Calls:
     def issue(self, call):
         self.hook.replicas.reduced(call)
         inside.call = True
-        self.pending[call] = time.monotonic()
+        self.pending[call] = time.time_ns()
         try:
             return call.issue(self.done)
         finally:

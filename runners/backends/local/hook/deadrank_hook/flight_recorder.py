@@ -42,7 +42,7 @@ class Flight:
     def look(self):
         waiting = list(self.hook.calls.pending.items())  # calls come and go meanwhile
         oldest, since = min(waiting, key=lambda item: item[1], default=(None, 0))
-        if oldest and oldest is not self.dumped and time.monotonic() - since > PATIENCE:
+        if oldest and oldest is not self.dumped and time.time_ns() - since > PATIENCE * 1e9:
             self.dumped = oldest
             self.dump()
 

@@ -8,10 +8,12 @@ import threading
 
 from .evidence import code_of
 
-inside = (
-    threading.local()
-)  # `inside.call` is set while torch's own code runs: its inner collectives are not the subject's
 
+class Inside(threading.local):
+    call = False  # set while torch's own code runs: its inner collectives are not the subject's
+
+
+inside = Inside()
 
 # Frameworks' names for what the evidence calls tp, pp, …; torch's own meshes say mesh_tp.
 PURPOSES = {
@@ -52,6 +54,9 @@ class Communicators:
             self.known.pop(group, None)
 
     def of(self, group):
+        known = self.known.get(group)
+        if known is not None:
+            return known
         import torch.distributed as dist
 
         if group is None:

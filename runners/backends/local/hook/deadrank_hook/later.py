@@ -1,6 +1,7 @@
 # runners/backends/local/hook/deadrank_hook/later.py — What a device still computes, copied without waiting
 # for it: the host goes on giving it work, and reads the copy once it is there.
 import hashlib
+import os
 
 
 class Copy:
@@ -31,7 +32,7 @@ class Digest:
     def __init__(self, tensors):
         import torch
 
-        self.copies = [Copy(one.view(torch.uint8)) for one in tensors]
+        self.copies = [Copy(one.reshape(-1).view(torch.uint8)) for one in tensors]
 
     def there(self):
         return all(one.there() for one in self.copies)
@@ -45,6 +46,28 @@ class Digest:
 
 def recording(tensor):
     """While a graph is recorded nothing may be copied: the copy would become part of it."""
+    return tensor.is_cuda and capturing()
+
+
+def capturing():
+    """Does not make a CUDA context in a rank that has none."""
     import torch
 
-    return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
+    return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+
+
+def cuda_is_there():
+    """Asks the driver's library and not CUDA: a process that has asked that one can no longer fork children
+    that use it."""
+    import torch
+
+    name = "PYTORCH_NVML_BASED_CUDA_CHECK"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        return torch.cuda.is_available()
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before

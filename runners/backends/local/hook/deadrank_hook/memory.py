@@ -21,13 +21,7 @@ class Memory:
         self.least = min(self.least or held, held)
         self.steps += 1
         if self.steps % STEPS == 0:
-            self.hook.evidence.write(
-                "value.sample",
-                step=self.hook.step,
-                name="resident_memory",
-                value=self.least,
-                expected="nan",
-            )
+            self.hook.training.tell_value("resident_memory", self.least)
             self.least = 0
 
 

@@ -4,6 +4,7 @@
 # torch.distributed's own functions are known already and pass through.
 import functools
 
+from . import later
 from .calls import Call, answered
 from .groups import inside
 
@@ -33,10 +34,8 @@ BOTH = ("_register_backend", "_set_default_backend", "_set_group_name", "_set_gr
 def watch(hook, c10d):
     """False if this torch calls no subclass, or C++ would need the group's store (symmetric memory on CUDA);
     then DDP's buckets are seen by its communication hook."""
-    import torch
-
     base = c10d.ProcessGroup
-    if torch.cuda.is_available() or not hasattr(base, "allgather_into_tensor_coalesced"):
+    if later.cuda_is_there() or not hasattr(base, "allgather_into_tensor_coalesced"):
         return False
 
     class Watched(base):
@@ -54,7 +53,8 @@ def watch(hook, c10d):
         setattr(Watched, name, on_both(getattr(base, name)))
     for name, row in METHODS.items():
         if hasattr(base, name):
-            setattr(Watched, name, method(hook, name, row))
+            seen = hook.observer.below(getattr(base, name), row) if hook.watching else method(hook, name, row)
+            setattr(Watched, name, seen)
     Watched.__name__ = Watched.__qualname__ = base.__name__
     try:
         base.__init__(Watched.__new__(Watched), 0, 1)
@@ -78,7 +78,7 @@ def method(hook, name, row):
     def call(self, *args, **settings):
         below = getattr(self.inner, name)
         # Calls by torch.distributed are seen there; only C++ passes nothing but positional arguments.
-        if getattr(inside, "call", False) or settings or len(args) > len(names):
+        if inside.call or settings or len(args) > len(names):
             return below(*args, **settings)
         made = hook.calls.made_below(below, (op, counted, directed), self, names, args)
         return below(*args) if made is None else hook.calls.pass_through(made)

@@ -11,6 +11,7 @@ from .groups import span
 from .training import FIRST
 
 SAMPLE = 1024  # elements of each parameter in one digest, different ones at every step
+RUN = 16  # of them that lie side by side
 AT_ONCE = 64  # parameters in one digest, once a watched program has taken its first steps
 REFRESH = 16  # digests for which a module's list of parameters is kept: walking through it takes long
 
@@ -19,10 +20,12 @@ class Replicas:
     def __init__(self, hook):
         self.hook = hook
         self.parallel = weakref.WeakSet()  # DistributedDataParallel modules
+        self.unsynced = weakref.WeakSet()  # of them, those whose last forward pass was to reduce nothing
         self.drifts = weakref.WeakSet()  # modules that stepped without a reduction: their ranks may differ
         self.engines = weakref.WeakSet()  # DeepSpeed's
         self.by_hand = weakref.WeakKeyDictionary()  # optimizer -> ranks that average its gradients
         self.averaged = {}  # storage of a gradient that was reduced since the last step → the ranks
+        self.learns = True  # whether some optimizer's gradients may be averaged by hand
         self.optimizers = []  # that have stepped since the last digest
         self.sizes = weakref.WeakKeyDictionary()  # optimizer → how many tensors and elements it has
         self.lists = weakref.WeakKeyDictionary()  # module → its parameters, and how often they were used
@@ -31,23 +34,30 @@ class Replicas:
     # --- what the program shows
     def reduced(self, call):
         """Notes a reduction, perhaps of a gradient."""
-        if call.op != "all_reduce" or call.reduce() not in ("sum", "avg"):
+        if call.op == "all_reduce" and call.reduce() in ("sum", "avg"):
+            self.averages(call.values.get(call.counted), call.comm)
+
+    def averages(self, many, comm):
+        if not self.learns:
             return
-        many = call.values.get(call.counted)
         for tensor in many if isinstance(many, (list, tuple)) else [many]:
-            self.averaged[tensor.data_ptr()] = tuple(call.comm.members)
+            self.averaged[tensor.data_ptr()] = tuple(comm.members)
 
     def will_step(self, optimizer):
-        if all(known() is not optimizer for known in self.optimizers):
+        if not self.optimizers or all(known() is not optimizer for known in self.optimizers):
             self.optimizers.append(weakref.ref(optimizer))
-        for module in self.parallel:
-            if module.__dict__.get("deadrank_unsynced") and not self.stepped().isdisjoint(
-                map(id, module.parameters())
-            ):
-                self.drifts.add(module)
+        if self.unsynced:
+            stepped = self.stepped()
+            for module in list(self.unsynced):
+                if not stepped.isdisjoint(map(id, module.parameters())):
+                    self.drifts.add(module)
+        if not self.learns:
+            return
         if self.by_hand.get(optimizer, ()) is not None:
             self.by_hand[optimizer] = self.averaging(optimizer)
         self.averaged.clear()
+        unknown = any(self.by_hand.get(one, ()) is not None for one in self.hook.optimizers)
+        self.learns = unknown or not self.hook.watching
 
     def averaging(self, optimizer):
         """The ranks over which every gradient that this optimizer is about to use was reduced."""
@@ -162,16 +172,32 @@ def sampled(parameters, turn):
     import torch
 
     taken = {}
-    for parameter in parameters:
-        local = parameter.detach()
-        local = (local.to_local() if hasattr(local, "to_local") else local).reshape(-1)
-        stride = local.numel() // SAMPLE
-        part = local[turn % stride :: stride] if stride > 1 else local
-        taken.setdefault((part.dtype, part.device), []).append(part)
-    return later.Digest(torch.cat(parts) for parts in taken.values())
+    with torch.no_grad():
+        for parameter in parameters:
+            part = elements_of(parameter, turn)
+            taken.setdefault((part.dtype, part.device, part.dim()), []).append(part)
+        return later.Digest(torch.cat(parts) for parts in taken.values())
+
+
+def elements_of(parameter, turn):
+    import torch
+
+    local = parameter.to_local() if hasattr(parameter, "to_local") else parameter
+    many = local.numel()
+    stride = many // SAMPLE
+    if stride <= 1:
+        return local.detach().reshape(-1)
+    first = turn % stride
+    plain = type(local) in (torch.Tensor, torch.nn.Parameter)
+    if many % RUN or not plain or not local.is_contiguous():
+        return local.detach().reshape(-1)[first::stride]
+    # Whole lines of the processor's cache: single elements, each from another page, take far longer to read.
+    count = -(-(many // RUN - first) // stride)
+    return torch.as_strided(local, (count, RUN), (stride * RUN, 1), local.storage_offset() + first * RUN)
 
 
 def watch(hook):
+    import torch
     from torch.nn.parallel import DistributedDataParallel
 
     hook.replicas = Replicas(hook)
@@ -197,10 +223,11 @@ def watch(hook):
 
     @functools.wraps(through)
     def watched_forward(self, *args, **settings):
-        import torch
-
-        if torch.is_grad_enabled() and self.training:
-            self.deadrank_unsynced = not self.require_backward_grad_sync
+        if not self.require_backward_grad_sync:
+            if torch.is_grad_enabled() and self.training:
+                hook.replicas.unsynced.add(self)
+        elif hook.replicas.unsynced and torch.is_grad_enabled() and self.training:
+            hook.replicas.unsynced.discard(self)
         return through(self, *args, **settings)
 
     DistributedDataParallel.__init__ = watched_begin

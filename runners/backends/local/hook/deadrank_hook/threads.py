@@ -25,6 +25,9 @@ class Threads:
         thread.start()
         self.all.append(thread)
 
+    def numbers(self):
+        return {thread.native_id for thread in self.all}
+
     def end(self):
         if os.getpid() != self.process:  # a child has none of them
             return

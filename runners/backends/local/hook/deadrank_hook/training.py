@@ -9,17 +9,13 @@ import threading
 import time
 import weakref
 
-from . import later, memory, seams
-from .waits import Others, Waits
-
+from . import later, memory, seams, waits
+from .lines import Lines
 
 FIRST = 16  # steps of a watched program of which everything is recorded; of some kinds less later
-
-
 DIGESTS = 8  # that may be under way
-
-
-TOLD = 1e-4  # seconds that a rank waited for a processor: less delays nobody
+TOLD = 100_000  # nanoseconds that a rank waited for a processor: less delays nobody
+MODULES = 1024  # that are remembered
 LONG = 5_000_000  # nanoseconds of a phase: two lines take less than a hundredth of it
 
 
@@ -34,9 +30,10 @@ class Training:
         self.taken = 0  # optimizer steps, those that a scaler left out included
         self.loss = self.norm = None  # not known yet
         self.digested = []  # (step, group, name, digest) that a device still computes
-        self.waits = Waits()
-        self.starved, self.others = 0.0, Others(self.waits)
+        self.lines = Lines(hook.evidence)
+        self.waits, self.starved = waits.Waits(hook.threads.numbers), 0
         self.counted = False  # whether a wait was told: without any, a reader cannot know whether we count
+        self.known = {}  # module's id → a reference to it: those with parameters
         self.model = lambda: None
         self.current, self.shown, self.phase_began = "", False, 0
         self.mark = time.monotonic()  # end of the last communication: what follows is this rank's own work
@@ -45,41 +42,58 @@ class Training:
 
     def new_work(self):
         """The rank begins a new batch. True if a step begins with it."""
-        if self.open and self.stepped:
+        return self.begin()
+
+    def begin(self):
+        ended = self.open and self.stepped
+        if ended:
             self.end()
         begins = not self.open
         if begins:
             self.open, self.stepped, self.began = True, False, True
-            self.hook.evidence.write("step.begin", step=self.hook.step)
+            self.hook.evidence.put(self.lines.begin % (time.time_ns(), self.hook.step))
             self.mark = time.monotonic()
-            self.starved = self.waited_here()
-            self.hook.injector.at("step")
+            if not ended:
+                self.starved = self.waits.here()
+            if self.hook.injector.armed:
+                self.hook.injector.at("step")
         return begins
 
     def no_work(self):
         """The batch did not come: the step that began with it begins with the next one."""
-        self.phase("")
+        self.change("")
         self.open = False
 
     def end(self):
-        self.phase("")
+        self.change("")
         self.stretch()
         self.open = False
         if isinstance(self.loss, later.Copy):  # of a forward pass that lies behind the whole step
             self.loss = float(self.loss.wait())
-        shown = {"loss": self.loss, "gradient_norm": self.norm}
-        shown = {name: plain(value) for name, value in shown.items() if value is not None}
-        waited = self.waited_here() - self.starved
-        if waited >= TOLD or not self.counted:
+        longest = self.waits.longest()
+        waited = self.waits.here(longest is not None)
+        delayed, self.starved = waited - self.starved, waited
+        if delayed >= TOLD or not self.counted:
             self.counted = True
-            self.tell_wait("processor_wait", waited)
-        self.tell_wait("transfer_wait", self.others.waited())
-        self.hook.evidence.write("step.end", step=self.hook.step, **shown)
+            self.tell_value("processor_wait", delayed / 1e9)
+        if longest is not None:
+            self.tell_value("transfer_wait", longest / 1e9)
+        self.tell_end()
         self.digested += [(self.hook.step, *one) for one in self.digests()]
-        self.tell_digests(most=DIGESTS)
+        if self.digested:
+            self.tell_digests(most=DIGESTS)
         self.memory.step_ended()
         self.hook.shares.trained()
         self.hook.step += 1
+
+    def tell_end(self):
+        loss, norm, step = self.loss, self.norm, self.hook.step
+        if norm is None and loss is not None and math.isfinite(loss):
+            self.hook.evidence.put(self.lines.end % (time.time_ns(), step, loss))
+            return
+        shown = {"loss": loss, "gradient_norm": norm}
+        shown = {name: plain(value) for name, value in shown.items() if value is not None}
+        self.hook.evidence.write("step.end", step=step, **shown)
 
     def stretch(self):
         """A slow rank is so in all of its own work: up to each call, and after a step's last one."""
@@ -101,19 +115,13 @@ class Training:
         self.stepped = True
         self.taken += 1
 
-    def waited_here(self):
-        """Seconds in which this thread was runnable but had no processor."""
-        return (self.waits.of(threading.get_native_id()) or 0) / 1e9
-
-    def tell_wait(self, name, seconds):
-        if seconds is not None:
-            self.hook.evidence.write(
-                "value.sample", step=self.hook.step, name=name, value=seconds, expected="nan"
-            )
+    def tell_value(self, name, value):
+        self.lines.value(name, value, self.hook.step)
 
     def digests(self):
         """Of the replicas that the manifest states; else of those that the program shows by itself."""
-        stated = self.hook.plan.get("groups", {}).get(str(self.hook.slot))
+        groups = self.hook.plan.get("groups")
+        stated = groups.get(str(self.hook.slot)) if groups else None
         if stated is None:
             return self.hook.replicas.digests()
         model = self.model()
@@ -145,31 +153,82 @@ class Training:
             self.hook.step = step + 1
 
     def tell_loss(self, loss):
-        if loss.numel() != 1 or later.recording(loss):
+        if loss.numel() != 1:
             return
-        self.loss = later.Copy(loss.detach()) if self.hook.watching and loss.is_cuda else float(loss.detach())
+        if not loss.is_cuda:
+            self.loss = loss.item()
+        elif not later.recording(loss):
+            self.loss = later.Copy(loss.detach()) if self.hook.watching else loss.item()
+
+    def forward(self, model):
+        """A model begins a forward pass of training."""
+        self.inside.forward = True
+        if self.model() is not model:
+            self.model = weakref.ref(model)
+        self.begin()
+        self.change("forward")
+
+    def backward(self, loss):
+        self.tell_loss(loss)
+        self.change("backward")
+
+    def optimizer(self, optimizer):
+        """An optimizer is about to step."""
+        self.change("optimizer")
+        self.norm = None if self.hook.watching else gradient_norm(optimizer)  # which reads every gradient
+        if self.hook.injector.armed:
+            self.hook.injector.at("optimizer.step")
+        self.hook.replicas.will_step(optimizer)
+        if self.hook.watching and optimizer not in self.hook.told:
+            tell_settings(self.hook, optimizer)
+
+    def optimized(self):
+        self.step_taken()
+        self.change("")
 
     def phase(self, name):
+        self.change(name)
+
+    def change(self, name):
         if name == self.current:
             return
-        if self.shown:
-            self.hook.evidence.write("phase.end", step=self.hook.step, phase=self.current)
-        elif self.current and time.time_ns() - self.phase_began >= LONG:
-            self.hook.evidence.write("phase.begin", self.phase_began, step=self.hook.step, phase=self.current)
-            self.hook.evidence.write("phase.end", step=self.hook.step, phase=self.current)
+        if self.current:
+            self.phase_ends()
         self.current = self.hook.injector.phase = name
-        self.shown = name and self.shows(name)
-        if self.shown:
-            self.hook.evidence.write("phase.begin", step=self.hook.step, phase=name)
-        elif name:
-            self.phase_began = time.time_ns()
-        if name:
+        self.shown = False
+        if not name:
+            return
+        self.phase_began = time.time_ns()
+        if self.shows(name):
+            self.shown = True
+            self.lines.phase("phase.begin", name, self.phase_began, self.hook.step)
+        if self.hook.injector.armed:
             self.hook.injector.at("phase")
+
+    def phase_ends(self):
+        now, name, step = time.time_ns(), self.current, self.hook.step
+        if not self.shown:
+            if now - self.phase_began < LONG:
+                return
+            self.lines.phase("phase.begin", name, self.phase_began, step)
+        self.lines.phase("phase.end", name, now, step)
 
     def shows(self, phase):
         """Eight lines a step are much of what watching costs. A long phase is told when it ends."""
         step = self.hook.step
         return not self.hook.watching or step < FIRST or step % FIRST == 0 or phase == "checkpoint"
+
+    def has_parameters(self, module):
+        """Walking through a model takes long: those that have some are remembered."""
+        known = self.known.get(id(module))
+        if known is not None and known() is module:
+            return True
+        if next(module.parameters(), None) is None:  # it may be given some later
+            return False
+        if len(self.known) >= MODULES:
+            self.known.clear()
+        self.known[id(module)] = weakref.ref(module)
+        return True
 
 
 class Known:
@@ -211,10 +270,6 @@ def watch(hook):
     atexit.register(hook.training.finish)
 
 
-def has_parameters(module):
-    return next(module.parameters(), None) is not None
-
-
 def trains(module):
     """A wrapper stays in training mode when the model in it is set to evaluate."""
     inner = module._modules.get("module")
@@ -226,17 +281,20 @@ def watch_forward(training):
     from torch import nn
 
     real, inside = nn.Module.__call__, training.inside
+    known = real is getattr(nn.Module, "_wrapped_call_impl", None)
+    known = known and hasattr(nn.Module, "_compiled_call_impl")
 
     def called(self, *args, **settings):
-        if inside.forward or not has_parameters(self):  # one comparison for each inner module
-            return real(self, *args, **settings)  # a loss or an activation is not a model
+        if inside.forward:  # an inner module: does what torch's own function would do with one more call
+            if known:
+                return (self._compiled_call_impl or self._call_impl)(*args, **settings)
+            return real(self, *args, **settings)
+        if not (self._parameters or self._modules) or not training.has_parameters(self):
+            return real(self, *args, **settings)  # a loss or an activation is no model
         if not (trains(self) and torch.is_grad_enabled()):  # a rollout or a teacher leaves its mode as it is
             training.aside()
             return real(self, *args, **settings)
-        inside.forward = True
-        training.model = weakref.ref(self)
-        training.new_work()
-        training.phase("forward")
+        training.forward(self)
         try:
             return real(self, *args, **settings)
         finally:
@@ -253,8 +311,7 @@ def watch_backward(training):
 
     @functools.wraps(real)
     def backward(self, *args, **settings):
-        training.tell_loss(self)
-        training.phase("backward")
+        training.backward(self)
         try:
             return real(self, *args, **settings)
         finally:
@@ -272,6 +329,7 @@ def watch_optimizers(hook):
     def watched_begin(self, *args, **settings):
         begin(self, *args, **settings)
         hook.optimizers.add(self)
+        hook.replicas.learns = True
         seams.begun(hook, self)
         kind = type(self)
         if not getattr(kind.step, "deadrank", False):
@@ -302,19 +360,13 @@ def watch_scalers(training):
 def watched_step(hook, real):
     @functools.wraps(real)
     def step(self, *args, **settings):
-        training = hook.training
-        training.phase("optimizer")
-        tell_settings(hook, self)
-        training.norm = gradient_norm(self)
-        hook.injector.at("optimizer.step")
-        hook.replicas.will_step(self)
+        hook.training.optimizer(self)
         try:
             if "optimizer.step" in hook.injector.levers.skipped:
                 return None
             return real(self, *args, **settings)
         finally:
-            training.step_taken()
-            training.phase("")
+            hook.training.optimized()
 
     step.deadrank = True
     return step
@@ -322,9 +374,9 @@ def watched_step(hook, real):
 
 def tell_settings(hook, optimizer):
     """Records the optimizer's numbers, once: ranks that train one model have the same."""
-    if not hook.watching or optimizer in hook.told:
-        return
     hook.told.add(optimizer)
+    hook.optimizers.add(optimizer)  # a copied one was never made
+    hook.replicas.learns = True
     first = optimizer.param_groups[0] if optimizer.param_groups else {}
     said = [f"{name}={value}" for name, value in sorted(first.items()) if is_setting(value)]
     name = f"optimizer {len(hook.told)}, {type(optimizer).__name__}"

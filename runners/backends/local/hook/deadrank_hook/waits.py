@@ -1,67 +1,85 @@
 # runners/backends/local/hook/deadrank_hook/waits.py — How long threads of this process had no processor, as
 # the kernel counts it: who had to wait for one is not slow.
 import os
+import threading
 import time
 
-LOOK = 0.02  # seconds between looks at all threads
+LOOK = 20_000_000  # nanoseconds between looks at all threads
+LIST = 1_000_000_000  # the same between looks at which threads there are, and which run
 
 
 class Waits:
-    """How long threads were runnable without a processor. Their files stay open: opening takes longer than
-    reading."""
+    """Files of the kernel stay open: opening takes longer than reading. A thread that has not run for a
+    second is read once a second."""
 
-    def __init__(self):
-        self.files, self.listed = {}, 0.0
+    def __init__(self, own):
+        self.own = own  # the hook's own threads, which delay nobody
+        self.files, self.ran = {}, {}  # thread → its file; how long it had run when threads were listed
+        self.runs, self.waited = {}, {}  # those that run → file; thread → nanoseconds without a processor
+        self.looked = self.listed = 0
 
-    def of(self, thread):
-        file = self.files.get(thread)
+    def here(self, looked=False):
+        """Nanoseconds in which this thread had to wait for a processor. `looked`: at all, just now."""
+        thread = threading.get_native_id()
+        if looked and thread in self.runs:
+            return self.waited.get(thread, 0)
+        return self.read(thread)[1]
+
+    def longest(self):
+        """The longest that one thread of the process had no processor since the last call, in nanoseconds;
+        None if that was just now: reading every thread costs time. Some make a library's transfers."""
+        now = time.monotonic_ns()
+        if now - self.looked < LOOK:
+            return None
+        first, self.looked = not self.looked, now
+        if now - self.listed > LIST:
+            self.listed = now
+            self.list()
+        longest, before, gone, pread = 0, self.waited, None, os.pread
+        for thread, file in self.runs.items():
+            try:
+                waited = int(pread(file, 64, 0).split()[1])
+            except (OSError, IndexError):
+                gone = thread
+                continue
+            more = waited - before.get(thread, 0)
+            if more:
+                before[thread] = waited
+                if more > longest:
+                    longest = more
+        if gone is not None:
+            self.forget(gone)
+        return 0 if first else longest  # what they waited before the first look belongs to no step
+
+    def list(self):
         try:
+            there = set(map(int, os.listdir("/proc/self/task"))) - self.own()
+        except OSError:
+            return
+        for thread in set(self.files) - there:
+            self.forget(thread)
+        self.runs = {}
+        for thread in there:
+            ran = self.read(thread)[0]
+            if ran != self.ran.get(thread) and thread in self.files:
+                self.ran[thread], self.runs[thread] = ran, self.files[thread]
+
+    def read(self, thread):
+        """Nanoseconds in which it ran, and in which it waited to."""
+        try:
+            file = self.files.get(thread)
             if file is None:
                 path = f"/proc/self/task/{thread}/schedstat"
                 file = self.files[thread] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            return int(os.pread(file, 64, 0).split()[1])
-        except (OSError, IndexError):  # the thread is gone, or the kernel does not count
-            self.close(thread)
-            return None
+            ran, waited = os.pread(file, 64, 0).split()[:2]
+            return int(ran), int(waited)
+        except (OSError, ValueError):  # the thread is gone, or the kernel does not count
+            self.forget(thread)
+            return 0, 0
 
-    def close(self, thread):
+    def forget(self, thread):
+        for table in (self.ran, self.runs, self.waited):
+            table.pop(thread, None)
         file = self.files.pop(thread, None)
         if file is not None:
             os.close(file)
-
-    def all(self):
-        """Of every thread. The list of threads is refreshed once a second."""
-        now = time.monotonic()
-        if now - self.listed > 1.0:
-            self.listed = now
-            there = set(map(int, os.listdir("/proc/self/task")))
-            for thread in set(self.files) - there:
-                self.close(thread)
-            threads = there
-        else:
-            threads = list(self.files)
-        seen = ((thread, self.of(thread)) for thread in threads)
-        return {thread: waited for thread, waited in seen if waited is not None}
-
-
-class Others:
-    """The process's other threads, some of which make a library's transfers."""
-
-    def __init__(self, waits):
-        self.waits, self.before, self.looked = waits, {}, 0.0
-
-    def waited(self):
-        """The longest that one of them had no processor since the last call; None if that was just now:
-        reading every thread costs time."""
-        moment = time.monotonic()
-        if moment - self.looked < LOOK:
-            return None
-        self.looked = moment
-        try:
-            now = self.waits.all()
-        except OSError:
-            return None
-        since = self.before or now  # what they waited before the first look belongs to no step
-        longest = max((waited - since.get(thread, 0) for thread, waited in now.items()), default=0)
-        self.before = now
-        return longest / 1e9

@@ -8,6 +8,7 @@ import threading
 import traceback
 
 LOOK = 0.5  # seconds between checks whether the watcher wants stacks
+LARGE = 20_000_000  # elements of parameters that are digested in every step, once the first steps are over
 
 
 def rank_here():
@@ -23,10 +24,9 @@ def begin(hook, told):
 
 
 def prepare(hook, told):
-    from . import environment, evidence, imports, readback, store
+    from . import environment, imports, readback, store
 
     environment.record(hook, told)
-    hook.evidence.patient = evidence.PATIENT
     hook.readback = readback.ReadBack(hook, turn_off)
     hook.store = store.Detour(hook.slot)
     hook.network = None
@@ -61,7 +61,10 @@ def turn_off(hook, trouble):
     except Exception:  # perhaps the disk that made it fail
         pass
     silence(hook)
-    print(f"deadrank: rank {hook.slot} is no longer watched: {why}", file=sys.stderr, flush=True)
+    try:
+        print(f"deadrank: rank {hook.slot} is no longer watched: {why}", file=sys.stderr, flush=True)
+    except Exception:  # a file on the same disk
+        pass
 
 
 def tell(hook, kind, **fields):
@@ -104,31 +107,25 @@ def install(hook):
     """Guards each of the hook's own functions that the program passes through."""
     if not hook.watching:
         return
-    from . import checkpoints, collectives, data, flight_recorder, memory, readback, replicas, training
-    from .calls import Call
+    from . import checkpoints, data, flight_recorder, readback, replicas, training
+    from .observed import Observer
 
     hook.evidence.write = harmless(hook, hook.evidence.write)
     hook.injector.at = harmless(hook, hook.injector.at)
-    training.tell_settings = harmless(hook, training.tell_settings)
-    training.gradient_norm = lambda optimizer: None  # reading every gradient costs too much
     for owner, names in (
         (training.Training,
-         ("new_work", "no_work", "end", "aside", "finish", "loaded", "phase", "evaluates", "tell_loss",
-          "step_taken")),
-        (replicas.Replicas, ("reduced", "will_step")),
-        (Call, ("enter", "leave")),
+         ("new_work", "no_work", "aside", "finish", "loaded", "phase", "evaluates", "forward", "backward",
+          "optimizer", "optimized", "step_taken")),
+        (Observer, ("begin", "landed", "failed", "issued")),
         (flight_recorder.Flight, ("dump",)),
-        (memory.Memory, ("step_ended",)),
         (readback.ReadBack, ("after",)),
     ):
         for name in names:
             setattr(owner, name, harmless(hook, getattr(owner, name)))
     for module, name, answer in (
-        (training, "has_parameters", False),
+        (training.Training, "has_parameters", False),
         (data.Shares, "of", None),
         (data.Shares, "drawn", None),
-        (data.Shares, "trained", None),
-        (replicas.Replicas, "digests", ()),
         (checkpoints, "content", {}),
         (checkpoints, "shard_of", {}),
         (checkpoints, "files_of", []),
@@ -137,8 +134,6 @@ def install(hook):
         (checkpoints, "remember", None),
     ):
         setattr(module, name, harmless(hook, getattr(module, name), answer))
-    for name in ("made", "made_below", "done"):
-        setattr(collectives.Calls, name, harmless(hook, getattr(collectives.Calls, name)))
     replicas.Replicas.digests = seldom(hook, replicas.Replicas.digests)
 
 
@@ -151,9 +146,12 @@ def seldom(hook, digests):
     @functools.wraps(digests)
     def call(self):
         usual = 4 if hook.step < 4 * FIRST else 8
-        if hook.step < FIRST or hook.step % max(usual, self.elements() // 20_000_000) == 0:
-            return digests(self)
-        return ()  # changes are remembered: networks that step in turn are all digested
+        if hook.step >= FIRST:
+            if hook.step % usual:
+                return ()  # changes are remembered: networks that step in turn are all digested
+            if hook.step % (usual * max(1, round(self.elements() / (usual * LARGE)))):
+                return ()
+        return digests(self)
 
     return call
 
