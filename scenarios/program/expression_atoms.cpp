@@ -260,6 +260,10 @@ Expr ExpressionParser::joined(const Token& token) {
     };
     const std::string& text = token.text;
     for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] != '{' && text[i + 1] != '}') {
+            add_escaped(plain, text[++i]);
+            continue;
+        }
         const bool twice = i + 1 < text.size() && text[i + 1] == text[i];
         if ((text[i] == '{' || text[i] == '}') && twice) {
             plain += text[i++];

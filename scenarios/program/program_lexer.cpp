@@ -213,12 +213,16 @@ private:
                             fmt::format("close it with {} in the same line; a program between ''' and ''' "
                                         "keeps its backslashes",
                                         quote));
-            if (peek() != '\\' || kind == TokenKind::joined) {
+            if (peek() != '\\') {
                 token.text += peek();
                 continue;
             }
             step();
-            token.text += peek() == 'n' ? '\n' : peek() == 't' ? '\t' : peek();
+            // Of an f-string, the parser reads escapes when it has found what stands between braces.
+            if (kind == TokenKind::joined)
+                token.text += fmt::format("\\{}", peek());
+            else
+                add_escaped(token.text, peek());
         }
         step();
         tokens_.push_back(std::move(token));
@@ -251,6 +255,29 @@ private:
 };
 
 }  // namespace
+
+void add_escaped(std::string& text, char letter) {
+    switch (letter) {
+        case '\n':  // the line goes on
+            return;
+        case 'n':
+            text += '\n';
+            return;
+        case 't':
+            text += '\t';
+            return;
+        case 'r':
+            text += '\r';
+            return;
+        case '\\':
+        case '\'':
+        case '"':
+            text += letter;
+            return;
+        default:
+            text += fmt::format("\\{}", letter);
+    }
+}
 
 std::vector<Token> words_of(std::string_view text, Spot first, std::vector<Mistake>& mistakes) {
     return Lexer(text, first, mistakes).run();

@@ -42,4 +42,7 @@ struct Mistake {
 // another one.
 std::vector<Token> words_of(std::string_view text, Spot first, std::vector<Mistake>& mistakes);
 
+// What a backslash and this letter stand for in a text; a letter that it does not know keeps the backslash.
+void add_escaped(std::string& text, char letter);
+
 }  // namespace deadrank::scenarios::program
