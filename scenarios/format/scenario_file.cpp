@@ -17,8 +17,10 @@ namespace deadrank::scenarios {
 
 namespace {
 
-// The path below the last directory named "catalog"; outside of one, the file and the directory it is in.
-std::string id_of(const std::filesystem::path& file) {
+// The path below the last directory named "catalog"; outside of one, the file and the directory it is in,
+// however the path is typed: what the seed draws depends on this name.
+std::string id_of(const std::filesystem::path& typed) {
+    const std::filesystem::path file = std::filesystem::absolute(typed).lexically_normal();
     std::filesystem::path below;
     bool inside = false;
     for (const auto& part : file) {
