@@ -49,6 +49,8 @@ Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& 
     fresh->nth = nth;
     fresh->lead = lead;
     fresh->alone = alone;
+    fresh->over_gloo = request.library == CommLibrary::usual ? machine_.settings.library == LibraryKind::gloo
+                                                             : request.library == CommLibrary::gloo;
     fresh->id = machine_.communicators.next_id();
     open_.push_back(fresh);
     return *fresh;
@@ -124,6 +126,7 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
     wait_for_wrappers(process, met);
     take_resources(process, met);
     process.comms.push_back({met.comm, place});
+    if (request.timeout > Time{0}) met.comm->bound_calls(place, request.timeout);
     inform(process, met, place);
     recorder.record(process.id,
                     results::CommInitLeave{met.id, Code::ok, recorder.text(transport_of(process, met))});
@@ -214,8 +217,7 @@ std::string Bootstrap::transport_of(const Process& process, const Gathering& met
 
 void Bootstrap::take_resources(Process& process, const Gathering& met) {
     const std::int64_t locked = machine_.hosts[process.node].locked_limit;
-    const bool over_gloo = machine_.settings.library == LibraryKind::gloo;
-    if (met.text.starts_with("NET/IB") && !over_gloo && locked >= 0 && locked < registered_memory) {
+    if (met.text.starts_with("NET/IB") && !met.over_gloo && locked >= 0 && locked < registered_memory) {
         const std::string text = "Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory";
         warn(process, "misc/ibvwrap.cc:262", text);
         fail(process, met.id, Code::system_error, text);

@@ -85,6 +85,7 @@ struct Bootstrap::Gathering {
     CommId id = 0;
     State state = State::gathering;
     bool lead_came = false;
+    bool over_gloo = false;    // as the first to come asks for it
     bool some_detail = false;  // TORCH_DISTRIBUTED_DEBUG=DETAIL on some members only
     Rank came = 0;
     std::vector<Rank> ranks;        // as the first to come believes

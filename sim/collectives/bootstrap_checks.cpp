@@ -118,7 +118,7 @@ bool Bootstrap::decide_by_ports(Gathering& met) {
         if (firewall == results::Firewall::drops) return true;
         if (firewall == results::Firewall::open) continue;
         met.after = all_tries;
-        if (machine_.settings.library == LibraryKind::gloo)
+        if (met.over_gloo)
             met.raises = fmt::format(
                 "RuntimeError: Gloo connectFullMesh failed with "
                 "[../third_party/gloo/gloo/transport/tcp/pair.cc:144] "
@@ -131,7 +131,7 @@ bool Bootstrap::decide_by_ports(Gathering& met) {
                         host));
         return true;
     }
-    const bool rdma = machine_.settings.library == LibraryKind::nccl && machine_.settings.gid_index >= 0;
+    const bool rdma = !met.over_gloo && machine_.settings.gid_index >= 0;
     for (const Gathering::Member& member : members) {
         const NcclSettings& settings = *member.settings;
         if (!rdma || settings.socket_transport || settings.gid_index < 0) continue;
@@ -179,7 +179,7 @@ void Bootstrap::decide(Gathering& met) {
     for (std::size_t i = 0; i < members.size(); ++i)
         devices.emplace_back(members[i].process->node, members[i].process->device, i);
     std::sort(devices.begin(), devices.end());
-    const bool one_each = machine_.settings.library == LibraryKind::nccl;  // gloo does not ask
+    const bool one_each = !met.over_gloo;  // gloo does not ask
     for (std::size_t i = 1; i < devices.size() && one_each; ++i) {
         const auto& [node, device, place] = devices[i];
         const auto& [other_node, other_device, other_place] = devices[i - 1];
@@ -203,6 +203,7 @@ void Bootstrap::fail_all(Gathering& met, Code code, std::string text) {
 void Bootstrap::succeed(Gathering& met) {
     constexpr std::int64_t socket_permille = 400;  // TCP although the link is sized for RDMA
     met.comm = &machine_.communicators.add(met.id, met.name, std::move(met.ranks), met.processes);
+    met.comm->set_over_gloo(met.over_gloo);
     bool all_detail = true, some_detail = false, spans_nodes = false;
     Transport transport;
     for (const Gathering::Member& member : met.members) {

@@ -46,6 +46,7 @@ SimComm::~SimComm() {
 
 Rank SimComm::size() const { return comm_ ? comm_->size() : 0; }
 const std::vector<Rank>& SimComm::members() const { return comm_ ? comm_->ranks() : nobody_at_all; }
+bool SimComm::moves_host_memory() const { return !comm_ || comm_->over_gloo(); }
 
 void SimComm::all_reduce(std::span<Number> data, ReduceOp reduce, Dtype dtype) {
     run(offer_of(Op::all_reduce, data, data, length(data), dtype, reduce, -1));
@@ -251,7 +252,7 @@ void SimComm::abort() {
 // ProcessGroupWrapper: all compare what they are about to call, and rank 0 counts who came, before anything
 // is launched.
 void SimComm::check_fingerprint(std::int64_t seq) {
-    const Time deadline = machine_.engine.now() + machine_.settings.collective_timeout;
+    const Time timeout = comm_->call_timeout(index_), deadline = machine_.engine.now() + timeout;
     const auto all_came = [&] {
         const PendingCollective* pending = comm_->pending(seq);
         return comm_->failed() || !pending || pending->arrived == comm_->size() ||
@@ -261,9 +262,8 @@ void SimComm::check_fingerprint(std::int64_t seq) {
     const bool came = machine_.wait_until(process_, note, deadline, all_came);
     if (came && !comm_->failed()) return;
     const PendingCollective& pending = *comm_->pending(came ? comm_->last_completed() + 1 : seq);
-    throw RankFailure(came
-                          ? fingerprint_mismatch(pending, index_)
-                          : monitored_barrier_failure(pending, index_, machine_.settings.collective_timeout));
+    throw RankFailure(came ? fingerprint_mismatch(pending, index_)
+                           : monitored_barrier_failure(pending, index_, timeout));
 }
 
 }  // namespace deadrank::sim

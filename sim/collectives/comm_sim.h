@@ -27,6 +27,7 @@ public:
     Rank rank() const override { return index_; }
     Rank size() const override;
     const std::vector<Rank>& members() const override;
+    bool moves_host_memory() const override;
 
     void all_reduce(std::span<Number> data, ReduceOp reduce, Dtype dtype) override;
     void broadcast(std::span<Number> data, Rank root, Dtype dtype) override;

@@ -13,6 +13,11 @@
 
 namespace deadrank::sim {
 
+Time Communicator::call_timeout(Rank index) const {
+    const auto own = timeouts_.find(index);
+    return own == timeouts_.end() ? machine_.settings.collective_timeout : own->second;
+}
+
 Communicator::Communicator(Fabric& machine, results::CommId id, std::string name, std::vector<Rank> ranks,
                            std::vector<Rank> processes)
     : machine_(machine),
@@ -60,7 +65,7 @@ std::int64_t Communicator::enter(Rank index, const Offer& offer) {
     pending.spoiled |= mine.stuck;
     if (pending.gone >= 0) lose_peer(index, pending.gone);
     if ((pending.arrived += mine.weight) == size()) try_start();
-    machine_.watchdog.entered(machine_.processes[caller.process]);
+    machine_.watchdog.entered(machine_.processes[caller.process], call_timeout(index));
     return caller.called;
 }
 

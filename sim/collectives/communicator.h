@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -78,6 +79,9 @@ public:
     bool detail() const { return detail_; }
     void set_detail(bool on) { detail_ = on; }
     void use(Transport transport);  // before its first call
+    // How long a member's watchdog lets its calls run: as it asked, or as all groups do.
+    void bound_calls(Rank index, Time timeout) { timeouts_[index] = timeout; }
+    Time call_timeout(Rank index) const;
     // What the library says of a transfer that a card cannot make; empty = it can.
     std::string access_problem(Rank from, Rank to) const;
     bool never_ends(Rank from,
@@ -105,7 +109,8 @@ public:
     void member_gone(Rank index);  // died: peers are told nothing, unless by gloo
     void abort(Rank index);
     // Over gloo alone: a rank's connection to a peer is gone, and the rank is told.
-    bool over_gloo() const;
+    bool over_gloo() const { return over_gloo_; }
+    void set_over_gloo(bool on) { over_gloo_ = on; }
     void lose_peer(Rank index, Rank peer);
     bool is_over_for(Rank index) const {  // its calls come back with an error
         return member(index).aborted || (over_gloo() && member(index).async_error != Code::ok);
@@ -154,6 +159,7 @@ private:
     Fabric& machine_;
     results::CommId id_;
     bool detail_ = false;
+    bool over_gloo_ = false;
     bool broken_ = false;  // connections are gone: nothing completes any more
     std::string name_;
     std::vector<Rank> ranks_;  // as RANK names them
@@ -167,6 +173,7 @@ private:
     PlayedBefore played_;                    // under what stays unusual, all calls alike take as long
     std::int64_t completed_ = 0;
     std::vector<std::unique_ptr<PendingCollective>> open_;  // by seq, from completed_ + 1
+    std::map<Rank, Time> timeouts_;                         // of members that asked for one of their own
     std::vector<std::unique_ptr<PendingCollective>> spare_;
     P2pBoard p2p_;
 };

@@ -30,8 +30,6 @@ struct Sent {
 
 }  // namespace
 
-bool Communicator::over_gloo() const { return machine_.settings.library == LibraryKind::gloo; }
-
 void Communicator::lose_peer(Rank index, Rank peer) {
     if (!over_gloo() || member(index).gone) return;
     const Process& lost = machine_.processes[member(peer).process];

@@ -53,7 +53,8 @@ void P2pBoard::post(P2pCall& call) {
         call.is_send ? match(call, found) : match(found, call);
     }
     if (comm_.member(call.peer()).gone) comm_.lose_peer(call.caller(), call.peer());
-    machine_.watchdog.entered(machine_.processes[comm_.member(call.caller()).process]);
+    machine_.watchdog.entered(machine_.processes[comm_.member(call.caller()).process],
+                              comm_.call_timeout(call.caller()));
 }
 
 void P2pBoard::match(P2pCall& send, P2pCall& receive) {

@@ -45,6 +45,7 @@ struct Watchdog::Pending {
     results::Op op = results::Op::none;
     std::int64_t count = 0;
     Time entered{0};
+    Time ring{0};  // when it has run too long
 };
 
 Time Watchdog::next_poll(const Process& process, Time after) const {
@@ -52,9 +53,20 @@ Time Watchdog::next_poll(const Process& process, Time after) const {
     return process.started + poll * ((since + poll - Time{1}) / poll);
 }
 
-void Watchdog::entered(Process& process) {
-    if (!machine_.settings.watchdog || process.watched) return;
-    look_at(process, machine_.engine.now() + machine_.settings.collective_timeout + Time{1});
+// A bound of a group's own may come to its end before the look that is due: then there is one more. No look
+// is further away than the bound of all groups, whose calls are looked at by the one that is due.
+void Watchdog::entered(Process& process, Time timeout) {
+    if (!machine_.settings.watchdog) return;
+    const Time now = machine_.engine.now(), usual = machine_.settings.collective_timeout;
+    if (timeout >= usual) {
+        if (!process.watched) look_at(process, now + usual + Time{1});
+        return;
+    }
+    Look& next = next_looks_[process.id];
+    const Time due = now + timeout + Time{1};
+    if (next.pid == process.pid && next.at > now && next.at <= due) return;
+    next = {process.pid, due};
+    look_at(process, due);
 }
 
 void Watchdog::async_error(Process& process) {
@@ -85,14 +97,17 @@ void Watchdog::look(Process& process) {
     Pending late;
     process.watched = false;
     if (!oldest(process, late)) return;
-    const Time ring = late.entered + machine_.settings.collective_timeout;
-    if (machine_.engine.now() > ring) return time_out(process, late);
-    look_at(process, ring + Time{1});
+    if (machine_.engine.now() > late.ring) return time_out(process, late);
+    const Time due = std::min(late.ring, machine_.engine.now() + machine_.settings.collective_timeout);
+    if (const auto next = next_looks_.find(process.id); next != next_looks_.end())
+        next->second = {process.pid, due + Time{1}};
+    look_at(process, due + Time{1});
 }
 
 bool Watchdog::oldest(const Process& process, Pending& found) const {
-    const auto consider = [&](const Pending& candidate) {
-        if (!found.comm || candidate.entered < found.entered) found = candidate;
+    const auto consider = [&](Pending candidate) {
+        candidate.ring = candidate.entered + candidate.comm->call_timeout(candidate.index);
+        if (!found.comm || candidate.ring < found.ring) found = candidate;
     };
     for (const auto& [comm, index] : process.comms) {
         if (comm->member(index).aborted) continue;
@@ -115,7 +130,7 @@ void Watchdog::time_out(Process& process, const Pending& late) {
         "[Rank {}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={}, OpType={}, NumelIn={}, "
         "NumelOut={}, "
         "Timeout(ms)={}) ran for {} milliseconds before timing out.",
-        late.index, late.seq, op_type(late.op), in, out, milliseconds(machine_.settings.collective_timeout),
+        late.index, late.seq, op_type(late.op), in, out, milliseconds(late.comm->call_timeout(late.index)),
         milliseconds(machine_.engine.now() - late.entered));
     machine_.recorder.log(process.id, 2, caught);
     const Member& member = late.comm->member(late.index);

@@ -3,6 +3,7 @@
 // nothing is pending, so that it costs no events.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "results/record/time.h"
@@ -17,12 +18,16 @@ class Watchdog {
 public:
     explicit Watchdog(Fabric& machine) : machine_(machine) {}
 
-    void entered(Process& process);      // something became pending
-    void async_error(Process& process);  // one of its communicators has an error to poll
-    void resumed(Process& process);      // the thread goes on where SIGSTOP held it
+    void entered(Process& process, results::Time timeout);  // something became pending, with this bound
+    void async_error(Process& process);                     // one of its communicators has an error to poll
+    void resumed(Process& process);                         // the thread goes on where SIGSTOP held it
 
 private:
     struct Pending;
+    struct Look {
+        int pid = 0;
+        results::Time at{0};
+    };
 
     void look_at(Process& process, results::Time when);
     void look(Process& process);
@@ -34,6 +39,7 @@ private:
     results::Time next_poll(const Process& process, results::Time after) const;
 
     Fabric& machine_;
+    std::map<results::Rank, Look> next_looks_;  // of processes in groups with a bound of their own
 };
 
 }  // namespace deadrank::sim
