@@ -100,6 +100,39 @@ places in the group. A rank's own arguments are checked as torch checks them; wh
 library finds out. There is no autograd: write the gradient.
 )";
 
+constexpr std::string_view devices = R"(## Devices
+
+A program that says nowhere where its tensors lie need not think of it: they go together, and calls take
+them. One that does says it as with torch: `zeros(4, device="cuda")`, `x.cuda()`, `x.cpu()`,
+`x.to("cuda:1")`, `set_default_device("cuda")`, `load(path, map_location="cpu")`; also `x.to(name)`, where
+a device stands as a text elsewhere in the program or in `let`. Then
+
+)";
+
+constexpr TableRow device_rows[] = {
+    {"a new tensor", "lies in the node's memory, if no device is stated"},
+    {"an operation",
+     "wants its tensors on one device, or refuses: `RuntimeError: Expected all tensors to be on the same "
+     "device, but found at least two devices, cuda:0 and cuda:1!` A number without dimensions is taken along "
+     "from the node's memory; `copy_` and `x[i] = y` copy between devices"},
+    {"a call of NCCL",
+     "moves what lies on a device: `RuntimeError: No backend type associated with device type cpu`; and on "
+     "the one that the rank used when the group was made: `DistBackendError: Attempt to perform collective "
+     "on tensor not on device passed to init_process_group`. A group with `backend=\"gloo\"` moves all"},
+    {"`load`, and objects of other ranks",
+     "give tensors that lie where they lay; of a device that the rank does not see, `RuntimeError: "
+     "Attempting to deserialize object on CUDA device 3 but torch.cuda.device_count() is 2. …`"},
+    {"the first use of a device that is not the rank's own",
+     "opens a context there, which observers see: device.bind"},
+};
+
+constexpr std::string_view after_devices = R"(
+`"cuda"` is the device that the rank uses. Numbers are those that CUDA_VISIBLE_DEVICES lets the process
+see. Tensors take no device memory: `allocate` does. In a program with `start = "own"` that calls
+`set_device` or says where tensors lie, the device in use is 0 on all ranks until `set_device`, as with
+torch; with `start = "job"` it is the one that is meant for the rank.
+)";
+
 constexpr std::string_view lets = R"(## Settings of the program
 
 `[workload.let]` holds names that the program reads. A whole number, `true`, a decimal and a text are
@@ -185,6 +218,10 @@ constexpr TableRow telling_rows[] = {
      "checkpoint_unreadable; an exception about another path, model_or_data_loading_failure"},
     {"the store is gone: `DistNetworkError: Failed to recv, got 0 bytes`",
      "remote_peer_connection_error, about the rank that was its host"},
+    {"an operation meets tensors of two devices; other exceptions of devices, and the cpu handed to NCCL",
+     "wrong_device_used; framework_runtime_exception"},
+    {"tensors or `allocate` on a device that is not the rank's own",
+     "unbalanced_rank_memory, about those ranks"},
     {"a key does not come: `DistStoreError: wait timeout`", "communication_setup_failure, whenever that is"},
     {"any other exception, and so `assert` and `raise AssertionError(…)`; with `launcher = \"test\"`",
      "framework_runtime_exception; ci_or_test_failure"},
@@ -285,7 +322,8 @@ std::string examples_section() {
 
 std::string program_sections() {
     return std::string(language) + table_of({"", ""}, language_rows) +
-           fmt::format("{}\n{}\n{}", after_language, lets, waiting) +
+           fmt::format("{}\n{}", after_language, devices) + table_of({"", ""}, device_rows) +
+           fmt::format("{}\n{}\n{}", after_devices, lets, waiting) +
            table_of({"the program", "found as"}, telling_rows) +
            fmt::format("{}\n{}\n", after_tellings, reached) + functions_section() + names_section() +
            examples_section();

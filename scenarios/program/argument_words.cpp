@@ -25,11 +25,25 @@ const ClosedWords* closed_words(const std::string& function, const std::string& 
     static const ClosedWords types{
         "element type", type_names(), {"float", "double", "half", "long", "int", "bool"}};
     static const ClosedWords modes{"mode", {"w", "a", "x"}, {}};
+    static const ClosedWords backends{"backend", {"nccl", "gloo"}, {}};
     if (function == "log" && parameter == "level") return &levels;
+    if (parameter == "backend") return &backends;
     if (parameter == "op" && function != "P2POp") return &reductions;
     if (parameter == "dtype") return &types;
     if (parameter == "mode") return &modes;
     return nullptr;
+}
+
+// What takes a device for a tensor; allocate and set_device find out when they are called.
+bool takes_device(const std::string& function, const std::string& parameter) {
+    return (parameter == "device" && function != "allocate" && function != "set_device") ||
+           parameter == "map_location" || (function == "device" && parameter == "type");
+}
+
+void check_device(const Expr& value, std::vector<Mistake>& mistakes) {
+    if (is_device_word(value.text)) return;
+    mistakes.push_back({value.spot, fmt::format("there is no device '{}'", value.text),
+                        "write \"cpu\", \"cuda\" or \"cuda:1\""});
 }
 
 void check_quantity(ValueType type, const Expr& value, const char* noun, const char* remedy,
@@ -39,6 +53,12 @@ void check_quantity(ValueType type, const Expr& value, const char* noun, const c
 }
 
 }  // namespace
+
+bool is_device_word(std::string_view text) {
+    if (text == "cpu" || text == "cuda") return true;
+    if (!text.starts_with("cuda:") || text.size() == 5) return false;
+    return text.find_first_not_of("0123456789", 5) == std::string_view::npos;
+}
 
 void check_closed_word(const std::string& function, const std::string& parameter, const Expr& value,
                        std::vector<Mistake>& mistakes) {
@@ -53,6 +73,7 @@ void check_closed_word(const std::string& function, const std::string& parameter
     if (function == "allocate" && parameter == "size")
         return check_quantity(ValueType::bytes, value, "size", "write \"1GiB\", or bytes as a number",
                               mistakes);
+    if (takes_device(function, parameter)) return check_device(value, mistakes);
     const ClosedWords* closed = closed_words(function, parameter);
     if (!closed) return;
     std::string word = value.text;
@@ -60,8 +81,9 @@ void check_closed_word(const std::string& function, const std::string& parameter
     if (place_in(closed->words, word) >= 0 || place_in(closed->also, word) >= 0) return;
     const std::string near = nearest(word, closed->words);
     mistakes.push_back({value.spot, fmt::format("there is no {} '{}'", closed->noun, word),
-                        fmt::format("{}known are {}", near.empty() ? "" : "did you mean '" + near + "'? ",
-                                    fmt::join(closed->words, ", "))});
+                        fmt::format("{}known are {}{}", near.empty() ? "" : "did you mean '" + near + "'? ",
+                                    fmt::join(closed->words, ", "),
+                                    function == "to" ? "; and the devices cpu, cuda and cuda:1" : "")});
 }
 
 }  // namespace deadrank::scenarios::program

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/program/program_lexer.h"
@@ -14,5 +15,8 @@ namespace deadrank::scenarios::program {
 // looked at, also on either side of `a if c else b`.
 void check_closed_word(const std::string& function, const std::string& parameter, const Expr& value,
                        std::vector<Mistake>& mistakes);
+
+// cpu, cuda, cuda:1.
+bool is_device_word(std::string_view text);
 
 }  // namespace deadrank::scenarios::program

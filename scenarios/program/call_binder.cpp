@@ -21,14 +21,15 @@ bool is_for_faults(std::string_view name) { return name == "seam" || name == "bl
 
 namespace {
 
-// What torch's calls take and a group here cannot have of its own.
+// What torch takes when it makes the world, and is a setting here.
 std::string remedy_for(std::string_view function, std::string_view keyword,
                        const std::vector<std::string>& known) {
-    const bool makes_groups = function.starts_with("new_") || function.starts_with("init_");
+    const bool makes_groups = function.starts_with("init_");
     if (makes_groups && keyword == "timeout")
-        return "leave it out: all groups have one bound, `collective_timeout` of [cluster]";
+        return "leave it out: the bound is `collective_timeout` of [cluster], and new_group takes one of its "
+               "own";
     if (makes_groups && keyword == "backend")
-        return "leave it out: all groups have one library, `library` of [cluster]";
+        return "leave it out: the library is `library` of [cluster], and new_group takes one of its own";
     return suggestion_for(keyword, known, "leave it out");
 }
 
@@ -103,24 +104,63 @@ void CallBinder::bind(Expr& call) {
     }
     call.slot = -1 - builtin;
     program_.makes_folders |= call.text == "makedirs";
+    program_.chooses_device |= call.text == "set_device";
     const BuiltinWord& word = builtin_words()[static_cast<std::size_t>(builtin)];
     if (word.variadic() || word.keyworded())
         order_any(call, word);
     else
         order(call, word.parameters());
+    note_device(call, word);
     publish(call);
 }
 
+// zeros(4, device=…), set_default_device(…), load(path, map_location=…)
+void CallBinder::note_device(const Expr& call, const BuiltinWord& word) {
+    if (word.group != "Tensors" && word.group != "Files") return;
+    program_.places_tensors |= call.text == "set_default_device";
+    const auto parameters = word.parameters();
+    for (std::size_t i = 0; i < parameters.size() && i < call.parts.size(); ++i)
+        program_.places_tensors |= (parameters[i].name == "device" || parameters[i].name == "map_location") &&
+                                   call.parts[i].kind != ExprKind::absent;
+}
+
+bool says_device(const Expr& value) {
+    if (value.kind == ExprKind::choice) return says_device(value.parts[0]) || says_device(value.parts[2]);
+    if (value.kind == ExprKind::joined) return !value.parts.empty() && value.parts[0].text == "cuda:";
+    const bool called = value.kind == ExprKind::call && value.text == "device";
+    return called || (value.kind == ExprKind::text && is_device_word(value.text));
+}
+
+// x.cuda(), x.cpu(), x.to(…): what says a device, or a name that may hold one.
+void CallBinder::note_move(const Expr& call) {
+    const bool moves = call.text == "cuda" || call.text == "cpu";
+    program_.places_tensors |= moves && place_in(program_.attributes, call.text) < 0;
+    if (call.text != "to" || call.parts.size() < 2) return;
+    const Expr& target = call.parts[1];
+    program_.places_tensors |= says_device(target) || place_in(call.keywords, "device") >= 0;
+    program_.moves_tensors |= target.kind != ExprKind::text;
+}
+
 void CallBinder::check_words(const Expr& call) {
-    if (call.kind == ExprKind::method && call.text == "to" && call.parts.size() == 2 &&
-        place_in(program_.attributes, "to") < 0)
-        return check_closed_word(call.text, "dtype", call.parts[1], mistakes_);
+    if (call.kind == ExprKind::method) return check_move(call);
     if (call.kind != ExprKind::call || call.slot >= 0) return;
     const int builtin = builtin_place(call.text);
     if (builtin < 0) return;
     const auto parameters = builtin_words()[static_cast<std::size_t>(builtin)].parameters();
     for (std::size_t i = 0; i < parameters.size() && i < call.parts.size(); ++i)
         check_closed_word(call.text, parameters[i].name, call.parts[i], mistakes_);
+}
+
+// x.to("float16"), x.to("cuda:1", "float16")
+void CallBinder::check_move(const Expr& call) {
+    if (place_in(program_.attributes, call.text) >= 0) return;
+    const bool to = call.text == "to";
+    for (std::size_t i = 1; i < call.parts.size() && (to || call.text == "cuda"); ++i) {
+        const Expr& said = call.parts[i];
+        const bool device = said.kind == ExprKind::text && is_device_word(said.text);
+        if (i == 1 && to && device) continue;
+        check_closed_word(call.text, to ? "dtype" : "device", said, mistakes_);
+    }
 }
 
 // Of a function that takes any number of arguments, the first part is a list of those; of one that takes any
@@ -228,6 +268,7 @@ void CallBinder::check_method(Expr& expr) {
             expr.spot, fmt::format("there is no {} '{}'", called ? "method" : "attribute", expr.text),
             other ? (called ? "write it without ()" : "write it with ()")
                   : suggestion_for(expr.text, known, "`deadrank explain program` lists what there is"));
+    if (called) note_move(expr);
     if (expr.keywords.empty() || own) return;
     if (!fits)
         return complain(

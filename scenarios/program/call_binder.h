@@ -16,6 +16,7 @@ std::string suggestion_for(std::string_view word, const std::vector<std::string>
                            std::string otherwise);
 
 bool is_for_faults(std::string_view name);  // seam, block, phase
+bool says_device(const Expr& value);        // "cuda", f"cuda:{i}", device("cuda")
 
 class CallBinder {
 public:
@@ -36,6 +37,9 @@ private:
     void order(Expr& call, const std::vector<ParameterWord>& parameters, std::size_t first = 0);
     void order_any(Expr& call, const BuiltinWord& word);
     void publish(const Expr& call);
+    void note_device(const Expr& call, const BuiltinWord& word);
+    void note_move(const Expr& call);
+    void check_move(const Expr& call);
 
     Program& program_;
     std::vector<Mistake>& mistakes_;

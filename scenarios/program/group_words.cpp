@@ -21,17 +21,21 @@ constexpr std::string_view messages = "p2p.enter, p2p.leave";
 constexpr std::string_view meetings = "rendezvous.enter, rendezvous.leave, comm.init.enter, comm.init.leave";
 
 constexpr BuiltinWord rows_of_groups[] = {
-    {"Groups", "new_group(ranks=None, name=\"\")",
+    {"Groups", "new_group(ranks=None, name=\"\", timeout=None, backend=None)",
      "a communicator among these ranks, or all. As torch has it, every rank of the world calls it for every "
      "group, in one order, and waits for the others; who is no member gets a handle that takes part in "
-     "nothing. It has the library and the time-out of all groups, those of [cluster], and none of its own",
+     "nothing. `timeout`, as \"30s\" or timedelta(seconds=30), is how long the watchdog lets the rank's "
+     "calls in "
+     "it run; what making it waits for at the store it does not bound. `backend` is nccl or gloo, which "
+     "moves "
+     "what lies in the node's memory too. Without them both are those of [cluster]",
      "`ValueError: Default process group has not been initialized, …`, `torch.distributed.DistStoreError: "
      "Timed out initializing process group in store based barrier on rank: …`",
      meetings},
-    {"Groups", "new_subgroups(group_size, name=\"\")",
+    {"Groups", "new_subgroups(group_size, name=\"\", timeout=None, backend=None)",
      "cuts the world into groups of so many ranks; gives [the own one, all of them]",
      "`ValueError: The world size (4) must be divisible by 'group_size=3'`", meetings},
-    {"Groups", "new_subgroups_by_enumeration(ranks_per_subgroup_list, name=\"\")",
+    {"Groups", "new_subgroups_by_enumeration(ranks_per_subgroup_list, name=\"\", timeout=None, backend=None)",
      "likewise, of lists of ranks", "`ValueError: Rank 1 has appeared in both subgroup 0 and 1`", meetings},
     {"Groups", "init_device_mesh(device_type, mesh_shape, mesh_dim_names=None)",
      "all ranks in one dimension or more: init_device_mesh(\"cuda\", (2, 4), (\"dp\", \"tp\")) is of rows "

@@ -14,10 +14,14 @@ constexpr BuiltinWord rows_of_jobs[] = {
      "step -1`; in a program that calls makedirs, `RuntimeError: Parent directory shared/run does not "
      "exist.`",
      "checkpoint.save"},
-    {"Files", "load(path)", "what was saved there; observers learn which step it is the state of",
+    {"Files", "load(path, map_location=None)",
+     "what was saved there; observers learn which step it is the state of. Tensors come back where they lay "
+     "when they were saved, or at map_location",
      "`FileNotFoundError: [Errno 2] No such file or directory: 'path'`, `RuntimeError: "
      "PytorchStreamReader "
-     "failed reading zip archive: failed finding central directory`",
+     "failed reading zip archive: failed finding central directory`, `RuntimeError: Attempting to "
+     "deserialize "
+     "object on CUDA device 3 but torch.cuda.device_count() is 2. …`",
      "checkpoint.load"},
     {"Files", "resume_at(step)", "in setup: the first step to make, as after a load",
      "`ValueError: there is no step -1`"},
@@ -57,10 +61,14 @@ constexpr BuiltinWord rows_of_jobs[] = {
      "1 or \"cuda:1\": the device that the rank uses from now on; what it has allocated stays where it is. "
      "Call it before init_process_group(), with `start = \"own\"`, and the world is made of these devices: "
      "two ranks on one are refused by NCCL as `Duplicate GPU detected`, when a group is made. It counts as "
-     "CUDA_VISIBLE_DEVICES lets the process see them",
+     "CUDA_VISIBLE_DEVICES lets the process see them. A program with `start = \"own\"` that calls it "
+     "anywhere has "
+     "device 0 until it does, on all ranks, as in torch; in others each rank has its own from the start",
      "as allocate", "device.bind"},
-    {"Time and memory", "current_device()", "the index of the device that the rank uses"},
-    {"Time and memory", "device_count()", "how many devices its node has"},
+    {"Time and memory", "current_device()",
+     "the number of the device that the rank uses, among those that CUDA_VISIBLE_DEVICES lets it see"},
+    {"Time and memory", "device_count()",
+     "how many devices it sees: those of its node, or those that CUDA_VISIBLE_DEVICES names"},
 
     {"Told to observers", "phase(name)",
      "the phase of the step that begins: data, forward, backward, reduce, optimizer, checkpoint or "

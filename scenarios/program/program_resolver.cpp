@@ -36,6 +36,7 @@ public:
         function_ = -1;
         for (auto* block : {&program_.setup, &program_.step, &program_.finish, &program_.earlier})
             for (Stmt& stmt : *block) visit(stmt);
+        program_.places_tensors |= program_.moves_tensors && program_.names_device;
     }
 
 private:
@@ -118,8 +119,18 @@ private:
             default:
                 break;
         }
+        const bool of_tensors = !takes_other_devices(expr);
+        of_others_ += !of_tensors;
+        program_.names_device |= of_others_ == 0 && says_device(expr);
         for (Expr& part : expr.parts) visit(part);
+        of_others_ -= !of_tensors;
         binder_.check_words(expr);
+    }
+
+    // A device that is named there says nothing of tensors.
+    static bool takes_other_devices(const Expr& expr) {
+        static const std::vector<std::string> calls = {"allocate", "set_device", "init_device_mesh"};
+        return expr.kind == ExprKind::call && place_in(calls, expr.text) >= 0;
     }
 
     // A variable is called as a value, where no function has its name; a parameter in any case.
@@ -187,7 +198,7 @@ private:
 
     // torch, dist, torch.distributed, math, … where no variable has that name.
     bool is_module(const Expr& expr) const {
-        static const std::vector<std::string> modules = {"torch", "dist", "math", "F", "nn"};
+        static const std::vector<std::string> modules = {"torch", "dist", "math", "F", "nn", "datetime"};
         static const std::vector<std::string> parts = {"distributed", "nn",          "functional",
                                                        "cuda",        "device_mesh", "distributed_c10d"};
         if (expr.kind == ExprKind::name) return place_in(modules, expr.text) >= 0 && !is_variable(expr.text);
@@ -258,6 +269,7 @@ private:
     std::vector<Mistake>& mistakes_;
     CallBinder binder_;
     int function_ = -1;
+    int of_others_ = 0;  // calls around the expression at hand that take devices of other things
 };
 
 }  // namespace

@@ -59,22 +59,28 @@ constexpr BuiltinWord rows_of_values[] = {
     {"Python's", "sqrt(x)", "of a number or of a tensor's elements", "`ValueError: math domain error`"},
     {"Python's", "str(x)", "its text"},
     {"Python's", "sum(values, start=0)", "their sum; of a tensor, that of all its elements"},
+    {"Python's", "timedelta(days=0, seconds=0, milliseconds=0, minutes=0, hours=0)",
+     "so many seconds, for a timeout; `datetime.` may stand before it"},
     {"Python's", "zip(*lists)", "a list of rows, as long as the shortest one"},
 
-    {"Tensors", "tensor(values, dtype=None)",
-     "of a list, or of a list of lists that are equally long; whole numbers become int64, others float32",
+    {"Tensors", "tensor(values, dtype=None, device=None)",
+     "of a list, of a list of lists that are equally long, or of a number: tensor(0.0) has no dimensions, "
+     "dim() "
+     "is 0, and item() is its number. Whole numbers become int64, others float32. `device`, here and below: "
+     "\"cpu\", \"cuda\" or \"cuda:1\"; see [devices](#devices)",
      "`ValueError: expected sequence of length 2 at dim 1 (got 3)`"},
-    {"Tensors", "zeros(*size, dtype=\"float32\")", "zeros(4), zeros(2, 3) or zeros([2, 3])"},
-    {"Tensors", "ones(*size, dtype=\"float32\")", "as zeros, of ones"},
-    {"Tensors", "empty(*size, dtype=\"float32\")",
+    {"Tensors", "zeros(*size, dtype=\"float32\", device=None)",
+     "zeros(4), zeros(2, 3) or zeros([2, 3]); zeros([]) has no dimensions"},
+    {"Tensors", "ones(*size, dtype=\"float32\", device=None)", "as zeros, of ones"},
+    {"Tensors", "empty(*size, dtype=\"float32\", device=None)",
      "what the memory held: numbers that are different on each rank and mean nothing"},
-    {"Tensors", "full(size, value, dtype=None)", "of one value"},
-    {"Tensors", "arange(*ends, dtype=None)", "0, 1, 2, … as int64; ends as of range"},
-    {"Tensors", "eye(n)", "ones where row and column are the same"},
-    {"Tensors", "zeros_like(tensor, dtype=None)", "of its shape and type"},
-    {"Tensors", "ones_like(tensor, dtype=None)", "of its shape and type"},
-    {"Tensors", "full_like(tensor, value)", "of its shape and type"},
-    {"Tensors", "empty_like(tensor)", "as empty, of its shape and type"},
+    {"Tensors", "full(size, value, dtype=None, device=None)", "of one value"},
+    {"Tensors", "arange(*ends, dtype=None, device=None)", "0, 1, 2, … as int64; ends as of range"},
+    {"Tensors", "eye(n, device=None)", "ones where row and column are the same"},
+    {"Tensors", "zeros_like(tensor, dtype=None, device=None)", "of its shape and type, and where it lies"},
+    {"Tensors", "ones_like(tensor, dtype=None, device=None)", "likewise"},
+    {"Tensors", "full_like(tensor, value, device=None)", "likewise"},
+    {"Tensors", "empty_like(tensor, device=None)", "as empty, likewise"},
     {"Tensors", "cat(tensors, dim=0)", "one behind the other",
      "`RuntimeError: torch.cat(): expected a non-empty list of Tensors`, `RuntimeError: Sizes of tensors "
      "must "
@@ -84,6 +90,21 @@ constexpr BuiltinWord rows_of_values[] = {
     {"Tensors", "where(condition, a, b)", "the elements of a where it is true, else those of b"},
     {"Tensors", "Generator(seed=0)",
      "random numbers that a seed decides, and how many were taken: the same on all ranks with the same seed"},
+    {"Tensors", "manual_seed(seed)",
+     "begins the rank's own generator anew, from which rand, randn, randint and randperm draw where none is "
+     "stated. As torch has it, the generators of all ranks begin alike"},
+    {"Tensors", "rand(*size, generator=None, device=None)", "decimals from 0 to 1"},
+    {"Tensors", "randn(*size, generator=None, device=None)",
+     "decimals of the normal distribution, with mean 0 and deviation 1"},
+    {"Tensors", "randint(low, high, size, generator=None, device=None)",
+     "whole numbers from low to high - 1: randint(0, 10, (2, 3))",
+     "`RuntimeError: random_ expects 'from' to be less than 'to', but got from=3 >= to=3`"},
+    {"Tensors", "randperm(n, generator=None, device=None)", "0 to n - 1 in an order of chance"},
+    {"Tensors", "device(type, index=None)",
+     "a device's name: device(\"cuda\", 1) is \"cuda:1\"; `torch.` may stand before it",
+     "`RuntimeError: Expected one of cpu, cuda device type at start of device string: gpu`"},
+    {"Tensors", "set_default_device(device)",
+     "where tensors lie from now on that are made without a device; of \"cuda\", on the device in use then"},
 };
 
 }  // namespace

@@ -15,39 +15,42 @@ Devices::Devices(Machine& machine)
       nodes_(static_cast<std::size_t>(machine.settings.nodes)) {}
 
 int Devices::choose(Process& process, bool by_place) {
+    if (process.at_first) {
+        use(process, 0);
+        return process.device;
+    }
     // A script without LOCAL_RANK puts every process on device 0.
     const auto local = machine_.environment.get(process, "LOCAL_RANK");
     use(process, by_place ? process.local : local ? lax_integer(*local) : 0);
     return process.device;
 }
 
-void Devices::use(Process& process, std::int64_t wanted) {
-    std::int64_t visible = per_node_;
-    if (const auto list = machine_.environment.get(process, "CUDA_VISIBLE_DEVICES")) {
-        std::vector<std::int64_t> shown;
-        std::size_t at = 0;
-        while (at < list->size()) {
-            const std::size_t comma = std::min(list->find(',', at), list->size());
-            const std::int64_t device = lax_integer(list->substr(at, comma - at));
-            // CUDA stops at the first device that it does not know.
-            if (device < 0 || device >= per_node_) break;
-            shown.push_back(device);
-            at = comma + 1;
-        }
-        visible = static_cast<std::int64_t>(shown.size());
-        if (wanted >= 0 && wanted < visible)
-            wanted = shown[static_cast<std::size_t>(wanted)];
-        else
-            wanted = -1;
+std::vector<int> Devices::shown(const Process& process) const {
+    std::vector<int> shown;
+    const auto list = machine_.environment.get(process, "CUDA_VISIBLE_DEVICES");
+    for (int device = 0; !list && device < per_node_; ++device) shown.push_back(device);
+    std::size_t at = 0;
+    while (list && at < list->size()) {
+        const std::size_t comma = std::min(list->find(',', at), list->size());
+        const std::int64_t device = lax_integer(list->substr(at, comma - at));
+        // CUDA stops at the first device that it does not know.
+        if (device < 0 || device >= per_node_) break;
+        shown.push_back(static_cast<int>(device));
+        at = comma + 1;
     }
-    if (visible == 0) throw RankFailure("RuntimeError: No CUDA GPUs are available");
-    if (wanted < 0 || wanted >= per_node_) {
+    return shown;
+}
+
+void Devices::use(Process& process, std::int64_t wanted) {
+    const std::vector<int> visible = shown(process);
+    if (visible.empty()) throw RankFailure("RuntimeError: No CUDA GPUs are available");
+    if (wanted < 0 || wanted >= std::ssize(visible)) {
         throw RankFailure(
             "torch.AcceleratorError: CUDA error: invalid device ordinal\nCUDA kernel errors might be "
             "asynchronously "
             "reported at some other API call, so the stacktrace below might be incorrect.");
     }
-    process.device = static_cast<int>(wanted);
+    process.device = visible[static_cast<std::size_t>(wanted)];
 }
 
 std::int64_t Devices::bus_id(int device) const { return 0x1b000 + std::int64_t{device} * 0x10000; }

@@ -48,6 +48,8 @@ public:
     }
     void use(Process& process, std::int64_t wanted);  // throws where the process sees none of that number
     int count() const { return per_node_; }
+    std::vector<int> shown(
+        const Process& process) const;  // those that it sees, in the order of their numbers
     DeviceState& of(Process& process) { return at(process.node, bind(process)); }
     DeviceState& at(int node, int device) {
         std::vector<DeviceState>& there = nodes_[static_cast<std::size_t>(node)];
@@ -86,7 +88,11 @@ public:
 
     int index() const override;
     int count() const override;
+    int visible() const override;
+    int seen(int number) const override;
+    int number() const override;
     void choose_by_place() override;
+    void begin_at_first() override;
     void choose(int device) override;
     void compute(Time nominal) override;
     std::int64_t allocate(std::int64_t bytes) override { return allocate_on(-1, bytes); }

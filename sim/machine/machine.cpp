@@ -50,6 +50,24 @@ int RankDevice::index() const { return machine_.devices.bind(process_); }
 
 int RankDevice::count() const { return machine_.devices.count(); }
 
+int RankDevice::visible() const { return static_cast<int>(machine_.devices.shown(process_).size()); }
+
+int RankDevice::seen(int number) const {
+    const auto shown = machine_.devices.shown(process_);
+    return number >= 0 && number < std::ssize(shown) ? shown[static_cast<std::size_t>(number)] : -1;
+}
+
+int RankDevice::number() const {
+    const auto shown = machine_.devices.shown(process_);
+    const auto own = std::find(shown.begin(), shown.end(), index());
+    return own == shown.end() ? index() : static_cast<int>(own - shown.begin());
+}
+
+void RankDevice::begin_at_first() {
+    process_.at_first = true;
+    process_.device = -1;
+}
+
 void RankDevice::choose(int device) { machine_.devices.use(process_, device); }
 
 void RankDevice::choose_by_place() { (void)machine_.devices.bind(process_, true); }

@@ -71,6 +71,7 @@ std::size_t Processes::place_of(Rank id) const {
 void Processes::start(Process& process) {
     const int attempt = machine_.attempt + process.lives;
     process.device = -1;
+    process.at_first = false;
     process.stopped = process.watched = process.pending_stop = process.lost = false;
     process.end = ProcessEnd::running;
     process.exit_code = process.exit_signal = process.pending_signal = 0;

@@ -80,10 +80,11 @@ struct Process {
     int restart_count = 0;  // TORCHELASTIC_RESTART_COUNT, as its launcher last wrote it
 
     bool armed = false;
-    bool alive = false;    // its process exists
-    bool stopped = false;  // SIGSTOP
-    bool lost = false;     // gone with its node: no exit was seen
-    bool watched = false;  // a watchdog timer is under way
+    bool alive = false;     // its process exists
+    bool stopped = false;   // SIGSTOP
+    bool lost = false;      // gone with its node: no exit was seen
+    bool watched = false;   // a watchdog timer is under way
+    bool at_first = false;  // until it chooses one, it has the first device that it sees
     ProcessEnd end = ProcessEnd::running;
     int exit_code = 0;
     int exit_signal = 0;

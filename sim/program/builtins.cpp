@@ -16,9 +16,10 @@ namespace deadrank::sim::program {
 Builtin builtin(int place) {
     static const std::vector<Builtin> table = [] {
         std::vector<BuiltinRow> rows;
-        for (const auto& part : {python_builtins(), value_builtins(), tensor_builtins(), group_builtins(),
-                                 mesh_builtins(), comm_builtins(), message_builtins(), object_builtins(),
-                                 file_builtins(), world_builtins(), told_builtins()})
+        for (const auto& part :
+             {python_builtins(), value_builtins(), tensor_builtins(), group_builtins(), mesh_builtins(),
+              comm_builtins(), message_builtins(), object_builtins(), file_builtins(), device_builtins(),
+              chance_builtins(), world_builtins(), told_builtins()})
             rows.insert(rows.end(), part.begin(), part.end());
         std::vector<Builtin> calls;
         for (const auto& word : scenarios::program::builtin_words()) {
@@ -266,6 +267,11 @@ Value method_of(Interpreter& rank, const Value& object, const std::string& name,
             for (const Rank member : object.group().ranks) ranks.push_back(Value::whole(member));
             return Value::new_list(std::move(ranks));
         }
+        case Type::whole:
+        case Type::decimal:
+        case Type::boolean:  // what torch gives as a tensor without dimensions
+            if (name == "item") return object;
+            no_method(object, name);
         default:
             no_method(object, name);
     }

@@ -2,6 +2,7 @@
 // of values other than tensors.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ std::vector<BuiltinRow> comm_builtins();
 std::vector<BuiltinRow> message_builtins();
 std::vector<BuiltinRow> object_builtins();
 std::vector<BuiltinRow> file_builtins();
+std::vector<BuiltinRow> device_builtins();
+std::vector<BuiltinRow> chance_builtins();
 std::vector<BuiltinRow> world_builtins();
 std::vector<BuiltinRow> told_builtins();
 
@@ -53,12 +56,38 @@ std::shared_ptr<Tensor> tensor_in(const Value& value, std::string_view function,
 Time time_in(const Value& value);  // "10ms", or seconds
 bool stated(const Value& value);   // neither left out nor None
 
+// Devices. Where a new tensor lies; raises what CUDA does. Of a group, the device that its calls move data
+// on.
+Place place_for(Interpreter& rank, const Value& stated_device);
+Place group_place(Interpreter& rank);
+// What came from a file or another rank lies where it lay, or where `mapped` says.
+void settle_places(Interpreter& rank, const Value& value, const Value& mapped, int depth = 0);
+// x.to(…), x.cuda() and x.cpu(); x.device, and what stands behind a device's dot.
+std::optional<Value> moved(Interpreter& rank, const Value& object, const std::string& name,
+                           const std::vector<Value>& given);
+std::optional<Value> device_attribute(Interpreter& rank, const Value& object, const std::string& name);
+
+// Chance. A tensor of draws, as a generator's methods and torch's functions make it.
+Value generator_method(Interpreter& rank, const Value& object, const std::string& name,
+                       const std::vector<Value>& arguments);
+
 // Makes all of these groups: a list of the own one, or None, and of all.
-Value own_and_all(Interpreter& rank, const std::vector<std::vector<Rank>>& lists, const std::string& name);
+struct GroupBounds {
+    Time timeout{0};
+    CommLibrary library = CommLibrary::usual;
+};
+Value own_and_all(Interpreter& rank, const std::vector<std::vector<Rank>>& lists, const std::string& name,
+                  const GroupBounds& bounds = {});
 
 // Groups. Of one, or of the world; nullptr where the rank is no member, which torch passes over with a
 // warning.
 Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call);
+// Likewise, for a call with these tensors. Raises what torch does where the group's library does not move
+// what lies there.
+Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call,
+              const std::vector<std::shared_ptr<Tensor>>& tensors);
+void check_places(Interpreter& rank, const Comm& comm, const Value& group,
+                  const std::vector<std::shared_ptr<Tensor>>& tensors);
 // The place in the group of a rank of the world, or of one of the group itself (group_src, group_dst).
 Rank root_of(const Comm& comm, const Value& global, const Value& local, const Value& group,
              std::string_view what);

@@ -21,6 +21,27 @@ Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call) {
     return nullptr;
 }
 
+// NCCL moves what lies on the device that its group was made with; gloo takes all.
+void check_places(Interpreter& rank, const Comm& comm, const Value& group,
+                  const std::vector<std::shared_ptr<Tensor>>& tensors) {
+    if (comm.moves_host_memory()) return;
+    const Place own = stated(group) ? group.group().place : rank.world_place;
+    for (const auto& tensor : tensors) {
+        if (tensor->place == anywhere || tensor->place == own) continue;
+        if (tensor->place == on_host)
+            raise("RuntimeError", "No backend type associated with device type cpu");
+        raise("torch.distributed.DistBackendError",
+              "Attempt to perform collective on tensor not on device passed to init_process_group");
+    }
+}
+
+Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call,
+              const std::vector<std::shared_ptr<Tensor>>& tensors) {
+    Comm* comm = comm_of(rank, group, call);
+    if (comm) check_places(rank, *comm, group, tensors);
+    return comm;
+}
+
 // Ranks in calls are those of the world.
 Rank place_of(const Comm& comm, const Value& asked, const Value& group, std::string_view what) {
     const std::int64_t global = as_whole(asked, what);
@@ -100,7 +121,7 @@ private:
 Value all_reduce(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "all_reduce", "tensor");
     const ReduceOp op = reduction(given[1]);
-    Comm* comm = comm_of(rank, given[2], "all_reduce");
+    Comm* comm = comm_of(rank, given[2], "all_reduce", {tensor});
     if (!comm) return Value::none();
     Factors factors(*tensor, op);
     if (truth(given[3]) && !factors.does())
@@ -113,7 +134,7 @@ Value all_reduce(Interpreter& rank, Arguments& given) {
 
 Value broadcast(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "broadcast", "tensor");
-    Comm* comm = comm_of(rank, given[2], "broadcast");
+    Comm* comm = comm_of(rank, given[2], "broadcast", {tensor});
     if (!comm) return Value::none();
     const Rank root = root_of(*comm, given[1], given[4], given[2], "source");
     if (truth(given[3]))
@@ -125,7 +146,7 @@ Value broadcast(Interpreter& rank, Arguments& given) {
 Value reduce(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "reduce", "tensor");
     const ReduceOp op = reduction(given[2]);
-    Comm* comm = comm_of(rank, given[3], "reduce");
+    Comm* comm = comm_of(rank, given[3], "reduce", {tensor});
     if (!comm) return Value::none();
     const Rank root = root_of(*comm, given[1], given[5], given[3], "destination");
     Factors factors(*tensor, op);
@@ -155,9 +176,10 @@ bool alike(const std::vector<std::shared_ptr<Tensor>>& tensors) {
 // Into tensors that are there. Where these differ in size, torch makes a broadcast of each member's.
 Value gather_into_list(Interpreter& rank, const Value& list, const Value& input, const Value& group) {
     const auto tensor = tensor_in(input, "all_gather", "tensor");
-    Comm* comm = comm_of(rank, group, "all_gather");
+    Comm* comm = comm_of(rank, group, "all_gather", {tensor});
     if (!comm) return Value::none();
     const auto into = tensors_in(list, "all_gather", "tensor_list", *comm);
+    check_places(rank, *comm, group, into);
     const auto own = static_cast<std::size_t>(comm->rank());
     for (const auto& one_of : into)
         if (one_of->dtype != tensor->dtype)
@@ -187,9 +209,9 @@ Value gather_into_list(Interpreter& rank, const Value& list, const Value& input,
 Value all_gather(Interpreter& rank, Arguments& given) {
     if (given[0].is(Type::list)) return gather_into_list(rank, given[0], given[1], given[2]);
     const auto tensor = tensor_in(given[0], "all_gather", "tensor");
-    Comm* comm = comm_of(rank, stated(given[1]) ? given[1] : given[2], "all_gather");
+    Comm* comm = comm_of(rank, stated(given[1]) ? given[1] : given[2], "all_gather", {tensor});
     if (!comm) return Value::none();
-    const auto all = new_tensor(tensor->dtype, {tensor->count() * comm->size()});
+    const auto all = new_tensor(tensor->dtype, {tensor->count() * comm->size()}, tensor->place);
     comm->all_gather(tensor->data(), all->data(), tensor->dtype);
     std::vector<Value> members;
     for (Rank member = 0; member < comm->size(); ++member)
@@ -205,7 +227,7 @@ void check_types(const Tensor& output, const Tensor& input) {
 Value all_gather_into(Interpreter& rank, Arguments& given) {
     const auto output = tensor_in(given[0], "all_gather_into_tensor", "output");
     const auto input = tensor_in(given[1], "all_gather_into_tensor", "input");
-    Comm* comm = comm_of(rank, given[2], "all_gather_into_tensor");
+    Comm* comm = comm_of(rank, given[2], "all_gather_into_tensor", {output, input});
     if (!comm) return Value::none();
     check_types(*output, *input);
     if (output->count() != input->count() * comm->size())
@@ -234,7 +256,7 @@ Value reduce_scatter_tensor(Interpreter& rank, Arguments& given) {
     const auto output = tensor_in(given[0], "reduce_scatter_tensor", "output");
     const auto input = tensor_in(given[1], "reduce_scatter_tensor", "input");
     const ReduceOp op = reduction(given[2]);
-    Comm* comm = comm_of(rank, given[3], "reduce_scatter_tensor");
+    Comm* comm = comm_of(rank, given[3], "reduce_scatter_tensor", {output, input});
     return comm ? scattered(rank, *comm, output, input, op, !truth(given[4])) : Value::none();
 }
 
@@ -242,9 +264,10 @@ Value reduce_scatter_tensor(Interpreter& rank, Arguments& given) {
 Value reduce_scatter(Interpreter& rank, Arguments& given) {
     const auto output = tensor_in(given[0], "reduce_scatter", "output");
     const ReduceOp op = reduction(given[2]);
-    Comm* comm = comm_of(rank, given[3], "reduce_scatter");
+    Comm* comm = comm_of(rank, given[3], "reduce_scatter", {output});
     if (!comm) return Value::none();
     const auto from = tensors_in(given[1], "reduce_scatter", "input_list", *comm);
+    check_places(rank, *comm, given[3], from);
     std::vector<Value> flat;
     for (const auto& one_of : from) flat.push_back(Value::of(reshaped(*one_of, {one_of->count()})));
     if (alike(from)) {

@@ -187,6 +187,7 @@ Value load(Interpreter& rank, Arguments& given) {
                                   broken.empty() ? answer : Code::corrupt);
     check_disk(answer, path);
     if (!broken.empty()) throw RankFailure(broken);
+    settle_places(rank, value, given[1]);
     return value;
 }
 

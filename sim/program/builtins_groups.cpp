@@ -38,27 +38,44 @@ std::vector<Rank> members_in(Interpreter& rank, const Value& list) {
     return ranks;
 }
 
-Value made_group(Interpreter& rank, std::string name, std::vector<Rank> ranks) {
+// timeout= and backend=
+GroupBounds bounds_in(const Value& timeout, const Value& backend) {
+    GroupBounds bounds;
+    if (stated(timeout)) {
+        bounds.timeout = time_in(timeout);
+        if (bounds.timeout <= Time{0}) raise("ValueError", "a group's timeout must be positive");
+    }
+    if (!stated(backend)) return bounds;
+    const std::string& name = text_in(backend, "backend");
+    if (name != "nccl" && name != "gloo") raise("ValueError", fmt::format("Invalid backend: '{}'", name));
+    bounds.library = name == "gloo" ? CommLibrary::gloo : CommLibrary::nccl;
+    return bounds;
+}
+
+Value made_group(Interpreter& rank, std::string name, std::vector<Rank> ranks, const GroupBounds& bounds) {
     auto group = std::make_shared<Group>();
     group->ranks = std::move(ranks);
     const std::string number = std::to_string(++rank.groups_made);
     group->name = name.empty() ? number : std::move(name);
-    group->own = rank.host().new_group(group->name, group->ranks);
+    group->own = rank.host().new_group(group->name, group->ranks, bounds.timeout, bounds.library);
+    group->place = group_place(rank);
     return Value::of(std::move(group));
 }
 
 Value new_group(Interpreter& rank, Arguments& given) {
     std::vector<Rank> ranks = stated(given[0]) ? members_in(rank, given[0]) : all_ranks(rank);
-    return made_group(rank, stated(given[1]) ? text_in(given[1], "name") : "", std::move(ranks));
+    return made_group(rank, stated(given[1]) ? text_in(given[1], "name") : "", std::move(ranks),
+                      bounds_in(given[2], given[3]));
 }
 
 }  // namespace
 
-Value own_and_all(Interpreter& rank, const std::vector<std::vector<Rank>>& lists, const std::string& name) {
+Value own_and_all(Interpreter& rank, const std::vector<std::vector<Rank>>& lists, const std::string& name,
+                  const GroupBounds& bounds) {
     std::vector<Value> all;
     Value own = Value::none();
     for (const auto& list : lists) {
-        all.push_back(made_group(rank, name, list));
+        all.push_back(made_group(rank, name, list, bounds));
         if (all.back().group().own) own = all.back();
     }
     return Value::new_list({own, Value::new_list(std::move(all))});
@@ -78,7 +95,8 @@ Value new_subgroups(Interpreter& rank, Arguments& given) {
     std::vector<std::vector<Rank>> lists(static_cast<std::size_t>(world / size));
     for (const Rank member : all_ranks(rank))
         lists[static_cast<std::size_t>(member / size)].push_back(member);
-    return own_and_all(rank, lists, stated(given[1]) ? text_in(given[1], "name") : "");
+    return own_and_all(rank, lists, stated(given[1]) ? text_in(given[1], "name") : "",
+                       bounds_in(given[2], given[3]));
 }
 
 Value new_subgroups_by_enumeration(Interpreter& rank, Arguments& given) {
@@ -93,7 +111,8 @@ Value new_subgroups_by_enumeration(Interpreter& rank, Arguments& given) {
             seen.push_back(member);
         }
     }
-    return own_and_all(rank, lists, stated(given[1]) ? text_in(given[1], "name") : "");
+    return own_and_all(rank, lists, stated(given[1]) ? text_in(given[1], "name") : "",
+                       bounds_in(given[2], given[3]));
 }
 
 Value get_rank(Interpreter& rank, Arguments& given) {
@@ -135,6 +154,7 @@ Value get_group_rank(Interpreter& rank, Arguments& given) {
 
 Value init_process_group(Interpreter& rank, Arguments&) {
     rank.host().start();
+    rank.world_place = group_place(rank);
     return Value::none();
 }
 

@@ -115,7 +115,7 @@ Value all_to_all_single(Interpreter& rank, Arguments& given) {
     const auto output = tensor_in(given[0], "all_to_all_single", "output");
     const auto input = tensor_in(given[1], "all_to_all_single", "input");
     if (given[2].is(Type::group)) given[4] = std::exchange(given[2], Value());
-    Comm* comm = comm_of(rank, given[4], "all_to_all_single");
+    Comm* comm = comm_of(rank, given[4], "all_to_all_single", {output, input});
     if (!comm) return Value::none();
     if (output->dtype != input->dtype) raise("ValueError", "Tensors must be of equal type");
     const Shape out = split_sizes(given[2], *output, *comm), in = split_sizes(given[3], *input, *comm);
@@ -145,15 +145,17 @@ Value all_to_all(Interpreter& rank, Arguments& given) {
     if (!comm) return Value::none();
     const Tensors out = one_each(given[0], "all_to_all", "output_tensor_list", *comm);
     const Tensors in = one_each(given[1], "all_to_all", "input_tensor_list", *comm);
-    for (const Tensors* list : {&out, &in})
+    for (const Tensors* list : {&out, &in}) {
+        check_places(rank, *comm, given[2], *list);
         for (const auto& tensor : *list)
             if (tensor->dtype != in.front()->dtype) raise("ValueError", "Tensors must be of equal type");
+    }
     return exchanged(rank, *comm, in, out, !truth(given[3]));
 }
 
 Value gather(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "gather", "tensor");
-    Comm* comm = comm_of(rank, given[3], "gather");
+    Comm* comm = comm_of(rank, given[3], "gather", {tensor});
     if (!comm) return Value::none();
     const Value usual = stated(given[2]) || stated(given[4]) ? given[2] : Value::whole(0);
     const Rank root = root_of(*comm, usual, given[4], given[3], "destination");
@@ -164,6 +166,7 @@ Value gather(Interpreter& rank, Arguments& given) {
         if (!stated(given[1]))
             raise("ValueError", "Argument ``gather_list`` must be specified on destination rank.");
         from = one_each(given[1], "gather", "gather_list", *comm);
+        check_places(rank, *comm, given[3], from);
     } else if (stated(given[1]) && !items_of(given[1]).empty()) {
         raise("ValueError", "Argument ``gather_list`` must NOT be specified on non-destination ranks.");
     }
@@ -173,7 +176,7 @@ Value gather(Interpreter& rank, Arguments& given) {
 
 Value scatter(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "scatter", "tensor");
-    Comm* comm = comm_of(rank, given[3], "scatter");
+    Comm* comm = comm_of(rank, given[3], "scatter", {tensor});
     if (!comm) return Value::none();
     const Value usual = stated(given[2]) || stated(given[4]) ? given[2] : Value::whole(0);
     const Rank root = root_of(*comm, usual, given[4], given[3], "source");
@@ -184,6 +187,7 @@ Value scatter(Interpreter& rank, Arguments& given) {
         if (!stated(given[1]))
             raise("ValueError", "Argument ``scatter_list`` must be specified on source rank.");
         to = one_each(given[1], "scatter", "scatter_list", *comm);
+        check_places(rank, *comm, given[3], to);
     } else if (stated(given[1]) && !items_of(given[1]).empty()) {
         raise("ValueError", "Argument ``scatter_list`` must NOT be specified on non-source ranks.");
     }
@@ -198,8 +202,9 @@ struct Line {
     int tag = 0;
 };
 
-Line line_of(Interpreter& rank, Arguments& given, std::string_view call, std::string_view what) {
-    Line line{.comm = comm_of(rank, given[3], call)};
+Line line_of(Interpreter& rank, Arguments& given, const std::shared_ptr<Tensor>& tensor,
+             std::string_view call, std::string_view what) {
+    Line line{.comm = comm_of(rank, given[3], call, {tensor})};
     if (!line.comm) return line;
     line.peer = root_of(*line.comm, given[1], given[4], given[3], what);
     if (line.peer == line.comm->rank())
@@ -213,21 +218,21 @@ Line line_of(Interpreter& rank, Arguments& given, std::string_view call, std::st
 
 Value send(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "send", "tensor");
-    const Line line = line_of(rank, given, "send", "destination");
+    const Line line = line_of(rank, given, tensor, "send", "destination");
     if (line.comm) line.comm->send(tensor->data(), line.peer, line.tag, tensor->dtype);
     return Value::none();
 }
 
 Value recv(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "recv", "tensor");
-    const Line line = line_of(rank, given, "recv", "source");
+    const Line line = line_of(rank, given, tensor, "recv", "source");
     if (line.comm) line.comm->recv(tensor->data(), line.peer, line.tag, tensor->dtype);
     return Value::none();
 }
 
 Value isend(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "isend", "tensor");
-    const Line line = line_of(rank, given, "isend", "destination");
+    const Line line = line_of(rank, given, tensor, "isend", "destination");
     if (!line.comm) return Value::none();
     return handle_of(rank, nullptr, {tensor},
                      line.comm->send_async(tensor->data(), line.peer, line.tag, tensor->dtype));
@@ -235,7 +240,7 @@ Value isend(Interpreter& rank, Arguments& given) {
 
 Value irecv(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "irecv", "tensor");
-    const Line line = line_of(rank, given, "irecv", "source");
+    const Line line = line_of(rank, given, tensor, "irecv", "source");
     if (!line.comm) return Value::none();
     return handle_of(rank, nullptr, {tensor},
                      line.comm->recv_async(tensor->data(), line.peer, line.tag, tensor->dtype));

@@ -10,12 +10,15 @@ namespace deadrank::sim::program {
 
 namespace {
 
-Value decoded(std::span<const Number> content) {
+Value decoded(Interpreter& rank, std::span<const Number> content) {
+    Value value;
     try {
-        return decode_value(content);
+        value = decode_value(content);
     } catch (const RankFailure&) {
         raise("RuntimeError", "an object of another kind came");
     }
+    settle_places(rank, value, {});
+    return value;
 }
 
 std::vector<Value> gathered(Interpreter& rank, Comm& comm, const Value& value) {
@@ -33,7 +36,7 @@ std::vector<Value> gathered(Interpreter& rank, Comm& comm, const Value& value) {
     rank.spend(std::ssize(all));
     std::vector<Value> values;
     for (std::size_t i = 0; i < members; ++i)
-        values.push_back(decoded(std::span(all).subspan(i * mine.size(), mine.size())));
+        values.push_back(decoded(rank, std::span(all).subspan(i * mine.size(), mine.size())));
     return values;
 }
 
@@ -79,7 +82,7 @@ Value broadcasted(Interpreter& rank, Comm& comm, Rank root, const Value& value) 
         static_cast<std::size_t>(std::clamp<Number>(length[0], std::ssize(content), most_elements)));
     comm.broadcast(content, root, Dtype::i64);
     rank.spend(std::ssize(content));
-    return decoded(content);
+    return decoded(rank, content);
 }
 
 Value broadcast_object(Interpreter& rank, Arguments& given) {
@@ -163,85 +166,19 @@ Value monitored_barrier(Interpreter& rank, Arguments& given) {
     return Value::none();
 }
 
-// A generator is a seed and how many numbers it has given: the same on every rank that has the same two.
-
-std::uint64_t mixed(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
-
-std::uint64_t drawn(Fields& fields) {
-    Value& seed = *find_field(fields, "seed");
-    Value& count = *find_field(fields, "count");
-    const auto first = mixed(static_cast<std::uint64_t>(seed.number()));
-    const auto number = mixed(first ^ static_cast<std::uint64_t>(count.number()));
-    count = Value::whole(count.number() + 1);
-    return number;
-}
-
-Value generator(Interpreter&, Arguments& given) {
-    auto made = std::make_shared<Instance>();
-    made->kind = generator_kind;
-    made->name = "Generator";
-    set_field(made->fields, "seed",
-              Value::whole(given[0].is(Type::unset) ? 0 : as_whole(given[0], "a seed")));
-    set_field(made->fields, "count", Value::whole(0));
-    return Value::of(std::move(made));
-}
-
-Value permutation(Fields& fields, std::int64_t size) {
-    if (size < 0 || size > most_elements)
-        raise("RuntimeError", "n must be non-negative, and no more than a million");
-    const auto made = new_tensor(Dtype::i64, {size});
-    const auto places = made->data();
-    for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<Number>(i);
-    for (std::size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[drawn(fields) % i]);
-    return Value::of(made);
-}
-
-Value generator_method(const Value& object, const std::string& name, const std::vector<Value>& arguments) {
-    Fields& fields = object.instance().fields;
-    if (name == "manual_seed") {
-        set_field(fields, "seed", Value::whole(as_whole(needed(arguments, 0, name), "a seed")));
-        set_field(fields, "count", Value::whole(0));
-        return object;
-    }
-    if (name == "randint") {
-        const std::int64_t bound = as_whole(needed(arguments, 0, name), "bound");
-        if (bound < 1) raise("ValueError", "bound must be positive");
-        return Value::whole(static_cast<std::int64_t>(drawn(fields) % static_cast<std::uint64_t>(bound)));
-    }
-    if (name == "rand") return Value::decimal(static_cast<Number>(drawn(fields) >> (64 - fraction_bits)));
-    if (name == "randperm") return permutation(fields, as_whole(needed(arguments, 0, name), "n"));
-    if (name == "get_state") return Value::new_list({fields[0].second, fields[1].second});
-    if (name != "set_state")
-        raise("AttributeError", fmt::format("'Generator' object has no attribute '{}'", name));
-    const auto state = items_of(needed(arguments, 0, name));
-    if (state.size() != 2) raise("RuntimeError", "RNG state is wrong size");
-    set_field(fields, "seed", Value::whole(as_whole(state[0], "a seed")));
-    set_field(fields, "count", Value::whole(as_whole(state[1], "a count")));
-    return Value::none();
-}
-
 }  // namespace
 
 Value own_method(Interpreter& rank, const Value& object, const std::string& name,
                  const std::vector<Value>& arguments) {
-    if (object.instance().kind == generator_kind) return generator_method(object, name, arguments);
+    if (object.instance().kind == generator_kind) return generator_method(rank, object, name, arguments);
     if (object.instance().kind == mesh_kind) return mesh_method(rank, object, name, arguments);
     raise("AttributeError", fmt::format("{} object has no attribute '{}'", type_word(object), name));
 }
 
 std::vector<BuiltinRow> object_builtins() {
-    return {{"all_gather_object", all_gather_object},
-            {"gather_object", gather_object},
-            {"broadcast_object", broadcast_object},
-            {"broadcast_object_list", broadcast_object_list},
-            {"scatter_object_list", scatter_object_list},
-            {"monitored_barrier", monitored_barrier},
-            {"Generator", generator}};
+    return {{"all_gather_object", all_gather_object},     {"gather_object", gather_object},
+            {"broadcast_object", broadcast_object},       {"broadcast_object_list", broadcast_object_list},
+            {"scatter_object_list", scatter_object_list}, {"monitored_barrier", monitored_barrier}};
 }
 
 }  // namespace deadrank::sim::program

@@ -77,7 +77,7 @@ Value samples(Interpreter& rank, Arguments& given) {
 
 Value digest(Interpreter& rank, Arguments& given) {
     std::vector<Number> content;
-    encode_value(given[1], content);
+    encode_value(given[1], content, false);
     rank.spend(std::ssize(content));
     const std::string group = stated(given[2]) ? text_in(given[2], "a group") : "replica";
     rank.world().record(results::ParametersDigest{rank.step(), digest_of(content), rank.world().text(group),

@@ -59,6 +59,14 @@ Value is_callable(Interpreter& rank, Arguments& given) {
     return Value::boolean(own || given[0].is(Type::function) || given[0].is(Type::kind));
 }
 
+Value timedelta(Interpreter&, Arguments& given) {
+    constexpr std::int64_t milliseconds[] = {86'400'000, 1000, 1, 60'000, 3'600'000};
+    Wide sum = 0;
+    for (std::size_t i = 0; i < std::size(milliseconds); ++i)
+        if (stated(given[i])) sum += Wide{as_decimal(given[i])} * milliseconds[i];
+    return Value::decimal(saturate(sum / 1000));
+}
+
 Value to_repr(Interpreter&, Arguments& given) { return Value::new_text(repr(given[0])); }
 
 Value each_of(Interpreter& rank, Arguments& given) {
@@ -208,16 +216,13 @@ std::string format_text(const Value& value, std::string_view format) {
 }
 
 std::vector<BuiltinRow> value_builtins() {
-    return {{"dict", to_dict},          {"SimpleNamespace", simple_namespace},
-            {"getattr", get_attribute}, {"hasattr", has_attribute},
-            {"setattr", put_attribute}, {"callable", is_callable},
-            {"repr", to_repr},          {"map", each_of},
-            {"filter", those_that},     {"reversed", reversed},
-            {"round", rounded_to},      {"exp", exponential_of},
-            {"sqrt", square_root_of},   {"natural_log", logarithm_of},
-            {"floor", whole_below},     {"ceil", whole_above},
-            {"isnan", is_nan_of},       {"isinf", is_inf_of},
-            {"isfinite", is_finite_of}, {"sin", sine_of},
+    return {{"timedelta", timedelta},   {"dict", to_dict},          {"SimpleNamespace", simple_namespace},
+            {"getattr", get_attribute}, {"hasattr", has_attribute}, {"setattr", put_attribute},
+            {"callable", is_callable},  {"repr", to_repr},          {"map", each_of},
+            {"filter", those_that},     {"reversed", reversed},     {"round", rounded_to},
+            {"exp", exponential_of},    {"sqrt", square_root_of},   {"natural_log", logarithm_of},
+            {"floor", whole_below},     {"ceil", whole_above},      {"isnan", is_nan_of},
+            {"isinf", is_inf_of},       {"isfinite", is_finite_of}, {"sin", sine_of},
             {"cos", cosine_of}};
 }
 

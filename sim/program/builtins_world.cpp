@@ -1,4 +1,4 @@
-// sim/program/builtins_world.cpp — The store, time, memory, chance, and where faults act.
+// sim/program/builtins_world.cpp — The store, time, chance, and where faults act.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ Value store_check(Interpreter& rank, Arguments& given) {
     return Value::boolean(rank.host().store().wait(text_in(given[0], "a key"), at_once).has_value());
 }
 
-// Time and memory.
+// Time.
 
 Value compute(Interpreter& rank, Arguments& given) {
     rank.world().device().compute(time_in(given[0]));
@@ -55,76 +55,6 @@ Value sleep(Interpreter& rank, Arguments& given) {
 Value now(Interpreter& rank, Arguments&) {
     return Value::decimal(
         saturate((Wide{rank.world().timer().now().count()} << fraction_bits) / 1'000'000'000));
-}
-
-std::int64_t bytes_in(const Value& size) {
-    if (!size.is(Type::text)) return std::max<std::int64_t>(as_whole(size, "a size"), 0);
-    const auto parsed = scenarios::parse_value(scenarios::ValueType::bytes, size.text());
-    if (!parsed) raise("ValueError", fmt::format("'{}' is not a size: write \"1GiB\" or bytes", size.text()));
-    return parsed->number;
-}
-
-constexpr int own_device = -2, no_device = -1;  // the latter is the node's own memory
-
-// None, 1, "cuda", "cuda:1", "cpu" or -1.
-int device_in(const Device& devices, const Value& value) {
-    if (!stated(value)) return own_device;
-    std::int64_t index = 0;
-    if (value.is(Type::text)) {
-        const std::string& text = value.text();
-        if (text == "cpu") return no_device;
-        if (text == "cuda") return own_device;
-        const auto number = text.starts_with("cuda:") ? scenarios::parse_whole(text.substr(5)) : std::nullopt;
-        if (!number || *number < 0)
-            raise("RuntimeError",
-                  fmt::format("Expected one of cpu, cuda device type at start of device string: {}", text));
-        index = *number;
-    } else {
-        index = as_whole(value, "a device");
-        if (index == no_device) return no_device;
-    }
-    if (index < 0 || index >= devices.count())
-        raise("torch.AcceleratorError",
-              fmt::format("CUDA error: invalid device ordinal: {}, where the node has 0 to {}", index,
-                          devices.count() - 1));
-    return static_cast<int>(index);
-}
-
-Value allocate(Interpreter& rank, Arguments& given) {
-    const std::int64_t bytes = bytes_in(given[0]);
-    Device& device = rank.world().device();
-    const int where = device_in(device, given[1]);
-    const std::int64_t handle = where == no_device    ? device.allocate_host(bytes)
-                                : where == own_device ? device.allocate(bytes)
-                                                      : device.allocate_on(where, bytes);
-    // What is put on another device opens a context there.
-    if (where >= 0 && where != device.index() && rank.contexts.insert(where).second)
-        rank.world().record(results::DeviceBind{rank.world().text("context"), where});
-    rank.sizes_of_handles[handle] = bytes;
-    return Value::whole(handle);
-}
-
-// What came before the group's start is told by the start itself.
-Value set_device(Interpreter& rank, Arguments& given) {
-    Device& device = rank.world().device();
-    const int wanted = device_in(device, given[0]);
-    if (wanted == no_device) raise("ValueError", "Expected a cuda device, but got: cpu");
-    if (wanted == own_device) return Value::none();
-    device.choose(wanted);
-    if (rank.host().started())
-        rank.world().record(results::DeviceBind{rank.world().text("model"), device.index()});
-    return Value::none();
-}
-
-Value current_device(Interpreter& rank, Arguments&) { return Value::whole(rank.world().device().index()); }
-
-Value device_count(Interpreter& rank, Arguments&) { return Value::whole(rank.world().device().count()); }
-
-Value free(Interpreter& rank, Arguments& given) {
-    const std::int64_t handle = as_whole(given[0], "a handle");
-    if (rank.sizes_of_handles.erase(handle) == 0) raise("ValueError", "invalid handle");
-    rank.world().device().release(handle);
-    return Value::none();
 }
 
 // Chance, environment, faults.
@@ -175,11 +105,6 @@ std::vector<BuiltinRow> world_builtins() {
             {"compute", compute},
             {"sleep", sleep},
             {"now", now},
-            {"allocate", allocate},
-            {"free", free},
-            {"set_device", set_device},
-            {"current_device", current_device},
-            {"device_count", device_count},
             {"random", random},
             {"env", env},
             {"version", version},

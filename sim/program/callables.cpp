@@ -190,6 +190,7 @@ std::optional<Value> Interpreter::attribute(const Value& object, const std::stri
     if (object.is(Type::tensor)) {
         if (const Value* known = find_field(object.tensor().attributes, name)) return *known;
         if (name == "grad") return Value::none();
+        if (auto placed = device_attribute(*this, object, name)) return placed;
         if (is_attribute_word("tensor", name)) return program::method(object, name, {});
         return std::nullopt;
     }
@@ -199,6 +200,7 @@ std::optional<Value> Interpreter::attribute(const Value& object, const std::stri
         const int place = method_of_kind(static_cast<int>(object.number()), name);
         return place < 0 ? std::nullopt : std::optional(bound(place, {}));
     }
+    if (object.is(Type::text)) return device_attribute(*this, object, name);
     if (object.is(Type::group) && is_attribute_word("group", name)) return method_of(*this, object, name, {});
     if (!object.is(Type::object)) return std::nullopt;
     if (const Value* known = find_field(object.instance().fields, name)) return *known;
@@ -208,7 +210,8 @@ std::optional<Value> Interpreter::attribute(const Value& object, const std::stri
 
 void Interpreter::set_attribute(const Value& object, const std::string& name, Value value) {
     if (object.is(Type::tensor)) {
-        if (is_attribute_word("tensor", name) && name != "grad" && name != "data")
+        const bool own = name == "grad" || name == "data" || (name == "device" && !program_.places_tensors);
+        if (is_attribute_word("tensor", name) && !own)
             raise("AttributeError",
                   fmt::format("attribute '{}' of 'torch._C.TensorBase' objects is not writable", name));
         if (name == "data") return take_data(object.tensor(), value);
@@ -241,6 +244,7 @@ Value Interpreter::method(const Expr& expr) {
     if (!expr.keywords.empty()) raise("TypeError", fmt::format("{}() takes no named arguments", expr.text));
     if (object.is(Type::tensor)) {
         spend(object.tensor().count());
+        if (auto made = moved(*this, object, expr.text, arguments)) return std::move(*made);
         return program::method(object, expr.text, arguments);
     }
     return method_of(*this, object, expr.text, arguments);

@@ -34,7 +34,8 @@ public:
     virtual Comm& comm() = 0;                      // throws what torch does where there is none
     // Played for a job that came before: what it does is not seen, only its files are left.
     virtual bool over() const { return false; }
-    virtual std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks) = 0;
+    virtual std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks,
+                                            Time timeout, CommLibrary library) = 0;
     virtual Store& store() = 0;
 };
 
@@ -69,6 +70,9 @@ public:
     std::set<int> contexts;                                 // on devices that are not its own
     std::shared_ptr<Group> whole;                           // the world, once it is used
     std::int64_t groups_made = 0;
+    Value default_device;                          // of new tensors, where the program has set one
+    Place world_place = 0;                         // the device of the world's group
+    std::shared_ptr<Instance> chance;              // the rank's own generator, once it is used
     std::uint64_t garbage_drawn = 0;               // numbers that empty() gave
     std::map<std::string, std::int64_t> barriers;  // monitored ones, by group
     std::string told_replica;                      // that samples() named last

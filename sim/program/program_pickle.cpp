@@ -10,7 +10,10 @@ namespace deadrank::sim::program {
 
 namespace {
 
-void encode_at(const Value& value, std::vector<Number>& into, int depth) {
+// A place stands beside the type; what lies anywhere adds nothing.
+constexpr Number places_at = 16;
+
+void encode_at(const Value& value, std::vector<Number>& into, bool places, int depth) {
     if (depth > deepest_value) too_deep();
     into.push_back(static_cast<Number>(value.type()));
     const auto put_text = [&](std::string_view text) {
@@ -26,18 +29,19 @@ void encode_at(const Value& value, std::vector<Number>& into, int depth) {
             return put_text(value.text());
         case Type::list:
             into.push_back(std::ssize(value.list().items));
-            for (const Value& item : value.list().items) encode_at(item, into, depth + 1);
+            for (const Value& item : value.list().items) encode_at(item, into, places, depth + 1);
             return;
         case Type::dict:
             into.push_back(std::ssize(value.dict().items));
             for (const auto& [key, item] : value.dict().items) {
-                encode_at(key, into, depth + 1);
-                encode_at(item, into, depth + 1);
+                encode_at(key, into, places, depth + 1);
+                encode_at(item, into, places, depth + 1);
             }
             return;
         case Type::tensor: {
             const Tensor& tensor = value.tensor();
-            into.push_back(static_cast<Number>(tensor.dtype));
+            into.push_back(static_cast<Number>(tensor.dtype) +
+                           (places ? places_at * (tensor.place - anywhere) : 0));
             into.push_back(std::ssize(tensor.shape));
             into.insert(into.end(), tensor.shape.begin(), tensor.shape.end());
             const auto data = tensor.data();
@@ -50,7 +54,7 @@ void encode_at(const Value& value, std::vector<Number>& into, int depth) {
             into.push_back(std::ssize(value.instance().fields));
             for (const auto& [name, item] : value.instance().fields) {
                 put_text(name);
-                encode_at(item, into, depth + 1);
+                encode_at(item, into, places, depth + 1);
             }
             return;
         case Type::group:
@@ -138,8 +142,8 @@ private:
         return Value::of(std::move(made));
     }
     Value tensor() {
-        const Number dtype = take();
-        if (dtype <= 0 || dtype > static_cast<Number>(Dtype::f64)) bad();
+        const Number both = take(), dtype = both % places_at, place = both / places_at + anywhere;
+        if (both < 0 || dtype == 0 || dtype > static_cast<Number>(Dtype::f64) || place > INT8_MAX) bad();
         std::vector<std::int64_t> shape;
         std::int64_t count = 1;
         for (std::int64_t left = size(); left > 0; --left) {
@@ -148,7 +152,7 @@ private:
             count *= shape.back();
             if (count > std::ssize(from_)) bad();
         }
-        auto made = new_tensor(static_cast<Dtype>(dtype), std::move(shape));
+        auto made = new_tensor(static_cast<Dtype>(dtype), std::move(shape), static_cast<Place>(place));
         for (Number& element : made->data()) element = take();
         return Value::of(std::move(made));
     }
@@ -159,7 +163,9 @@ private:
 
 }  // namespace
 
-void encode_value(const Value& value, std::vector<Number>& into) { encode_at(value, into, 0); }
+void encode_value(const Value& value, std::vector<Number>& into, bool places) {
+    encode_at(value, into, places, 0);
+}
 Value decode_value(std::span<const Number> from) { return Decoder(from).value(); }
 
 }  // namespace deadrank::sim::program

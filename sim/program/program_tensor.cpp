@@ -19,8 +19,8 @@ std::int64_t Tensor::count() const {
     return all;
 }
 
-Value Tensor::element(std::int64_t place) const {
-    const Number found = (*memory)[first + static_cast<std::size_t>(place)];
+Value Tensor::element(std::int64_t at) const {
+    const Number found = (*memory)[first + static_cast<std::size_t>(at)];
     return whole() ? Value::whole(found) : Value::decimal(found);
 }
 
@@ -30,10 +30,11 @@ std::shared_ptr<Tensor> Tensor::part(std::int64_t from, Shape of_shape) const {
     view->first = first + static_cast<std::size_t>(from);
     view->shape = std::move(of_shape);
     view->dtype = dtype;
+    view->place = place;
     return view;
 }
 
-std::shared_ptr<Tensor> new_tensor(Dtype dtype, Shape shape) {
+std::shared_ptr<Tensor> new_tensor(Dtype dtype, Shape shape, Place place) {
     std::int64_t count = 1;
     for (const std::int64_t size : shape) {
         if (size < 0)
@@ -47,7 +48,24 @@ std::shared_ptr<Tensor> new_tensor(Dtype dtype, Shape shape) {
     made->memory = std::make_shared<std::vector<Number>>(static_cast<std::size_t>(count), 0);
     made->shape = std::move(shape);
     made->dtype = dtype;
+    made->place = place;
     return made;
+}
+
+std::string place_text(Place place) { return place < 0 ? "cpu" : fmt::format("cuda:{}", place); }
+
+// A number without dimensions is taken along from the node's memory; torch names a device before the cpu.
+Place common_place(const Tensor& a, const Tensor& b, std::string_view where) {
+    if (a.place == b.place || b.place == anywhere) return a.place;
+    if (a.place == anywhere) return b.place;
+    if (a.shape.empty() && a.place == on_host) return b.place;
+    if (b.shape.empty() && b.place == on_host) return a.place;
+    const bool turned = where.empty() && a.place == on_host;
+    raise("RuntimeError",
+          fmt::format("Expected all tensors to be on the same device, but found at least two devices, {} and "
+                      "{}!{}{}",
+                      place_text(turned ? b.place : a.place), place_text(turned ? a.place : b.place),
+                      where.empty() ? "" : " ", where));
 }
 
 namespace {
@@ -157,7 +175,8 @@ std::string elements_text(const Tensor& tensor) {
 
 std::string tensor_text(const Tensor& tensor) {
     const bool usual = tensor.dtype == Dtype::f32 || tensor.dtype == Dtype::i64;
-    return fmt::format("tensor({}{})", elements_text(tensor),
+    return fmt::format("tensor({}{}{})", elements_text(tensor),
+                       tensor.place < 0 ? "" : fmt::format(", device='{}'", place_text(tensor.place)),
                        usual ? "" : fmt::format(", dtype={}", dtype_text(tensor.dtype)));
 }
 
@@ -223,7 +242,7 @@ std::shared_ptr<Tensor> tensor_from(const Value& values, Dtype dtype) {
 }
 
 std::shared_ptr<Tensor> cast(const Tensor& tensor, Dtype dtype) {
-    auto made = new_tensor(dtype, tensor.shape);
+    auto made = new_tensor(dtype, tensor.shape, tensor.place);
     const auto from = tensor.data();
     const auto to = made->data();
     for (std::size_t i = 0; i < from.size(); ++i) to[i] = converted(from[i], tensor.dtype, dtype);
@@ -287,13 +306,15 @@ Value calculated(Operator op, const Value& a, const Value& b) {
         raise("RuntimeError", fmt::format("\"bitwise\" not implemented for '{}'", dtype_text(dtype)));
     const bool decimal = !is_whole(dtype) || op == Operator::divide;
     if (decimal && is_whole(dtype)) dtype = Dtype::f32;
-    const auto made = new_tensor(compares(op) ? Dtype::i8 : dtype, broadcast_shape(x->shape, y->shape));
+    const Place place = common_place(*x, *y);
+    const auto made =
+        new_tensor(compares(op) ? Dtype::i8 : dtype, broadcast_shape(x->shape, y->shape), place);
     const auto out = made->data();
     const bool plain = x->shape == y->shape;
     for (std::size_t i = 0; i < out.size(); ++i) {
-        const auto place = static_cast<std::int64_t>(i);
-        const Number left = x->data()[plain ? i : source_of(place, made->shape, x->shape)];
-        const Number right = y->data()[plain ? i : source_of(place, made->shape, y->shape)];
+        const auto at = static_cast<std::int64_t>(i);
+        const Number left = x->data()[plain ? i : source_of(at, made->shape, x->shape)];
+        const Number right = y->data()[plain ? i : source_of(at, made->shape, y->shape)];
         const Dtype common = decimal ? Dtype::f64 : Dtype::i64;
         out[i] = fitted(
             elementwise(op, converted(left, x->dtype, common), converted(right, y->dtype, common), decimal),

@@ -10,13 +10,18 @@ using Shape = std::vector<std::int64_t>;
 
 inline constexpr std::int64_t most_elements = 1 << 20;
 
-std::shared_ptr<Tensor> new_tensor(Dtype dtype, Shape shape);           // zeros
+std::shared_ptr<Tensor> new_tensor(Dtype dtype, Shape shape, Place place = anywhere);  // zeros
 std::shared_ptr<Tensor> tensor_from(const Value& values, Dtype dtype);  // none: as the values are
 Dtype dtype_of(const Value& word);  // "float32", "torch.float32"; raises TypeError
 std::string_view dtype_text(Dtype dtype);
 std::string tensor_text(const Tensor& tensor);
 std::string shape_text(const Shape& shape);  // [2, 3]
 Shape shape_from(const Value& sizes);        // of a list of arguments, or of a list of one list
+
+// Devices. cuda:1, cpu; and the place of what comes of two tensors, which raises where they do not lie
+// together: `where` names the argument and the function, as torch does behind its sentence.
+std::string place_text(Place place);
+Place common_place(const Tensor& a, const Tensor& b, std::string_view where = {});
 
 bool is_whole(Dtype dtype);
 Number fitted(Number value, Dtype dtype);  // rounded or wrapped as the type would
@@ -67,6 +72,9 @@ std::vector<TensorMethod> element_methods();
 std::vector<TensorMethod> reduction_methods();
 const Value& needed(const TensorArguments& given, std::size_t place, std::string_view name);
 bool is_stated(const TensorArguments& given, std::size_t place);
+
+// Words behind a tensor's dot that only the rank can answer.
+inline constexpr std::string_view words_of_places[] = {"device", "is_cuda", "to", "cuda", "cpu"};
 
 Value method(const Value& object, const std::string& name, const std::vector<Value>& arguments);
 

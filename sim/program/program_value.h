@@ -112,12 +112,18 @@ using Fields = std::vector<std::pair<std::string, Value>>;
 Value* find_field(Fields& fields, std::string_view name);
 void set_field(Fields& fields, std::string_view name, Value value);
 
+// Where a tensor lies: on the device of that number as the process sees devices, in the node's own memory, or
+// wherever it is used, as all tensors of a program that speaks of no device.
+using Place = std::int16_t;
+inline constexpr Place on_host = -1, anywhere = -2;
+
 // Elements in row order. Parts of a tensor share its memory, as views do.
 struct Tensor final : Object {
     std::shared_ptr<std::vector<Number>> memory;
     std::size_t first = 0;
     std::vector<std::int64_t> shape;
     Dtype dtype = Dtype::f32;
+    Place place = anywhere;
     Fields attributes = {};  // of this tensor alone: neither views nor copies have them
     ~Tensor() override;
 
@@ -126,7 +132,7 @@ struct Tensor final : Object {
         return std::span(*memory).subspan(first, static_cast<std::size_t>(count()));
     }
     bool whole() const { return dtype == Dtype::i64 || dtype == Dtype::i32 || dtype == Dtype::i8; }
-    Value element(std::int64_t place) const;
+    Value element(std::int64_t at) const;
     std::shared_ptr<Tensor> part(std::int64_t from, std::vector<std::int64_t> of_shape) const;
 };
 
@@ -134,6 +140,7 @@ struct Group final : Object {
     std::string name;
     std::vector<Rank> ranks;
     std::unique_ptr<Comm> own;  // nullptr where the rank is no member
+    Place place = 0;            // the device that its calls move data on
 };
 
 // A call under way. It holds the memory that it reads and writes, and gives that up after the call.
@@ -184,8 +191,9 @@ bool holds(const Value& container, const Value& sought);  // at any depth, the v
 Number as_decimal(const Value& value);
 std::int64_t as_whole(const Value& value, std::string_view what);
 
-// A value as numbers, and back: what a file or an object on its way to other ranks holds.
-void encode_value(const Value& value, std::vector<Number>& into);
+// A value as numbers, and back: what a file or an object on its way to other ranks holds, also where its
+// tensors lie, if that is asked for.
+void encode_value(const Value& value, std::vector<Number>& into, bool places = true);
 // Throws what torch does where the numbers are none.
 Value decode_value(std::span<const Number> from);
 

@@ -77,6 +77,7 @@ public:
 
 private:
     void take(const Value& index) {
+        if (index.is(Type::tensor)) check_place(index.tensor());
         if (index.is(Type::none)) return axes_.push_back({.offsets = {0}});
         if (is_mask(index) && !index.tensor().shape.empty()) return take_mask(index.tensor());
         if (dim_ >= tensor_.shape.size())
@@ -98,6 +99,16 @@ private:
                 {.offsets = {place(as_whole(index, "tensor indices"), rows) * stride}, .kept = false});
         }
         ++dim_;
+    }
+
+    // Indices may also lie in the node's memory.
+    void check_place(const Tensor& index) const {
+        const bool apart = index.place >= 0 && tensor_.place != anywhere && index.place != tensor_.place;
+        if (apart)
+            raise("RuntimeError",
+                  fmt::format(
+                      "indices should be either on cpu or on the same device as the indexed tensor ({})",
+                      place_text(tensor_.place)));
     }
 
     std::int64_t place(std::int64_t asked, std::int64_t rows) const {
@@ -187,7 +198,7 @@ Value picked(const Value& object, const Value& index) {
         return part;
     }
     const Picks picks = Picker(tensor).picks(indices);
-    const auto made = new_tensor(tensor.dtype, picks.shape);
+    const auto made = new_tensor(tensor.dtype, picks.shape, tensor.place);
     for (std::size_t i = 0; i < picks.places.size(); ++i)
         made->data()[i] = tensor.data()[static_cast<std::size_t>(picks.places[i])];
     return picks.shape.empty() ? made->element(0) : Value::of(made);

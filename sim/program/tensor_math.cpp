@@ -34,6 +34,7 @@ void take_data(Tensor& into, const Value& from) {
     into.first = other.first;
     into.shape = other.shape;
     into.dtype = other.dtype;
+    into.place = other.place;
 }
 
 namespace {
@@ -51,7 +52,7 @@ Value mapped(const Value& object, Map map) {
 // Flags, one for each element.
 Value flagged(const Value& object, bool (*is_so)(Number)) {
     const Tensor& tensor = object.tensor();
-    const auto made = new_tensor(Dtype::i8, tensor.shape);
+    const auto made = new_tensor(Dtype::i8, tensor.shape, tensor.place);
     for (std::size_t i = 0; i < made->data().size(); ++i)
         made->data()[i] = !tensor.whole() && is_so(tensor.data()[i]);
     return Value::of(made);
@@ -150,11 +151,6 @@ template <Dtype dtype>
 Value as_type(const Value& object, const TensorArguments&) {
     return Value::of(cast(object.tensor(), dtype));
 }
-Value to(const Value& object, const TensorArguments& given) {
-    const Value& word = needed(given, 0, "to");
-    const bool like = word.is(Type::tensor);
-    return Value::of(cast(object.tensor(), like ? word.tensor().dtype : dtype_of(word)));
-}
 Value clone(const Value& object, const TensorArguments&) {
     return Value::of(cast(object.tensor(), object.tensor().dtype));
 }
@@ -200,6 +196,8 @@ Value multiplied(const Tensor& a, const Tensor& b) {
         raise("RuntimeError", "both arguments to matmul need to be at least 1D, but they are 0D");
     if (a.shape.size() > 2 || b.shape.size() > 2)
         raise("RuntimeError", "products of more than two dimensions are not known here: loop over the first");
+    const Place place =
+        common_place(a, b, "(when checking argument for argument mat2 in method wrapper_CUDA_mm)");
     if (a.dtype != b.dtype)
         raise("RuntimeError", fmt::format("expected m1 and m2 to have the same dtype, but got: {} != {}",
                                           dtype_text(a.dtype), dtype_text(b.dtype)));
@@ -218,7 +216,7 @@ Value multiplied(const Tensor& a, const Tensor& b) {
     Shape shape;
     if (!row) shape.push_back(n);
     if (!column) shape.push_back(m);
-    const auto made = new_tensor(a.dtype, shape);
+    const auto made = new_tensor(a.dtype, shape, place);
     const bool decimal = !a.whole();
     for (std::int64_t i = 0; i < n; ++i) {
         for (std::int64_t j = 0; j < m; ++j) {
@@ -247,7 +245,9 @@ Value chosen(const Value& condition, const Value& a, const Value& b) {
     const auto x = as_tensor(a, b), y = as_tensor(b, a);
     const Tensor& flags = condition.tensor();
     const Shape shape = broadcast_shape(flags.shape, broadcast_shape(x->shape, y->shape));
-    const auto made = new_tensor(x->dtype, shape);
+    const Place place = common_place(*x, *y);
+    (void)common_place(flags, *x);
+    const auto made = new_tensor(x->dtype, shape, place);
     for (std::int64_t i = 0; i < made->count(); ++i) {
         const bool first = flags.data()[source_of(i, shape, flags.shape)] != 0;
         const Tensor& from = first ? *x : *y;
@@ -282,7 +282,6 @@ std::vector<TensorMethod> element_methods() {
             {"copy_", copy_in_place},
             {"fill_", copy_in_place},
             {"zero_", zero_in_place},
-            {"to", to},
             {"float", as_type<Dtype::f32>},
             {"double", as_type<Dtype::f64>},
             {"half", as_type<Dtype::f16>},

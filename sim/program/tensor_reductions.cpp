@@ -151,7 +151,7 @@ Value reduced(const Value& object, const TensorArguments& given, std::size_t fir
     if (dim < shape.size()) shape[dim] = 1;
     const bool keeps = is_stated(given, first + 1) && truth(given[first + 1]);
     if (!keeps && dim < shape.size()) shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(dim));
-    const auto made = new_tensor(dtype, shape);
+    const auto made = new_tensor(dtype, shape, tensor->place);
     for (std::int64_t i = 0; i < made->count(); ++i)
         made->data()[static_cast<std::size_t>(i)] =
             fitted(kind.reduce(row_of(*tensor, blocks, i / blocks.inner, i % blocks.inner), !tensor->whole()),
@@ -224,7 +224,7 @@ template <class Change>
 std::shared_ptr<Tensor> by_row(const Tensor& tensor, std::int64_t stated_dim, Dtype dtype, Change change) {
     const std::size_t dim = dimension(stated_dim, tensor.shape.size());
     const Blocks blocks = blocks_of(tensor.shape, dim);
-    const auto made = new_tensor(dtype, tensor.shape);
+    const auto made = new_tensor(dtype, tensor.shape, tensor.place);
     for (std::int64_t i = 0; i < blocks.outer * blocks.inner; ++i) {
         const std::int64_t outer = i / blocks.inner, inner = i % blocks.inner;
         const Numbers row = change(row_of(tensor, blocks, outer, inner));

@@ -64,7 +64,12 @@ Value joined(const std::vector<Value>& tensors, std::int64_t dim) {
         check_cat(first, as_part(tensors[i]), along, i);
         shape[along] += tensors[i].tensor().shape[along];
     }
-    const auto made = new_tensor(first.dtype, shape);
+    Place place = first.place;
+    for (const Value& value : tensors)
+        place = common_place(first, value.tensor(),
+                             "(when checking argument for argument tensors in method "
+                             "wrapper_CUDA_cat)");
+    const auto made = new_tensor(first.dtype, shape, place);
     const auto cut = static_cast<std::ptrdiff_t>(along);
     const std::int64_t outer = product(shape.begin(), shape.begin() + cut);
     const std::int64_t row = product(shape.begin() + cut, shape.end());
@@ -180,7 +185,7 @@ Value cut(const Tensor& tensor, const Shape& sizes, std::size_t dim) {
     for (const std::int64_t size : sizes) {
         Shape shape = tensor.shape;
         shape[dim] = size;
-        const auto made = new_tensor(tensor.dtype, shape);
+        const auto made = new_tensor(tensor.dtype, shape, tensor.place);
         for (std::int64_t i = 0; i < made->count(); ++i) {
             const std::int64_t outer = i / (size * blocks.inner), rest = i % (size * blocks.inner);
             made->data()[static_cast<std::size_t>(i)] =
@@ -225,7 +230,7 @@ Value permuted(const Tensor& tensor, const std::vector<std::size_t>& order) {
     for (std::size_t i = tensor.shape.size(); i > 1; --i)
         strides[i - 2] = strides[i - 1] * tensor.shape[i - 1];
     for (const std::size_t dim : order) shape.push_back(tensor.shape[dim]);
-    const auto made = new_tensor(tensor.dtype, shape);
+    const auto made = new_tensor(tensor.dtype, shape, tensor.place);
     for (std::int64_t i = 0; i < made->count(); ++i) {
         std::int64_t left = i, source = 0;
         for (std::size_t back = shape.size(); back > 0; --back) {
@@ -306,7 +311,7 @@ Value expand(const Value& object, const TensorArguments& given) {
         std::int64_t& size = shape[shape.size() - back];
         if (size == -1) size = tensor.shape[tensor.shape.size() - back];
     }
-    const auto made = new_tensor(tensor.dtype, shape);
+    const auto made = new_tensor(tensor.dtype, shape, tensor.place);
     assign(*made, object);
     return Value::of(made);
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "scenarios/program/argument_words.h"
 #include "scenarios/program/program_kind.h"
 #include "sim/program/interpreter.h"
 #include "sim/program/program_tensor.h"
@@ -38,6 +39,9 @@ std::shared_ptr<const Prepared> prepare(const Values& plan) {
     const std::string prefix = scenarios::program::let_prefix;
     for (const auto& [name, value] : plan)
         if (name.starts_with(prefix)) prepared->lets.emplace_back(name.substr(prefix.size()), value);
+    for (const auto& [name, value] : prepared->lets)
+        prepared->program.places_tensors |=
+            prepared->program.moves_tensors && scenarios::program::is_device_word(value.text);
     return prepared;
 }
 
@@ -148,8 +152,9 @@ public:
                            "init_process_group.");
         return job_.comm();
     }
-    std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks) override {
-        return job_.new_group(name, ranks);
+    std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks, Time timeout,
+                                    CommLibrary library) override {
+        return job_.new_group(name, ranks, timeout, library);
     }
     Store& store() override {
         if (started_) return job_.store();
@@ -184,7 +189,10 @@ public:
     bool started() const override { return false; }
     void leave() override { refuse(); }
     Comm& comm() override { refuse(); }
-    std::unique_ptr<Comm> new_group(const std::string&, const std::vector<Rank>&) override { refuse(); }
+    std::unique_ptr<Comm> new_group(const std::string&, const std::vector<Rank>&, Time,
+                                    CommLibrary) override {
+        refuse();
+    }
     Store& store() override { refuse(); }
     bool over() const override { return true; }
 
@@ -220,11 +228,15 @@ void program_rank(World& world, const ProgramSettings& settings) {
     Job job(world, settings);
     job.hide_recipe();
     JobHost host(job, settings);
+    const bool chooses = prepared.program.chooses_device || prepared.program.places_tensors;
+    if (settings.start == Start::own && chooses) world.device().begin_at_first();
     if (prepared.mistake.empty()) play_earlier(world, settings);
     if (settings.start == Start::job) host.start();
     if (!prepared.mistake.empty()) throw RankFailure(prepared.mistake);
     program::Interpreter interpreter(prepared.program, host, settings.statements);
     for (const auto& [name, value] : prepared.lets) interpreter.let(name, let_value(value));
+    if (settings.start == Start::job && prepared.program.places_tensors)
+        interpreter.world_place = static_cast<program::Place>(world.device().number());
     interpreter.run(Part::setup, 0);
     job.train([&](std::int64_t step) {
         interpreter.run(Part::step, step);

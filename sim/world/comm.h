@@ -42,7 +42,8 @@ public:
     virtual const std::string& name() const = 0;  // world, dp, tp, pp, …
     virtual Rank rank() const = 0;                // in this communicator
     virtual Rank size() const = 0;
-    virtual const std::vector<Rank>& members() const = 0;  // world ranks, in order
+    virtual const std::vector<Rank>& members() const = 0;    // world ranks, in order
+    virtual bool moves_host_memory() const { return true; }  // or the memory of devices alone, as NCCL
 
     // All block until the rank's own part is done, as a call followed by a stream synchronisation would.
     // Sizes: all_gather out = size × in; reduce_scatter in = size × out; all_to_all in == out, size equal

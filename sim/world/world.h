@@ -40,8 +40,15 @@ public:
     virtual ~Device() = default;
     virtual int index() const = 0;
     virtual int count() const { return 1; }  // of the node
-    virtual void choose_by_place() {}        // before all else: whatever LOCAL_RANK says
-    virtual void choose(int device) {        // from now on this one, where a backend can
+    // As the process sees them, which CUDA_VISIBLE_DEVICES decides: how many, the device behind a number,
+    // which is -1 where there is none, and the number of its own.
+    virtual int visible() const { return count(); }
+    virtual int seen(int number) const { return number < count() ? number : -1; }
+    virtual int number() const { return index(); }
+    virtual void choose_by_place() {}  // before all else: whatever LOCAL_RANK says
+    virtual void begin_at_first() {
+    }  // before all else: until it chooses one, the process has the first it sees
+    virtual void choose(int device) {  // from now on this one, where a backend can
         if (device != index()) throw RankFailure("RuntimeError: here a rank keeps the device that it has");
     }
     virtual void compute(Time nominal) = 0;                 // blocks the rank that long
@@ -88,11 +95,15 @@ public:
     virtual std::vector<std::string> list(std::string_view prefix) const = 0;  // sorted by name
 };
 
+enum class CommLibrary : std::uint8_t { usual, nccl, gloo };  // usual: that of all groups
+
 struct CommRequest {
     std::string name;  // world, dp, tp, pp, ep, …: the same on all members
     Members members;   // ranks as RANK names them, in the communicator's order
     Rank rank = 0;     // the caller's place among them, as it believes: two may claim one place
     Time patience{0};  // how long the caller waits for the others before it gives up; 0 = without end
+    Time timeout{0};   // of its calls, for the caller's watchdog; 0 = that of all groups
+    CommLibrary library = CommLibrary::usual;
 };
 
 class World {

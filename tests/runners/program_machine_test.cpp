@@ -186,13 +186,13 @@ TEST(ProgramMachine, OpensAContextWhereItAllocates) {
 TEST(ProgramMachine, ChoosesAmongTheDevicesThatItSees) {
     using scenarios::Value;
     using enum scenarios::ValueType;
-    scenarios::Plan plan =
-        plan_of("program",
-                {{"steps", "1"},
-                 {"start", "own"},
-                 {"setup", "set_device(0)\nassert local_rank == rank\ninit_process_group()"},
-                 {"step", "all_reduce(ones(1))\nassert current_device() == rank"}},
-                two_ranks);
+    scenarios::Plan plan = plan_of(
+        "program",
+        {{"steps", "1"},
+         {"start", "own"},
+         {"setup", "set_device(0)\nassert local_rank == rank\ninit_process_group()"},
+         {"step", "all_reduce(ones(1))\nassert current_device() == 0 and device_count() == 2 - rank"}},
+        two_ranks);
     plan.faults.push_back({.kind = "set_env",
                            .parameters = {{"rank", Value{.type = ranks, .list = {1}}},
                                           {"name", Value{.type = text, .text = "CUDA_VISIBLE_DEVICES"}},

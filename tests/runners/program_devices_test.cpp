@@ -1,0 +1,184 @@
+// tests/runners/program_devices_test.cpp — Goal: tensors lie where a program says, and what meets on two
+// devices, or is handed to a library that does not reach it, is refused as by torch; groups have bounds of
+// their own.
+#include <gtest/gtest.h>
+
+#include "results/detectors/detector.h"
+#include "runners/line/line.h"
+#include "tests/support/program_play.h"
+
+namespace deadrank::tests {
+namespace {
+
+std::vector<std::string> symptoms_of(const runners::Record& record) {
+    std::vector<std::string> found;
+    for (const auto& finding : results::detect(record.evidence, results::all_detectors()))
+        found.push_back(finding.symptom);
+    return found;
+}
+
+constexpr const char* two_devices =
+    "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, ";
+
+TEST(ProgramDevices, WhatMeetsOnTwoDevicesIsRefused) {
+    const std::pair<const char*, std::string> cases[] = {
+        {"ones(2).cuda() + ones(2)", "cuda:0 and cpu!"},
+        {"ones(2) + ones(2).cuda()", "cuda:0 and cpu!"},
+        {"x = ones(2, device=\"cuda:0\")\nx += ones(2, device=\"cuda:1\")", "cuda:0 and cuda:1!"},
+        {"ones(2, 2, device=\"cpu\") @ ones(2, device=\"cuda\")",
+         "cpu and cuda:0! (when checking argument for argument mat2 in method wrapper_CUDA_mm)"},
+        {"cat([zeros(1).cuda(), zeros(1)])",
+         "cuda:0 and cpu! (when checking argument for argument tensors in method wrapper_CUDA_cat)"},
+        {"where(ones(2).cuda() > 0, ones(2), 0.0)", "cpu and cuda:0!"},
+        {"stack([zeros(1).cuda(), zeros(1)])",
+         "cuda:0 and cpu! (when checking argument for argument tensors in method wrapper_CUDA_cat)"},
+    };
+    for (const auto& [step, words] : cases) {
+        const auto record = play_program(step);
+        EXPECT_TRUE(last_words(record).starts_with(two_devices)) << step << last_words(record);
+        if (words.find("cpu and cuda:0!") != 0) EXPECT_EQ(last_words(record), two_devices + words) << step;
+        EXPECT_EQ(symptoms_of(record).front(), "wrong_device_used") << step;
+    }
+}
+
+TEST(ProgramDevices, TensorsSayWhereTheyLie) {
+    const char* step = R"py(
+here = device("cuda", local_rank)
+x = ones(4)
+y = x.to(here)
+assert x.device == "cpu" and not x.is_cuda and y.is_cuda
+assert y.device == f"cuda:{rank}" and y.device.type == "cuda" and y.device.index == rank
+assert y.to(here) is y and y.cpu().device == "cpu" and y.to("float16").device == y.device
+assert zeros_like(y).device == y.device and y[1:3].device == y.device and (y * 2 + 1).device == y.device
+assert y.reshape(2, 2).sum(0).device == y.device and (y > 0).device == y.device and x.to(y).device == y.device
+z = y * tensor(0.5)
+assert y.sum().item() == 4.0 and z.device == y.device and tensor(0.5).dim() == 0 and tensor(0.5).item() == 0.5
+x.copy_(y)
+y[0:2] = zeros(2)
+assert y[tensor([2, 3])].sum() == 2.0 and x.sum() == 4.0
+set_default_device("cuda")
+assert zeros(1).device == y.device and x.device == "cpu"
+all_reduce(y)
+digest("y", y)
+loss(y.sum())
+)py";
+    const auto record = play_program(step);
+    EXPECT_EQ(last_words(record), "");
+    EXPECT_EQ(symptoms_of(record), std::vector<std::string>{}) << "replicas on two devices are alike";
+    EXPECT_EQ(last_words(play_program("x = ones(2)\nall_reduce(x)\nassert x.device == f\"{x.device}\"")), "")
+        << "who speaks of no device need not think of them";
+}
+
+TEST(ProgramDevices, CallsMoveWhatTheirLibraryReaches) {
+    EXPECT_EQ(last_words(play_program("all_reduce(ones(2, device=\"cpu\"))")),
+              "RuntimeError: No backend type associated with device type cpu");
+    EXPECT_EQ(
+        last_words(play_program("all_reduce(ones(2, device=\"cuda:0\"))"), 1),
+        "torch.distributed.DistBackendError: Attempt to perform collective on tensor not on device passed to "
+        "init_process_group");
+    EXPECT_EQ(
+        last_words(play_program("x = ones(2, device=\"cpu\")\nbroadcast(x, 0, group=g)\nsend(x, 1, group=g) "
+                                "if rank == 0 else recv(x, 0, group=g)",
+                                two_ranks, "g = new_group(backend=\"gloo\")")),
+        "");
+    Words gloo = two_ranks;
+    gloo["library"] = "gloo";
+    EXPECT_EQ(last_words(play_program("all_reduce(ones(2, device=\"cpu\"))", gloo)), "");
+    EXPECT_EQ(last_words(play_program("all_reduce(ones(2, device=\"cpu\"), group=g)", gloo,
+                                      "g = new_group(backend=\"nccl\")")),
+              "RuntimeError: No backend type associated with device type cpu");
+}
+
+// Goal: until it chooses one, a process of its own start has device 0, as with CUDA.
+TEST(ProgramDevices, TheFirstDeviceIsThatOfAllWhoChooseNone) {
+    const Words own = {{"start", "own"}};
+    const char* forgets = "if world_size == 0:\n  set_device(local_rank)\ninit_process_group()";
+    const auto record = play_program("all_reduce(ones(1))", two_ranks, forgets, own);
+    EXPECT_NE(last_words(record).find("Duplicate GPU detected"), std::string::npos) << last_words(record);
+    const char* late = "assert current_device() == 0\nset_device(local_rank)\ninit_process_group()";
+    EXPECT_EQ(last_words(play_program("all_reduce(ones(1, device=\"cuda\"))", two_ranks, late, own), 1), "");
+    EXPECT_EQ(last_words(play_program("all_reduce(ones(1))", two_ranks, "init_process_group()", own)), "")
+        << "who speaks of no device has the one that is meant for it";
+}
+
+TEST(ProgramDevices, WhatIsLoadedLiesWhereItLay) {
+    const char* saves = "if rank == 0:\n  save({\"w\": ones(2, device=\"cuda\")}, \"shared/w\")\nbarrier()\n";
+    const auto play = [&](const std::string& step, const Words& more = {}) {
+        return play_program(saves + step, two_ranks, "", more);
+    };
+    const auto stranger = play("x = load(\"shared/w\")[\"w\"]\nassert x.device == \"cuda:0\"");
+    EXPECT_EQ(last_words(stranger, 1), "");
+    EXPECT_EQ(symptoms_of(stranger), std::vector<std::string>{"unbalanced_rank_memory"});
+    const auto mapped =
+        play("x = load(\"shared/w\", map_location=\"cuda\")[\"w\"]\nassert x.device.index == rank");
+    EXPECT_EQ(last_words(mapped, 1), "");
+    EXPECT_EQ(symptoms_of(mapped), std::vector<std::string>{});
+    const auto objects =
+        play("all = all_gather_object(ones(1, device=\"cuda\"))\nassert all[1].device == \"cuda:1\"");
+    EXPECT_EQ(last_words(objects), "");
+    EXPECT_EQ(symptoms_of(objects), std::vector<std::string>{"unbalanced_rank_memory"});
+    const char* more_devices = "save(ones(1, device=\"cuda\"), f\"run/{rank}\")";
+    const auto gone = play_program("load(\"run/1\")", {{"gpus_per_node", "1"}, {"nodes", "2"}}, "",
+                                   {{"earlier", more_devices}, {"earlier_ranks", "2"}});
+    EXPECT_EQ(last_words(gone), "") << "each node has a device 0";
+}
+
+// Goal: a group's own bound rings when it is over, and leaves those of other groups alone.
+TEST(ProgramDevices, GroupsHaveBoundsOfTheirOwn) {
+    const auto rung = [](const char* setup, const char* step) {
+        Words cluster = two_ranks;
+        cluster["collective_timeout"] = "2m";
+        const auto record = play_program(step, cluster, setup);
+        return std::pair(last_words(record), record.evidence.events().back().at);
+    };
+    using std::chrono::seconds;
+    const char* waits = "if rank == 0:\n  barrier(group=g)\nelse:\n  sleep(3600)";
+    const auto soon = rung("g = new_group(timeout=timedelta(seconds=30))", waits);
+    EXPECT_NE(soon.first.find("Timeout(ms)=30000) ran for"), std::string::npos) << soon.first;
+    EXPECT_LT(soon.second, seconds(60));
+    const auto usual = rung("g = new_group()", waits);
+    EXPECT_NE(usual.first.find("Timeout(ms)=120000) ran for"), std::string::npos) << usual.first;
+    const auto late = rung("g = new_group(timeout=\"10m\")", waits);
+    EXPECT_NE(late.first.find("Timeout(ms)=600000) ran for"), std::string::npos) << late.first;
+    // A call of the world is bounded as ever beside one that may take longer.
+    const auto both = rung("g = new_group(timeout=\"10m\")",
+                           "if rank == 0:\n  w = all_reduce(ones(1), group=g, async_op=True)\n  sleep(1)\n  "
+                           "barrier()\nelse:\n  sleep(3600)");
+    EXPECT_NE(both.first.find("Timeout(ms)=120000) ran for"), std::string::npos) << both.first;
+}
+
+TEST(ProgramDevices, DrawsAreThoseOfTheSeed) {
+    const auto record = play_program(R"py(
+manual_seed(7 + rank)
+x, y = randn(1000), rand(2, 3)
+assert x.shape == [1000] and y.shape == [2, 3] and y.min() >= 0.0 and y.max() < 1.0
+assert abs(x.mean()) < 0.15 and abs(x.std() - 1) < 0.1
+n = randint(0, 5, (50,))
+assert n.dtype == "torch.int64" and n.min() == 0 and n.max() == 4
+g, h = Generator(3), Generator(3)
+assert g.randn(4).equal(randn(4, generator=h)) and g.rand(2, 2).shape == [2, 2]
+assert sorted(randperm(5).tolist()) == [0, 1, 2, 3, 4]
+manual_seed(7 + rank)
+assert randn(1000).equal(x)
+others = all_gather(x)
+assert not others[0].equal(others[1])
+manual_seed(0)
+same = all_gather(randn(4))
+assert same[0].equal(same[1])
+)py");
+    EXPECT_EQ(last_words(record), "");
+    EXPECT_EQ(last_words(play_program("same = all_gather(rand(3))\nassert same[0].equal(same[1])")), "")
+        << "without a seed all begin alike, as torch's do";
+}
+
+TEST(ProgramDevices, TextsMeanWhatTheyMeanInPython) {
+    const auto record = play_program(R"py(
+x = 3
+assert f"a\tb{x}\n" == "a\tb3\n" and len(f"\t{x}") == 2
+assert f"\"{x}\"" == '"3"' and f"\\{x}" == "\\3" and len("\d") == 2 and f"\d" == "\d"
+)py");
+    EXPECT_EQ(last_words(record), "");
+}
+
+}  // namespace
+}  // namespace deadrank::tests
