@@ -92,6 +92,7 @@ void settle_places(Interpreter& rank, const Value& value, const Value& mapped, i
         tensor.place = place_for(rank, mapped);
         return;
     }
+    if (tensor.place < 0) return;
     const int visible = rank.world().device().visible();
     if (tensor.place >= visible)
         raise("RuntimeError",

@@ -139,8 +139,8 @@ TEST(Load, MakesTheNameOfThePath) {
     // What the seed draws depends on the name, and so not on how the path is typed.
     const auto here = std::filesystem::current_path();
     EXPECT_EQ(id("lost.toml"), here.filename().string() + "/lost");
-    for (const std::string typed : {"./lost.toml", "down/../lost.toml", (here / "lost.toml").c_str()})
-        EXPECT_EQ(id(typed.c_str()), id("lost.toml")) << typed;
+    const std::vector<std::string> all = {"./lost.toml", "down/../lost.toml", (here / "lost.toml").string()};
+    for (const std::string& typed : all) EXPECT_EQ(id(typed.c_str()), id("lost.toml")) << typed;
 }
 
 TEST(Load, TellsTheStoryOfTheOpeningComment) {
