@@ -245,9 +245,9 @@ Value chosen(const Value& condition, const Value& a, const Value& b) {
     const auto x = as_tensor(a, b), y = as_tensor(b, a);
     const Tensor& flags = condition.tensor();
     const Shape shape = broadcast_shape(flags.shape, broadcast_shape(x->shape, y->shape));
-    const Place place = common_place(*x, *y);
-    (void)common_place(flags, *x);
-    const auto made = new_tensor(x->dtype, shape, place);
+    const Place both = common_place(*x, *y);
+    const Place with_flags = common_place(flags, both == x->place ? *x : *y);
+    const auto made = new_tensor(x->dtype, shape, both == anywhere ? with_flags : both);
     for (std::int64_t i = 0; i < made->count(); ++i) {
         const bool first = flags.data()[source_of(i, shape, flags.shape)] != 0;
         const Tensor& from = first ? *x : *y;
