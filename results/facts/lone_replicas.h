@@ -1,5 +1,5 @@
-// results/facts/lone_replicas.h — Ranks that claim to hold the same parameters, yet share no call in a whole
-// step: they train alone, or in parts.
+// results/facts/lone_replicas.h — Ranks that claim to hold the same parameters, yet have shared no
+// call in training when they do so: they train alone, or in parts.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct LoneReplicas {
     std::string_view group;  // as they call it
     std::vector<Rank> ranks;
     std::size_t parts = 0;  // of ranks that share calls
-    Time at{0};             // when the last of them had ended its first step
+    Time at{0};             // when the last of them had said so, after its first step
     bool worlds = false;    // each believes it is the whole world
 };
 
