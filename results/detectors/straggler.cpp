@@ -8,11 +8,16 @@
 #include <fmt/format.h>
 #include <map>
 #include <set>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "results/facts/companies.h"
 #include "results/facts/findings.h"
 #include "results/facts/paces.h"
+#include "results/facts/stops.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {
@@ -26,8 +31,6 @@ constexpr std::int64_t rotating_permille = 1200;
 constexpr std::size_t window = 8;
 constexpr std::size_t window_slow_min = 5;
 constexpr std::ptrdiff_t starved_steps = 2;  // of a window: the machine has fewer processors than work
-constexpr Time pause_min = std::chrono::seconds(10);
-constexpr std::size_t errands_known_min = 3;  // of what a rank does for all, before one can be a pause
 // Any process may lose its processor for one time slice of the scheduler.
 constexpr Time late_min = std::chrono::milliseconds(5);
 constexpr std::int64_t scatter_factor = 3;  // times the usual difference between consecutive steps of a rank
@@ -107,8 +110,9 @@ Finding straggler_finding(const Evidence& evidence, std::vector<Rank> ranks, con
 
 class Observation {
 public:
-    Observation(const Evidence& evidence, const Paces& paces)
+    Observation(const Evidence& evidence, const Paces& paces, std::vector<Stop> stops)
         : evidence_(evidence),
+          stops_(std::move(stops)),
           limit_(paces.pipelined() ? slow_stage_permille : straggler_slow_permille),
           pipelined_(paces.pipelined()),
           short_steps_(paces.starvation_told() && !paces.pipelined()) {}
@@ -120,14 +124,11 @@ public:
             short_streaks_.clear();
             slowest_.clear();
             starved_.clear();
-            for_all_.clear();
             scatter_.forget();
         }
         if (step.first || step.ranks.size() < 2) return {};
         scatter_.add(step);
         if (auto found = pause(step); !found.empty()) return found;
-        if (step.worker != no_rank) for_all_.push_back(step.for_all);
-        if (for_all_.size() > scatter_steps) for_all_.pop_front();
         const Time scatter = scatter_.usual();
         const auto is_late = [&](const Pace& pace) {
             return slow(pace, step, limit_, scatter) ? Late::yes : Late::no;
@@ -140,28 +141,25 @@ public:
                                       : std::vector<Finding>();
             !found.empty())
             return found;
-        return rotating(step);
+        return rotating(step, scatter);
     }
 
 private:
     using Streaks = std::map<Rank, std::pair<int, std::int64_t>>;  // how long, since which step
 
     std::vector<Finding> pause(const StepPace& step) const {
-        for (const Pace& pace : step.ranks) {
-            const Time excess = pace.own - step.own;
-            if (excess < pause_min || excess < 10 * step.own) continue;
-            return {
-                straggler_finding(evidence_, {pace.process}, step,
-                                  fmt::format("rank {} stood still for {} in step {} while the others waited",
-                                              pace.process, duration_text(excess), step.step),
-                                  {"rank_local_slowdown", "hardware_or_link_fault"})};
-        }
-        const Time usual = middle_of({for_all_.begin(), for_all_.end()}), excess = step.for_all - usual;
-        if (for_all_.size() < errands_known_min || excess < pause_min || excess < 10 * usual) return {};
+        const auto stop = std::find_if(stops_.begin(), stops_.end(), [&](const Stop& one) {
+            return one.attempt == step.attempt && one.step == step.step;
+        });
+        if (stop == stops_.end()) return {};
         return {straggler_finding(
-            evidence_, {step.worker}, step,
-            fmt::format("rank {} took {} in step {} for what it does for all, where {} is usual", step.worker,
-                        duration_text(step.for_all), step.step, duration_text(usual)),
+            evidence_, {stop->process}, step,
+            stop->for_all()
+                ? fmt::format("rank {} took {} in step {} for what it does for all, where {} is usual",
+                              stop->process, duration_text(stop->whole), step.step,
+                              duration_text(stop->usual))
+                : fmt::format("rank {} stood still for {} in step {} while the others waited", stop->process,
+                              duration_text(stop->lasted), step.step),
             {"rank_local_slowdown", "hardware_or_link_fault"})};
     }
 
@@ -197,11 +195,13 @@ private:
         return {found};
     }
 
-    std::vector<Finding> rotating(const StepPace& step) {
+    std::vector<Finding> rotating(const StepPace& step, Time scatter) {
         const auto slowest = std::max_element(step.ranks.begin(), step.ranks.end(),
                                               [](const Pace& a, const Pace& b) { return a.own < b.own; });
-        // On an oversubscribed machine, chance makes one rank late and then another.
-        const bool counts = !pipelined_ && slow(*slowest, step, rotating_permille, slowest->starved);
+        // On an oversubscribed machine, chance makes one rank late and then another. So does a draw where
+        // batches differ in length: then every rank's steps differ as much as one rank is late.
+        const bool counts =
+            !pipelined_ && slow(*slowest, step, rotating_permille, std::max(scatter, slowest->starved));
         slowest_.push_back(counts ? slowest->process : no_rank);
         starved_.push_back(step.starved >= late_min);
         if (slowest_.size() > window) slowest_.pop_front();
@@ -220,13 +220,13 @@ private:
     }
 
     const Evidence& evidence_;
+    std::vector<Stop> stops_;
     std::int64_t limit_;
     bool pipelined_, short_steps_;
     int attempt_ = 0;
     Streaks streaks_, short_streaks_;
     std::deque<Rank> slowest_;
     std::deque<bool> starved_;
-    std::deque<Time> for_all_;  // of the steps before
     Scatter scatter_;
 };
 
@@ -234,11 +234,22 @@ private:
 
 Findings straggler(const Evidence& evidence) {
     const Paces& paces = evidence.facts<Paces>();
-    Observation observation(evidence, paces);
-    for (const StepPace& step : paces.steps()) {
-        if (auto found = observation.look_at(step); !found.empty()) return found;
+    const auto first_of = [&](std::span<const StepPace> steps) -> Findings {
+        Observation observation(evidence, paces, unplanned_stops(evidence, steps));
+        for (const StepPace& step : steps) {
+            if (auto found = observation.look_at(step); !found.empty()) return found;
+        }
+        return {};
+    };
+    const auto companies = companies_apart(evidence);
+    if (companies.empty()) return first_of(paces.steps());
+    Findings first;
+    for (const auto& steps : companies) {
+        Findings found = first_of(steps);
+        if (!found.empty() && (first.empty() || found.front().at < first.front().at))
+            first = std::move(found);
     }
-    return {};
+    return first;
 }
 
 extern const DetectorRow straggler_row{
@@ -252,6 +263,6 @@ extern const Thresholds straggler_thresholds{
     {"such steps in a row", short_streak_min},
     {"ranks that take turns: the slowest one, of the median", rotating_permille, "‰"},
     {"slow steps of the last 8, by three ranks at least", window_slow_min},
-    {"a pause, and ten times the rank's own time", pause_min.count() / 1'000'000'000, "s"}};
+    {"a pause, and ten times the rank's own time", stop_min.count() / 1'000'000'000, "s"}};
 
 }  // namespace deadrank::results::detectors

@@ -26,8 +26,9 @@ struct Watch {
     std::int32_t trained = 0;  // microseconds
     std::int32_t read = 0;     // samples of this step
     std::int32_t usual = 0;    // of the first step that read any
+    std::int64_t epoch = -1;   // of the samples read last
     std::uint32_t others = 0;  // events that were no message
-    bool inside = false, saving = false;
+    bool inside = false, saving = false, epoch_begins = false;
     bool called = false;  // in this step: then `last` is the end of a call or of a save
     Time turned{-1};      // when a phase of this step began or ended last
 };
@@ -109,6 +110,7 @@ public:
                      .began = event.at,
                      .last = event.at,
                      .usual = watch.usual,
+                     .epoch = watch.epoch,
                      .others = watch.others + 1,
                      .inside = true};
             errands_.begins_step(event.rank);
@@ -227,12 +229,10 @@ void divide(StepPace& step, std::size_t most_ranks, const std::vector<Portion>& 
 
 }  // namespace
 
-// A step over all ranks: its medians, when it ended, and how long a rank had no processor.
-void Paces::close(StepPace&& step, const std::vector<Errand>& errands, const std::vector<Portion>& portions) {
-    leave_out(step, errands);
-    most_ranks_ = std::max(most_ranks_, step.ranks.size());
-    divide(step, most_ranks_, portions);
+// Its medians, when it ended, and how long a rank had no processor.
+void summarize(StepPace& step) {
     std::vector<Time> own, whole, trained;
+    step.ended = step.starved = Time{0};
     for (const Pace& pace : step.ranks) {
         own.push_back(pace.own);
         whole.push_back(pace.whole);
@@ -243,6 +243,13 @@ void Paces::close(StepPace&& step, const std::vector<Errand>& errands, const std
     step.own = lower_median(std::move(own));
     step.whole = lower_median(std::move(whole));
     step.trained = lower_median(std::move(trained));
+}
+
+void Paces::close(StepPace&& step, const std::vector<Errand>& errands, const std::vector<Portion>& portions) {
+    leave_out(step, errands);
+    most_ranks_ = std::max(most_ranks_, step.ranks.size());
+    divide(step, most_ranks_, portions);
+    summarize(step);
     step.first = steps_.empty() || steps_.back().attempt != step.attempt;
     steps_.push_back(std::move(step));
 }
@@ -271,6 +278,8 @@ Paces::Paces(const Evidence& evidence) {
             starvation_told_ |= name == "processor_wait";
         } else if (const auto* batch = event.as<DataBatch>()) {
             watch.read += batch->count;
+            watch.epoch_begins |= watch.epoch >= 0 && batch->epoch != watch.epoch;
+            watch.epoch = batch->epoch;
         } else if (const auto* end = event.as<StepEnd>()) {
             watch.inside = false;
             if (end->step != watch.step) continue;
@@ -280,6 +289,7 @@ Paces::Paces(const Evidence& evidence) {
                 last->pace.attempt = attempt;
                 last->pace.step = end->step;
             }
+            last->pace.epoch_begins |= watch.epoch_begins;
             // A call may be reported to end after the step: then the rank waited, for an unknown time.
             const Time rest = watch.open > 0 ? Time{0} : event.at - watch.last;
             if (auto errand = timing.errand_of(event.rank)) {
@@ -294,6 +304,11 @@ Paces::Paces(const Evidence& evidence) {
         }
     }
     for (auto& [key, step] : steps) close(std::move(step.pace), step.errands, step.portions);
+    // Where an epoch is hardly longer than a step, nothing is left to compare its first step with.
+    const auto begins =
+        std::count_if(steps_.begin(), steps_.end(), [](const StepPace& step) { return step.epoch_begins; });
+    if (begins * 2 > std::ssize(steps_))
+        for (StepPace& step : steps_) step.epoch_begins = false;
 }
 
 // A transfer begins when the last member came, or when the transfer before it ended.

@@ -45,12 +45,16 @@ struct StepPace {
     Time own{0};  // medians; of an even number the lower one
     Time whole{0};
     Time trained{0};
-    Time ended{0};          // when the last rank ended it
-    Time starved{0};        // the longest that one of them had no processor
-    Time for_all{0};        // the longest work of a rank for all, which is in nobody's own time
-    Rank worker = no_rank;  // whose
-    bool first = false;     // of its attempt: warm-up
+    Time ended{0};              // when the last rank ended it
+    Time starved{0};            // the longest that one of them had no processor
+    Time for_all{0};            // the longest work of a rank for all, which is in nobody's own time
+    Rank worker = no_rank;      // whose
+    bool first = false;         // of its attempt: warm-up
+    bool epoch_begins = false;  // loaders and shuffles may begin anew with it
 };
+
+// Works out what a step says of all its ranks.
+void summarize(StepPace& step);
 
 // A rank that read more samples in a step than in its first one.
 struct Portion {
