@@ -27,6 +27,7 @@ constexpr std::int64_t stall_permille = 2000;
 constexpr int stalls_min = 3;
 constexpr std::int64_t stall_scatter = 3;  // times what nine of ten steps take more than the usual one
 constexpr int retries_min = 3;
+constexpr double grown_min = 1.05;  // of the work that the program tells: it does more
 
 Finding throughput_finding(Time at, std::int64_t step, std::string says, std::vector<std::string> causes) {
     Finding found{.symptom = "low_throughput_uniform",
@@ -98,8 +99,59 @@ private:
     std::vector<std::int64_t> own_, whole_;
 };
 
+// What the program tells of the work in a step, by name: samples read, and values such as "sequence_length"
+// or "tokens". A quantity per second tells of the pace and not of the work.
+using Amounts = std::map<std::string_view, std::vector<double>>;
+
+bool tells_work(std::string_view name) {
+    const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
+    if (has("per_sec") || has("/s") || has("_rate") || has("throughput") || has("evaluation")) return false;
+    return has("token") || has("sequence") || has("seq_len") || has("batch_size") || has("resolution") ||
+           has("micro_batches") || has("accumulation");
+}
+
+Amounts amounts_between(const Evidence& evidence, std::int64_t from, std::int64_t to, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    const auto asked = [&](const Event& event, std::int64_t step) {
+        return event.rank >= 0 && step >= from && step < to && lives.attempt_at(event.at) == attempt;
+    };
+    Amounts amounts;
+    for (const Event* event : evidence.each<ValueSample>()) {
+        const auto* sample = event->as<ValueSample>();
+        const std::string_view name = evidence.text(sample->name);
+        if (tells_work(name) && asked(*event, sample->step)) amounts[name].push_back(sample->value);
+    }
+    std::map<std::pair<std::int64_t, Rank>, double> read;
+    for (const Event* event : evidence.each<DataBatch>()) {
+        const auto* batch = event->as<DataBatch>();
+        if (asked(*event, batch->step)) read[{batch->step, event->rank}] += batch->count;
+    }
+    for (const auto& [where, count] : read) amounts["samples"].push_back(count);
+    return amounts;
+}
+
+double middle_of(std::vector<double> values) {
+    const auto middle = values.begin() + std::ssize(values) / 2;
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+// The steps since then take longer because the program does more in them, and says so. Twice the length may
+// take up to four times as long, as attention does.
+bool does_more(const Evidence& evidence, const StepPace& step, std::int64_t since, double longer) {
+    const auto length = step.step - since + 1;
+    const Amounts before = amounts_between(evidence, since - length, since, step.attempt);
+    for (const auto& [name, values] : amounts_between(evidence, since, step.step + 1, step.attempt)) {
+        const auto earlier = before.find(name);
+        if (earlier == before.end()) continue;
+        const double usual = middle_of(earlier->second), grown = usual > 0 ? middle_of(values) / usual : 0;
+        if (grown >= grown_min && grown * grown * grown_min >= longer) return true;
+    }
+    return false;
+}
+
 // From some step on all work takes longer, or now and then all of it stalls.
-std::vector<Finding> against_itself(const Paces& paces) {
+std::vector<Finding> against_itself(const Evidence& evidence, const Paces& paces) {
     struct Slow {
         const StepPace* step;
         bool stalled;
@@ -114,6 +166,7 @@ std::vector<Finding> against_itself(const Paces& paces) {
             row.clear();
             continue;
         }
+        if (step.epoch_begins) continue;  // loaders' workers start in it
         const Time usual_own = history.own(), usual_whole = history.whole(), own = work_of(step);
         // On an oversubscribed machine all ranks may wait for a processor at the same time.
         const bool felt = history.known() && own - usual_own >= felt_min + step.starved && uniform(step);
@@ -128,6 +181,14 @@ std::vector<Finding> against_itself(const Paces& paces) {
         last_stalled = stalled;
         if (std::ssize(row) >= throughput_streak_min && std::ssize(row) >= history.row_that_is_no_chance()) {
             const std::int64_t since = row.front().step->step;
+            const auto longer = static_cast<double>(own.count()) / static_cast<double>(usual_own.count());
+            if (does_more(evidence, step, since, longer)) {
+                history.forget();
+                for (const Slow& one : std::exchange(row, {}))
+                    history.add(work_of(*one.step), one.step->whole);
+                stalls = 0;
+                continue;
+            }
             return {throughput_finding(
                 step.ended, since,
                 fmt::format("all ranks take {} per step since step {}, {} before", duration_text(step.whole),
@@ -272,7 +333,7 @@ Findings low_throughput(const Evidence& evidence) {
     if (auto found = retries(evidence); !found.empty()) return found;
     if (auto found = against_log(evidence); !found.empty()) return found;
     const Paces& paces = evidence.facts<Paces>();
-    if (auto found = against_itself(paces); !found.empty()) return found;
+    if (auto found = against_itself(evidence, paces); !found.empty()) return found;
     if (auto found = against_last_attempt(evidence, paces); !found.empty()) return found;
     return against_promise(evidence, paces);
 }
