@@ -256,6 +256,21 @@ bool lost_the_store(std::string_view text) {
     return text.find("Failed to recv, got 0 bytes") != std::string_view::npos;
 }
 
+bool worked_on(const Evidence& evidence, Rank process, Time time) {
+    const Lives& lives = evidence.facts<Lives>();
+    const int attempt = lives.attempt_at(time);
+    Time began = never;
+    for (const Event* event : evidence.each<StepBegin>()) {
+        if (event->rank != process || event->at < time || lives.attempt_at(event->at) != attempt) continue;
+        began = event->at;
+        break;
+    }
+    const auto ends = evidence.each<StepEnd>();
+    return std::any_of(ends.begin(), ends.end(), [&](const Event* event) {
+        return event->rank == process && event->at > began && lives.attempt_at(event->at) == attempt;
+    });
+}
+
 Complaints::Complaints(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const auto add = [&](const Event& event, Trouble trouble, std::string_view text, CommId comm) {
@@ -279,6 +294,11 @@ Complaints::Complaints(const Evidence& evidence) {
         const std::string_view where = evidence.text(event->as<MemoryOom>()->where);
         add(*event, where == "device" || where.empty() ? Trouble::memory : Trouble::host, where, 0);
     }
+    // A program may catch the error and try less: then it is how the program finds its batch size.
+    std::erase_if(all_, [&](const Complaint& complaint) {
+        return complaint.trouble == Trouble::memory && !complaint.final &&
+               worked_on(evidence, complaint.process, complaint.at);
+    });
     std::stable_sort(all_.begin(), all_.end(),
                      [](const Complaint& a, const Complaint& b) { return a.at < b.at; });
     // The same words mean another thing of a rank that has trained: its set-up lies behind it.

@@ -50,6 +50,9 @@ std::vector<KnownWords> known_words();
 // The connection to the rendezvous store was closed.
 bool lost_the_store(std::string_view text);
 
+// Whether the process began and ended another step after that time, in the same attempt.
+bool worked_on(const Evidence& evidence, Rank process, Time time);
+
 struct Complaint {
     Time at{0};
     Rank process = no_rank;
