@@ -14,7 +14,9 @@
 
 #include "results/detectors/shared.h"
 #include "results/facts/calls.h"
+#include "results/facts/endings.h"
 #include "results/facts/findings.h"
+#include "results/facts/samples.h"
 
 namespace deadrank::results::detectors {
 
@@ -22,22 +24,6 @@ namespace {
 
 constexpr std::array<std::string_view, 5> together = {"tp", "pp", "cp", "sp", "mp"};
 constexpr std::size_t conflicts_max = 100'000;  // enough to see who is in most of them
-
-std::vector<std::int64_t> samples_of(const Evidence& evidence, const DataBatch& batch) {
-    std::vector<std::int64_t> ids;
-    if (batch.samples == TextId::none) {
-        for (std::int32_t i = 0; i < batch.count; ++i)
-            ids.push_back(batch.first + std::int64_t{i} * batch.stride);
-        return ids;
-    }
-    std::string_view text = evidence.text(batch.samples);
-    while (!text.empty()) {
-        const auto end = text.find(',');
-        ids.push_back(std::atoll(std::string(text.substr(0, end)).c_str()));
-        text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    }
-    return ids;
-}
 
 // Ranks that say themselves to which replica they belong, by its name; the last word of each rank counts.
 std::map<std::string_view, std::vector<Rank>> told_replicas(const Evidence& evidence, int attempt) {
@@ -176,6 +162,13 @@ std::vector<Finding> repeated_order(const Evidence& evidence, int attempt) {
                        fmt::format("{} began epoch {} with the same samples in the same order as epoch {}",
                                    ranks_text(sorted(ranks)), epoch, epoch - 1),
                        {"rng_or_seed_coordination_error"})};
+}
+
+std::vector<Finding> read_again(const Evidence& evidence) {
+    const auto found = samples_read_again(evidence);
+    if (!found) return {};
+    return {sample_finding(evidence, found->ranks, *found->event, found->says,
+                           {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format"})};
 }
 
 std::vector<Finding> lost_position(const Evidence& evidence) {
@@ -365,7 +358,7 @@ std::vector<Finding> ended_early(const Evidence& evidence) {
     }
     const auto stops = evidence.each<JobStop>();
     const bool well = !stops.empty() && stops.back()->as<JobStop>()->code == 0;
-    if (!well || !last || planned - (done + 1) <= epochs) return {};
+    if (!well || !last || planned - (done + 1) <= epochs || agreed_to_end(evidence, done)) return {};
     Finding found{
         .symptom = "wrong_sample_coverage",
         .blame = {},
@@ -386,7 +379,8 @@ Findings sample_coverage(const Evidence& evidence) {
     }
     if (auto found = wrongly_counted(evidence); !found.empty()) return found;
     if (auto found = ended_early(evidence); !found.empty()) return found;
-    return lost_position(evidence);
+    if (auto found = lost_position(evidence); !found.empty()) return found;
+    return read_again(evidence);
 }
 
 extern const DetectorRow sample_coverage_row{

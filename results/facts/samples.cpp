@@ -1,0 +1,74 @@
+// results/facts/samples.cpp — Batches as lists of samples, compared across restarts.
+#include "results/facts/samples.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "results/facts/lives.h"
+
+namespace deadrank::results::detectors {
+
+std::vector<std::int64_t> samples_of(const Evidence& evidence, const DataBatch& batch) {
+    std::vector<std::int64_t> ids;
+    if (batch.samples == TextId::none) {
+        for (std::int32_t i = 0; i < batch.count; ++i)
+            ids.push_back(batch.first + std::int64_t{i} * batch.stride);
+        return ids;
+    }
+    std::string_view text = evidence.text(batch.samples);
+    while (!text.empty()) {
+        const auto end = text.find(',');
+        ids.push_back(std::atoll(std::string(text.substr(0, end)).c_str()));
+        text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    }
+    return ids;
+}
+
+std::optional<ReadAgain> samples_read_again(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    if (lives.attempts() < 2) return std::nullopt;
+    std::map<int, std::int64_t> resumed;  // by attempt: its first step
+    for (const Event* event : evidence.each<DataBatch>()) {
+        const std::int64_t step = event->as<DataBatch>()->step;
+        const auto [first, fresh] = resumed.try_emplace(lives.attempt_at(event->at), step);
+        if (!fresh) first->second = std::min(first->second, step);
+    }
+    std::unordered_map<std::int64_t, std::map<std::int64_t, std::pair<int, std::int64_t>>> read;  // by sample
+    std::set<Rank> ranks;
+    const Event* shown = nullptr;
+    std::string says;
+    for (const Event* event : evidence.each<DataBatch>()) {
+        const auto* batch = event->as<DataBatch>();
+        const int attempt = lives.attempt_at(event->at);
+        if (shown && (batch->step != shown->as<DataBatch>()->step || attempt != lives.attempt_at(shown->at)))
+            continue;
+        for (const std::int64_t id : samples_of(evidence, *batch)) {
+            auto& [when, step] = read[id].try_emplace(batch->epoch, attempt, batch->step).first->second;
+            // What an attempt read from the resumed step on was lost with it, and is read anew.
+            const bool kept = when < attempt && step < resumed[attempt];
+            if (!kept) {
+                when = attempt, step = batch->step;
+                continue;
+            }
+            if (!shown) {
+                shown = event;
+                says = fmt::format(
+                    "sample {} of epoch {} was read in step {} before the restart and by rank {} "
+                    "in step {} after it",
+                    id, batch->epoch, step, event->rank, batch->step);
+            }
+            ranks.insert(event->rank);
+            break;
+        }
+    }
+    if (!shown) return std::nullopt;
+    return ReadAgain{shown, {ranks.begin(), ranks.end()}, std::move(says)};
+}
+
+}  // namespace deadrank::results::detectors
