@@ -30,8 +30,8 @@ It is a strict part of Python: what is there means what it means in Python.
 constexpr TableRow language_rows[] = {
     {"values",
      "whole numbers of 64 bits; decimals in steps of 1/65536, `inf` beyond 2^45, `nan`; "
-     "`True`, `False`, `None`; texts, lists, dicts, tensors, functions, objects. A tuple "
-     "is a list"},
+     "`True`, `False`, `None`; texts, lists, tuples, dicts, tensors, functions, objects. A tuple "
+     "is a list that nothing changes, and equals one; numbers, texts, None and tuples are keys"},
     {"statements",
      "`a, (b, c) = …`, `a = b = 0`, `x[i] = …`, `x.name = …`, `+=` and its kin, `del`; "
      "`if`, `elif`, `else`; `for`, `while`, both with `else`; `break`, `continue`, `pass`;"
@@ -42,21 +42,25 @@ constexpr TableRow language_rows[] = {
      "if c else b`; `x[1:8:2]`, `x[:, 0]`, `x[x > 0]`; lists and dicts with `for` and "
      "`if`; f-strings with formats, `{loss:.3f}`; `lambda`"},
     {"functions",
-     "`def` with defaults and types (which say nothing), also within another one; "
-     "functions are values, and read the names around them when they are called"},
+     "`def` with defaults, found once where the def stands, and types (which say nothing), also "
+     "within another one; functions are values, and read the names around them when they are called"},
     {"classes",
      "methods, `__init__`, one base, `__call__`, `__enter__` and `__exit__`, "
-     "`__getitem__`, `__setitem__`, `__len__`, `__str__` for str(). `SimpleNamespace(a=1)`"
-     " is an object without a class. A tensor has attributes too: `x.grad = y`"},
+     "`__getitem__`, `__setitem__`, `__contains__`, `__len__`, `__bool__`, `__str__`, `__repr__`, "
+     "`__eq__`, `__lt__` and its kin, `__add__` and its kin; other names between double underscores are "
+     "refused. `SimpleNamespace(a=1)` is an object without a class. A tensor has attributes too: `x.grad = "
+     "y`"},
     {"not there",
-     "imports, generators (`sum(x for x in y)` makes a list first), decorators, sets, "
+     "imports, generators (`sum(x for x in y)` makes a list first), decorators, `{1, 2}`, "
      "`*args`, `:=`, `super()` (write `Base.method(self)`), attributes of a class itself, "
      "`%` between texts"},
 };
 
 constexpr std::string_view after_language = R"(
 `torch.`, `dist.`, `math.` and `F.` before a word may stand or be left out: `dist.all_reduce(x,
-op=dist.ReduceOp.SUM)` is `all_reduce(x)`, and `torch.exp(x)` is `x.exp()`.
+op=dist.ReduceOp.SUM)` is `all_reduce(x)`, and `torch.exp(x)` is `x.exp()`. `time.time()` is now(), `time.sleep` sleep(),
+`sys.exit()` exit(0), `os.getenv` env(), and `os.path.join`, `os.path.exists`, `os.makedirs`, `os.rename` and
+`os.remove` are there too.
 
 ```python
 class Parameter:

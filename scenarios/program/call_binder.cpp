@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "scenarios/model/vocabulary.h"
 #include "scenarios/program/argument_words.h"
@@ -24,13 +25,23 @@ namespace {
 // What torch takes when it makes the world, and is a setting here.
 std::string remedy_for(std::string_view function, std::string_view keyword,
                        const std::vector<std::string>& known) {
+    const bool barrier = function == "barrier";
+    if (barrier && keyword == "async_op")
+        return "leave it out: a barrier waits; all_reduce(zeros(1), async_op=True) goes on beside the "
+               "program";
+    if (barrier && keyword == "device_ids")
+        return "leave it out: it goes over the device that the group was made with";
     const bool makes_groups = function.starts_with("init_");
     if (makes_groups && keyword == "timeout")
         return "leave it out: the bound is `collective_timeout` of [cluster], and new_group takes one of its "
                "own";
     if (makes_groups && keyword == "backend")
         return "leave it out: the library is `library` of [cluster], and new_group takes one of its own";
-    return suggestion_for(keyword, known, "leave it out");
+    if (keyword == "requires_grad")
+        return "leave it out: gradients are computed by the program itself, and kept as x.grad";
+    return suggestion_for(
+        keyword, known,
+        known.empty() ? "leave it out" : fmt::format("leave it out; known are {}", fmt::join(known, ", ")));
 }
 
 }  // namespace
@@ -100,7 +111,9 @@ void CallBinder::bind(Expr& call) {
         for (const BuiltinWord& word : builtin_words()) known.push_back(word.name());
         return complain(
             call.spot, fmt::format("there is no function '{}'", call.text),
-            suggestion_for(call.text, known, "`deadrank explain program` lists what a rank may call"));
+            call.text == "synchronize"
+                ? "leave it out: a call that is not async is done when it returns, and a handle has wait()"
+                : suggestion_for(call.text, known, "`deadrank explain program` lists what a rank may call"));
     }
     call.slot = -1 - builtin;
     program_.makes_folders |= call.text == "makedirs";
@@ -112,6 +125,12 @@ void CallBinder::bind(Expr& call) {
         order(call, word.parameters());
     note_device(call, word);
     publish(call);
+    const bool takes = call.text == "recv" || call.text == "irecv";
+    if (takes && call.parts.size() == 5 && call.parts[1].kind == ExprKind::absent &&
+        call.parts[4].kind == ExprKind::absent)
+        complain(call.spot, fmt::format("{}() does not say from whom", call.text),
+                 "add src = …: NCCL takes nothing from whoever comes first, nor does gloo here; who asks for "
+                 "work may say so at the store");
 }
 
 // zeros(4, device=…), set_default_device(…), load(path, map_location=…)
@@ -187,30 +206,39 @@ void CallBinder::order_any(Expr& call, const BuiltinWord& word) {
     call.parts.push_back(std::move(dict));
 }
 
+// What cannot be put in order is left out of the tree, once it is told.
+void CallBinder::refuse(Expr& call, const Spot& spot, std::string what, std::string remedy) {
+    complain(spot, std::move(what), std::move(remedy));
+    call.parts.clear();
+    call.keywords.clear();
+}
+
 // `first`: parameters before it are not a call's to name.
 void CallBinder::order(Expr& call, const std::vector<ParameterWord>& parameters, std::size_t first) {
     const std::size_t named = call.keywords.size();
     const std::size_t plain = call.parts.size() - named;
     std::vector<Expr> ordered(parameters.size());
-    if (plain > parameters.size())
-        return complain(
-            call.spot,
-            fmt::format("{}() takes {} arguments but {} were given", call.text, parameters.size(), plain),
-            "leave the last ones out");
+    const auto most = static_cast<std::size_t>(std::count_if(
+        parameters.begin(), parameters.end(), [](const ParameterWord& one) { return !one.named; }));
+    if (plain > most)
+        return refuse(call, call.spot,
+                      fmt::format("{}() takes {} arguments but {} were given", call.text, most, plain),
+                      most < parameters.size() ? fmt::format("name it: {} = …", parameters[most].name)
+                                               : "leave the last ones out");
     for (std::size_t i = 0; i < plain; ++i) ordered[i] = std::move(call.parts[i]);
     std::vector<std::string> known;
     for (std::size_t i = first; i < parameters.size(); ++i) known.push_back(parameters[i].name);
     for (std::size_t i = 0; i < named; ++i) {
         const int place = place_in(known, call.keywords[i]);
         if (place < 0)
-            return complain(
-                call.parts[plain + i].spot,
+            return refuse(
+                call, call.parts[plain + i].spot,
                 fmt::format("{}() got an unexpected keyword argument '{}'", call.text, call.keywords[i]),
                 remedy_for(call.text, call.keywords[i], known));
         Expr& taken = ordered[first + static_cast<std::size_t>(place)];
         if (taken.kind != ExprKind::absent)
-            return complain(
-                call.spot,
+            return refuse(
+                call, call.spot,
                 fmt::format("{}() got multiple values for argument '{}'", call.text, call.keywords[i]),
                 "state it once");
         taken = std::move(call.parts[plain + i]);
@@ -241,46 +269,6 @@ void CallBinder::publish(const Expr& call) {
     const bool known = std::any_of(published.begin(), published.end(),
                                    [&](const Published& one) { return one.name == name.text; });
     if (!known) published.push_back({name.text, name.spot});
-}
-
-// Words of the table, and those that the program sets itself. Named arguments are put in order for the words
-// of the table; a method of the program's own takes them as they are.
-void CallBinder::check_method(Expr& expr) {
-    const bool called = expr.kind == ExprKind::method;
-    const bool own = place_in(program_.attributes, expr.text) >= 0;
-    std::vector<std::string> known = program_.attributes;
-    const MethodWord* fits = nullptr;
-    bool other = false;
-    for (const MethodWord& word : method_words()) {
-        other |= word.name() == expr.text;
-        if (word.called() != called) continue;
-        known.push_back(word.name());
-        if (word.name() != expr.text) continue;
-        const auto parameters = word.parameters();
-        const auto takes = [&](const std::string& keyword) {
-            return std::any_of(parameters.begin(), parameters.end(),
-                               [&](const ParameterWord& one) { return one.name == keyword; });
-        };
-        if (std::all_of(expr.keywords.begin(), expr.keywords.end(), takes)) fits = fits ? fits : &word;
-    }
-    if (place_in(known, expr.text) < 0)
-        return complain(
-            expr.spot, fmt::format("there is no {} '{}'", called ? "method" : "attribute", expr.text),
-            other ? (called ? "write it without ()" : "write it with ()")
-                  : suggestion_for(expr.text, known, "`deadrank explain program` lists what there is"));
-    if (called) note_move(expr);
-    if (expr.keywords.empty() || own) return;
-    if (!fits)
-        return complain(
-            expr.spot,
-            fmt::format("{}() got an unexpected keyword argument '{}'", expr.text, expr.keywords.front()),
-            "write it without a name");
-    Expr object = std::move(expr.parts.front());
-    expr.parts.erase(expr.parts.begin());
-    auto parameters = fits->parameters();
-    for (ParameterWord& one : parameters) one.required = false;
-    order(expr, parameters);
-    expr.parts.insert(expr.parts.begin(), std::move(object));
 }
 
 }  // namespace deadrank::scenarios::program

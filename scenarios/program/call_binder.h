@@ -34,6 +34,9 @@ public:
 
 private:
     void complain(const Spot& spot, std::string what, std::string remedy);
+    void refuse(Expr& call, const Spot& spot, std::string what, std::string remedy);
+    void check_count(Expr& expr, const std::vector<const MethodWord*>& words, bool own);
+    void order_method(Expr& expr, const std::vector<const MethodWord*>& words);
     void order(Expr& call, const std::vector<ParameterWord>& parameters, std::size_t first = 0);
     void order_any(Expr& call, const BuiltinWord& word);
     void publish(const Expr& call);

@@ -98,6 +98,7 @@ Expr ExpressionParser::subscript(Expr object) {
         return made(ExprKind::slice, spot, std::move(parts));
     }
     parts.push_back(several ? made(ExprKind::list, spot, std::move(pieces)) : std::move(pieces.front()));
+    if (several) parts.back().number = tuple_number;
     return made(ExprKind::index, spot, std::move(parts));
 }
 
@@ -300,6 +301,8 @@ Expr ExpressionParser::bracketed() {
         value = list(")");
         if (value.kind == ExprKind::list && value.parts.size() == 1 && value.number == 0)
             value = Expr(std::move(value.parts.front()));  // no tuple
+        else if (value.kind == ExprKind::list)
+            value.number = tuple_number;
     }
     --depth_;
     return value;

@@ -143,7 +143,9 @@ Expr ExpressionParser::expressions() {
         if (now().kind == TokenKind::newline || is("=")) break;
         parts.push_back(expression());
     }
-    return made(ExprKind::list, spot, std::move(parts));
+    Expr tuple = made(ExprKind::list, spot, std::move(parts));
+    tuple.number = tuple_number;
+    return tuple;
 }
 
 Expr ExpressionParser::expression() {

@@ -74,4 +74,7 @@ private:
     int depth_ = 0;
 };
 
+bool is_special_method(std::string_view name);  // that the interpreter itself calls: __init__, __eq__
+bool never_changes(const Expr& expr);           // a number or a text that stands there
+
 }  // namespace deadrank::scenarios::program

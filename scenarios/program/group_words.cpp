@@ -63,7 +63,7 @@ constexpr BuiltinWord rows_of_groups[] = {
      "in place, from this rank of the world, or of the group", not_in_group, calls},
     {"Collectives", "reduce(tensor, dst=None, op=\"sum\", group=None, async_op=False, group_dst=None)",
      "as all_reduce, for one rank alone", not_in_group, calls},
-    {"Collectives", "all_gather(tensor, input=None, group=None)",
+    {"Collectives", "all_gather(tensor, input=None, group=None, async_op=False)",
      "all_gather(x) gives a list of the members' tensors, and takes each of them to be of x's shape. "
      "all_gather(tensors, x) fills a list, as torch has it; tensors of different sizes become a broadcast of "
      "each member's",
@@ -90,10 +90,11 @@ constexpr BuiltinWord rows_of_groups[] = {
     {"Collectives", "all_to_all(output_list, input_list, group=None, async_op=False)",
      "likewise, of lists with one tensor for each member", "`ValueError: Tensors must be of equal type`",
      messages},
-    {"Collectives", "gather(tensor, gather_list=None, dst=None, group=None, group_dst=None)",
+    {"Collectives", "gather(tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None)",
      "into a list that dst has; messages, as with NCCL. dst is 0 if it is not stated",
      "`ValueError: Argument ``gather_list`` must be specified on destination rank.`", messages},
-    {"Collectives", "scatter(tensor, scatter_list=None, src=None, group=None, group_src=None)",
+    {"Collectives",
+     "scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None)",
      "out of a list that src has; likewise",
      "`ValueError: Argument ``scatter_list`` must be specified on source rank.`", messages},
     {"Collectives", "barrier(group=None)", "until all members have come", no_group, calls},

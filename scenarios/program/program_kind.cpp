@@ -105,6 +105,20 @@ std::vector<std::string> read_lets(const Node& table, Kind& kind, std::vector<Er
     return names;
 }
 
+// What a program that cannot be read seems to publish, by `block("name")` in its texts: a fault that names it
+// is then not refused as well.
+std::vector<std::string> seeming_names(const Source& source, std::string_view call) {
+    std::vector<std::string> names;
+    for (const std::string* text : {&source.setup, &source.step, &source.finish, &source.earlier})
+        for (std::size_t at = text->find(call); at != std::string::npos; at = text->find(call, at + 1)) {
+            const std::size_t from = at + call.size() + 2;
+            if (from > text->size() || (*text)[from - 2] != '(') continue;
+            const std::size_t end = text->find((*text)[from - 1], from);
+            if (end != std::string::npos) names.push_back(text->substr(from, end - from));
+        }
+    return names;
+}
+
 std::vector<std::string> names_of(const std::vector<Published>& published) {
     std::vector<std::string> names;
     for (const Published& one : published) names.push_back(one.name);
@@ -157,7 +171,12 @@ std::vector<Error> complete(const Node& table, const Node* over, Kind& kind) {
                           std::move(remedy), place});
     };
     for (Mistake& mistake : mistakes) refuse_at(mistake.spot, mistake.what, mistake.remedy);
-    if (!mistakes.empty()) return errors;
+    if (!mistakes.empty()) {
+        for (const std::string& name : seeming_names(source, "seam")) kind.seams.push_back(name);
+        for (const std::string& name : seeming_names(source, "block")) kind.blocks.push_back(name);
+        for (const std::string& name : seeming_names(source, "phase")) kind.phases.push_back({name});
+        return errors;
+    }
     if (!over) {
         for (const std::string& name : unread_lets(program, source)) {
             errors.push_back({ErrorCode::bad_input, fmt::format("the program never reads '{}'", name),

@@ -125,6 +125,7 @@ private:
 
     void number() {
         Token token{TokenKind::whole, spot_};
+        if (peek() == '0' && based(token)) return;
         std::string digits, fraction;
         for (; is_digit(peek()) || peek() == '_'; step())
             if (peek() != '_') digits += peek();
@@ -151,9 +152,31 @@ private:
             token.number = (token.number << fraction_bits) + sixteenths(fraction);
             if (token.number == 0 && !zero)
                 return fail("this decimal is smaller than 1/65536, and would be 0",
-                            "decimals have steps of 1/65536: count in a smaller unit");
+                            "decimals have steps of 1/65536: write 1/65536, the smallest one, where it keeps "
+                            "a divisor from being 0, as the eps of an optimizer; else count in a smaller "
+                            "unit");
         }
         tokens_.push_back(token);
+    }
+
+    // 0xff, 0b101, 0o17
+    bool based(Token token) {
+        const char letter = static_cast<char>(peek(1) | 0x20);
+        const int base = letter == 'x' ? 16 : letter == 'b' ? 2 : letter == 'o' ? 8 : 0;
+        if (base == 0) return false;
+        std::size_t size = 2;
+        std::string digits;
+        for (; is_letter(peek(size)) || is_digit(peek(size)); ++size)
+            if (peek(size) != '_') digits += peek(size);
+        const char* const end = digits.data() + digits.size();
+        const auto [read, error] = std::from_chars(digits.data(), end, token.number, base);
+        if (error != std::errc() || read != end) {
+            fail(fmt::format("'{}' is not a number", text_.substr(at_, size)), "write 255 or 0xff");
+            return true;
+        }
+        step(size);
+        tokens_.push_back(std::move(token));
+        return true;
     }
 
     // Of 1e-3; nothing where no exponent follows.

@@ -51,7 +51,6 @@ private:
     Stmt begun(StmtKind kind) { return {.kind = kind, .spot = now().spot}; }
 
     void end_of_line() {
-        if (accept(";")) fail("a second statement in one line", "begin a new line");
         if (now().kind == TokenKind::newline) {
             take();
             return;
@@ -89,7 +88,7 @@ private:
         if (is("try")) return into.push_back(guard());
         if (is("with")) return into.push_back(within());
         if (is("def")) return define(into);
-        if (is("class")) return define_class();
+        if (is("class")) return define_class(into);
         if (is("@")) fail("a decorator is not known here", "call the function on what it shall change");
         simple(into);
     }
@@ -185,11 +184,19 @@ private:
             if (outermost && known.named && known.name == name)
                 fail_at(spot, fmt::format("'{}' is defined twice", name), "give one another name");
         const int place = function(spot, name, outermost);
-        if (outermost) return;
+        if (outermost) return keep_defaults(place, into);
         Stmt stmt{.kind = StmtKind::assign, .spot = spot};
         stmt.parts.push_back({.kind = ExprKind::name, .spot = spot, .text = name});
         stmt.parts.push_back({.kind = ExprKind::function, .spot = spot, .slot = place});
         into.push_back(std::move(stmt));
+    }
+
+    // What a parameter is otherwise is found once, where the def stands, as in Python.
+    void keep_defaults(int place, Block& into) {
+        const Function& of = program_->functions[static_cast<std::size_t>(place)];
+        if (std::all_of(of.defaults.begin(), of.defaults.end(), never_changes)) return;
+        Stmt& stmt = into.emplace_back(Stmt{.kind = StmtKind::define, .spot = of.spot});
+        stmt.parts.push_back({.kind = ExprKind::function, .spot = of.spot, .slot = place});
     }
 
     int function(const Spot& spot, const std::string& name, bool named) {
@@ -212,7 +219,7 @@ private:
     }
 
     // Methods alone: what belongs to each value is set in __init__.
-    void define_class() {
+    void define_class(Block& into) {
         Class made_here{.name = {}, .spot = take().spot};
         made_here.name = expect_name("the name of the class");
         if (within_ >= 0 || blocks_ > 0)
@@ -231,13 +238,13 @@ private:
             take();
             if (now().kind != TokenKind::indent) fail("expected an indented block after class", "write pass");
             take();
-            while (now().kind != TokenKind::dedent && !at_end()) member(made_here);
+            while (now().kind != TokenKind::dedent && !at_end()) member(made_here, into);
             if (!at_end()) take();
         }
         program_->classes.push_back(std::move(made_here));
     }
 
-    void member(Class& of) {
+    void member(Class& of, Block& into) {
         if (now().kind == TokenKind::text || is("pass")) {
             take();
             return end_of_line();
@@ -246,15 +253,26 @@ private:
         if (!is("def")) fail("a class holds methods alone here", "set it in def __init__(self): self.x = …");
         const Spot spot = take().spot;
         const std::string name = expect_name("the name of the method");
+        if (name.starts_with("__") && name.ends_with("__") && !is_special_method(name))
+            fail_at(spot, fmt::format("{}() of a class is not called here", name),
+                    "give it a plain name, and call it");
         ++blocks_;
         const int place = function(spot, of.name + "." + name, false);
         --blocks_;
         if (program_->functions[static_cast<std::size_t>(place)].locals.empty())
             fail_at(spot, fmt::format("{}() has no self", name), "write self as its first parameter");
         of.methods.emplace_back(name, place);
+        keep_defaults(place, into);
     }
 
+    // Several in one line stand between semicolons.
     void simple(Block& into) {
+        do one_of_line(into);
+        while (accept(";") && now().kind != TokenKind::newline && !at_end());
+        end_of_line();
+    }
+
+    void one_of_line(Block& into) {
         for (const Missing& one : missing)
             if (is(one.word) && next().text != "=" && next().text != "(")
                 fail(fmt::format("{} is not known here", one.what), std::string(one.remedy));
@@ -290,7 +308,6 @@ private:
         } else {
             into.push_back(assignment());
         }
-        end_of_line();
     }
 
     void names_of_def(std::string_view word, std::vector<std::string> Function::*names) {
@@ -306,7 +323,7 @@ private:
         take();
         if (within_ < 0)
             fail_at(stmt.spot, "'return' outside function", "use if and else, or make a def of it");
-        if (now().kind != TokenKind::newline) stmt.parts.push_back(expressions());
+        if (now().kind != TokenKind::newline && !is(";")) stmt.parts.push_back(expressions());
         return stmt;
     }
 
@@ -314,7 +331,7 @@ private:
     Stmt raise() {
         Stmt stmt = begun(StmtKind::raise);
         take();
-        if (now().kind == TokenKind::newline) return stmt;
+        if (now().kind == TokenKind::newline || is(";")) return stmt;
         stmt.text = expect_name("the name of an exception");
         while (accept(".")) stmt.text += "." + expect_name("a name");
         if (accept("(")) {

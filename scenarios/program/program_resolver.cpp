@@ -94,18 +94,31 @@ private:
                  "choose another name");
     }
 
-    // os.environ["X"]: the expression that says os, or nullptr.
-    const Expr* os_in(const Expr& expr) const {
-        if (expr.kind == ExprKind::attribute || expr.kind == ExprKind::method) return os_in(expr.parts[0]);
-        return expr.kind == ExprKind::name && expr.text == "os" && !is_variable("os") ? &expr : nullptr;
+    static std::string of_os(const Expr& expr) {
+        const bool called = expr.kind == ExprKind::method;
+        if (called && expr.text == "listdir")
+            return "write listdir(prefix): it gives whole paths, all that begin so";
+        const bool environment = !called && (expr.kind != ExprKind::attribute || expr.text == "environ");
+        if (called && !environment && expr.text != "putenv" && expr.text != "setdefault")
+            return "known are os.path.join, exists and isdir, os.makedirs, rename, remove and getenv";
+        return "read a variable with env(\"NAME\"); a program sets none: state it in "
+               "`environment` of [cluster], or write it with the fault set_env and its `when`";
+    }
+
+    // Of os.environ["X"], the expression that says os; nullptr where it says no module of Python's.
+    const Expr* module_in(const Expr& expr) const {
+        static const std::vector<std::string> modules = {"os", "time", "sys", "np", "numpy"};
+        if (expr.kind == ExprKind::attribute || expr.kind == ExprKind::method)
+            return module_in(expr.parts[0]);
+        const bool says = expr.kind == ExprKind::name && place_in(modules, expr.text) >= 0;
+        return says && !is_variable(expr.text) ? &expr : nullptr;
     }
 
     void visit(Expr& expr) {
         leave_module_out(expr);
-        if (const Expr* os = os_in(expr))
-            return complain(os->spot, "name 'os' is not defined",
-                            "read a variable with env(\"NAME\"); a program sets none: state it in "
-                            "`environment` of [cluster], or write it with the fault set_env and its `when`");
+        if (const Expr* module = module_in(expr))
+            return complain(module->spot, fmt::format("name '{}' is not defined", module->text),
+                            module->text == "os" ? of_os(expr) : hint_for(module->text));
         switch (expr.kind) {
             case ExprKind::name:
                 return look_up(expr);
@@ -184,8 +197,15 @@ private:
             return;
         }
         if (binder_.as_value(expr)) return;
-        complain(expr.spot, fmt::format("name '{}' is not defined", expr.text),
-                 suggestion_for(expr.text, names(), "assign it first, or state it in [workload.let]"));
+        complain(expr.spot, fmt::format("name '{}' is not defined", expr.text), hint_for(expr.text));
+    }
+
+    std::string hint_for(const std::string& name) const {
+        if (name == "time") return "now() is the time in seconds, and sleep(seconds) waits";
+        if (name == "sys") return "exit(code) ends the process";
+        if (name == "np" || name == "numpy")
+            return "tensors do what arrays do: zeros(4), arange(4), x.tolist()";
+        return suggestion_for(name, names(), "assign it first, or state it in [workload.let]");
     }
 
     std::vector<std::string> names() const {
@@ -199,20 +219,40 @@ private:
     // torch, dist, torch.distributed, math, … where no variable has that name.
     bool is_module(const Expr& expr) const {
         static const std::vector<std::string> modules = {"torch", "dist", "math", "F", "nn", "datetime"};
-        static const std::vector<std::string> parts = {"distributed", "nn",          "functional",
-                                                       "cuda",        "device_mesh", "distributed_c10d"};
+        static const std::vector<std::string> parts = {
+            "distributed", "nn", "functional", "cuda", "device_mesh", "distributed_c10d", "utils"};
         if (expr.kind == ExprKind::name) return place_in(modules, expr.text) >= 0 && !is_variable(expr.text);
         return expr.kind == ExprKind::attribute && place_in(parts, expr.text) >= 0 &&
                is_module(expr.parts[0]);
     }
 
-    // os.makedirs(…), os.path.exists(…): where there is a function of that name.
-    bool is_of_files(const Expr& expr) const {
-        if (expr.kind != ExprKind::method || builtin_place(expr.text) < 0) return false;
-        const Expr& before = expr.parts[0];
-        const bool behind = before.kind == ExprKind::attribute && before.text == "path";
-        const Expr& module = behind ? before.parts[0] : before;
-        return module.kind == ExprKind::name && module.text == "os" && !is_variable("os");
+    // time.sleep, os.path.join: names with dots between them, the first of which is no variable.
+    std::string path_of(const Expr& expr) const {
+        if (expr.kind == ExprKind::name) return is_variable(expr.text) ? "" : expr.text;
+        if (expr.kind != ExprKind::attribute && expr.kind != ExprKind::method) return {};
+        const std::string before = path_of(expr.parts[0]);
+        return before.empty() ? before : before + "." + expr.text;
+    }
+
+    // Of Python's modules, what has a function here that does the same.
+    bool as_function(Expr& expr) const {
+        static constexpr std::pair<std::string_view, std::string_view> known[] = {
+            {"time.time", "now"},       {"time.perf_counter", "now"},  {"time.monotonic", "now"},
+            {"time.sleep", "sleep"},    {"sys.exit", "exit"},          {"os.getenv", "env"},
+            {"os.environ.get", "env"},  {"os.path.join", "path_join"}, {"os.path.exists", "exists"},
+            {"os.path.isdir", "isdir"}, {"os.makedirs", "makedirs"},   {"os.rename", "rename"},
+            {"os.replace", "rename"},   {"os.remove", "remove"}};
+        if (expr.kind != ExprKind::method) return false;
+        const std::string path = path_of(expr);
+        const auto found = std::find_if(std::begin(known), std::end(known),
+                                        [&](const auto& one) { return one.first == path; });
+        if (found == std::end(known)) return false;
+        expr.kind = ExprKind::call;
+        expr.text = found->second;
+        expr.parts.erase(expr.parts.begin());
+        if (path == "sys.exit" && expr.parts.empty())
+            expr.parts.push_back({.kind = ExprKind::whole, .spot = expr.spot});
+        return true;
     }
 
     bool is_reduction(const Expr& expr) const {
@@ -233,6 +273,12 @@ private:
 
     void leave_module_out(Expr& expr) {
         if (expr.kind != ExprKind::method && expr.kind != ExprKind::attribute) return;
+        const std::string whole = expr.text == "WORLD" ? path_of(expr) : std::string();
+        if (whole == "dist.group.WORLD" || whole == "torch.distributed.group.WORLD") {
+            expr.kind = ExprKind::none;
+            expr.parts.clear();
+            return;
+        }
         if (expr.kind == ExprKind::attribute && is_reduction(expr.parts[0])) {
             expr.kind = ExprKind::text;
             std::transform(expr.text.begin(), expr.text.end(), expr.text.begin(), [](char c) {
@@ -242,9 +288,11 @@ private:
             expr.parts.clear();
             return;
         }
-        if (!is_of_files(expr) && (!is_module(expr.parts[0]) || as_number(expr))) return;
+        if (as_function(expr) || !is_module(expr.parts[0])) return;
+        if (as_number(expr)) return;
         const bool mathematics = expr.parts[0].text == "math";
-        const bool of_tensor = !mathematics && is_tensor_method(expr.text);
+        const bool of_ranks = expr.parts[0].text == "dist" || expr.parts[0].text == "distributed";
+        const bool of_tensor = !mathematics && !of_ranks && is_tensor_method(expr.text);
         if (expr.kind == ExprKind::attribute) {
             const bool word = expr.text == "Tensor" || place_in(type_names(), expr.text) >= 0;
             expr.kind = word ? ExprKind::text : ExprKind::name;

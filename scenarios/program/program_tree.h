@@ -52,12 +52,12 @@ enum class ExprKind : std::uint8_t {
     decimal,  // number, in 65536ths
     text,
     joined,     // f"…": its parts, one after the other
-    list,       // also (a, b)
+    list,       // also (a, b); number is 2 where it is a tuple
     dict,       // key, value, key, value, …
     name,       // slot in the table that `where` says
     attribute,  // parts[0].text
     call,       // text(parts…); slot: the function, or -1 - the place in the table of built-ins
-    method,     // parts[0].text(parts[1…])
+    method,     // parts[0].text(parts[1…]); slot: see MethodCheck
     invoke,     // parts[0](parts[1…]), where parts[0] is a value; the last ones named by keywords
     function,   // a lambda, a def within another one, or a name of either; slot as of a call
     kind,       // a class, by its place
@@ -79,6 +79,10 @@ enum class ExprKind : std::uint8_t {
 };
 
 // outer: of a def around this one; number says how many levels up.
+// Of a method's call, what is left to check when its object is known; a slot of 0 or more is the row of
+// method_words() by which named arguments were put in order.
+enum MethodCheck : int { nothing_left = -1, how_many = -2 };
+
 enum class Where : std::uint8_t { unknown, local, global, constant, outer };
 
 struct Expr {
@@ -93,6 +97,8 @@ struct Expr {
     std::vector<Expr> parts = {};
     std::vector<std::string> keywords = {};  // of the last arguments, before they are put in order
 };
+
+inline constexpr std::int64_t tuple_number = 2;  // of a list that stands between ( and )
 
 enum class StmtKind : std::uint8_t {
     expression,
@@ -110,6 +116,7 @@ enum class StmtKind : std::uint8_t {
     assertion,  // parts[0], and a message
     within,     // with parts[0] as parts[1]: blocks[0]
     remove,     // del parts…
+    define,     // where a def stands whose parameters have values to find: parts[0] is the function
 };
 
 struct Stmt {

@@ -15,7 +15,18 @@ std::string_view name_in(std::string_view signature) { return signature.substr(0
 }  // namespace
 
 std::string BuiltinWord::name() const { return std::string(name_in(signature)); }
-bool BuiltinWord::variadic() const { return signature.find("(*") != std::string_view::npos; }
+
+namespace {
+
+// (*names…), but not (*, key=None), behind which all are named.
+bool takes_any_number(std::string_view signature) {
+    return signature.find("(*") != std::string_view::npos && signature.find("(*,") == std::string_view::npos;
+}
+
+}  // namespace
+
+bool BuiltinWord::variadic() const { return takes_any_number(signature); }
+bool MethodWord::variadic() const { return takes_any_number(signature); }
 
 bool BuiltinWord::keyworded() const { return signature.find("(**") != std::string_view::npos; }
 
@@ -27,10 +38,13 @@ std::vector<ParameterWord> parameters_in(std::string_view signature) {
     if (open == std::string_view::npos) return found;
     const std::string_view inside = signature.substr(open + 1, signature.size() - open - 2);
     if (inside.empty()) return found;
+    bool named = false;
     for (std::string_view part : parts_of(inside, ',')) {
         while (part.starts_with(' ') || part.starts_with('*')) part.remove_prefix(1);
+        named |= part.empty();
+        if (part.empty()) continue;
         const auto equals = part.find('=');
-        found.push_back({std::string(part.substr(0, equals)), equals == std::string_view::npos});
+        found.push_back({std::string(part.substr(0, equals)), equals == std::string_view::npos, named});
     }
     return found;
 }

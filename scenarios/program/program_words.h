@@ -13,6 +13,7 @@ namespace deadrank::scenarios::program {
 struct ParameterWord {
     std::string name;
     bool required = true;
+    bool named = false;  // behind a *: it is given by its name alone
 };
 
 struct BuiltinWord {
@@ -46,6 +47,7 @@ struct MethodWord {
     std::string_view of, signature, what;
     std::string name() const;
     bool called() const;  // an attribute is not
+    bool variadic() const;
     std::vector<ParameterWord> parameters() const;
 };
 std::span<const MethodWord> method_words();

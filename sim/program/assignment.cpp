@@ -60,6 +60,7 @@ Value slice_of(const Value& object, const Value& from, const Value& to, const Va
             else
                 letters += object.text()[at];
         }
+        if (object.is(Type::list) && object.list().fixed) return Value::new_tuple(std::move(items));
         return object.is(Type::list) ? Value::new_list(std::move(items))
                                      : Value::new_text(std::move(letters));
     }
@@ -109,6 +110,7 @@ void Interpreter::assign_index(const Expr& target, Value value) {
     const Value index = eval(target.parts[1]);
     if (object.is(Type::dict)) return object.dict().set(index, std::move(value));
     if (object.is(Type::list)) {
+        if (object.list().fixed) raise("TypeError", "'tuple' object does not support item assignment");
         auto& items = object.list().items;
         const auto place = place_in(as_whole(index, "list indices"), std::ssize(items),
                                     "list assignment index out of range");
@@ -142,7 +144,7 @@ void Interpreter::augment(const Stmt& stmt) {
         if (within) return assign_index(target, sum);  // what stands between brackets may be a copy
         return program::assign(old.tensor(), sum);
     }
-    if (old.is(Type::list) && stmt.op == Operator::add) {
+    if (old.is(Type::list) && !old.list().fixed && stmt.op == Operator::add) {
         std::vector<Value> more = items_of(by);
         for (Value& item : more) {
             if (holds(item, old)) raise("ValueError", "a list cannot hold itself");

@@ -19,7 +19,7 @@ Builtin builtin(int place) {
         for (const auto& part :
              {python_builtins(), value_builtins(), tensor_builtins(), group_builtins(), mesh_builtins(),
               comm_builtins(), message_builtins(), object_builtins(), file_builtins(), device_builtins(),
-              chance_builtins(), world_builtins(), told_builtins()})
+              chance_builtins(), world_builtins(), told_builtins(), training_builtins()})
             rows.insert(rows.end(), part.begin(), part.end());
         std::vector<Builtin> calls;
         for (const auto& word : scenarios::program::builtin_words()) {
@@ -92,8 +92,23 @@ namespace {
 
 bool before(const Value& a, const Value& b) { return relate(scenarios::program::Operator::less, a, b); }
 
-Value list_method(const Value& object, const std::string& name, const std::vector<Value>& arguments) {
+// In place; values that are alike stay in their order, also in reverse.
+void sort_list(Interpreter& rank, List& list, const std::vector<Value>& arguments) {
+    std::vector<std::pair<Value, Value>> items;  // key, value
+    for (const Value& item : list.items)
+        items.emplace_back(is_stated(arguments, 0) ? rank.call(arguments[0], {item}) : item, item);
+    const bool reverse = is_stated(arguments, 1) && truth(arguments[1]);
+    std::stable_sort(items.begin(), items.end(), [reverse](const auto& a, const auto& b) {
+        return reverse ? before(b.first, a.first) : before(a.first, b.first);
+    });
+    list.items.clear();
+    for (auto& [key, item] : items) list.items.push_back(std::move(item));
+}
+
+Value list_method(Interpreter& rank, const Value& object, const std::string& name,
+                  const std::vector<Value>& arguments) {
     auto& items = object.list().items;
+    if (object.list().fixed && name != "index" && name != "count") no_method(object, name);
     const auto take = [&](const Value& value) {
         if (holds(value, object)) raise("ValueError", "a list cannot hold itself");
         if (items.size() >= (1U << 20)) raise("MemoryError", "a list of more than a million values");
@@ -108,7 +123,7 @@ Value list_method(const Value& object, const std::string& name, const std::vecto
         const std::int64_t at = std::clamp<std::int64_t>(asked < 0 ? asked + size : asked, 0, size);
         items.insert(items.begin() + at, take(needed(arguments, 1, name)));
     } else if (name == "pop") {
-        const std::int64_t asked = arguments.empty() ? -1 : as_whole(arguments[0], "a place");
+        const std::int64_t asked = is_stated(arguments, 0) ? as_whole(arguments[0], "a place") : -1;
         if (items.empty()) raise("IndexError", "pop from empty list");
         const auto at = items.begin() + place_in(asked, std::ssize(items), "pop index out of range");
         const Value value = *at;
@@ -120,7 +135,7 @@ Value list_method(const Value& object, const std::string& name, const std::vecto
                 return Value::whole(static_cast<std::int64_t>(i));
         raise("ValueError", fmt::format("{} is not in list", repr(needed(arguments, 0, name))));
     } else if (name == "sort") {
-        std::stable_sort(items.begin(), items.end(), before);
+        sort_list(rank, object.list(), arguments);
     } else if (name == "copy") {
         return Value::new_list(items);
     } else if (name == "clear") {
@@ -148,14 +163,15 @@ Value dict_method(const Value& object, const std::string& name, const std::vecto
     std::vector<Value> found;
     if (name == "keys" || name == "values" || name == "items") {
         for (const auto& [key, value] : dict.items)
-            found.push_back(name == "keys" ? key : name == "values" ? value : Value::new_list({key, value}));
+            found.push_back(name == "keys" ? key : name == "values" ? value : Value::new_tuple({key, value}));
         return Value::new_list(std::move(found));
     }
     if (name == "get" || name == "pop") {
         const Value& key = needed(arguments, 0, name);
         const Value* known = dict.find(key);
         if (!known && arguments.size() < 2 && name == "pop") raise("KeyError", repr(key));
-        if (!known) return is_stated(arguments, 1) ? arguments[1] : Value::none();
+        if (!known)
+            return arguments.size() > 1 && !arguments[1].is(Type::unset) ? arguments[1] : Value::none();
         const Value value = *known;
         if (name == "pop")
             std::erase_if(dict.items, [&](const auto& item) { return equal(item.first, key); });
@@ -195,12 +211,52 @@ std::string replaced(const std::string& text, const std::string& old, const std:
     return out + text.substr(from);
 }
 
+bool is_blank(char letter) { return letter == ' ' || (letter >= '\t' && letter <= '\r'); }
+
+Value stripped(const std::string& text, const std::string& name, const std::vector<Value>& arguments) {
+    const std::string letters = is_stated(arguments, 0) ? text_in(arguments[0], "strip arg") : " \n\t\r\v\f";
+    std::size_t first = name == "rstrip" ? 0 : text.find_first_not_of(letters);
+    std::size_t last = name == "lstrip" ? text.size() : text.find_last_not_of(letters) + 1;
+    first = std::min(first, text.size());
+    return Value::new_text(text.substr(first, std::max(first, last) - first));
+}
+
+// Without a separator, of what stands between blanks.
+Value split(const std::string& text, const std::vector<Value>& arguments) {
+    const bool blanks = !is_stated(arguments, 0);
+    const std::string by = blanks ? "" : text_in(arguments[0], "an argument");
+    if (!blanks && by.empty()) raise("ValueError", "empty separator");
+    std::int64_t left = is_stated(arguments, 1) ? as_whole(arguments[1], "maxsplit") : -1;
+    std::vector<Value> pieces;
+    std::size_t from = 0;
+    const auto skip = [&] {
+        while (blanks && from < text.size() && is_blank(text[from])) ++from;
+    };
+    for (skip(); left != 0; --left, skip()) {
+        std::size_t at = blanks ? from : text.find(by, from);
+        while (blanks && at < text.size() && !is_blank(text[at])) ++at;
+        if (at >= text.size()) break;
+        pieces.push_back(Value::new_text(text.substr(from, at - from)));
+        from = at + by.size();
+    }
+    if (!blanks || from < text.size()) pieces.push_back(Value::new_text(text.substr(from)));
+    return Value::new_list(std::move(pieces));
+}
+
+std::string with_zeros(const std::string& text, std::int64_t width) {
+    const auto missing = std::clamp<std::int64_t>(width - std::ssize(text), 0, std::int64_t{1} << 20);
+    const bool sign = text.starts_with('-') || text.starts_with('+');
+    return std::string(text).insert(sign ? 1 : 0, static_cast<std::size_t>(missing), '0');
+}
+
 Value text_method(const Value& object, const std::string& name, const std::vector<Value>& arguments) {
     const std::string& text = object.text();
-    if (name == "strip") {
-        const auto first = text.find_first_not_of(" \n\t"), last = text.find_last_not_of(" \n\t");
-        return Value::new_text(first == std::string::npos ? "" : text.substr(first, last - first + 1));
-    }
+    if (name == "strip" || name == "lstrip" || name == "rstrip") return stripped(text, name, arguments);
+    if (name == "split") return split(text, arguments);
+    if (name == "zfill")
+        return Value::new_text(with_zeros(text, as_whole(needed(arguments, 0, name), "width")));
+    if (name == "isdigit")
+        return Value::boolean(!text.empty() && text.find_first_not_of("0123456789") == std::string::npos);
     if (name == "join") {
         std::string out;
         bool begun = false;
@@ -225,16 +281,12 @@ Value text_method(const Value& object, const std::string& name, const std::vecto
     if (name == "endswith") return Value::boolean(text.ends_with(other));
     if (name == "replace")
         return Value::new_text(replaced(text, other, text_in(needed(arguments, 1, name), "an argument")));
-    if (name != "split") no_method(object, name);
-    if (other.empty()) raise("ValueError", "empty separator");
-    std::vector<Value> pieces;
-    std::size_t from = 0;
-    for (std::size_t at = text.find(other); at != std::string::npos; at = text.find(other, from)) {
-        pieces.push_back(Value::new_text(text.substr(from, at - from)));
-        from = at + other.size();
-    }
-    pieces.push_back(Value::new_text(text.substr(from)));
-    return Value::new_list(std::move(pieces));
+    if (name != "count") no_method(object, name);
+    std::int64_t times = other.empty() ? std::ssize(text) + 1 : 0;
+    for (std::size_t at = other.empty() ? text.npos : text.find(other); at != text.npos;
+         at = text.find(other, at + other.size()))
+        ++times;
+    return Value::whole(times);
 }
 
 }  // namespace
@@ -244,7 +296,7 @@ Value method_of(Interpreter& rank, const Value& object, const std::string& name,
     rank.spend(0);
     switch (object.type()) {
         case Type::list:
-            return list_method(object, name, arguments);
+            return list_method(rank, object, name, arguments);
         case Type::dict:
             return dict_method(object, name, arguments);
         case Type::text:

@@ -35,6 +35,7 @@ std::vector<BuiltinRow> device_builtins();
 std::vector<BuiltinRow> chance_builtins();
 std::vector<BuiltinRow> world_builtins();
 std::vector<BuiltinRow> told_builtins();
+std::vector<BuiltinRow> training_builtins();
 
 // Methods of what is there already: a generator, a mesh.
 Value own_method(Interpreter& rank, const Value& object, const std::string& name,

@@ -173,8 +173,33 @@ bool alike(const std::vector<std::shared_ptr<Tensor>>& tensors) {
                        [&](const auto& one_of) { return one_of->count() == tensors.front()->count(); });
 }
 
+// Members' tensors on their way: each is copied into its own when all have come.
+class ListWork final : public Work {
+public:
+    ListWork(Comm& comm, const std::shared_ptr<Tensor>& tensor, std::vector<std::shared_ptr<Tensor>> into)
+        : all_(static_cast<std::size_t>(tensor->count() * comm.size())),
+          into_(std::move(into)),
+          work_(comm.all_gather_async(tensor->data(), all_, tensor->dtype)) {}
+
+    bool ready() override { return !work_ || work_->ready(); }
+    void wait() override {
+        if (work_) work_->wait();
+        auto from = all_.begin();
+        for (const auto& member : into_) {
+            std::copy_n(from, member->count(), member->data().begin());
+            from += member->count();
+        }
+    }
+
+private:
+    std::vector<Number> all_;
+    std::vector<std::shared_ptr<Tensor>> into_;
+    std::unique_ptr<Work> work_;
+};
+
 // Into tensors that are there. Where these differ in size, torch makes a broadcast of each member's.
-Value gather_into_list(Interpreter& rank, const Value& list, const Value& input, const Value& group) {
+Value gather_into_list(Interpreter& rank, const Value& list, const Value& input, const Value& group,
+                       bool waits) {
     const auto tensor = tensor_in(input, "all_gather", "tensor");
     Comm* comm = comm_of(rank, group, "all_gather", {tensor});
     if (!comm) return Value::none();
@@ -196,7 +221,12 @@ Value gather_into_list(Interpreter& rank, const Value& list, const Value& input,
             comm->broadcast(part.data(), root, part.dtype);
         }
         comm->group_end();
-        return Value::none();
+        return waits ? Value::none() : handle_of(rank, nullptr, {tensor}, nullptr);
+    }
+    if (!waits) {
+        auto held = into;
+        held.push_back(tensor);
+        return handle_of(rank, comm, std::move(held), std::make_unique<ListWork>(*comm, tensor, into));
     }
     std::vector<Number> all(static_cast<std::size_t>(tensor->count() * comm->size()));
     comm->all_gather(tensor->data(), all, tensor->dtype);
@@ -207,7 +237,10 @@ Value gather_into_list(Interpreter& rank, const Value& list, const Value& input,
 }
 
 Value all_gather(Interpreter& rank, Arguments& given) {
-    if (given[0].is(Type::list)) return gather_into_list(rank, given[0], given[1], given[2]);
+    if (given[0].is(Type::list))
+        return gather_into_list(rank, given[0], given[1], given[2], !truth(given[3]));
+    if (truth(given[3]))
+        raise("ValueError", "all_gather() with async_op=True fills a list: state its tensors first");
     const auto tensor = tensor_in(given[0], "all_gather", "tensor");
     Comm* comm = comm_of(rank, stated(given[1]) ? given[1] : given[2], "all_gather", {tensor});
     if (!comm) return Value::none();

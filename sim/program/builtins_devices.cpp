@@ -84,6 +84,7 @@ void settle_places(Interpreter& rank, const Value& value, const Value& mapped, i
     if (value.is(Type::list)) return all(value.list().items);
     if (value.is(Type::dict))
         for (const auto& [key, item] : value.dict().items) settle_places(rank, item, mapped, depth + 1);
+    if (value.is(Type::object)) value.instance().rank = &rank;
     if (value.is(Type::object))
         for (const auto& [name, item] : value.instance().fields) settle_places(rank, item, mapped, depth + 1);
     if (!value.is(Type::tensor)) return;

@@ -157,8 +157,8 @@ Value gather(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "gather", "tensor");
     Comm* comm = comm_of(rank, given[3], "gather", {tensor});
     if (!comm) return Value::none();
-    const Value usual = stated(given[2]) || stated(given[4]) ? given[2] : Value::whole(0);
-    const Rank root = root_of(*comm, usual, given[4], given[3], "destination");
+    const Value usual = stated(given[2]) || stated(given[5]) ? given[2] : Value::whole(0);
+    const Rank root = root_of(*comm, usual, given[5], given[3], "destination");
     const auto size = static_cast<std::size_t>(comm->size());
     Tensors to(size), from(size);
     to[static_cast<std::size_t>(root)] = tensor;
@@ -170,16 +170,15 @@ Value gather(Interpreter& rank, Arguments& given) {
     } else if (stated(given[1]) && !items_of(given[1]).empty()) {
         raise("ValueError", "Argument ``gather_list`` must NOT be specified on non-destination ranks.");
     }
-    exchange(*comm, to, from);
-    return Value::none();
+    return exchanged(rank, *comm, to, from, !truth(given[4]));
 }
 
 Value scatter(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "scatter", "tensor");
     Comm* comm = comm_of(rank, given[3], "scatter", {tensor});
     if (!comm) return Value::none();
-    const Value usual = stated(given[2]) || stated(given[4]) ? given[2] : Value::whole(0);
-    const Rank root = root_of(*comm, usual, given[4], given[3], "source");
+    const Value usual = stated(given[2]) || stated(given[5]) ? given[2] : Value::whole(0);
+    const Rank root = root_of(*comm, usual, given[5], given[3], "source");
     const auto size = static_cast<std::size_t>(comm->size());
     Tensors to(size), from(size);
     from[static_cast<std::size_t>(root)] = tensor;
@@ -191,8 +190,7 @@ Value scatter(Interpreter& rank, Arguments& given) {
     } else if (stated(given[1]) && !items_of(given[1]).empty()) {
         raise("ValueError", "Argument ``scatter_list`` must NOT be specified on non-source ranks.");
     }
-    exchange(*comm, to, from);
-    return Value::none();
+    return exchanged(rank, *comm, to, from, !truth(given[4]));
 }
 
 // From here to there.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <utility>
 
 #include "scenarios/program/program_parser.h"
 #include "sim/program/builtins.h"
@@ -38,7 +39,7 @@ Value enumerated(Interpreter&, Arguments& given) {
     std::vector<Value> pairs;
     const std::int64_t first = given[1].is(Type::unset) ? 0 : as_whole(given[1], "start");
     for (const Value& item : items_of(given[0]))
-        pairs.push_back(Value::new_list({Value::whole(first + std::ssize(pairs)), item}));
+        pairs.push_back(Value::new_tuple({Value::whole(first + std::ssize(pairs)), item}));
     return Value::new_list(std::move(pairs));
 }
 
@@ -112,7 +113,36 @@ Value length(Interpreter& rank, Arguments& given) {
     raise("TypeError", fmt::format("object of type {} has no len()", type_word(x)));
 }
 
-Value to_list(Interpreter&, Arguments& given) { return Value::new_list(items_of(given[0])); }
+std::vector<Value> items_or_none(const Value& values) {
+    return values.is(Type::unset) ? std::vector<Value>() : items_of(values);
+}
+Value to_list(Interpreter&, Arguments& given) { return Value::new_list(items_or_none(given[0])); }
+Value to_tuple(Interpreter&, Arguments& given) { return Value::new_tuple(items_or_none(given[0])); }
+
+Value to_set(Interpreter&, Arguments& given) {
+    std::vector<Value> items = items_or_none(given[0]);
+    std::stable_sort(items.begin(), items.end(),
+                     [](const Value& a, const Value& b) { return relate(Operator::less, a, b); });
+    items.erase(std::unique(items.begin(), items.end(), equal), items.end());
+    return Value::new_list(std::move(items));
+}
+
+Value quotient_and_rest(Interpreter&, Arguments& given) {
+    return Value::new_tuple(
+        {operate(Operator::floor_divide, given[0], given[1]), operate(Operator::modulo, given[0], given[1])});
+}
+Value to_power(Interpreter&, Arguments& given) { return operate(Operator::power, given[0], given[1]); }
+
+Value path_join(Interpreter&, Arguments& given) {
+    std::string path;
+    for (const Value& part : given[0].list().items) {
+        const std::string& text = text_in(part, "join() argument");
+        if (text.starts_with('/')) path.clear();
+        if (!path.empty() && !path.ends_with('/')) path += '/';
+        path += text;
+    }
+    return Value::new_text(std::move(path));
+}
 
 Value farthest(Interpreter& rank, Arguments& given, bool largest) {
     const auto& stated_ones = given[0].list().items;
@@ -137,9 +167,22 @@ Value largest(Interpreter& rank, Arguments& given) { return farthest(rank, given
 Value smallest(Interpreter& rank, Arguments& given) { return farthest(rank, given, false); }
 
 Value print(Interpreter& rank, Arguments& given) {
-    std::string line;
-    for (const Value& item : given[0].list().items) line += (line.empty() ? "" : " ") + shown_text(item);
-    rank.world().log(line);
+    const std::string between = stated(given[1]) ? text_in(given[1], "sep") : " ";
+    const std::string end = stated(given[2]) ? text_in(given[2], "end") : "\n";
+    std::string line = std::exchange(rank.printed, {});
+    bool begun = false;
+    for (const Value& item : given[0].list().items) {
+        line += (begun ? between : "") + shown_text(item);
+        begun = true;
+    }
+    line += end;
+    if (line.ends_with('\n')) {
+        line.pop_back();
+        rank.world().log(line);
+    } else {
+        if (line.size() > most_values) raise("MemoryError", "a line of more than a million letters");
+        rank.printed = std::move(line);
+    }
     return Value::none();
 }
 
@@ -173,14 +216,14 @@ Value sorted(Interpreter& rank, Arguments& given) {
     return Value::new_list(std::move(values));
 }
 
-Value to_str(Interpreter& rank, Arguments& given) {
-    if (given[0].is(Type::object))
-        if (const auto says = rank.attribute(given[0], "__str__")) return rank.call(*says, {});
-    return Value::new_text(shown_text(given[0]));
-}
+Value to_str(Interpreter&, Arguments& given) { return Value::new_text(shown_text(given[0])); }
 
 Value sum(Interpreter&, Arguments& given) {
-    if (given[0].is(Type::tensor)) return method(given[0], "sum", {});
+    const bool vector = given[0].is(Type::tensor) && given[0].tensor().shape.size() < 2;
+    if (vector) {
+        const Value all = method(given[0], "sum", {});
+        return stated(given[1]) ? operate(Operator::add, given[1], all) : all;
+    }
     Value all = given[1].is(Type::unset) ? Value::whole(0) : given[1];
     for (const Value& item : items_of(given[0])) all = operate(Operator::add, all, item);
     return all;
@@ -197,7 +240,7 @@ Value zipped(Interpreter&, Arguments& given) {
     for (std::size_t i = 0; !lists.empty() && i < shortest; ++i) {
         std::vector<Value> row;
         for (const auto& list : lists) row.push_back(list[i]);
-        rows.push_back(Value::new_list(std::move(row)));
+        rows.push_back(Value::new_tuple(std::move(row)));
     }
     return Value::new_list(std::move(rows));
 }
@@ -215,6 +258,11 @@ std::vector<BuiltinRow> python_builtins() {
             {"isinstance", is_instance},
             {"len", length},
             {"list", to_list},
+            {"tuple", to_tuple},
+            {"set", to_set},
+            {"divmod", quotient_and_rest},
+            {"pow", to_power},
+            {"path_join", path_join},
             {"max", largest},
             {"min", smallest},
             {"print", print},

@@ -1,6 +1,7 @@
 // sim/program/builtins_values.cpp — Functions of any value: conversions, attributes, mathematics, and texts
 // with a format.
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 #include "sim/program/builtins.h"
@@ -92,6 +93,8 @@ Value rounded_to(Interpreter&, Arguments& given) {
     const Value& x = given[0];
     if (!x.is_number())
         raise("TypeError", fmt::format("type {} doesn't define __round__ method", type_word(x)));
+    if (stated(given[1]) && as_whole(given[1], "ndigits") < 0)
+        raise("ValueError", "places before the point are not known here: divide, and multiply again");
     if (!x.is(Type::decimal)) return Value::whole(x.number());
     if (is_special(x.number()) && !stated(given[1]))
         raise("OverflowError", "cannot convert float infinity to integer");
@@ -123,6 +126,17 @@ Value square_root_of(Interpreter&, Arguments& given) { return decimal_of(given[0
 Value sine_of(Interpreter&, Arguments& given) { return decimal_of(given[0], "sin", sine); }
 Value cosine_of(Interpreter&, Arguments& given) { return decimal_of(given[0], "cos", cosine); }
 Value logarithm_of(Interpreter&, Arguments& given) { return decimal_of(given[0], "natural_log", logarithm); }
+
+// Of a power of two exactly, as Python has it.
+Value logarithm_to_2(Interpreter&, Arguments& given) {
+    const Value natural = decimal_of(given[0], "natural_log", logarithm);
+    if (natural.is(Type::tensor) || is_special(natural.number())) return natural;
+    const auto number = static_cast<std::uint64_t>(as_decimal(given[0]));
+    if (std::has_single_bit(number))
+        return Value::decimal((Number{std::countr_zero(number)} - fraction_bits) * one);
+    constexpr Wide two = 2'977'044'472;  // ln 2, in 2^-32
+    return Value::decimal(saturate((Wide{natural.number()} << 32) / two));
+}
 
 Value whole_below(Interpreter&, Arguments& given) {
     if (!given[0].is(Type::decimal)) return Value::whole(as_whole(given[0], "a number"));
@@ -221,9 +235,9 @@ std::vector<BuiltinRow> value_builtins() {
             {"callable", is_callable},  {"repr", to_repr},          {"map", each_of},
             {"filter", those_that},     {"reversed", reversed},     {"round", rounded_to},
             {"exp", exponential_of},    {"sqrt", square_root_of},   {"natural_log", logarithm_of},
-            {"floor", whole_below},     {"ceil", whole_above},      {"isnan", is_nan_of},
-            {"isinf", is_inf_of},       {"isfinite", is_finite_of}, {"sin", sine_of},
-            {"cos", cosine_of}};
+            {"log2", logarithm_to_2},   {"floor", whole_below},     {"ceil", whole_above},
+            {"isnan", is_nan_of},       {"isinf", is_inf_of},       {"isfinite", is_finite_of},
+            {"sin", sine_of},           {"cos", cosine_of}};
 }
 
 }  // namespace deadrank::sim::program

@@ -24,7 +24,7 @@ Value Interpreter::called_function(const Expr& expr) {
     Frame frame(function.locals.size());
     for (std::size_t i = 0; i < expr.parts.size(); ++i) {
         const bool usual = expr.parts[i].kind == ExprKind::absent;
-        frame[i] = eval(usual ? function.defaults[i] : expr.parts[i]);
+        frame[i] = usual ? usual_of(expr.slot, i) : eval(expr.parts[i]);
     }
     return enter(function, std::move(frame), nullptr);
 }
@@ -61,8 +61,24 @@ Value Interpreter::function_value(const Expr& expr) {
     const Function& function = program_.functions[static_cast<std::size_t>(expr.slot)];
     made->name = function.name;
     if (function.within >= 0) made->around = own_;
-    for (const Expr& usual : function.defaults) made->usual.push_back(eval(usual));
+    for (std::size_t i = 0; i < function.defaults.size(); ++i)
+        made->usual.push_back(function.named ? usual_of(expr.slot, i) : eval(function.defaults[i]));
     return Value::of(std::move(made));
+}
+
+// Where a def of the program's own stands further down than its first call, it is found then.
+std::vector<Value>& Interpreter::define(int function) {
+    const auto& defaults = program_.functions[static_cast<std::size_t>(function)].defaults;
+    std::vector<Value> found;
+    for (const Expr& usual : defaults) found.push_back(eval(usual));
+    return usual_[function] = std::move(found);
+}
+
+Value Interpreter::usual_of(int function, std::size_t parameter) {
+    const Expr& usual = program_.functions[static_cast<std::size_t>(function)].defaults[parameter];
+    if (usual.kind >= ExprKind::none && usual.kind <= ExprKind::text) return eval(usual);
+    const auto known = usual_.find(function);
+    return (known == usual_.end() ? define(function) : known->second)[parameter];
 }
 
 Value Interpreter::invoked(const Expr& expr) {
@@ -115,7 +131,7 @@ Value Interpreter::call_function(const Callable& callee, std::vector<Value> argu
         if (function.defaults[i].kind == ExprKind::absent)
             raise("TypeError", fmt::format("{}() missing 1 required positional argument: '{}'", function.name,
                                            function.locals[i]));
-        frame[i] = i < callee.usual.size() ? callee.usual[i] : eval(function.defaults[i]);
+        frame[i] = i < callee.usual.size() ? callee.usual[i] : usual_of(callee.function, i);
     }
     return enter(function, std::move(frame), callee.around);
 }
@@ -159,6 +175,7 @@ Value Interpreter::constructed(int kind, std::vector<Value> arguments,
     auto made = std::make_shared<Instance>();
     made->kind = kind;
     made->name = program_.classes[static_cast<std::size_t>(kind)].name;
+    made->rank = this;
     track(made);
     const Value value = Value::of(std::move(made));
     if (const auto prepares = attribute(value, "__init__"))
@@ -242,6 +259,7 @@ Value Interpreter::method(const Expr& expr) {
             return call(*found, std::move(arguments), expr.keywords);
     }
     if (!expr.keywords.empty()) raise("TypeError", fmt::format("{}() takes no named arguments", expr.text));
+    if (expr.slot != nothing_left) check_given(expr, object, arguments.size());
     if (object.is(Type::tensor)) {
         spend(object.tensor().count());
         if (auto made = moved(*this, object, expr.text, arguments)) return std::move(*made);

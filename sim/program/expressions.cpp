@@ -39,7 +39,8 @@ Value literal(const Expr& expr) {
             return operate(Operator::multiply, literal(expr.parts[0]), Value::whole(-1));
         case ExprKind::list:
             for (const Expr& part : expr.parts) items.push_back(literal(part));
-            return Value::new_list(std::move(items));
+            return expr.number == tuple_number ? Value::new_tuple(std::move(items))
+                                               : Value::new_list(std::move(items));
         case ExprKind::dict: {
             Value made = Value::new_dict();
             for (std::size_t i = 0; i + 1 < expr.parts.size(); i += 2)
@@ -201,7 +202,8 @@ Value Interpreter::listed(const Expr& expr) {
     std::vector<Value> items;
     items.reserve(expr.parts.size());
     for (const Expr& part : expr.parts) items.push_back(eval(part));
-    return Value::new_list(std::move(items));
+    return expr.number == tuple_number ? Value::new_tuple(std::move(items))
+                                       : Value::new_list(std::move(items));
 }
 
 Value Interpreter::mapped(const Expr& expr) {
@@ -265,11 +267,24 @@ std::vector<Value> Interpreter::walked(const Expr& expr) {
     return items;
 }
 
+// What its names held before, they hold again afterwards.
+void Interpreter::keep(const Expr& target, std::vector<std::pair<Value*, Value>>& kept) {
+    if (target.kind == ExprKind::list)
+        for (const Expr& part : target.parts) keep(part, kept);
+    if (target.kind != ExprKind::name) return;
+    Value& held = slot(target);
+    if (!held.is(Type::unset)) kept.emplace_back(&held, held);
+}
+
 Value Interpreter::comprehended(const Expr& expr) {
     std::vector<Value> items;
     const bool of_dict = expr.number == 1;
     const Value dict = of_dict ? Value::new_dict() : Value::none();
+    std::vector<std::pair<Value*, Value>> kept;
+    for (std::size_t clause = of_dict ? 2 : 1; clause < expr.parts.size(); clause += 3)
+        keep(expr.parts[clause], kept);
     comprehend(expr, of_dict ? 2 : 1, items, dict);
+    for (auto& [place, held] : kept) *place = std::move(held);
     return of_dict ? dict : Value::new_list(std::move(items));
 }
 

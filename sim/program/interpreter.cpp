@@ -110,6 +110,7 @@ void Interpreter::run(Part part, std::int64_t step) {
             : part == Part::step   ? program_.step
             : part == Part::finish ? program_.finish
                                    : program_.earlier);
+        if (!printed.empty()) world().log(std::exchange(printed, {}));
     } catch (const RankFailure&) {
         if (now_) {
             world().log(fmt::format("  File \"{}\", line {}", part_name(now_->spot.part), now_->spot.line));
@@ -168,6 +169,9 @@ Interpreter::Flow Interpreter::run(const Stmt& stmt) {
             return within(stmt);
         case StmtKind::remove:
             for (const Expr& target : stmt.parts) remove(target);
+            return Flow::on;
+        case StmtKind::define:
+            define(stmt.parts[0].slot);
             return Flow::on;
     }
     return Flow::on;
@@ -282,6 +286,7 @@ Interpreter::Flow Interpreter::guard(const Stmt& stmt) {
 // What __exit__ says is true is not raised any further.
 Interpreter::Flow Interpreter::within(const Stmt& stmt) {
     const Value manager = eval(stmt.parts[0]);
+    if (manager.is(Type::object) && manager.instance().kind == context_kind) return run(stmt.blocks[0]);
     const auto enters = attribute(manager, "__enter__"), leaves = attribute(manager, "__exit__");
     if (!enters || !leaves)
         raise("TypeError",

@@ -76,6 +76,7 @@ public:
     std::uint64_t garbage_drawn = 0;               // numbers that empty() gave
     std::map<std::string, std::int64_t> barriers;  // monitored ones, by group
     std::string told_replica;                      // that samples() named last
+    std::string printed;                           // a line that print() has not ended
 
     // A group's collectives follow each other: a rank that waits for one has waited for those before it.
     void under_way(const std::shared_ptr<Handle>& collective);
@@ -118,6 +119,8 @@ private:
     Value invoked(const Expr& expr);
     Value enter(const scenarios::program::Function& function, Frame frame, std::shared_ptr<Env> around);
     Value function_value(const Expr& expr);
+    std::vector<Value>& define(int function);
+    Value usual_of(int function, std::size_t parameter);
     Value constructed(int kind, std::vector<Value> arguments, const std::vector<std::string>& keywords);
     Value call_function(const Callable& callee, std::vector<Value> arguments,
                         const std::vector<std::string>& keywords);
@@ -128,6 +131,7 @@ private:
     Value indexed(const Expr& expr);
     Value sliced(const Expr& expr);
     Value comprehended(const Expr& expr);
+    void keep(const Expr& target, std::vector<std::pair<Value*, Value>>& kept);
     void comprehend(const Expr& expr, std::size_t clause, std::vector<Value>& items, const Value& dict);
     std::vector<Value> walked(const Expr& expr);
 
@@ -143,7 +147,8 @@ private:
     std::shared_ptr<Env> own_, around_;  // the names of the def under way, if kept; of the def around it
     std::vector<std::weak_ptr<Object>> tracked_;
     std::size_t tracked_most_ = 1024;
-    Value given_;  // by a return
+    Value given_;                              // by a return
+    std::map<int, std::vector<Value>> usual_;  // of parameters, once their def was reached
     const Stmt* now_ = nullptr;
     std::string handled_;  // the exception of the except block under way
     std::int64_t step_ = 0;
@@ -162,6 +167,9 @@ Value element_of(const Value& object, const Value& index);
 Value slice_of(const Value& object, const Value& from, const Value& to, const Value& by = {});
 
 inline constexpr std::size_t most_values = 1 << 20;  // of a list, or letters of a text
+
+// Whether an object of this type takes so many arguments in this order; raises TypeError.
+void check_given(const Expr& call, const Value& object, std::size_t given);
 
 // A literal of a text: [1, "a", -2.5].
 Value literal(const Expr& expr);

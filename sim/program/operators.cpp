@@ -33,7 +33,28 @@ Value repeated(const Value& what, std::int64_t times) {
         else
             text += what.text();
     }
+    if (what.is(Type::list) && what.list().fixed) return Value::new_tuple(std::move(items));
     return what.is(Type::list) ? Value::new_list(std::move(items)) : Value::new_text(std::move(text));
+}
+
+// __add__ of the one, or __radd__ of the other.
+std::optional<Value> operated_by_class(Operator op, const Value& a, const Value& b) {
+    static constexpr const char* own[] = {"__add__",      "__sub__", "__mul__", "__truediv__",
+                                          "__floordiv__", "__mod__", "__pow__", "__matmul__"};
+    static constexpr const char* turned[] = {"__radd__", "__rsub__", "__rmul__", "__rtruediv__"};
+    const auto place = static_cast<std::size_t>(op);
+    if (a.is(Type::object) && place < std::size(own))
+        if (auto made = own_answer(a, own[place], {b})) return made;
+    if (b.is(Type::object) && place < std::size(turned)) return own_answer(b, turned[place], {a});
+    return std::nullopt;
+}
+
+std::optional<Value> related_by_class(Operator op, const Value& a, const Value& b) {
+    static constexpr const char* names[] = {"__lt__", "__le__", "__gt__", "__ge__"};
+    static constexpr const char* turned[] = {"__gt__", "__ge__", "__lt__", "__le__"};
+    const auto place = static_cast<std::size_t>(op) - static_cast<std::size_t>(Operator::less);
+    if (auto found = own_answer(a, names[place], {b})) return found;
+    return own_answer(b, turned[place], {a});
 }
 
 bool is_sequence(const Value& value) { return value.is(Type::list) || value.is(Type::text); }
@@ -44,6 +65,8 @@ Value operate(Operator op, const Value& a, const Value& b) {
     if (a.is_number() && b.is_number()) return arithmetic(op, a, b);
     if (op == Operator::matrix && a.is(Type::tensor) && b.is(Type::tensor))
         return multiplied(a.tensor(), b.tensor());
+    if (a.is(Type::object) || b.is(Type::object))
+        if (auto made = operated_by_class(op, a, b)) return std::move(*made);
     if (a.is(Type::tensor) || b.is(Type::tensor)) return calculated(op, a, b);
     if (op == Operator::add && a.is(Type::text) && b.is(Type::text)) {
         if (a.text().size() + b.text().size() > most_values)
@@ -56,7 +79,7 @@ Value operate(Operator op, const Value& a, const Value& b) {
         std::vector<Value> items = a.list().items;
         items.insert(items.end(), b.list().items.begin(), b.list().items.end());
         if (items.size() > most_values) raise("MemoryError", "a list of more than a million values");
-        return Value::new_list(std::move(items));
+        return a.list().fixed ? Value::new_tuple(std::move(items)) : Value::new_list(std::move(items));
     }
     if (op == Operator::bit_or && a.is(Type::dict) && b.is(Type::dict)) {
         Value both = Value::new_dict();
@@ -83,7 +106,9 @@ bool relate(Operator op, const Value& a, const Value& b) {
         case Operator::in:
         case Operator::not_in: {
             bool found = false;
-            if (b.is(Type::dict))
+            if (const auto says = own_answer(b, "__contains__", {a}))
+                found = truth(*says);
+            else if (b.is(Type::dict))
                 found = b.dict().find(a) != nullptr;
             else if (b.is(Type::text) && a.is(Type::text))
                 found = b.text().find(a.text()) != std::string::npos;
@@ -102,6 +127,14 @@ bool relate(Operator op, const Value& a, const Value& b) {
     if (a.is(Type::text) && b.is(Type::text)) {
         const int order = a.text().compare(b.text());
         return truth(arithmetic(op, Value::whole(order), Value::whole(0)));
+    }
+    if (a.is(Type::object) || b.is(Type::object))
+        if (const auto says = related_by_class(op, a, b)) return truth(*says);
+    if (a.is(Type::list) && b.is(Type::list)) {  // by the first place where they differ
+        const auto &x = a.list().items, &y = b.list().items;
+        for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
+            if (!equal(x[i], y[i])) return relate(op, x[i], y[i]);
+        return truth(arithmetic(op, Value::whole(std::ssize(x)), Value::whole(std::ssize(y))));
     }
     static constexpr std::string_view signs[] = {"<", "<=", ">", ">="};
     raise("TypeError",

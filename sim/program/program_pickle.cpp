@@ -95,7 +95,7 @@ public:
                 Value made = Value::new_dict();
                 for (std::int64_t left = size(); left > 0; --left) {
                     const Value key = value(depth + 1);
-                    if (!key.is_number() && !key.is(Type::text)) bad();
+                    freeze(key);
                     made.dict().set(key, value(depth + 1));
                 }
                 return made;
@@ -118,6 +118,15 @@ private:
     Number take() {
         if (at_ >= from_.size()) bad();
         return from_[at_++];
+    }
+    // What is a key was a tuple.
+    static void freeze(const Value& key) {
+        if (key.is(Type::list)) {
+            key.list().fixed = true;
+            for (const Value& item : key.list().items) freeze(item);
+        } else if (!key.is_number() && !key.is(Type::text) && !key.is(Type::none)) {
+            bad();
+        }
     }
     std::int64_t size() {
         const Number count = take();

@@ -70,6 +70,7 @@ struct TensorMethod {
 std::vector<TensorMethod> shape_methods();
 std::vector<TensorMethod> element_methods();
 std::vector<TensorMethod> reduction_methods();
+std::vector<TensorMethod> place_methods();
 const Value& needed(const TensorArguments& given, std::size_t place, std::string_view name);
 bool is_stated(const TensorArguments& given, std::size_t place);
 

@@ -87,6 +87,11 @@ Value Value::new_list(std::vector<Value> items) {
     object->items = std::move(items);
     return {Type::list, std::move(object)};
 }
+Value Value::new_tuple(std::vector<Value> items) {
+    Value made = new_list(std::move(items));
+    made.list().fixed = true;
+    return made;
+}
 Value Value::new_dict() { return {Type::dict, std::make_shared<Dict>()}; }
 Value Value::of(std::shared_ptr<Tensor> tensor) { return {Type::tensor, std::move(tensor)}; }
 Value Value::of(std::shared_ptr<Group> group) { return {Type::group, std::move(group)}; }
@@ -115,9 +120,19 @@ Value* Dict::find(const Value& key) {
     return nullptr;
 }
 
+namespace {
+
+// Objects are keys by what they are, tuples by what is in them.
+bool is_key(const Value& key) {
+    if (key.is(Type::list))
+        return key.list().fixed && std::all_of(key.list().items.begin(), key.list().items.end(), is_key);
+    return key.is_number() || key.is(Type::text) || key.is(Type::none);
+}
+
+}  // namespace
+
 void Dict::set(const Value& key, Value value) {
-    if (!key.is_number() && !key.is(Type::text))
-        raise("TypeError", fmt::format("unhashable type: {}", type_word(key)));
+    if (!is_key(key)) raise("TypeError", fmt::format("unhashable type: {}", type_word(key)));
     if (Value* known = find(key))
         *known = std::move(value);
     else
@@ -135,7 +150,7 @@ std::string type_word(const Value& value) {
         case Type::text:
             return "'str'";
         case Type::list:
-            return "'list'";
+            return value.list().fixed ? "'tuple'" : "'list'";
         case Type::dict:
             return "'dict'";
         case Type::tensor:
@@ -193,6 +208,7 @@ std::string repr_at(const Value& value, int depth) {
         case Type::list:
             for (const Value& item : value.list().items)
                 out += (out.empty() ? "" : ", ") + repr_at(item, depth + 1);
+            if (value.list().fixed) return "(" + out + (value.list().items.size() == 1 ? ",)" : ")");
             return "[" + out + "]";
         case Type::dict:
             for (const auto& [key, item] : value.dict().items)
@@ -206,6 +222,8 @@ std::string repr_at(const Value& value, int depth) {
         case Type::handle:
             return "<Work>";
         case Type::object:
+            if (const auto says = own_answer(value, "__repr__"); says && says->is(Type::text))
+                return says->text();
             if (value.instance().kind != namespace_kind)
                 return fmt::format("<{} object>", value.instance().name);
             for (const auto& [name, item] : value.instance().fields)
@@ -226,6 +244,10 @@ bool equal_at(const Value& a, const Value& b, int depth) {
         if (!a.is(Type::decimal) && !b.is(Type::decimal)) return a.number() == b.number();
         return as_decimal(a) == as_decimal(b) && !is_nan(a);
     }
+    if (a.is(Type::object))
+        if (const auto same = own_answer(a, "__eq__", {b})) return truth(*same);
+    if (b.is(Type::object) && !a.is(Type::object))
+        if (const auto same = own_answer(b, "__eq__", {a})) return truth(*same);
     if (a.type() != b.type()) return false;
     switch (a.type()) {
         case Type::text:
@@ -273,7 +295,11 @@ bool holds_at(const Value& container, const Value& sought, int depth) {
 }  // namespace
 
 std::string repr(const Value& value) { return repr_at(value, 0); }
-std::string shown_text(const Value& value) { return value.is(Type::text) ? value.text() : repr(value); }
+std::string shown_text(const Value& value) {
+    if (value.is(Type::object))
+        if (const auto says = own_answer(value, "__str__"); says && says->is(Type::text)) return says->text();
+    return value.is(Type::text) ? value.text() : repr(value);
+}
 bool equal(const Value& a, const Value& b) { return equal_at(a, b, 0); }
 bool holds(const Value& container, const Value& sought) { return holds_at(container, sought, 0); }
 
@@ -298,6 +324,10 @@ bool truth(const Value& value) {
         case Type::none:
         case Type::unset:
             return false;
+        case Type::object:
+            if (const auto says = own_answer(value, "__bool__")) return truth(*says);
+            if (const auto many = own_answer(value, "__len__")) return truth(*many);
+            return true;
         default:
             return true;
     }

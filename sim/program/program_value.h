@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +56,7 @@ public:
     static Value decimal(Number value) { return {Type::decimal, value}; }
     static Value new_text(std::string value);
     static Value new_list(std::vector<Value> items);
+    static Value new_tuple(std::vector<Value> items);  // a list that nothing changes
     static Value new_dict();
     static Value of(std::shared_ptr<Tensor> tensor);
     static Value of(std::shared_ptr<Group> group);
@@ -97,6 +99,7 @@ struct Text final : Object {
 // Lists and dicts may be nested as deep as a program likes: their ends are not.
 struct List final : Object {
     std::vector<Value> items;
+    bool fixed = false;  // a tuple
     ~List() override;
 };
 
@@ -164,17 +167,22 @@ struct Callable final : Object {
     Value self;                // of a method that was taken from its object
 };
 
-inline constexpr int namespace_kind = -1, generator_kind = -2, mesh_kind = -3;
+inline constexpr int namespace_kind = -1, generator_kind = -2, mesh_kind = -3, context_kind = -4;
+class Interpreter;
 
 struct Instance final : Object {
     int kind = namespace_kind;  // the class's place in the program, or one of those above
     std::string name;           // of the class
     Fields fields;
+    Interpreter* rank = nullptr;  // that runs its methods
     ~Instance() override;
 };
 
 // "TypeError: …", as an exception of the program.
 [[noreturn]] void raise(std::string_view kind, std::string_view says);
+
+// What a method such as __eq__ of a class of the program answers; nothing where it has none.
+std::optional<Value> own_answer(const Value& object, const char* method, std::vector<Value> given = {});
 
 std::string type_word(const Value& value);  // "'int'" is what Python calls it
 inline constexpr int deepest_value = 16;    // of what is printed, compared or sent

@@ -40,8 +40,20 @@ struct Picks {
     std::vector<std::int64_t> places;
 };
 
+// A list of places, or of flags: as a tensor of them.
+Value as_places(const Value& index) {
+    if (!index.is(Type::list)) return index;
+    const auto& items = index.list().items;
+    const bool flags = !items.empty() && items.front().is(Type::boolean);
+    return Value::of(tensor_from(index, flags ? Dtype::i8 : items.empty() ? Dtype::i64 : Dtype::none));
+}
+
+// A tuple has one index for each dimension, a list is one index.
 std::vector<Value> indices_of(const Value& index) {
-    return index.is(Type::list) ? index.list().items : std::vector<Value>{index};
+    if (!index.is(Type::list) || !index.list().fixed) return {as_places(index)};
+    std::vector<Value> indices;
+    for (const Value& one_of : index.list().items) indices.push_back(as_places(one_of));
+    return indices;
 }
 
 bool is_place(const Value& index) {
@@ -121,6 +133,10 @@ private:
     void take_places(const Tensor& places, std::int64_t rows, std::int64_t stride) {
         if (!places.whole())
             raise("IndexError", "tensors used as indices must be long, int, byte or bool tensors");
+        if (places.shape.size() > 1)
+            raise("IndexError",
+                  "a tensor of places with more than one dimension is not known here: flatten it, "
+                  "and reshape what it picks");
         const auto first =
             std::find_if(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.zipped; });
         if (first == axes_.end()) {

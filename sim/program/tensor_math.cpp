@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "sim/program/interpreter.h"
 #include "sim/program/program_number.h"
 #include "sim/program/program_tensor.h"
 
@@ -125,7 +126,9 @@ Value clamp_in_place(const Value& object, const TensorArguments& given) {
 // Changes in place; the other one may be stretched to the tensor's shape, but not the tensor.
 template <Operator op>
 Value changed(const Value& object, const TensorArguments& given) {
-    const Value result = calculated(op, object, needed(given, 0, "an operation in place"));
+    Value other = needed(given, 0, "an operation in place");
+    if (is_stated(given, 1)) other = operate(Operator::multiply, given[1], other);  // alpha
+    const Value result = calculated(op, object, other);
     Tensor& tensor = object.tensor();
     if (result.tensor().shape != tensor.shape)
         raise("RuntimeError", fmt::format("output with shape {} doesn't match the broadcast shape {}",

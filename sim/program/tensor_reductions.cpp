@@ -145,6 +145,8 @@ Value reduced(const Value& object, const TensorArguments& given, std::size_t fir
         const Number found = kind.reduce(Numbers(data.begin(), data.end()), !tensor->whole());
         return is_whole(dtype) ? Value::whole(found) : Value::decimal(fitted(found, dtype));
     }
+    if (given[first].is(Type::boolean))
+        raise("TypeError", fmt::format("{}(): argument 'dim' must be int, not bool", name));
     const std::size_t dim = dimension(as_whole(given[first], "dim"), tensor->shape.size());
     const Blocks blocks = blocks_of(tensor->shape, dim);
     Shape shape = tensor->shape;
@@ -341,7 +343,7 @@ std::vector<TensorMethod> reduction_methods() {
 Value method(const Value& object, const std::string& name, const std::vector<Value>& arguments) {
     static const auto table = [] {
         std::map<std::string_view, Value (*)(const Value&, const TensorArguments&)> calls;
-        for (const auto& part : {shape_methods(), element_methods(), reduction_methods()})
+        for (const auto& part : {shape_methods(), element_methods(), reduction_methods(), place_methods()})
             for (const TensorMethod& one_of : part) calls.emplace(one_of.name, one_of.call);
         return calls;
     }();

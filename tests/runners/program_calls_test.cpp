@@ -163,7 +163,7 @@ assert line.ndim == 1 and line.mesh_dim_names is None and line.get_local_rank() 
     EXPECT_EQ(last_words(play_program(step, eight, setup)), "");
     EXPECT_EQ(
         last_words(play_program("mesh[\"tp\", \"dp\"]", eight, setup)),
-        "KeyError: Invalid mesh_dim_names ['tp', 'dp'] specified. Valid mesh_dim_names are ['pp', 'dp', "
+        "KeyError: Invalid mesh_dim_names ('tp', 'dp') specified. Valid mesh_dim_names are ['pp', 'dp', "
         "'tp'].");
     EXPECT_EQ(last_words(play_program("mesh.shape = 1", eight, setup)),
               "AttributeError: attribute 'shape' of 'DeviceMesh' objects is not writable");

@@ -164,6 +164,11 @@ TEST(ProgramFile, PublishesItsOwnNames) {
     EXPECT_EQ(refusal(file), "loads");
     file.fault = "kind = \"bend_value\"\nrank = 0\nseam = \"parts\"\nadd = 1\nwhen = { before = \"trim\" }\n";
     EXPECT_EQ(refusal(file), "loads");
+    ProgramFile broken = file;
+    broken.fault = "kind = \"skip_block\"\nrank = 0\nblock = \"trim\"\n";
+    broken.setup += "x = 1 +\n";
+    EXPECT_EQ(refusal(broken).find("there is no block"), std::string::npos)
+        << "what cannot be read is not told twice: " << refusal(broken);
     file.fault = "kind = \"skip_block\"\nrank = 0\nblock = \"trin\"\n";
     EXPECT_NE(refusal(file).find("there is no block in program 'trin' — did you mean 'trim'?"),
               std::string::npos)
