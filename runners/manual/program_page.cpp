@@ -58,9 +58,9 @@ constexpr TableRow language_rows[] = {
 
 constexpr std::string_view after_language = R"(
 `torch.`, `dist.`, `math.` and `F.` before a word may stand or be left out: `dist.all_reduce(x,
-op=dist.ReduceOp.SUM)` is `all_reduce(x)`, and `torch.exp(x)` is `x.exp()`. `time.time()` is now(), `time.sleep` sleep(),
-`sys.exit()` exit(0), `os.getenv` env(), and `os.path.join`, `os.path.exists`, `os.makedirs`, `os.rename` and
-`os.remove` are there too.
+op=dist.ReduceOp.SUM)` is `all_reduce(x)`, and `torch.exp(x)` is `x.exp()`. `time.time()` is now(),
+`time.sleep` sleep(), `sys.exit()` exit(0) and `os.getenv` env(); `os.path.join`, `os.path.exists`,
+`os.makedirs`, `os.rename` and `os.remove` are there too.
 
 ```python
 class Parameter:

@@ -44,6 +44,21 @@ std::string remedy_for(std::string_view function, std::string_view keyword,
         known.empty() ? "leave it out" : fmt::format("leave it out; known are {}", fmt::join(known, ", ")));
 }
 
+std::string hint_for(std::string_view function, const std::vector<std::string>& known) {
+    static constexpr std::pair<std::string_view, const char*> hints[] = {
+        {"synchronize",
+         "leave it out: a call that is not async is done when it returns, and a handle has wait()"},
+        {"type", "isinstance(x, int) says whether it is one"},
+        {"next", "keep the place in a number, and write x[place]"},
+        {"iter", "walk over the list itself"},
+        {"super", "write Base.method(self)"},
+        {"open", "write_text(path, text) and read_text(path) are files"},
+        {"frozenset", "set(x) is a sorted list"}};
+    for (const auto& [name, hint] : hints)
+        if (name == function) return hint;
+    return suggestion_for(function, known, "`deadrank explain program` lists what a rank may call");
+}
+
 }  // namespace
 
 void CallBinder::complain(const Spot& spot, std::string what, std::string remedy) {
@@ -109,11 +124,8 @@ void CallBinder::bind(Expr& call) {
         for (const Function& function : program_.functions)
             if (function.named) known.push_back(function.name);
         for (const BuiltinWord& word : builtin_words()) known.push_back(word.name());
-        return complain(
-            call.spot, fmt::format("there is no function '{}'", call.text),
-            call.text == "synchronize"
-                ? "leave it out: a call that is not async is done when it returns, and a handle has wait()"
-                : suggestion_for(call.text, known, "`deadrank explain program` lists what a rank may call"));
+        return complain(call.spot, fmt::format("there is no function '{}'", call.text),
+                        hint_for(call.text, known));
     }
     call.slot = -1 - builtin;
     program_.makes_folders |= call.text == "makedirs";

@@ -44,9 +44,17 @@ std::string remedy_for(const std::string& method, const std::string& keyword,
 std::string hint_for(std::string_view name) {
     if (name == "backward" || name == "requires_grad_" || name == "zero_grad")
         return "compute gradients in the program, and keep them as x.grad: nothing is differentiated here";
+    if (name == "requires_grad") return "leave it out: the program itself computes gradients";
+    if (name == "args" || name == "__traceback__") return "what was caught is its text";
     if (name == "numpy") return "write x.tolist(), or use the tensor itself";
     if (name == "format") return "write an f-string: f\"{loss:.3f}\"";
     return {};
+}
+
+std::string as_value_of(const Expr& attribute) {
+    const Expr& object = attribute.parts[0];
+    return fmt::format("write it with (); as a value: lambda x: {}.{}(x)",
+                       object.kind == ExprKind::name ? object.text : "…", attribute.text);
 }
 
 }  // namespace
@@ -70,7 +78,7 @@ void CallBinder::check_method(Expr& expr) {
         return complain(
             expr.spot, fmt::format("there is no {} '{}'", called ? "method" : "attribute", expr.text),
             !hint.empty() ? hint
-            : other       ? (called ? "write it without ()" : "call it: write it with ()")
+            : other       ? (called ? "write it without ()" : as_value_of(expr))
                     : suggestion_for(expr.text, known, "`deadrank explain program` lists what there is"));
     }
     if (!called) return;
