@@ -52,7 +52,8 @@ constexpr TableRow language_rows[] = {
      "y`"},
     {"not there",
      "imports, generators (`sum(x for x in y)` makes a list first), decorators, `{1, 2}`, "
-     "`*args`, `:=`, `super()` (write `Base.method(self)`), attributes of a class itself, "
+     "`def f(*args)`, `f(**fields)`, `:=`, `super()` (write `Base.method(self)`), attributes of a class "
+     "itself, "
      "`%` between texts"},
 };
 

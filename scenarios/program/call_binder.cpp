@@ -106,8 +106,24 @@ bool CallBinder::as_value(Expr& name) {
     return true;
 }
 
+bool spreads(const Expr& call) {
+    return std::any_of(call.parts.begin(), call.parts.end(),
+                       [](const Expr& part) { return part.kind == ExprKind::spread; });
+}
+
+// How many arguments there are is known when it runs.
+bool CallBinder::bind_spread(Expr& call, int slot) {
+    if (!spreads(call)) return false;
+    if (is_for_faults(call.text))
+        complain(call.spot, fmt::format("the arguments of {}() are spread out of a list", call.text),
+                 "write them one by one, so that a fault can be held against them");
+    as_invocation(call, {.kind = ExprKind::function, .spot = call.spot, .text = call.text, .slot = slot});
+    return true;
+}
+
 void CallBinder::bind(Expr& call) {
     if (const int function = function_named(call.text); function >= 0) {
+        if (bind_spread(call, function)) return;
         const Function& found = program_.functions[static_cast<std::size_t>(function)];
         std::vector<ParameterWord> parameters;
         for (std::size_t k = 0; k < found.defaults.size(); ++k)
@@ -131,6 +147,7 @@ void CallBinder::bind(Expr& call) {
     program_.makes_folders |= call.text == "makedirs";
     program_.chooses_device |= call.text == "set_device";
     const BuiltinWord& word = builtin_words()[static_cast<std::size_t>(builtin)];
+    if (!word.variadic() && bind_spread(call, call.slot)) return;
     if (word.variadic() || word.keyworded())
         order_any(call, word);
     else

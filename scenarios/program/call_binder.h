@@ -16,6 +16,7 @@ std::string suggestion_for(std::string_view word, const std::vector<std::string>
                            std::string otherwise);
 
 bool is_for_faults(std::string_view name);  // seam, block, phase
+bool spreads(const Expr& call);             // f(*values)
 bool says_device(const Expr& value);        // "cuda", f"cuda:{i}", device("cuda")
 
 class CallBinder {
@@ -37,6 +38,7 @@ private:
     void refuse(Expr& call, const Spot& spot, std::string what, std::string remedy);
     void check_count(Expr& expr, const std::vector<const MethodWord*>& words, bool own);
     void order_method(Expr& expr, const std::vector<const MethodWord*>& words);
+    bool bind_spread(Expr& call, int slot);
     void order(Expr& call, const std::vector<ParameterWord>& parameters, std::size_t first = 0);
     void order_any(Expr& call, const BuiltinWord& word);
     void publish(const Expr& call);

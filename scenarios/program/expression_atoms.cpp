@@ -42,10 +42,20 @@ std::string shown(const Token& token) {
     }
 }
 
+// Also *values, which stands for so many.
+Expr ExpressionParser::item() {
+    if (!is("*")) return expression();
+    std::vector<Expr> parts;
+    const Spot spot = take().spot;
+    parts.push_back(expression());
+    if (is("for")) fail("a spread list cannot be walked over here", "leave the * out");
+    return made(ExprKind::spread, spot, std::move(parts));
+}
+
 void ExpressionParser::arguments(Expr& call) {
     expect("(", "before arguments");
     while (!is(")")) {
-        if (is("*") || is("**")) fail("arguments cannot be spread out of a list", "write them one by one");
+        if (is("**")) fail("named arguments cannot be spread out of a dict", "write them one by one");
         if (now().kind == TokenKind::name && next().kind == TokenKind::sign && next().text == "=") {
             call.keywords.push_back(take().text);
             take();
@@ -54,7 +64,7 @@ void ExpressionParser::arguments(Expr& call) {
                  "name it, or write it before the named ones");
         }
         const Spot spot = now().spot;
-        call.parts.push_back(expression());
+        call.parts.push_back(item());
         if (is("for") && call.keywords.empty()) {  // sum(x for x in …): a list, made at once
             std::vector<Expr> given;
             given.push_back(std::move(call.parts.back()));
@@ -131,7 +141,7 @@ Expr ExpressionParser::list(std::string_view close) {
     std::vector<Expr> parts;
     bool ends_in_comma = false;
     while (!is(close)) {
-        parts.push_back(expression());
+        parts.push_back(item());
         if (parts.size() == 1 && is("for")) {
             Expr each = comprehension(spot, std::move(parts));
             expect(close, "after the list");
@@ -150,6 +160,7 @@ Expr ExpressionParser::dict() {
     const Spot spot = now().spot;
     std::vector<Expr> parts;
     while (!is("}")) {
+        if (is("**")) fail("a dict cannot be spread into another one", "write a | b");
         parts.push_back(expression());
         if (is(",") || is("}")) fail("a set is not known here", "use a list: `in` and sorted() know it");
         expect(":", "between a key and its value");

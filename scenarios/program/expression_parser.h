@@ -57,6 +57,7 @@ private:
     Expr raised();
     Expr with_trailers();
     Expr atom();
+    Expr item();
     Expr bracketed();
     Expr list(std::string_view close);
     Expr dict();

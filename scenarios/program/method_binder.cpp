@@ -84,10 +84,17 @@ void CallBinder::check_method(Expr& expr) {
     if (!called) return;
     note_move(expr);
     if (!words.empty()) check_count(expr, words, own);
-    if (!expr.keywords.empty() && !own) order_method(expr, words);
+    if (!expr.keywords.empty() && !own && !spreads(expr)) order_method(expr, words);
 }
 
 void CallBinder::check_count(Expr& expr, const std::vector<const MethodWord*>& words, bool own) {
+    if (spreads(expr)) {
+        expr.slot = how_many;
+        if (!own && !expr.keywords.empty())
+            complain(expr.spot, fmt::format("{}() has named arguments beside those of a list", expr.text),
+                     "write all of them one by one");
+        return;
+    }
     const std::size_t plain = expr.parts.size() - 1 - expr.keywords.size();
     std::size_t most = 0, least = SIZE_MAX;
     for (const MethodWord* word : words) {

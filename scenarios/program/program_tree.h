@@ -76,6 +76,7 @@ enum class ExprKind : std::uint8_t {
     // [parts[0] for parts[1] in parts[2] if parts[3]], or absent; three more for each further `for`. Of a
     // dict, number is 1 and the key stands before all.
     each,
+    spread,  // *parts[0], among arguments or in a list
 };
 
 // outer: of a def around this one; number says how many levels up.

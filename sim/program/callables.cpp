@@ -81,10 +81,16 @@ Value Interpreter::usual_of(int function, std::size_t parameter) {
     return (known == usual_.end() ? define(function) : known->second)[parameter];
 }
 
+// One argument, or as many as a list has.
+void Interpreter::give(std::vector<Value>& arguments, const Expr& expr) {
+    if (expr.kind != ExprKind::spread) return arguments.push_back(eval(expr));
+    for (Value& value : walked(expr.parts[0])) arguments.push_back(std::move(value));
+}
+
 Value Interpreter::invoked(const Expr& expr) {
     const Value callee = eval(expr.parts[0]);
     std::vector<Value> arguments;
-    for (std::size_t i = 1; i < expr.parts.size(); ++i) arguments.push_back(eval(expr.parts[i]));
+    for (std::size_t i = 1; i < expr.parts.size(); ++i) give(arguments, expr.parts[i]);
     return call(callee, std::move(arguments), expr.keywords);
 }
 
@@ -251,7 +257,7 @@ Value Interpreter::method(const Expr& expr) {
     }
     std::vector<Value> arguments;
     arguments.reserve(expr.parts.size() - 1);
-    for (std::size_t i = 1; i < expr.parts.size(); ++i) arguments.push_back(eval(expr.parts[i]));
+    for (std::size_t i = 1; i < expr.parts.size(); ++i) give(arguments, expr.parts[i]);
     const bool own = object.is(Type::object) || object.is(Type::kind);
     const bool set = object.is(Type::tensor) && find_field(object.tensor().attributes, expr.text);
     if (own || set) {

@@ -120,6 +120,8 @@ Value Interpreter::unusual(const Expr& expr) {
             return Value::kind(expr.slot);
         case ExprKind::formatted:
             return formatted(expr);
+        case ExprKind::spread:
+            raise("SyntaxError", "can't use starred expression here");
         case ExprKind::flip:
             return flipped(eval(expr.parts[0]));
         case ExprKind::range:
@@ -201,7 +203,7 @@ Value Interpreter::joined(const Expr& expr) {
 Value Interpreter::listed(const Expr& expr) {
     std::vector<Value> items;
     items.reserve(expr.parts.size());
-    for (const Expr& part : expr.parts) items.push_back(eval(part));
+    for (const Expr& part : expr.parts) give(items, part);
     return expr.number == tuple_number ? Value::new_tuple(std::move(items))
                                        : Value::new_list(std::move(items));
 }

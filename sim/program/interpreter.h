@@ -116,6 +116,7 @@ private:
     Value compared(const Expr& expr);
     Value called(const Expr& expr);
     Value called_function(const Expr& expr);
+    void give(std::vector<Value>& arguments, const Expr& expr);
     Value invoked(const Expr& expr);
     Value enter(const scenarios::program::Function& function, Frame frame, std::shared_ptr<Env> around);
     Value function_value(const Expr& expr);

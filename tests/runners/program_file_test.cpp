@@ -77,7 +77,7 @@ TEST(ProgramFile, SaysWhereAndWhatWouldDo) {
         {"@property\ndef f():\n  pass", "15:1", "a decorator is not known here", ""},
         {"def f(*xs):\n  pass", "15:7", "takes any number of arguments", ""},
         {"x = {1, 2}", "15:7", "a set is not known here", "list"},
-        {"x = f(*y)", "15:7", "cannot be spread", ""},
+        {"x = f(**y)", "15:7", "cannot be spread", ""},
         {"x = 1e-8", "15:", "smaller than 1/65536", "smaller unit"},
         {"x = [1]\nif y := x:\n  pass", "16:6", "", ""},
         {"barrier", "15:1", "'barrier' is a function", "call it"},

@@ -143,6 +143,26 @@ assert sum(arange(4).reshape(2, 2)).tolist() == [2, 4] and sum(arange(4), 1) == 
     EXPECT_TRUE(after("round(123.4, -1)").starts_with("ValueError: places before the point"));
 }
 
+TEST(ProgramPython, ArgumentsComeOutOfLists) {
+    EXPECT_EQ(after(R"py(
+def f(a, b, c=3):
+    return [a, b, c]
+class A:
+    def __init__(self, a, b):
+        self.sum = a + b
+pair, shape = (1, 2), [2, 3]
+assert f(*pair) == [1, 2, 3] and f(0, *pair) == [0, 1, 2] and f(*pair, c=5) == [1, 2, 5]
+assert A(*pair).sum == 3 and zeros(*shape).shape == [2, 3] and ones(6).reshape(*shape).shape == [2, 3]
+assert max(*pair) == 2 and [*pair, *shape] == [1, 2, 2, 3]
+assert list(zip(*[[1, 2], [3, 4]])) == [(1, 3), (2, 4)]
+assert pow(*pair) == 1 and ones(2, 3).transpose(*pair[:1], 0).shape == [3, 2]
+)py"),
+              "");
+    EXPECT_EQ(after("def f(a):\n    return a\nf(*[1, 2])"),
+              "TypeError: f() takes 1 positional arguments but 2 were given");
+    EXPECT_TRUE(after("ones(2).mul_(*[1, 2])").starts_with("TypeError: mul_() takes 1 positional"));
+}
+
 TEST(ProgramPython, TuplesAreKeysAndIndices) {
     EXPECT_EQ(after(R"py(
 d = {(0, 1): "a", None: "b"}
