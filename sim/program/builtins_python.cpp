@@ -169,7 +169,7 @@ Value smallest(Interpreter& rank, Arguments& given) { return farthest(rank, give
 Value print(Interpreter& rank, Arguments& given) {
     const std::string between = stated(given[1]) ? text_in(given[1], "sep") : " ";
     const std::string end = stated(given[2]) ? text_in(given[2], "end") : "\n";
-    std::string line = std::exchange(rank.printed, {});
+    std::string line = rank.printed();
     bool begun = false;
     for (const Value& item : given[0].list().items) {
         line += (begun ? between : "") + shown_text(item);
@@ -181,7 +181,7 @@ Value print(Interpreter& rank, Arguments& given) {
         rank.world().log(line);
     } else {
         if (line.size() > most_values) raise("MemoryError", "a line of more than a million letters");
-        rank.printed = std::move(line);
+        rank.seldom().printed = std::move(line);
     }
     return Value::none();
 }

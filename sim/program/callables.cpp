@@ -71,14 +71,15 @@ std::vector<Value>& Interpreter::define(int function) {
     const auto& defaults = program_.functions[static_cast<std::size_t>(function)].defaults;
     std::vector<Value> found;
     for (const Expr& usual : defaults) found.push_back(eval(usual));
-    return usual_[function] = std::move(found);
+    return seldom().usual[function] = std::move(found);
 }
 
 Value Interpreter::usual_of(int function, std::size_t parameter) {
     const Expr& usual = program_.functions[static_cast<std::size_t>(function)].defaults[parameter];
     if (usual.kind >= ExprKind::none && usual.kind <= ExprKind::text) return eval(usual);
-    const auto known = usual_.find(function);
-    return (known == usual_.end() ? define(function) : known->second)[parameter];
+    auto& known = seldom().usual;
+    const auto found = known.find(function);
+    return (found == known.end() ? define(function) : found->second)[parameter];
 }
 
 // One argument, or as many as a list has.

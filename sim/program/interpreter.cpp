@@ -110,7 +110,7 @@ void Interpreter::run(Part part, std::int64_t step) {
             : part == Part::step   ? program_.step
             : part == Part::finish ? program_.finish
                                    : program_.earlier);
-        if (!printed.empty()) world().log(std::exchange(printed, {}));
+        if (const std::string line = printed(); !line.empty()) world().log(line);
     } catch (const RankFailure&) {
         if (now_) {
             world().log(fmt::format("  File \"{}\", line {}", part_name(now_->spot.part), now_->spot.line));

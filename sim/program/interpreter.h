@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenarios/program/program_tree.h"
@@ -76,7 +77,17 @@ public:
     std::uint64_t garbage_drawn = 0;               // numbers that empty() gave
     std::map<std::string, std::int64_t> barriers;  // monitored ones, by group
     std::string told_replica;                      // that samples() named last
-    std::string printed;                           // a line that print() has not ended
+
+    // What few programs use takes no room of a rank that does not.
+    struct Seldom {
+        std::map<int, std::vector<Value>> usual;  // of parameters, once their def was reached
+        std::string printed;                      // a line that print() has not ended
+    };
+    Seldom& seldom() {
+        if (!seldom_) seldom_ = std::make_unique<Seldom>();
+        return *seldom_;
+    }
+    std::string printed() { return seldom_ ? std::exchange(seldom_->printed, {}) : std::string(); }
 
     // A group's collectives follow each other: a rank that waits for one has waited for those before it.
     void under_way(const std::shared_ptr<Handle>& collective);
@@ -148,8 +159,8 @@ private:
     std::shared_ptr<Env> own_, around_;  // the names of the def under way, if kept; of the def around it
     std::vector<std::weak_ptr<Object>> tracked_;
     std::size_t tracked_most_ = 1024;
-    Value given_;                              // by a return
-    std::map<int, std::vector<Value>> usual_;  // of parameters, once their def was reached
+    Value given_;  // by a return
+    std::unique_ptr<Seldom> seldom_;
     const Stmt* now_ = nullptr;
     std::string handled_;  // the exception of the except block under way
     std::int64_t step_ = 0;
