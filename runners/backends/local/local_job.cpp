@@ -40,7 +40,7 @@ Variables shared_by_all(const scenarios::Plan& plan, const Manifest& manifest, c
     for (const char* name : names_of_ranks) job.erase(name);
     for (const char* name : {"PYTHONHOME", "PYTHONSTARTUP"}) job.erase(name);
     job["OMP_NUM_THREADS"] = "1";
-    job["CUDA_VISIBLE_DEVICES"] = "";
+    if (manifest.starts != Starts::itself) job["CUDA_VISIBLE_DEVICES"] = "";  // ours train on the processor
     job["PYTHONUNBUFFERED"] = "1";
     job["PYTHONDONTWRITEBYTECODE"] = "1";
     if (!place.network.empty()) {

@@ -53,5 +53,26 @@ TEST(DeviceLocalRunnerOnTheStandIn, HearsTheRealWatchdogAndSeesWhomTheLauncherBl
     EXPECT_EQ(said["stood"]["says"], "rank 1 is called the root cause; it was rank 0") << answer.out;
 }
 
+// Where there is CUDA, DistributedDataParallel's buckets are seen by a communication hook of ours, which
+// keeps replicas equal as torch's own does.
+TEST(DeviceLocalRunnerOnTheStandIn, SeesReplicasThatAreReducedByNccl) {
+    if (const std::string why = why_no_torch(); !why.empty()) GTEST_SKIP() << why;
+    const fs::path folder =
+        fs::temp_directory_path() / ("deadrank-standin-watch-" + std::to_string(::getpid()));
+    fs::create_directories(folder);
+    const std::string at = standin_libraries.string();
+    const Answer answer = shell(
+        "CUDA_VISIBLE_DEVICES=0,1 LD_LIBRARY_PATH=" + at + " LD_PRELOAD=" + at + "/libcudart.so.13:" + at +
+        "/libnccl.so.2 " DEADRANK_BINARY_DIRECTORY "/deadrank watch -q --record " +
+        (folder / "kept").string() + " -- " + python_with_torch().string() +
+        " -m torch.distributed.run --standalone --nproc-per-node 2 " DEADRANK_SOURCE_DIRECTORY
+        "/tests/standin/replicas_train.py 2>&1");
+    std::ifstream file(folder / "kept/evidence.jsonl");
+    const std::string evidence{std::istreambuf_iterator<char>(file), {}};
+    fs::remove_all(folder);
+    EXPECT_EQ(answer.code, 0) << answer.out;
+    EXPECT_THAT(evidence, HasSubstr("\"kind\":\"parameters.digest\"")) << answer.out;
+}
+
 }  // namespace
 }  // namespace deadrank::tests

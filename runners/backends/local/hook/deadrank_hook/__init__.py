@@ -57,9 +57,10 @@ def watch_torch(hook):
     if not torch.distributed.is_available():
         print("deadrank: this torch was built without torch.distributed", file=sys.stderr)
         return
-    from . import checkpoints, collectives, data, flight_recorder, groups, replicas, training
+    from . import checkpoints, collectives, data, flight_recorder, groups, later, replicas, training
 
     watching.install(hook)
+    later.graphs.watch()
     for part in (replicas, groups, collectives, training, data, checkpoints, flight_recorder):
         part.watch(hook)
     hook.injector.torch_is_ready()

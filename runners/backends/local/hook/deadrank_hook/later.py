@@ -1,5 +1,6 @@
 # runners/backends/local/hook/deadrank_hook/later.py — What a device still computes, copied without waiting
 # for it: the host goes on giving it work, and reads the copy once it is there.
+import functools
 import hashlib
 import os
 
@@ -44,16 +45,40 @@ class Digest:
         return int.from_bytes(state.digest(), "little")
 
 
-def recording(tensor):
-    """While a graph is recorded nothing may be copied: the copy would become part of it."""
-    return tensor.is_cuda and capturing()
+class Graphs:
+    """While a CUDA graph is recorded, a call of CUDA on our side would end the recording, from any thread, and
+    what the program does is not done yet: it is no step, and no call that anybody waits for."""
+
+    recording = 0
+
+    def watch(self):
+        import torch
+
+        kind = getattr(torch.cuda, "CUDAGraph", None)
+        if not hasattr(kind, "capture_begin"):
+            return
+        begin, end = kind.capture_begin, kind.capture_end
+
+        @functools.wraps(begin)
+        def capture_begin(graph, *args, **settings):
+            self.recording += 1
+            try:
+                return begin(graph, *args, **settings)
+            except BaseException:
+                self.recording -= 1
+                raise
+
+        @functools.wraps(end)
+        def capture_end(graph):
+            try:
+                return end(graph)
+            finally:
+                self.recording -= 1
+
+        kind.capture_begin, kind.capture_end = capture_begin, capture_end
 
 
-def capturing():
-    """Does not make a CUDA context in a rank that has none."""
-    import torch
-
-    return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+graphs = Graphs()
 
 
 def cuda_is_there():

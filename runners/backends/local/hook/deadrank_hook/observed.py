@@ -5,10 +5,10 @@ import ctypes
 import threading
 import time
 
-from . import later
 from .calls import DTYPES, name_of_op, parameters_of
 from .evidence import code_of
 from .groups import inside
+from .later import graphs
 
 KINDS = 4096  # that are remembered
 
@@ -70,7 +70,7 @@ class Observer:
         stranger, arguments = self.hook.calls.stranger, Arguments(real, shape)
 
         def call(*args, **settings):
-            if inside.call or settings.get("group") is stranger:
+            if inside.call or graphs.recording or settings.get("group") is stranger:
                 return real(*args, **settings)
             issued = self.begin(self.called, arguments, pair, args, settings)
             if issued is None:
@@ -91,7 +91,7 @@ class Observer:
 
         def call(group, *args, **settings):
             inner = group.inner
-            if inside.call or settings or len(args) > most:  # seen in torch.distributed already
+            if inside.call or graphs.recording or settings or len(args) > most:  # seen in torch.distributed already
                 return real(inner, *args, **settings)
             issued = self.begin(self.called_below, (op, directed, places), pair, group, args)
             if issued is None:
@@ -129,8 +129,7 @@ class Observer:
             inside.call = False
 
     def issued(self, issued, work, asynchronous):
-        # While a CUDA graph is recorded, a callback would become a part of it.
-        if asynchronous and hasattr(work, "get_future") and not later.capturing():
+        if asynchronous and hasattr(work, "get_future"):
             try:
                 work.get_future().add_done_callback(issued.landed)
                 return

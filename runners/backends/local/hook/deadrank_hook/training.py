@@ -5,11 +5,13 @@ import atexit
 import functools
 import hashlib
 import math
+import sys
 import threading
 import time
 import weakref
 
-from . import later, memory, seams, waits
+from . import imports, later, memory, seams, waits
+from .later import graphs
 from .lines import Lines
 
 FIRST = 16  # steps of a watched program of which everything is recorded; of some kinds less later
@@ -29,6 +31,7 @@ class Training:
         self.open = self.stepped = self.began = False
         self.taken = 0  # optimizer steps, those that a scaler left out included
         self.loss = self.norm = None  # not known yet
+        self.scaled = lambda: None, None  # what a gradient scaler made of the loss, and the loss
         self.digested = []  # (step, group, name, digest) that a device still computes
         self.lines = Lines(hook.evidence)
         self.waits, self.starved = waits.Waits(hook.threads.numbers), 0
@@ -155,9 +158,12 @@ class Training:
     def tell_loss(self, loss):
         if loss.numel() != 1:
             return
+        of, unscaled = self.scaled
+        if of() is loss:
+            loss = unscaled
         if not loss.is_cuda:
             self.loss = loss.item()
-        elif not later.recording(loss):
+        else:
             self.loss = later.Copy(loss.detach()) if self.hook.watching else loss.item()
 
     def forward(self, model):
@@ -285,7 +291,7 @@ def watch_forward(training):
     known = known and hasattr(nn.Module, "_compiled_call_impl")
 
     def called(self, *args, **settings):
-        if inside.forward:  # an inner module: does what torch's own function would do with one more call
+        if inside.forward or graphs.recording:  # an inner module: does what torch's own function would do with one more call
             if known:
                 return (self._compiled_call_impl or self._call_impl)(*args, **settings)
             return real(self, *args, **settings)
@@ -311,6 +317,8 @@ def watch_backward(training):
 
     @functools.wraps(real)
     def backward(self, *args, **settings):
+        if graphs.recording:
+            return real(self, *args, **settings)
         training.backward(self)
         try:
             return real(self, *args, **settings)
@@ -339,7 +347,8 @@ def watch_optimizers(hook):
 
 
 def watch_scalers(training):
-    """A step that overflowed counts too: the scaler's update ends it, without the optimizer."""
+    """A step that overflowed counts too: the scaler's update ends it, without the optimizer. The loss is what it
+    was before it was scaled."""
     import torch
 
     scaler = getattr(torch.amp, "GradScaler", None)  # torch 2.3 and later
@@ -350,16 +359,37 @@ def watch_scalers(training):
     @functools.wraps(real)
     def update(self, *args, **settings):
         real(self, *args, **settings)
+        training.scaled = lambda: None, None
+        if graphs.recording:
+            return
         if not training.stepped:
             training.norm = 0.0  # there is no usable gradient
         training.step_taken()
 
     scaler.update = update
+    watch_scale(training, scaler)
+    of_shards = "torch.distributed.fsdp.sharded_grad_scaler"
+    imports.after(of_shards, lambda: watch_scale(training, sys.modules[of_shards].ShardedGradScaler))
+
+
+def watch_scale(training, scaler):
+    real = scaler.scale
+
+    @functools.wraps(real)
+    def scale(self, outputs):
+        made = real(self, outputs)
+        if made is not outputs and hasattr(outputs, "backward"):
+            training.scaled = weakref.ref(made), outputs
+        return made
+
+    scaler.scale = scale
 
 
 def watched_step(hook, real):
     @functools.wraps(real)
     def step(self, *args, **settings):
+        if graphs.recording:
+            return real(self, *args, **settings)
         hook.training.optimizer(self)
         try:
             if "optimizer.step" in hook.injector.levers.skipped:
