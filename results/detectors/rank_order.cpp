@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <map>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "results/detectors/detector.h"
 #include "results/facts/calls.h"
@@ -44,13 +46,17 @@ Finding rank_order_finding(const Lives& lives, std::vector<Rank> ranks, Time at,
 }
 
 // Two processes claim one rank: blame the one whose own number differs; both, if both differ.
-std::vector<Finding> doubled(const Lives& lives, const std::vector<Claim>& claims) {
-    std::map<Rank, std::vector<Claim>> by_rank;
-    for (const Claim& claim : claims) by_rank[claim.rank].push_back(claim);
+std::vector<Finding> doubled(const Lives& lives, std::vector<Claim> claims) {
+    std::stable_sort(claims.begin(), claims.end(),
+                     [](const Claim& a, const Claim& b) { return a.rank < b.rank; });
     std::vector<Rank> culprits;
     std::string says;
     Time at = never;
-    for (const auto& [rank, claimants] : by_rank) {
+    for (auto first = claims.begin(); first != claims.end();) {
+        const Rank rank = first->rank;
+        const auto end =
+            std::find_if(first, claims.end(), [&](const Claim& one) { return one.rank != rank; });
+        const std::span<const Claim> claimants(std::exchange(first, end), end);
         if (claimants.size() < 2) continue;
         std::vector<Rank> all, wrong;
         for (const Claim& claim : claimants) {
@@ -145,7 +151,7 @@ std::vector<Rank> joiners_of_doubled(const Evidence& evidence, int attempt, std:
 // A member list with one rank twice, or two groups of one kind that share a rank.
 std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
-    std::map<std::string_view, std::map<Rank, const Communicator*>> seats;
+    std::map<std::string_view, std::vector<const Communicator*>> seats;  // by rank: there may be a million
     for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
         if (comm.attempt != attempt || comm.joinings.empty() || comm.ranks.size() > 4096) continue;
         const Time at = comm.joinings.back().entered;
@@ -160,11 +166,14 @@ std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
         }
         if (!parts_the_world(comm.name)) continue;
         for (const Rank rank : comm.ranks) {
-            const auto [seat, fresh] = seats[comm.name].try_emplace(rank, &comm);
-            if (fresh || seat->second->ranks == comm.ranks) continue;
+            auto& taken = seats[comm.name];
+            const auto place = static_cast<std::size_t>(std::max<Rank>(rank, 0));
+            if (place >= taken.size()) taken.resize(place + 1);
+            const Communicator* const seat = std::exchange(taken[place], taken[place] ? taken[place] : &comm);
+            if (!seat || seat->ranks == comm.ranks) continue;
             return {rank_order_finding(lives, joined, at,
                                        fmt::format("rank {} is in two groups {}: {} and {}", rank, comm.name,
-                                                   evidence.text(seat->second->joinings[0].what->members),
+                                                   evidence.text(seat->joinings[0].what->members),
                                                    evidence.text(comm.joinings[0].what->members)),
                                        "group_construction_error")};
         }

@@ -2,6 +2,7 @@
 #include "results/facts/meetings.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 
 #include "results/facts/calls.h"
@@ -13,16 +14,16 @@ namespace {
 
 class Graph {
 public:
-    explicit Graph(std::size_t count) : above_(count) { std::iota(above_.begin(), above_.end(), 0); }
+    explicit Graph(std::size_t count) : above_(count) { std::iota(above_.begin(), above_.end(), 0u); }
 
-    std::size_t of(std::size_t one) {
+    std::uint32_t of(std::size_t one) {
         while (above_[one] != one) one = above_[one] = above_[above_[one]];
-        return one;
+        return static_cast<std::uint32_t>(one);
     }
     void join(Rank a, Rank b) { above_[of(static_cast<std::size_t>(a))] = of(static_cast<std::size_t>(b)); }
 
 private:
-    std::vector<std::size_t> above_;
+    std::vector<std::uint32_t> above_;
 };
 
 Time first_step(const Evidence& evidence) {
@@ -30,9 +31,13 @@ Time first_step(const Evidence& evidence) {
     return steps.empty() ? Time{0} : steps.front()->at;
 }
 
-std::map<Rank, Time> last_steps(const Evidence& evidence) {
-    std::map<Rank, Time> ended;
-    for (const Event* event : evidence.each<StepEnd>()) ended[event->rank] = event->at;
+// By process; of those that have ended none, the end of time.
+std::vector<Time> last_steps(const Evidence& evidence) {
+    std::vector<Time> ended(static_cast<std::size_t>(evidence.facts<Lives>().count()), Time::max());
+    for (const Event* event : evidence.each<StepEnd>()) {
+        const auto process = static_cast<std::size_t>(event->rank);
+        if (event->rank >= 0 && process < ended.size()) ended[process] = event->at;
+    }
     return ended;
 }
 
@@ -44,14 +49,12 @@ Meetings::Meetings(const Evidence& evidence, Time until)
 Meetings::Meetings(const Evidence& evidence)
     : Meetings(evidence, first_step(evidence), last_steps(evidence), evidence.observed_until()) {}
 
-Meetings::Meetings(const Evidence& evidence, Time from, const std::map<Rank, Time>& until,
-                   Time until_at_most) {
+Meetings::Meetings(const Evidence& evidence, Time from, const std::vector<Time>& until, Time until_at_most) {
     const Calls& calls = evidence.facts<Calls>();
     const auto processes = static_cast<std::size_t>(evidence.facts<Lives>().count());
     Graph graph(processes);
     const auto counts = [&](Rank process, Time entered) {
-        const auto own = until.find(process);
-        if (own != until.end() && entered >= own->second) return false;
+        if (!until.empty() && entered >= until[static_cast<std::size_t>(process)]) return false;
         return entered >= from && entered <= until_at_most;
     };
     for (const Communicator& comm : calls.communicators()) {
@@ -76,14 +79,16 @@ Meetings::Meetings(const Evidence& evidence, Time from, const std::map<Rank, Tim
             continue;
         graph.join(event->rank, comm->processes[place]);
     }
+    part_of_.reserve(processes);
+    members_.resize(processes);
     for (std::size_t process = 0; process < processes; ++process) {
         part_of_.push_back(graph.of(process));
-        ++members_[part_of_.back()];
+        parts_ += members_[part_of_.back()]++ == 0;
     }
 }
 
 std::size_t Meetings::of(Rank process) const { return part_of_[static_cast<std::size_t>(process)]; }
 
-bool Meetings::meets(Rank process) const { return members_.at(of(process)) > 1; }
+bool Meetings::meets(Rank process) const { return members_[of(process)] > 1; }
 
 }  // namespace deadrank::results::detectors

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
+#include <cstdint>
 #include <vector>
 
 #include "results/record/evidence.h"
@@ -21,13 +21,14 @@ public:
     std::size_t of(Rank process) const;
     // Whether a process meets anybody.
     bool meets(Rank process) const;
-    std::size_t count() const { return members_.size(); }
+    std::size_t count() const { return parts_; }
 
 private:
-    Meetings(const Evidence& evidence, Time from, const std::map<Rank, Time>& until, Time until_at_most);
+    Meetings(const Evidence& evidence, Time from, const std::vector<Time>& until, Time until_at_most);
 
-    std::vector<std::size_t> part_of_;
-    std::map<std::size_t, std::size_t> members_;  // how many, by part
+    std::vector<std::uint32_t> part_of_;
+    std::vector<std::uint32_t> members_;  // how many, by part
+    std::size_t parts_ = 0;
 };
 
 }  // namespace deadrank::results::detectors

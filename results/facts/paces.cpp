@@ -21,16 +21,16 @@ struct Watch {
     std::int64_t step = 0;
     Time began{0};
     Time last{0};
-    Time own{0}, starved{0}, phase_began{-1};
-    int open = 0;              // calls of this step that have not been seen to end
+    Time own{0}, starved{0};
+    Time turned{-1};           // when a phase of this step began or ended last
+    std::int32_t open = 0;     // calls of this step that have not been seen to end
     std::int32_t trained = 0;  // microseconds
     std::int32_t read = 0;     // samples of this step
     std::int32_t usual = 0;    // of the first step that read any
-    std::int64_t epoch = -1;   // of the samples read last
+    std::int32_t epoch = -1;   // of the samples read last
     std::uint32_t others = 0;  // events that were no message
-    bool inside = false, saving = false, epoch_begins = false;
+    bool inside = false, saving = false, epoch_begins = false, in_phase = false;
     bool called = false;  // in this step: then `last` is the end of a call or of a save
-    Time turned{-1};      // when a phase of this step began or ended last
 };
 
 // A broadcast or scatter that ranks have entered, and whose root has not come.
@@ -174,7 +174,8 @@ private:
             watch.last = now;
             watch.saving = true;
         } else {
-            watch.phase_began = watch.turned = now;
+            watch.turned = now;
+            watch.in_phase = true;
         }
     }
 
@@ -184,10 +185,10 @@ private:
             watch.saving = false;
             return;
         }
+        if (watch.in_phase)
+            watch.trained = microseconds(std::chrono::microseconds(watch.trained) + now - watch.turned);
         watch.turned = now;
-        if (watch.phase_began >= Time{0})
-            watch.trained = microseconds(std::chrono::microseconds(watch.trained) + now - watch.phase_began);
-        watch.phase_began = Time{-1};
+        watch.in_phase = false;
     }
 
     Errands errands_;
@@ -231,18 +232,20 @@ void divide(StepPace& step, std::size_t most_ranks, const std::vector<Portion>& 
 
 // Its medians, when it ended, and how long a rank had no processor.
 void summarize(StepPace& step) {
-    std::vector<Time> own, whole, trained;
+    const auto median = [&](auto&& of) {  // one at a time: there may be a million ranks
+        std::vector<Time> all;
+        all.reserve(step.ranks.size());
+        for (const Pace& pace : step.ranks) all.push_back(of(pace));
+        return lower_median(std::move(all));
+    };
     step.ended = step.starved = Time{0};
     for (const Pace& pace : step.ranks) {
-        own.push_back(pace.own);
-        whole.push_back(pace.whole);
-        trained.push_back(std::chrono::microseconds(pace.trained));
         step.ended = std::max(step.ended, pace.ended);
         step.starved = std::max(step.starved, pace.starved);
     }
-    step.own = lower_median(std::move(own));
-    step.whole = lower_median(std::move(whole));
-    step.trained = lower_median(std::move(trained));
+    step.own = median([](const Pace& pace) { return pace.own; });
+    step.whole = median([](const Pace& pace) { return pace.whole; });
+    step.trained = median([](const Pace& pace) { return Time(std::chrono::microseconds(pace.trained)); });
 }
 
 void Paces::close(StepPace&& step, const std::vector<Errand>& errands, const std::vector<Portion>& portions) {
@@ -279,7 +282,7 @@ Paces::Paces(const Evidence& evidence) {
         } else if (const auto* batch = event.as<DataBatch>()) {
             watch.read += batch->count;
             watch.epoch_begins |= watch.epoch >= 0 && batch->epoch != watch.epoch;
-            watch.epoch = batch->epoch;
+            watch.epoch = static_cast<std::int32_t>(batch->epoch);
         } else if (const auto* end = event.as<StepEnd>()) {
             watch.inside = false;
             if (end->step != watch.step) continue;
@@ -303,6 +306,7 @@ Paces::Paces(const Evidence& evidence) {
                                         event.at, watch.starved});
         }
     }
+    std::vector<Watch>().swap(watches);
     for (auto& [key, step] : steps) close(std::move(step.pace), step.errands, step.portions);
     // Where an epoch is hardly longer than a step, nothing is left to compare its first step with.
     const auto begins =
