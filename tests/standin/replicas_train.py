@@ -1,5 +1,5 @@
-# tests/standin/replicas_train.py — DistributedDataParallel over torch's nccl process group, where no GPU is: its
-# kernels compute nothing, but its parameters are the same on all ranks.
+# tests/standin/replicas_train.py — DistributedDataParallel over torch's nccl process group, where no GPU is.
+# Torch's kernels compute nothing, but parameters are the same on all ranks.
 import os
 
 import torch

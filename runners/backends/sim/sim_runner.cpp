@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <malloc.h>
 
 #include "runners/backends/sim/conductor.h"
 #include "runners/runner/plan_settings.h"
@@ -16,6 +17,14 @@ namespace {
 using scenarios::Plan;
 
 constexpr std::uint64_t step_limit = 2'000'000'000;  // minutes of a loop that lets no time pass
+constexpr std::int64_t crowd = 1 << 16;              // ranks
+
+// What many ranks held lies in small pieces that the C library keeps; detectors need large ones next.
+void give_memory_back() {
+#ifdef __GLIBC__
+    ::malloc_trim(0);
+#endif
+}
 
 struct Prepared {
     sim::ClusterSettings cluster;
@@ -149,6 +158,7 @@ Result<Record> SimRunner::run(const Plan& plan, const RunOptions& options) {
     if (!prepared) return tl::unexpected(prepared.error());
     Result<Record> record = scenarios::refuse(scenarios::ErrorCode::internal, "the stage never played");
     stages_.play([&](sim::Engine& engine) { record = play(engine, plan, *prepared, options); });
+    if (plan.world_size() >= crowd) give_memory_back();
     return record;
 }
 

@@ -46,8 +46,8 @@ class Digest:
 
 
 class Graphs:
-    """While a CUDA graph is recorded, a call of CUDA on our side would end the recording, from any thread, and
-    what the program does is not done yet: it is no step, and no call that anybody waits for."""
+    """While a CUDA graph is recorded, a call of CUDA on our side would end the recording, whatever thread it
+    is in. What the program does meanwhile is not done yet: it is no step, and no call to wait for."""
 
     recording = 0
 

@@ -90,8 +90,8 @@ class Observer:
         places = [names.index(name) if name in names else 99 for name in wanted]
 
         def call(group, *args, **settings):
-            inner = group.inner
-            if inside.call or graphs.recording or settings or len(args) > most:  # seen in torch.distributed already
+            inner = group.inner  # `inside`: seen in torch.distributed already
+            if inside.call or graphs.recording or settings or len(args) > most:
                 return real(inner, *args, **settings)
             issued = self.begin(self.called_below, (op, directed, places), pair, group, args)
             if issued is None:

@@ -5,12 +5,11 @@ import atexit
 import functools
 import hashlib
 import math
-import sys
 import threading
 import time
 import weakref
 
-from . import imports, later, memory, seams, waits
+from . import later, memory, scalers, seams, waits
 from .later import graphs
 from .lines import Lines
 
@@ -272,7 +271,7 @@ def watch(hook):
     watch_forward(hook.training)
     watch_backward(hook.training)
     watch_optimizers(hook)
-    watch_scalers(hook.training)
+    scalers.watch(hook.training)
     atexit.register(hook.training.finish)
 
 
@@ -291,7 +290,8 @@ def watch_forward(training):
     known = known and hasattr(nn.Module, "_compiled_call_impl")
 
     def called(self, *args, **settings):
-        if inside.forward or graphs.recording:  # an inner module: does what torch's own function would do with one more call
+        # An inner module: does what torch's own function would do with one more call.
+        if inside.forward or graphs.recording:
             if known:
                 return (self._compiled_call_impl or self._call_impl)(*args, **settings)
             return real(self, *args, **settings)
@@ -344,45 +344,6 @@ def watch_optimizers(hook):
             kind.step = watched_step(hook, kind.step)
 
     Optimizer.__init__ = watched_begin
-
-
-def watch_scalers(training):
-    """A step that overflowed counts too: the scaler's update ends it, without the optimizer. The loss is what it
-    was before it was scaled."""
-    import torch
-
-    scaler = getattr(torch.amp, "GradScaler", None)  # torch 2.3 and later
-    if scaler is None:
-        return
-    real = scaler.update
-
-    @functools.wraps(real)
-    def update(self, *args, **settings):
-        real(self, *args, **settings)
-        training.scaled = lambda: None, None
-        if graphs.recording:
-            return
-        if not training.stepped:
-            training.norm = 0.0  # there is no usable gradient
-        training.step_taken()
-
-    scaler.update = update
-    watch_scale(training, scaler)
-    of_shards = "torch.distributed.fsdp.sharded_grad_scaler"
-    imports.after(of_shards, lambda: watch_scale(training, sys.modules[of_shards].ShardedGradScaler))
-
-
-def watch_scale(training, scaler):
-    real = scaler.scale
-
-    @functools.wraps(real)
-    def scale(self, outputs):
-        made = real(self, outputs)
-        if made is not outputs and hasattr(outputs, "backward"):
-            training.scaled = weakref.ref(made), outputs
-        return made
-
-    scaler.scale = scale
 
 
 def watched_step(hook, real):
