@@ -2,6 +2,7 @@
 #include "runners/backends/process/scratch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
@@ -19,11 +20,19 @@ namespace deadrank::runners {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Short, since programs put sockets below it, and the path of one has at most 107 bytes: Ray's need 66.
+fs::path scratch_path() {
+    static std::atomic<unsigned> made = 0;
+    return fs::temp_directory_path() / fmt::format("deadrank-{}-{}", getpid(), made++);
+}
+
+}  // namespace
+
 scenarios::Result<Scratch> Scratch::make(const fs::path& kept, const std::vector<std::string>& parts) {
     const bool keep = !kept.empty();
-    Scratch scratch(keep ? fs::absolute(kept) / "processes"
-                         : fs::temp_directory_path() / fmt::format("deadrank-{}-{}", getpid(), now()),
-                    keep);
+    Scratch scratch(keep ? fs::absolute(kept) / "processes" : scratch_path(), keep);
     auto journal = Journal::open();
     if (!journal) return tl::unexpected(journal.error());
     scratch.journal_.emplace(std::move(*journal));
