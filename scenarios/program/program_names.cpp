@@ -3,6 +3,7 @@
 #include "scenarios/program/program_names.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 
 #include "scenarios/program/program_resolver.h"
@@ -58,6 +59,56 @@ void collect(const std::vector<Stmt>& block, std::vector<std::string>& names) {
             collect_in(stmt.parts[i], names);
         }
         for (const auto& inner : stmt.blocks) collect(inner, names);
+    }
+}
+
+// Names that a def changes with += and its kin, and where; `known`: those that it gives a value otherwise.
+void collect_augmented(const std::vector<Stmt>& block, std::vector<std::pair<std::string, Spot>>& augmented,
+                       std::vector<std::string>& known) {
+    for (const Stmt& stmt : block) {
+        for (std::size_t i = 0; i < stmt.parts.size(); ++i) {
+            collect_in(stmt.parts[i], known);
+            if (!is_target(stmt, i)) continue;
+            if (stmt.kind != StmtKind::augment)
+                collect_targets(stmt.parts[i], known);
+            else if (stmt.parts[i].kind == ExprKind::name)
+                augmented.emplace_back(stmt.parts[i].text, stmt.parts[i].spot);
+        }
+        for (const auto& inner : stmt.blocks) collect_augmented(inner, augmented, known);
+    }
+}
+
+bool is_around(const Program& program, const Function& inner, const std::string& name) {
+    for (int at = inner.within; at >= 0;) {
+        const Function& function = program.functions[static_cast<std::size_t>(at)];
+        if (place_in(function.locals, name) >= 0) return true;
+        at = function.within;
+    }
+    return false;
+}
+
+// As Python does: such a name is the def's own, and has no value when it is changed.
+void check_augmented(const Program& program, std::vector<Mistake>& mistakes) {
+    for (const Function& function : program.functions) {
+        std::vector<std::pair<std::string, Spot>> augmented;
+        std::vector<std::string> known(function.locals.begin(),
+                                       function.locals.begin() + std::ssize(function.defaults));
+        known.insert(known.end(), function.globals.begin(), function.globals.end());
+        known.insert(known.end(), function.nonlocals.begin(), function.nonlocals.end());
+        collect_augmented(function.body, augmented, known);
+        for (const auto& [name, spot] : augmented) {
+            if (place_in(known, name) >= 0) continue;
+            add_once(known, name);
+            const bool around = is_around(program, function, name);
+            const bool there = around || place_in(program.globals, name) >= 0;
+            mistakes.push_back(
+                {spot,
+                 fmt::format("cannot access local variable '{}' where it is not associated with a value",
+                             name),
+                 there ? fmt::format("write `{} {}` first in the def: what a def assigns is its own",
+                                     around ? "nonlocal" : "global", name)
+                       : "assign it first"});
+        }
     }
 }
 
@@ -137,6 +188,7 @@ Program read_program(const Source& source, std::vector<Mistake>& mistakes) {
             add_once(global ? program.globals : function.locals, name);
         }
     }
+    check_augmented(program, mistakes);
     resolve_names(program, mistakes);
     return program;
 }

@@ -265,8 +265,10 @@ Value Interpreter::method(const Expr& expr) {
         if (const auto found = attribute(object, expr.text))
             return call(*found, std::move(arguments), expr.keywords);
     }
-    if (!expr.keywords.empty()) raise("TypeError", fmt::format("{}() takes no named arguments", expr.text));
-    if (expr.slot != nothing_left) check_given(expr, object, arguments.size());
+    if (!expr.keywords.empty())
+        arguments = arranged(expr, object, std::move(arguments));
+    else if (expr.slot != nothing_left)
+        check_given(expr, object, arguments.size());
     if (object.is(Type::tensor)) {
         spend(object.tensor().count());
         if (auto made = moved(*this, object, expr.text, arguments)) return std::move(*made);

@@ -111,8 +111,8 @@ void Interpreter::run(Part part, std::int64_t step) {
             : part == Part::finish ? program_.finish
                                    : program_.earlier);
         if (const std::string line = printed(); !line.empty()) world().log(line);
-    } catch (const RankFailure&) {
-        if (now_) {
+    } catch (const RankFailure& failure) {
+        if (now_ && failure.code != 0) {  // exit(0) says nothing
             world().log(fmt::format("  File \"{}\", line {}", part_name(now_->spot.part), now_->spot.line));
         }
         throw;

@@ -61,6 +61,7 @@ public:
     std::optional<Value> attribute(const Value& object, const std::string& name);
     void set_attribute(const Value& object, const std::string& name, Value value);
     const Program& program() const { return program_; }
+    const scenarios::program::Spot* spot_now() const { return now_ ? &now_->spot : nullptr; }
     std::int64_t local_rank() const;
     // What may come to hold itself is emptied at the end.
     void track(const std::shared_ptr<Object>& object);
@@ -182,6 +183,8 @@ inline constexpr std::size_t most_values = 1 << 20;  // of a list, or letters of
 
 // Whether an object of this type takes so many arguments in this order; raises TypeError.
 void check_given(const Expr& call, const Value& object, std::size_t given);
+// Of a name that a class of the program has too: named arguments go where the built-in method takes them.
+std::vector<Value> arranged(const Expr& call, const Value& object, std::vector<Value> given);
 
 // A literal of a text: [1, "a", -2.5].
 Value literal(const Expr& expr);

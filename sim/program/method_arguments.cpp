@@ -64,6 +64,32 @@ void check_given(const Expr& call, const Value& object, std::size_t given) {
           fmt::format("{}() takes {} positional arguments but {} were given", call.text, most, given));
 }
 
+std::vector<Value> arranged(const Expr& call, const Value& object, std::vector<Value> given) {
+    const MethodWord* const word = word_of(object, call.text);
+    if (!word) return given;  // the method is refused itself
+    const std::size_t plain = given.size() - call.keywords.size();
+    if (word->variadic())
+        raise("TypeError",
+              fmt::format("{}() got an unexpected keyword argument '{}'", call.text, call.keywords.front()));
+    check_given(call, object, plain);
+    const auto parameters = word->parameters();
+    std::vector<Value> ordered(parameters.size());
+    std::move(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(plain), ordered.begin());
+    for (std::size_t i = 0; i < call.keywords.size(); ++i) {
+        const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                        [&](const auto& one) { return one.name == call.keywords[i]; });
+        if (found == parameters.end())
+            raise("TypeError",
+                  fmt::format("{}() got an unexpected keyword argument '{}'", call.text, call.keywords[i]));
+        Value& taken = ordered[static_cast<std::size_t>(found - parameters.begin())];
+        if (!taken.is(Type::unset))
+            raise("TypeError",
+                  fmt::format("{}() got multiple values for argument '{}'", call.text, call.keywords[i]));
+        taken = std::move(given[plain + i]);
+    }
+    return ordered;
+}
+
 std::optional<Value> own_answer(const Value& object, const char* method, std::vector<Value> given) {
     if (!object.is(Type::object) || !object.instance().rank || object.instance().kind < 0)
         return std::nullopt;

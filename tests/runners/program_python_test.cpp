@@ -58,6 +58,57 @@ assert x.tolist() == [-0.5, -0.5]
     EXPECT_EQ(after("ones(2).std(False)"), "TypeError: std(): argument 'dim' must be int, not bool");
 }
 
+// Goal: what a class calls its methods and attributes changes nothing for what is there already.
+TEST(ProgramPython, AClassLeavesBuiltInMethodsAsTheyAre) {
+    const std::string wrapper = R"py(
+class Wrapped:
+    def __init__(self, local):
+        self.local, self.mean = local, None
+    def add_(self, other, alpha=1):
+        self.local.add_(other.local, alpha=alpha)
+        return self
+    def sum(self, axis):
+        return self.local.sum(dim=axis)
+    def sort(self, key):
+        return key
+    def split(self):
+        return self
+    def cuda(self):
+        self.local = self.local.cuda()
+        return self
+x = Wrapped(ones(2, 2)).add_(other=Wrapped(ones(2, 2)), alpha=3).cuda()
+all_reduce(x.local)
+)py";
+    EXPECT_EQ(after(wrapper + R"py(
+assert x.local.tolist() == [[8.0, 8.0], [8.0, 8.0]] and x.sum(axis=0).tolist() == [16.0, 16.0]
+assert ones(2, 2).mean(dim=0).tolist() == [1.0, 1.0] and ones(2, 3).sum(1, keepdim=True).shape == [2, 1]
+names = [2, 3, 1]
+names.sort(reverse=True)
+assert names == [3, 2, 1] and x.sort(key=4) == 4 and len("a,b,c".split(",", maxsplit=1)) == 2
+)py"),
+              "");
+    EXPECT_EQ(after(wrapper + "ones(2).add_(ones(2), 3)"),
+              "TypeError: add_() takes 1 positional arguments but 2 were given");
+    EXPECT_EQ(after(wrapper + "ones(2).add_(ones(2), beta=3)"),
+              "TypeError: add_() got an unexpected keyword argument 'beta'");
+    EXPECT_EQ(after(wrapper + "ones(2).add_(ones(2), other=ones(2))"),
+              "TypeError: add_() got multiple values for argument 'other'");
+}
+
+// Goal: as Python, which takes a name that a def changes for the def's own.
+TEST(ProgramPython, ADefSaysWhichOuterNamesItChanges) {
+    EXPECT_EQ(
+        refusal_of("total = 0\ndef count():\n    total += 1\ncount()"),
+        "3:5 cannot access local variable 'total' where it is not associated with a value — write `global "
+        "total` first in the def: what a def assigns is its own");
+    EXPECT_TRUE(refusal_of("def outer():\n    n = 0\n    def inner():\n        n -= 1\n    inner()\nouter()")
+                    .ends_with("write `nonlocal n` first in the def: what a def assigns is its own"));
+    EXPECT_EQ(
+        after("total, w = 0, ones(1)\ndef count(n, by=1):\n    global total\n    total += by\n    n += 1\n  "
+              "  m = n\n    m *= 2\n    w[0] += 1\n    return m\nassert count(2) == 6 and total == 1"),
+        "");
+}
+
 TEST(ProgramPython, ListsAreSortedByAKey) {
     EXPECT_EQ(after(R"py(
 a = [[2, "b"], [1, "c"], [2, "a"]]
