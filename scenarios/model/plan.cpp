@@ -140,7 +140,9 @@ std::vector<Parameter> meeting_parameters() {
             "on node 0, for all its ranks' lives; a service beside the job, as etcd, which outlives it. A "
             "store "
             "that is kept has keys of earlier rounds in it, and puts run id and TORCHELASTIC_RESTART_COUNT "
-            "before each key. Absent = rank"),
+            "before each key. Absent = rank; but torchrun's agent keeps the store of a program for one "
+            "attempt, in "
+            "which it does not end with rank 0"),
         optional("run_id", Type::text,
                  "name of the job in a store that is kept (TORCHELASTIC_RUN_ID); \"none\" unless stated"),
         choice("restart_count", "", {"job", "agent"},

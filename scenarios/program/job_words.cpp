@@ -110,7 +110,7 @@ constexpr BuiltinWord rows_of_jobs[] = {
      "a variable of the process as a text, or the default"},
     {"Chance and environment", "version(package)",
      "the installed version, \"2.11.0\"; empty = not installed"},
-    {"Chance and environment", "exit(code=1)", "ends the process", "", "rank.exit"},
+    {"Chance and environment", "exit(code=0)", "ends the process", "", "rank.exit"},
 
     {"For faults", "seam(name, value)",
      "the value, unless a bend_value bends it. A whole number, a boolean, or a decimal, which is bent in "

@@ -62,6 +62,7 @@ struct ClusterSettings {
     Time node_returns_after{0};            // a lost node is back then; 0 = never
     bool agents_count_restarts = false;    // each those of its own ranks, not those of the job
     StoreLife store = StoreLife::rank;
+    bool agent_keeps_store = false;      // through an attempt: it goes with node 0, not with rank 0
     std::string run_id = "none";         // of the job, in a store that outlives its ranks
     Time test_timeout{100'000'000'000};  // how long a test waits for its processes
     bool watchdog = true;

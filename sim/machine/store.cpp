@@ -315,6 +315,7 @@ void Stores::wake_connecting() {
 }
 
 void Stores::process_gone(const Process& process) {
+    if (machine_.settings.agent_keeps_store && !process.lost) return;
     for (const auto& server : servers_) {
         if (server->owner == process.id && std::exchange(server->alive, false))
             server->wake(machine_.engine, {});

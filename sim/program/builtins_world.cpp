@@ -77,7 +77,7 @@ Value version(Interpreter& rank, Arguments& given) {
 }
 
 Value leave(Interpreter&, Arguments& given) {
-    const auto code = given[0].is(Type::unset) ? 1 : static_cast<int>(as_whole(given[0], "a code"));
+    const auto code = !stated(given[0]) ? 0 : static_cast<int>(as_whole(given[0], "a code"));
     throw RankFailure(fmt::format("SystemExit: {}", code), code);
 }
 

@@ -248,8 +248,20 @@ TEST(ProgramMachine, EndsAreFoundAsTheManualSays) {
     Words tested = two_ranks;
     tested["launcher"] = "test";
     EXPECT_EQ(symptoms_in(play_program("assert rank < 0", tested)), Found{"ci_or_test_failure"});
-    EXPECT_EQ(of("if rank == 0:\n    exit(0)\nsleep(\"5s\")\nstore_get(\"key\")"),
-              Found{"remote_peer_connection_error"});
+    Words bare = two_ranks;
+    bare["launcher"] = "bare";
+    Words hosted = two_ranks;
+    hosted["store"] = "rank";
+    for (const Words& cluster : {bare, hosted})
+        EXPECT_EQ(symptoms_in(
+                      play_program("if rank == 0:\n    exit()\nsleep(\"5s\")\nstore_get(\"key\")", cluster)),
+                  Found{"remote_peer_connection_error"});
+    const auto kept = play_program(
+        "store_set(\"key\", 3)\nif rank == 0:\n    exit()\nsleep(\"5s\")\nassert store_get(\"key\") == '3'");
+    EXPECT_EQ(last_words(kept, 1), "") << "torchrun's agent keeps it";
+    EXPECT_TRUE(symptoms_in(kept).empty());
+    for (const results::Event* event : kept.evidence.each<results::RankLog>())
+        EXPECT_EQ(kept.evidence.text(event->as<results::RankLog>()->line), "") << "exit() says nothing";
     EXPECT_EQ(of("store_get(\"key\", timeout=\"2s\") if rank == 1 else sleep(\"4s\")"),
               Found{"communication_setup_failure"});
     const auto left =

@@ -32,8 +32,11 @@ struct Prepared {
 };
 
 Result<Prepared> prepare(const Plan& plan, const sim::WorkloadKind* workload) {
-    const auto settings = cluster_settings(plan.cluster);
+    auto settings = cluster_settings(plan.cluster);
     if (!settings) return tl::unexpected(settings.error());
+    settings->agent_keeps_store = plan.workload_kind == "program" &&
+                                  settings->launcher == sim::LauncherKind::torchrun &&
+                                  !plan.cluster.contains("store");
     if (!workload) {
         return scenarios::refuse(scenarios::ErrorCode::unsupported,
                                  fmt::format("the simulator has no workload '{}'", plan.workload_kind));
