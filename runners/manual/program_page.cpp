@@ -35,7 +35,7 @@ constexpr TableRow language_rows[] = {
     {"statements",
      "`a, (b, c) = …`, `a = b = 0`, `x[i] = …`, `x.name = …`, `+=` and its kin, `del`; "
      "`if`, `elif`, `else`; `for`, `while`, both with `else`; `break`, `continue`, `pass`;"
-     " `assert`; `raise Name(\"…\")`; `try`, `except (A, B) as error`, `else`, `finally`; "
+     " `assert`; `raise Name(\"…\")`, `raise`; `try`, `except (A, B) as error`, `else`, `finally`; "
      "`with`; `global`, `nonlocal`"},
     {"expressions",
      "`+ - * / // % ** @ & \\| ^ ~ << >>`, comparisons, `in`, `is`, `and`, `or`, `not`, `a "
@@ -76,11 +76,11 @@ for name, parameter in parameters.items():
 ```
 
 All is checked before anything runs: a name that is nowhere assigned, a function that does not exist, an
-argument too many. The message has the file, line and column, and the nearest known word. What only a run
-shows ends the rank with Python's exception, and the log says in which line. `statements` bounds a loop
-without an end; calls, blocks and expressions may nest about ninety levels deep. A word
-of which only certain ones will do (a level, a reduction, an element type, a phase, a time) is checked as
-well, where it stands as a text.
+argument too many, a def that changes an outer name with `+=` and lacks `global`. The message has the file,
+line and column, and the nearest known word. What only a run shows ends the rank with Python's exception,
+and the log says in which line. `statements` bounds a loop without an end; calls, blocks and expressions may
+nest about ninety levels deep. A word of which only certain ones will do (a level, a reduction, an element
+type, a phase, a time) is checked as well, where it stands as a text.
 
 A def or a class may have the name of a built-in, `def gather(x)`, and hides it in all texts, but for `seam`,
 `block` and `phase`. A variable may too, and a call of that name still means the function. `__exit__` is
@@ -107,10 +107,12 @@ library finds out. There is no autograd: write the gradient.
 
 constexpr std::string_view devices = R"(## Devices
 
-A program that says nowhere where its tensors lie need not think of it: they go together, and calls take
-them. One that does says it as with torch: `zeros(4, device="cuda")`, `x.cuda()`, `x.cpu()`,
-`x.to("cuda:1")`, `set_default_device("cuda")`, `load(path, map_location="cpu")`; also `x.to(name)`, where
-a device stands as a text elsewhere in the program or in `let`. Then
+A program that puts no tensor on a device need not think of where they lie: they go together, and calls take
+them. `device="cpu"`, `x.cpu()` and `load(path, map_location="cpu")` change nothing for other tensors; the one
+that they give lies in the node's memory. Any word that says cuda concerns all tensors of the program:
+`zeros(4, device="cuda")`, `x.cuda()`, `x.to("cuda:1")`, `set_default_device("cuda")`, `load(path,
+map_location="cuda")`; also `x.to(name)` and `device=name`, where a cuda device stands as a text elsewhere in
+the program or in `let`. Then
 
 )";
 
@@ -121,8 +123,9 @@ constexpr TableRow device_rows[] = {
      "device, but found at least two devices, cuda:0 and cuda:1!` A number without dimensions is taken along "
      "from the node's memory; `copy_` and `x[i] = y` copy between devices"},
     {"a call of NCCL",
-     "moves what lies on a device: `RuntimeError: No backend type associated with device type cpu`; and on "
-     "the one that the rank used when the group was made: `DistBackendError: Attempt to perform collective "
+     "moves what lies on a device: `RuntimeError: No backend type associated with device type cpu`, and a "
+     "warning names the line in which the tensor was made without a device; and on the one that the rank "
+     "used when the group was made: `DistBackendError: Attempt to perform collective "
      "on tensor not on device passed to init_process_group`. A group with `backend=\"gloo\"` moves all"},
     {"`load`, and objects of other ranks",
      "give tensors that lie where they lay; of a device that the rank does not see, `RuntimeError: "
@@ -244,16 +247,18 @@ names of one kind the first that was told stands for all: the finding has its na
 is wrong, and does not speak of the others.
 
 **What is asked.** A rank that raises ends the job soon, so that others with the same fate may say nothing:
-where a whole host is concerned, expect `blames = ["node"]`. With a fault on all ranks `blames = ["rank"]` is
-met where the finding names all of them. A crash is found before what it hides: where a process ends to make
-a bug show, list the symptom of its end in `also`, which takes findings beside the symptom and never in its
-place. The right result, of which `reaction = "complete"` speaks, are each rank's last `loss`, the last
-`digest` of each name, and `samples` of each step, as the control has them. `refuse_to_start` is met by an
-error before any rank has begun a step.
+where a whole host is concerned, expect `blames = ["node"]`. With a fault on all ranks `blames = ["rank"]`
+is met where the finding names all of them. A crash or a hang may hide what differed before it, also where
+it has another reason; and an `OutOfMemoryError` of `allocate` is told though the program catches it. Where
+a process ends to make a bug show, list the symptom of its end in `also`, which takes findings beside the
+symptom and never in its place. The right result, of which `reaction = "complete"` speaks, are each rank's
+last `loss`, the last `digest` of each name, and `samples` of each step, as the control has them.
+`refuse_to_start` is met by an error before any rank has begun a step.
 
-**An early end.** A rank that runs out of batches may call `exit(0)`: it says nothing, makes no further step,
-and leaves `finish` out. Or put an `if` around all that the step does: the rank then goes through its last
-steps without a call, and runs `finish`. `exit(16)` writes `SystemExit: 16` into the log.
+**An early end.** A rank that runs out of batches may call `exit()`, which is `exit(0)`: it says nothing,
+makes no further step, and leaves `finish` out. Or put an `if` around all that the step does: the rank then
+goes through its last steps without a call, and runs `finish`. `exit(16)` writes `SystemExit: 16` into the
+log.
 )";
 
 constexpr std::string_view reached = R"(## How faults reach it

@@ -165,27 +165,44 @@ void CallBinder::bind(Expr& call) {
 // zeros(4, device=…), set_default_device(…), load(path, map_location=…)
 void CallBinder::note_device(const Expr& call, const BuiltinWord& word) {
     if (word.group != "Tensors" && word.group != "Files") return;
-    program_.places_tensors |= call.text == "set_default_device";
     const auto parameters = word.parameters();
     for (std::size_t i = 0; i < parameters.size() && i < call.parts.size(); ++i)
-        program_.places_tensors |= (parameters[i].name == "device" || parameters[i].name == "map_location") &&
-                                   call.parts[i].kind != ExprKind::absent;
+        if (parameters[i].name == "device" || parameters[i].name == "map_location")
+            note_target(call, call.parts[i]);
+}
+
+// What names the node's memory alone puts nothing on a device. A name may hold either.
+void CallBinder::note_target(const Expr& call, const Expr& target) {
+    if (target.kind == ExprKind::absent || target.kind == ExprKind::none) return;
+    const bool either = target.kind == ExprKind::name || target.kind == ExprKind::attribute;
+    program_.moves_tensors |= either;
+    if (either || says_host(target)) return;
+    if (!program_.places_tensors) program_.places_since = call.spot;
+    program_.places_tensors = true;
+}
+
+bool says_host(const Expr& value) {
+    if (value.kind == ExprKind::choice) return says_host(value.parts[0]) && says_host(value.parts[2]);
+    const bool called = value.kind == ExprKind::call && value.text == "device" && !value.parts.empty();
+    return called ? says_host(value.parts[0]) : value.kind == ExprKind::text && value.text == "cpu";
 }
 
 bool says_device(const Expr& value) {
+    if (says_host(value)) return false;
     if (value.kind == ExprKind::choice) return says_device(value.parts[0]) || says_device(value.parts[2]);
     if (value.kind == ExprKind::joined) return !value.parts.empty() && value.parts[0].text == "cuda:";
     const bool called = value.kind == ExprKind::call && value.text == "device";
     return called || (value.kind == ExprKind::text && is_device_word(value.text));
 }
 
-// x.cuda(), x.cpu(), x.to(…): what says a device, or a name that may hold one.
+// x.cuda(), x.to(…): what says a device, or a name that may hold one.
 void CallBinder::note_move(const Expr& call) {
-    const bool moves = call.text == "cuda" || call.text == "cpu";
-    program_.places_tensors |= moves && place_in(program_.attributes, call.text) < 0;
+    const bool moves = call.text == "cuda" && place_in(program_.attributes, call.text) < 0;
+    if (moves) note_target(call, call);
     if (call.text != "to" || call.parts.size() < 2) return;
+    const bool named = place_in(call.keywords, "device") >= 0;
     const Expr& target = call.parts[1];
-    program_.places_tensors |= says_device(target) || place_in(call.keywords, "device") >= 0;
+    if (named || says_device(target)) note_target(call, target);
     program_.moves_tensors |= target.kind != ExprKind::text;
 }
 

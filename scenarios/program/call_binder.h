@@ -18,6 +18,7 @@ std::string suggestion_for(std::string_view word, const std::vector<std::string>
 bool is_for_faults(std::string_view name);  // seam, block, phase
 bool spreads(const Expr& call);             // f(*values)
 bool says_device(const Expr& value);        // "cuda", f"cuda:{i}", device("cuda")
+bool says_host(const Expr& value);          // "cpu", device("cpu")
 
 class CallBinder {
 public:
@@ -43,6 +44,7 @@ private:
     void order_any(Expr& call, const BuiltinWord& word);
     void publish(const Expr& call);
     void note_device(const Expr& call, const BuiltinWord& word);
+    void note_target(const Expr& call, const Expr& target);
     void note_move(const Expr& call);
     void check_move(const Expr& call);
 

@@ -43,6 +43,7 @@ constexpr BuiltinWord rows_of_groups[] = {
      "`RuntimeError: Mesh should not be bigger than default world size 4, but found 8 ranks!`", meetings},
     {"Groups", "get_rank(group=None)", "the rank's place in it; -1 where it is no member"},
     {"Groups", "get_world_size(group=None)", "how many members it has; -1 where the rank is none"},
+    {"Groups", "get_backend(group=None)", "the library of its calls: \"nccl\" or \"gloo\""},
     {"Groups", "get_process_group_ranks(group=None)", "its members, as ranks of the world"},
     {"Groups", "get_global_rank(group, group_rank)", "the rank of the world at that place of it",
      "`ValueError: Group rank 5 is not part of group tp`"},
@@ -137,8 +138,12 @@ constexpr BuiltinWord rows_of_groups[] = {
     {"Messages", "group_start(group=None)", "until group_end, calls wait for each other only at its end"},
     {"Messages", "group_end(group=None)", "waits for all of them together"},
 
-    {"Store", "store_set(key, value)", "at the rendezvous store, which all ranks share and rank 0 hosts",
-     "`torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. …` once rank 0 has ended"},
+    {"Store", "store_set(key, value)",
+     "at the rendezvous store, which all ranks share. torchrun's agent on node 0 keeps it as long as the "
+     "ranks of an attempt live. With another launcher, or `store = \"rank\"` in [cluster], it is rank 0's "
+     "and goes "
+     "with it: who asks for a key in `finish` may come too late",
+     "`torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. …` once its host has ended"},
     {"Store", "store_set_once(key, value)", "sets it where it has no value yet; what it holds then"},
     {"Store", "store_get(key, timeout=\"5m\")", "waits for it; a text",
      "`torch.distributed.DistStoreError: wait timeout after 300000ms, keys: /key`"},

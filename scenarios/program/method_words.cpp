@@ -12,7 +12,9 @@ constexpr MethodWord methods[] = {
     {"tensor", "dtype", "\"torch.float32\", …"},
     {"tensor", "ndim", "how many dimensions"},
     {"tensor", "data", "the same elements; x.data = y takes those of y, and x stays the same object"},
-    {"tensor", "grad", "None until it is set; so are other attributes, as x.sharded = True"},
+    {"tensor", "grad",
+     "None until it is set. Others may be set too, x.sharded = True; who reads one that was never set is "
+     "refused with AttributeError: getattr(x, \"sharded\", False) asks"},
     {"tensor", "T", "as t()"},
     {"tensor", "device", "\"cuda:1\" or \"cpu\""},
     {"tensor", "is_cuda", "whether it lies on a device"},

@@ -134,7 +134,10 @@ private:
         }
         const bool of_tensors = !takes_other_devices(expr);
         of_others_ += !of_tensors;
-        program_.names_device |= of_others_ == 0 && says_device(expr);
+        if (of_others_ == 0 && !program_.names_device && says_device(expr)) {
+            program_.names_device = true;
+            if (!program_.places_tensors) program_.places_since = expr.spot;
+        }
         for (Expr& part : expr.parts) visit(part);
         of_others_ -= !of_tensors;
         binder_.check_words(expr);

@@ -165,9 +165,10 @@ struct Program {
     std::vector<std::string> globals;     // settings of `let` first
     std::vector<Published> seams, blocks, phases;
     bool makes_folders = false;  // it names makedirs: then a folder is there only once it was made
-    // It says where tensors lie: then one lies in the node's memory until it is moved. It does too where it
-    // moves them to what a name holds, and names a device, or a setting holds one.
+    // It puts tensors on devices: then one lies in the node's memory until it is moved. It does too where it
+    // moves them to what a name holds, and names a device, or a setting holds one. The node's memory is none.
     bool places_tensors = false, moves_tensors = false, names_device = false;
+    Spot places_since = {};       // the first place that does
     bool chooses_device = false;  // it names set_device: until that is called, a process has device 0
 };
 

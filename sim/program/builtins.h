@@ -61,6 +61,7 @@ bool stated(const Value& value);   // neither left out nor None
 // on.
 Place place_for(Interpreter& rank, const Value& stated_device);
 Place group_place(Interpreter& rank);
+void lay(Interpreter& rank, Tensor& made, const Value& stated_device);  // a new one, there
 // What came from a file or another rank lies where it lay, or where `mapped` says.
 void settle_places(Interpreter& rank, const Value& value, const Value& mapped, int depth = 0);
 // x.to(…), x.cuda() and x.cpu(); x.device, and what stands behind a device's dot.

@@ -75,7 +75,7 @@ std::shared_ptr<Tensor> decimals(Interpreter& rank, Fields& fields, Shape shape,
 
 Value draws(Interpreter& rank, const Arguments& given, Number (*draw)(Fields&)) {
     const auto made = decimals(rank, fields_of(rank, given[1]), shape_from(given[0]), draw);
-    made->place = place_for(rank, given[2]);
+    lay(rank, *made, given[2]);
     return Value::of(made);
 }
 Value uniforms(Interpreter& rank, Arguments& given) { return draws(rank, given, uniform); }
@@ -88,7 +88,8 @@ Value randint(Interpreter& rank, Arguments& given) {
             "RuntimeError",
             fmt::format("random_ expects 'from' to be less than 'to', but got from={} >= to={}", low, high));
     const Value size = given[2].is(Type::list) ? given[2] : Value::new_list({given[2]});
-    const auto made = new_tensor(Dtype::i64, shape_from(size), place_for(rank, given[4]));
+    const auto made = new_tensor(Dtype::i64, shape_from(size));
+    lay(rank, *made, given[4]);
     Fields& fields = fields_of(rank, given[3]);
     rank.spend(made->count());
     const auto span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
@@ -115,7 +116,7 @@ Value permutation(Fields& fields, std::int64_t size) {
 
 Value randperm(Interpreter& rank, Arguments& given) {
     Value made = permutation(fields_of(rank, given[1]), as_whole(given[0], "n"));
-    made.tensor().place = place_for(rank, given[2]);
+    lay(rank, made.tensor(), given[2]);
     return made;
 }
 
@@ -138,7 +139,7 @@ Value generator_method(Interpreter& rank, const Value& object, const std::string
         Number (*const draw)(Fields&) = name == "rand" ? uniform : normal;
         if (arguments.empty()) return Value::decimal(draw(fields));
         const auto made = decimals(rank, fields, shape_from(Value::new_list(arguments)), draw);
-        made->place = place_for(rank, {});
+        lay(rank, *made, {});
         return Value::of(made);
     }
     if (name == "randperm") return permutation(fields, as_whole(needed(arguments, 0, name), "n"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "scenarios/program/program_kind.h"
 #include "sim/program/builtins.h"
 #include "sim/program/program_tensor.h"
 
@@ -21,6 +22,19 @@ Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call) {
     return nullptr;
 }
 
+// torch's words name no line, and that of the call is not the one to mend.
+void tell_why_on_host(Interpreter& rank, const Tensor& tensor) {
+    if (tensor.made_line == 0) return;
+    const scenarios::program::Spot& since = rank.program().places_since;
+    rank.world().log(
+        fmt::format(
+            "the tensor was made without a device in line {} of {}, and so lies in the node's memory, as "
+            "{} puts others on a device",
+            tensor.made_line, scenarios::program::part_name(static_cast<Part>(tensor.made_part)),
+            since.line > 0 ? scenarios::program::place_text(since) : "a setting of let"),
+        1);
+}
+
 // NCCL moves what lies on the device that its group was made with; gloo takes all.
 void check_places(Interpreter& rank, const Comm& comm, const Value& group,
                   const std::vector<std::shared_ptr<Tensor>>& tensors) {
@@ -28,8 +42,10 @@ void check_places(Interpreter& rank, const Comm& comm, const Value& group,
     const Place own = stated(group) ? group.group().place : rank.world_place;
     for (const auto& tensor : tensors) {
         if (tensor->place == anywhere || tensor->place == own) continue;
-        if (tensor->place == on_host)
+        if (tensor->place == on_host) {
+            tell_why_on_host(rank, *tensor);
             raise("RuntimeError", "No backend type associated with device type cpu");
+        }
         raise("torch.distributed.DistBackendError",
               "Attempt to perform collective on tensor not on device passed to init_process_group");
     }

@@ -74,7 +74,15 @@ Place place_for(Interpreter& rank, const Value& stated_device) {
     return place;
 }
 
-Place group_place(Interpreter& rank) { return rank.program().places_tensors ? place_in_use(rank) : Place{0}; }
+Place group_place(Interpreter& rank) { return place_in_use(rank); }
+
+void lay(Interpreter& rank, Tensor& made, const Value& stated_device) {
+    made.place = place_for(rank, stated_device);
+    const scenarios::program::Spot* const now = rank.spot_now();
+    if (made.place != on_host || stated(stated_device) || stated(rank.default_device) || !now) return;
+    made.made_part = static_cast<std::uint8_t>(now->part);
+    made.made_line = static_cast<std::uint16_t>(std::min(now->line, UINT16_MAX));
+}
 
 void settle_places(Interpreter& rank, const Value& value, const Value& mapped, int depth) {
     if (depth > deepest_value) too_deep();

@@ -127,6 +127,12 @@ Value get_world_size(Interpreter& rank, Arguments& given) {
     return Value::whole(own ? own->size() : -1);
 }
 
+Value get_backend(Interpreter& rank, Arguments& given) {
+    const Comm* own = stated(given[0]) ? group_in(given[0], "get_backend").own.get() : &rank.host().comm();
+    if (!own) raise("ValueError", "Invalid process group specified");
+    return Value::new_text(own->moves_host_memory() ? "gloo" : "nccl");
+}
+
 Value get_process_group_ranks(Interpreter& rank, Arguments& given) {
     std::vector<Value> ranks;
     for (const Rank member :
@@ -176,6 +182,7 @@ std::vector<BuiltinRow> group_builtins() {
             {"new_subgroups_by_enumeration", new_subgroups_by_enumeration},
             {"get_rank", get_rank},
             {"get_world_size", get_world_size},
+            {"get_backend", get_backend},
             {"get_process_group_ranks", get_process_group_ranks},
             {"get_global_rank", get_global_rank},
             {"get_group_rank", get_group_rank},

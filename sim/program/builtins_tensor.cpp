@@ -17,7 +17,7 @@ Dtype stated_dtype(const Value& word, Dtype otherwise) {
 // `where`: the device that the call states, if any.
 Value filled(Interpreter& rank, std::shared_ptr<Tensor> made, const Value& where, const Value& value) {
     rank.spend(made->count());
-    made->place = place_for(rank, where);
+    lay(rank, *made, where);
     if (!value.is(Type::unset)) assign(*made, value);
     return Value::of(std::move(made));
 }

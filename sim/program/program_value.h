@@ -127,6 +127,8 @@ struct Tensor final : Object {
     std::vector<std::int64_t> shape;
     Dtype dtype = Dtype::f32;
     Place place = anywhere;
+    std::uint8_t made_part = 0;   // the text, and its line, where it was made without a device …
+    std::uint16_t made_line = 0;  // … if that is why it lies in the node's memory; 0: it is not
     Fields attributes = {};  // of this tensor alone: neither views nor copies have them
     ~Tensor() override;
 

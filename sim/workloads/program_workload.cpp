@@ -39,9 +39,13 @@ std::shared_ptr<const Prepared> prepare(const Values& plan) {
     const std::string prefix = scenarios::program::let_prefix;
     for (const auto& [name, value] : plan)
         if (name.starts_with(prefix)) prepared->lets.emplace_back(name.substr(prefix.size()), value);
-    for (const auto& [name, value] : prepared->lets)
-        prepared->program.places_tensors |=
-            prepared->program.moves_tensors && scenarios::program::is_device_word(value.text);
+    scenarios::program::Program& program = prepared->program;
+    for (const auto& [name, value] : prepared->lets) {
+        const bool device = value.text != "cpu" && scenarios::program::is_device_word(value.text);
+        if (!program.moves_tensors || !device || program.places_tensors) continue;
+        program.places_tensors = true;
+        program.places_since.line = 0;  // no line of a text
+    }
     return prepared;
 }
 
@@ -235,7 +239,7 @@ void program_rank(World& world, const ProgramSettings& settings) {
     if (!prepared.mistake.empty()) throw RankFailure(prepared.mistake);
     program::Interpreter interpreter(prepared.program, host, settings.statements);
     for (const auto& [name, value] : prepared.lets) interpreter.let(name, let_value(value));
-    if (settings.start == Start::job && prepared.program.places_tensors)
+    if (settings.start == Start::job)
         interpreter.world_place = static_cast<program::Place>(world.device().number());
     interpreter.run(Part::setup, 0);
     job.train([&](std::int64_t step) {

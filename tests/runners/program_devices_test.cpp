@@ -89,6 +89,41 @@ TEST(ProgramDevices, CallsMoveWhatTheirLibraryReaches) {
               "RuntimeError: No backend type associated with device type cpu");
 }
 
+// Goal: a word that names the node's memory says nothing of tensors that were made elsewhere.
+TEST(ProgramDevices, TheNodesMemoryIsNoPlacement) {
+    const char* loads =
+        "if rank == 0:\n  save({\"w\": ones(2).cpu()}, \"shared/w\")\nbarrier()\nhost = \"cpu\"\n"
+        "w, x = zeros(2), load(\"shared/w\", map_location=host)[\"w\"]\n"
+        "y = load(\"shared/w\", map_location=\"cpu\")[\"w\"].to(\"cpu\")\n"
+        "w.copy_(x)\nall_reduce(w)\nassert w.sum() == 4.0 and x.device == \"cpu\" and y.device == \"cpu\"\n";
+    EXPECT_EQ(last_words(play_program(loads)), "");
+    EXPECT_EQ(last_words(play_program(loads + std::string("all_reduce(x)"))),
+              "RuntimeError: No backend type associated with device type cpu");
+    EXPECT_EQ(last_words(play_program("all_reduce(ones(1)) if get_backend() == \"nccl\" else 0", two_ranks,
+                                      "assert get_backend(new_group(backend=\"gloo\")) == \"gloo\"")),
+              "");
+}
+
+// Goal: NCCL's refusal names no line; the log says which one to mend.
+TEST(ProgramDevices, TheLogSaysWhyATensorLiesInTheNodesMemory) {
+    const auto warned = [](const char* step, const char* setup) {
+        const auto record = play_program(step, two_ranks, setup);
+        EXPECT_EQ(last_words(record), "RuntimeError: No backend type associated with device type cpu");
+        std::string said;
+        for (const results::Event* event : record.evidence.each<results::RankLog>())
+            if (event->as<results::RankLog>()->level == 1)
+                said = record.evidence.text(event->as<results::RankLog>()->line);
+        return said;
+    };
+    EXPECT_EQ(warned("all_reduce(w)", "x = ones(1).cuda()\nw = zeros(1)"),
+              "the tensor was made without a device in line 2 of setup, and so lies in the node's memory, as "
+              "line 1 of setup puts others on a device");
+    EXPECT_EQ(warned("w = rand(2)\nall_reduce(w)", "d = \"cuda\"\nx = ones(1).to(d)"),
+              "the tensor was made without a device in line 1 of step, and so lies in the node's memory, as "
+              "line 1 of setup puts others on a device");
+    EXPECT_EQ(warned("x = ones(1, device=\"cpu\")\nall_reduce(x)", ""), "");
+}
+
 // Goal: until it chooses one, a process of its own start has device 0, as with CUDA.
 TEST(ProgramDevices, TheFirstDeviceIsThatOfAllWhoChooseNone) {
     const Words own = {{"start", "own"}};
