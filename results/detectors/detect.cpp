@@ -1,16 +1,14 @@
-// results/detectors/detect.cpp — Runs the detectors on one run's evidence, says what none of them could see
-// in it, and settles findings about the same event.
+// results/detectors/detect.cpp — Runs the detectors on one run's evidence and settles findings about the same
+// event.
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <exception>
 #include <fmt/format.h>
-#include <set>
 #include <tuple>
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/text/words.h"
 
 namespace deadrank::results {
 
@@ -42,6 +40,24 @@ Finding crash(const Detector& detector, const Evidence& evidence, std::string wh
             .says = std::move(why)};
 }
 
+bool stands_still(const Finding& finding) {
+    return finding.symptom == "collective_deadlock_hang" || finding.symptom == "collective_timeout_abort";
+}
+
+// A job that stands still after one of its ranks caught an error: the others were never told of the error.
+void tell_what_was_caught(std::vector<Finding>& findings) {
+    const auto caught =
+        std::find_if(findings.begin(), findings.end(), [](const Finding& one) { return one.outlived; });
+    if (caught == findings.end()) return;
+    for (Finding& finding : findings) {
+        if (!stands_still(finding) || finding.at < caught->at) continue;
+        std::erase(finding.causes, "unpropagated_rank_failure");
+        finding.causes.insert(finding.causes.begin(), "unpropagated_rank_failure");
+        finding.says += fmt::format("; before, {} went on after an error: {}",
+                                    detectors::ranks_text(caught->blame.ranks), caught->says);
+    }
+}
+
 }  // namespace
 
 std::unique_ptr<Detector> make_detector(const DetectorRow& row) { return std::make_unique<RowDetector>(row); }
@@ -59,59 +75,9 @@ std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors
             all.push_back(crash(*detector, evidence, "it threw something other than an exception"));
         }
     }
-    return settle(std::move(all));
-}
-
-// Derived from the kinds of events that are missing.
-
-std::vector<std::string> blind_spots(const Evidence& evidence) {
-    std::set<Rank> stepped;
-    bool lost = false;
-    for (const Event* event : evidence.each<StepEnd>()) {
-        stepped.insert(event->rank);
-        lost |= event->as<StepEnd>()->loss != 0;
-    }
-    std::vector<std::string> spots;
-    if (stepped.empty() && !evidence.each<CollectiveEnter>().empty())
-        spots.emplace_back(
-            "straggler, low_throughput, loss_anomaly, sample_coverage and replica_divergence saw no step: no "
-            "optimizer of torch.optim took one. Where the program prints its steps, step = \"a pattern\" "
-            "below [read] of a manifest finds them");
-    if (stepped.size() < 2) return spots;
-    if (evidence.each<ParametersDigest>().empty())
-        spots.emplace_back(
-            "replica_divergence saw no replicas: the program shows none by DistributedDataParallel, DTensor, "
-            "DeepSpeed or gradients that it reduces one by one. Where all ranks hold the same, groups = "
-            "\"world\" "
-            "below [read] of a manifest says so");
-    if (evidence.each<DataBatch>().empty())
-        spots.emplace_back(
-            "sample_coverage saw no samples that the ranks share: no DistributedSampler deals them out. "
-            "Where no sample may come twice in an epoch, samples = \"shared\" below [read] of a manifest "
-            "says so");
-    if (!lost)
-        spots.emplace_back("loss_anomaly saw no loss: no backward() of a single number, or it was always 0");
-    return spots;
-}
-
-std::vector<std::string> lost_evidence(const Evidence& evidence) {
-    std::vector<std::string> sentences;
-    for (const Event* event : evidence.each<EvidenceLost>()) {
-        sentences.push_back(fmt::format("evidence is missing: of rank {} there is none after {}: {}",
-                                        event->rank, duration_text(event->at),
-                                        evidence.text(event->as<EvidenceLost>()->why)));
-    }
-    return sentences;
-}
-
-// A finding that blames nobody is about all ranks.
-bool rests_on_lost_evidence(const Finding& finding, const Evidence& evidence) {
-    const std::vector<Rank>& blamed = finding.blame.ranks;
-    const auto lost = evidence.each<EvidenceLost>();
-    return std::any_of(lost.begin(), lost.end(), [&](const Event* event) {
-        const bool its = std::find(blamed.begin(), blamed.end(), event->rank) != blamed.end();
-        return (its || blamed.empty()) && finding.at >= event->at;
-    });
+    std::vector<Finding> kept = settle(std::move(all));
+    tell_what_was_caught(kept);
+    return kept;
 }
 
 namespace {
@@ -233,6 +199,8 @@ bool failure_explains(const Finding& root, const Finding& other) {
     };
     // A checkpoint was wrong already before the crash after which it was loaded.
     if (vague(root) && about_saved_state(other)) return false;
+    // Who caught an error goes on: that the job then stands still is not over with it.
+    if (root.outlived && stands_still(other)) return false;
     // Keep the finding that the job does not come back, unless the failure that stopped it says more.
     if (recovery && vague(other)) return true;
     if (other_recovery && vague(root)) return false;
@@ -255,6 +223,11 @@ bool value_explains(const Finding& root, const Finding& other) {
 bool says_why_late(const Finding& root, const Finding& other) {
     return root.symptom == "low_throughput_uniform" && !root.blame.ranks.empty() &&
            other.symptom == "straggler_step_time_skew" && root.blame.ranks == other.blame.ranks;
+}
+
+// What was wrong in an earlier step than the one in which the job broke is not its consequence.
+bool in_an_earlier_step(const Finding& finding, const Finding& root) {
+    return finding.blame.step && root.blame.step && *finding.blame.step < *root.blame.step;
 }
 
 bool breaks(Layer layer) {
@@ -291,6 +264,7 @@ bool explains(const Finding& root, const Finding& other) {
         const bool of_the_next = other.symptom == "wrong_intermediate_value" ||
                                  other.symptom == "wrong_sample_coverage" ||
                                  other.symptom == "parallel_result_mismatch";
+        if (rule_of(other).layer == Layer::value && in_an_earlier_step(other, root)) return false;
         const bool crash =
             root.symptom == "native_crash_or_illegal_access" || root.symptom == "framework_runtime_exception";
         if (crash && of_the_next && other.at > root.at + 1s) return false;

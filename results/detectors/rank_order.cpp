@@ -11,6 +11,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/facts/calls.h"
+#include "results/facts/claims.h"
 #include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
@@ -19,22 +20,6 @@ namespace {
 
 // Groups of these names partition the world: no rank is in two of one name.
 constexpr std::array<std::string_view, 8> partitions = {"tp", "dp", "pp", "ep", "edp", "cp", "sp", "mp"};
-
-struct Claim {
-    Rank process;
-    Rank rank;
-    Time at;
-};
-
-std::vector<Claim> claims_of(const Evidence& evidence, int attempt) {
-    const Lives& lives = evidence.facts<Lives>();
-    std::vector<Claim> claims;
-    for (const Event* event : evidence.each<RendezvousEnter>()) {
-        if (lives.attempt_at(event->at) != attempt) continue;
-        claims.push_back({event->rank, event->as<RendezvousEnter>()->claimed_rank, event->at});
-    }
-    return claims;
-}
 
 Finding rank_order_finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::string says,
                            std::string cause) {
@@ -187,6 +172,8 @@ Findings rank_order(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
         const auto claims = claims_of(evidence, attempt);
+        // Nobody can have such a rank: where set-up fails of it, setup_failure tells.
+        if (!refused_claims(evidence, attempt).empty()) return {};
         if (auto found = doubled(lives, claims); !found.empty()) return found;
         // After a restart an agent may assign ranks differently.
         if (auto found = permuted(lives, claims); attempt == 0 && !found.empty()) return found;

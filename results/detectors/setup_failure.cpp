@@ -9,7 +9,9 @@
 
 #include "results/detectors/shared.h"
 #include "results/facts/calls.h"
+#include "results/facts/claims.h"
 #include "results/facts/complaints.h"
+#include "results/facts/setup_words.h"
 
 namespace deadrank::results::detectors {
 
@@ -51,7 +53,8 @@ std::vector<Complaint> setup_complaints(const Evidence& evidence, int attempt) {
             complaint.trouble == Trouble::connection || complaint.trouble == Trouble::timeout;
         const bool of_nccl = complaint.trouble == Trouble::exception &&
                              complaint.text.find("NCCL error in") != std::string_view::npos;
-        if (complaint.trouble == Trouble::setup || (early && (about_others || of_nccl)))
+        if (complaint.trouble == Trouble::setup || (early && (about_others || of_nccl)) ||
+            (early && failed_to_meet(evidence, complaint)))
             found.push_back(complaint);
     }
     // Library errors while creating a communicator, whatever their text.
@@ -258,6 +261,7 @@ std::string variable_in(std::string_view text) {
         const std::string_view rest = text.substr(at + before.size());
         return std::string(rest.substr(0, rest.find(' ')));
     }
+    if (std::string missing = missing_variable(text); !missing.empty()) return missing;
     if (text.find("EADDRINUSE") != std::string_view::npos) return "MASTER_PORT";
     if (text.find("gai error") != std::string_view::npos) return "MASTER_ADDR";
     return {};
@@ -284,6 +288,19 @@ std::vector<std::string> setup_causes(std::string_view text, Weight weight) {
     }
     return {"rendezvous_store_or_endpoint_error", "misconfigured_environment_variable",
             "rank_or_device_derivation_error"};
+}
+
+// Nobody can have a rank outside the world: whoever claims one is to blame, whoever says so.
+void tell_refused(const Evidence& evidence, int attempt, Finding& finding) {
+    const std::vector<Claim> refused = refused_claims(evidence, attempt);
+    if (refused.empty()) return;
+    std::vector<Rank> processes;
+    for (const Claim& claim : refused) processes.push_back(claim.process);
+    finding.blame = blame_ranks(evidence.facts<Lives>(), sorted(std::move(processes)));
+    if (started_as(evidence, refused.front())) finding.blame.variable = "RANK";
+    finding.says += fmt::format("; the launcher's process {} says that it is rank {} of {}",
+                                refused.front().process, refused.front().rank, evidence.world_size());
+    finding.causes = {"rank_or_device_derivation_error", "misconfigured_environment_variable"};
 }
 
 // A job that had worked, was started again and did not find together: what failed is its recovery, which
@@ -334,6 +351,7 @@ Findings setup_failure(const Evidence& evidence) {
         finding.blame.component = component_in(first->text);
         if (sought_by(evidence, attempt, first->text) == Sought::at_another)
             finding.blame.variable = "MASTER_ADDR";
+        tell_refused(evidence, attempt, finding);
         if (!nameless.empty()) {
             finding.blame.variable = "MASTER_ADDR";
             finding.says += fmt::format("; {} cannot resolve the store's name", ranks_text(nameless));

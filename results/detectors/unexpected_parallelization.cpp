@@ -1,6 +1,8 @@
 // results/detectors/unexpected_parallelization.cpp — Ranks train alone, or in smaller groups than configured.
 // The launcher gives the world size; a rank that finished set-up with a smaller one works alone. So does a
-// group smaller than configured, and so do replicas that never call each other.
+// group smaller than configured, and so do replicas that never call each other, and those who train on
+// without processes that left before the first step.
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <map>
@@ -96,12 +98,45 @@ std::vector<Finding> strangers_in_groups(const Evidence& evidence) {
     return {std::move(found)};
 }
 
+// A process that left without an error before its first step, while others of its start went on to train
+// without it: they take themselves for the whole world.
+std::vector<Finding> left_before_training(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    const int attempt = lives.attempts() - 1;
+    if (attempt < 0) return {};
+    std::vector<Rank> left;
+    Time last_left{0};
+    std::size_t training = 0, failed = 0;
+    for (const Life& life : lives.of(attempt)) {
+        if (!life.start) continue;
+        training += life.finished >= 0 ? 1 : 0;
+        failed += life.failed() ? 1 : 0;
+        if (life.ended == never || life.failed() || life.step >= 0) continue;
+        left.push_back(life.process);
+        last_left = std::max(last_left, life.ended);
+    }
+    // Where one failed, the others may have been asked to end.
+    if (left.empty() || training == 0 || failed > 0) return {};
+    Time first_end = never;
+    for (const Event* event : evidence.each<StepEnd>()) {
+        if (lives.attempt_at(event->at) == attempt) first_end = std::min(first_end, event->at);
+    }
+    if (last_left >= first_end) return {};
+    Finding found = parallelization_finding(
+        evidence, left, first_end,
+        fmt::format("{} ended before the first step, without an error; {} of {} processes train",
+                    ranks_text(left), training, evidence.world_size()),
+        "", "misconfigured_resource_or_distributed_settings");
+    return {std::move(found)};
+}
+
 }  // namespace
 
 Findings unexpected_parallelization(const Evidence& evidence) {
     if (auto found = worlds_of_one(evidence); !found.empty()) return found;
     if (auto found = small_groups(evidence); !found.empty()) return found;
-    return strangers_in_groups(evidence);
+    if (auto found = strangers_in_groups(evidence); !found.empty()) return found;
+    return left_before_training(evidence);
 }
 
 extern const DetectorRow unexpected_parallelization_row{.name = "unexpected_parallelization",

@@ -388,6 +388,7 @@ Finding finding_of(const Evidence& evidence, const Outbreak& outbreak, std::stri
                     .says = fmt::format("{} said: {}", ranks_text(outbreak.ranks), heart_of(outbreak.text)),
                     .causes = std::move(causes)};
     finding.blame.step = outbreak.step;
+    finding.outlived = outlived(evidence, outbreak);
     return finding;
 }
 

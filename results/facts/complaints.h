@@ -97,6 +97,10 @@ std::vector<Outbreak> outbreaks(const Evidence& evidence, Trouble trouble);
 // The step that a rank was in at that time.
 std::optional<std::int64_t> step_at(const Evidence& evidence, Rank process, Time time);
 
+// Whether all of these ranks caught the error: each entered another call and was not ended by the error, but
+// still waits, was killed, or ran into a time-out.
+bool outlived(const Evidence& evidence, const Outbreak& outbreak);
+
 // A finding that says which ranks, how many, and quotes the first one.
 Finding finding_of(const Evidence& evidence, const Outbreak& outbreak, std::string_view symptom,
                    std::vector<std::string> causes);

@@ -9,8 +9,10 @@
 #include <set>
 #include <utility>
 
+#include "results/judging/error_texts.h"
 #include "results/judging/weigh_words.h"
 #include "results/record/subject.h"
+#include "results/text/words.h"
 
 namespace deadrank::results {
 
@@ -84,8 +86,24 @@ Ending ending_of(const Evidence& evidence) {
     return ending;
 }
 
-bool never_ends(const Ending& ending) {
+// Whoever failed says why by itself: it did not fail because a node was lost. A complaint about peers, or an
+// end without a word, may come of that.
+bool failed_by_itself(const Evidence& evidence, const Ending& ending) {
+    std::vector<Rank> spoke;
+    for (const ErrorText& error : error_texts(evidence)) {
+        if (!ending.failed.contains(error.rank)) continue;
+        const std::string text = lowered(error.text);
+        if (tells_of_others(text) || text.find("failed to pass") != text.npos) return false;
+        spoke.push_back(error.rank);
+    }
+    return std::all_of(ending.failed.begin(), ending.failed.end(),
+                       [&](Rank rank) { return std::find(spoke.begin(), spoke.end(), rank) != spoke.end(); });
+}
+
+bool never_ends(const Evidence& evidence, const Ending& ending) {
     if (ending.stopped) return false;
+    const bool any_open = ending.ended.size() < ending.started.size();
+    const bool may_be_lost = any_open && !ending.failed.empty() && !failed_by_itself(evidence, ending);
     std::set<std::int32_t> reporting;
     for (const Rank rank : ending.ended) {
         if (const auto node = ending.node_of.find(rank); node != ending.node_of.end())
@@ -93,7 +111,7 @@ bool never_ends(const Ending& ending) {
     }
     return std::any_of(ending.started.begin(), ending.started.end(), [&](Rank rank) {
         if (ending.ended.contains(rank)) return false;
-        return ending.failed.empty() || reporting.contains(ending.node_of.at(rank));
+        return !may_be_lost || reporting.contains(ending.node_of.at(rank));
     });
 }
 
@@ -156,7 +174,7 @@ std::string seconds(Time time) { return fmt::format("{:.1f} s", static_cast<doub
 class Grading {
 public:
     explicit Grading(const Reacting& job) : job_(job), ending_(ending_of(job.evidence)) {
-        ended_ = !never_ends(ending_);
+        ended_ = !never_ends(job.evidence, ending_);
         const Time until = job.evidence.observed_until();
         at_ = ended_ ? ending_.last_exit : std::max(until, ending_.last_exit);
         begun_ = std::max(job.fault_at, Time{0});
@@ -256,7 +274,7 @@ Grade grade(const Record& run, const Evidence* control, const Blame& culprit, co
 }
 
 Time settled_at(const Evidence& evidence) {
-    if (never_ends(ending_of(evidence))) return never;
+    if (never_ends(evidence, ending_of(evidence))) return never;
     Time last_restart = never, step_after = never, last_exit = never;
     for (const Event& event : evidence.events()) {
         if (event.as<Restart>()) {

@@ -3,7 +3,8 @@
 // other.
 //
 // Hang. A job hangs when a rank never ends, unless the rank's whole node fell silent while others ended with
-// an error: a lost node reports no exits. An error that comes after more than hang_multiple time-outs without
+// an error about a peer or without a word: a lost node reports no exits, and whoever raised an error of its
+// own did not fail because of it. An error that comes after more than hang_multiple time-outs without
 // a step is a hang as well, if the job has a time-out: its users have given up long before. Time in
 // which the launcher waits for a rank that it asked to end, or in which others had the processor, does not
 // count.

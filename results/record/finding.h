@@ -17,6 +17,7 @@ struct Finding {
     Time at{0};                            // when the evidence sufficed for an alarm
     std::string says;                      // one sentence with the numbers seen
     std::vector<std::string> causes = {};  // likely root causes, most likely first; may be empty
+    bool outlived = false;                 // an error after which the ranks at fault went on
 
     bool operator==(const Finding&) const = default;
 };

@@ -37,6 +37,20 @@ TEST(Reaction, IsNoHangWhenOnlyALostNodeIsMissing) {
     EXPECT_EQ(reaction(evidence), "clear_error");
 }
 
+TEST(Reaction, IsAHangWhereOneHostRaisedAnErrorOfItsOwnAndOthersNeverEnd) {
+    for (const bool of_a_peer : {false, true}) {
+        results::Evidence evidence = started(8);
+        const char* words =
+            of_a_peer ? "RuntimeError: connection reset" : "FloatingPointError: invalid value";
+        for (int rank = 0; rank < 4; ++rank) {
+            log_line(evidence, 5s, rank, 2, words);
+            evidence.record(event(6s, rank, results::RankExit{.code = 1}));
+        }
+        EXPECT_EQ(reaction(evidence) == "hung", !of_a_peer) << words;
+        EXPECT_EQ(results::settled_at(evidence) == results::never, !of_a_peer) << words;
+    }
+}
+
 TEST(Reaction, IsARefusalWhenTheErrorComesBeforeTheFirstStep) {
     results::Evidence evidence;
     evidence.record(event(1s, 0, results::RankStart{}));

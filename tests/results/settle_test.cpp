@@ -114,6 +114,28 @@ TEST(Settle, ACrashDoesNotExplainWhatWasSoFromTheStart) {
               std::vector<std::string>{crash.symptom});
 }
 
+TEST(Settle, AnErrorThatWasCaughtDoesNotExplainThatTheJobStandsStill) {
+    Finding caught = said("device_out_of_memory", 5s);
+    for (const char* still : {"collective_deadlock_hang", "collective_timeout_abort"}) {
+        EXPECT_EQ(results::settle({caught, said(still, 65s)}).size(), 1u) << still;
+        Finding lived = caught;
+        lived.outlived = true;
+        EXPECT_EQ(results::settle({lived, said(still, 65s)}).size(), 2u) << still;
+    }
+}
+
+TEST(Settle, WhatWasWrongInAnEarlierStepIsToldBesideTheBreak) {
+    const auto pair = [](std::int64_t wrong, std::int64_t broken) {
+        Finding samples = said("wrong_sample_coverage", 1s), hang = said("collective_deadlock_hang", 64s);
+        samples.blame.step = wrong;
+        hang.blame.step = broken;
+        return std::vector{samples, hang};
+    };
+    EXPECT_EQ(results::settle(pair(1, 144)).size(), 2u);
+    EXPECT_EQ(symptoms_of(results::settle(pair(144, 144))),
+              std::vector<std::string>{"collective_deadlock_hang"});
+}
+
 TEST(Settle, WhatRangLongBeforeNeedsNoReasonForItsConsequence) {
     const Finding doubled = said("wrong_rank_or_group_membership", 1s, {6});
     EXPECT_EQ(results::settle({doubled, said("communication_setup_hang", 61s, {6}, "environment_fault")}),

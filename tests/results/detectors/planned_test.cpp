@@ -251,6 +251,20 @@ TEST(DetectorPlanned, AnErrorThatTheProgramOutlivesIsNoAlarm) {
     EXPECT_EQ(found_by("checkpoint_integrity", starting(Others::found_theirs)).blame.ranks, ranks({1}));
 }
 
+TEST(DetectorPlanned, AnErrorThatWasCaughtIsToldFromOneThatEndsTheRank) {
+    const auto failing = [](bool calls, int code) {
+        EvidenceBuilder job(2);
+        job.start().world().step(0);
+        job.add(1, MemoryOom{1'000, 10, job.text("device")});
+        if (calls) job.enters(1, 1, 7);
+        if (code != 0) job.after(1s).exits(1, code);
+        return job.watched(30min);
+    };
+    EXPECT_TRUE(found_by("device_memory", failing(true, 0)).outlived);
+    EXPECT_FALSE(found_by("device_memory", failing(false, 0)).outlived);
+    EXPECT_FALSE(found_by("device_memory", failing(true, 1)).outlived);
+}
+
 TEST(DetectorPlanned, AnEndThatAllAgreeOnIsNoEarlyEnd) {
     enum class End { agreed, between_steps, alone };
     const auto ending = [](End end) {
