@@ -173,7 +173,7 @@ Findings rank_order(const Evidence& evidence) {
     for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
         const auto claims = claims_of(evidence, attempt);
         // Nobody can have such a rank: where set-up fails of it, setup_failure tells.
-        if (!refused_claims(evidence, attempt).empty()) return {};
+        if (!refused_claims(evidence, attempt).empty()) continue;
         if (auto found = doubled(lives, claims); !found.empty()) return found;
         // After a restart an agent may assign ranks differently.
         if (auto found = permuted(lives, claims); attempt == 0 && !found.empty()) return found;

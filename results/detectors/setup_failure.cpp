@@ -45,6 +45,7 @@ std::map<Rank, Time> through(const Evidence& evidence, int attempt) {
 
 std::vector<Complaint> setup_complaints(const Evidence& evidence, int attempt) {
     const auto ready = through(evidence, attempt);
+    const std::vector<Time> met = met_at(evidence, attempt);
     std::vector<Complaint> found;
     for (const Complaint& complaint : evidence.facts<Complaints>().first_of_each(attempt)) {
         const auto done = ready.find(complaint.process);
@@ -54,7 +55,7 @@ std::vector<Complaint> setup_complaints(const Evidence& evidence, int attempt) {
         const bool of_nccl = complaint.trouble == Trouble::exception &&
                              complaint.text.find("NCCL error in") != std::string_view::npos;
         if (complaint.trouble == Trouble::setup || (early && (about_others || of_nccl)) ||
-            (early && failed_to_meet(evidence, complaint)))
+            (early && failed_to_meet(complaint, met)))
             found.push_back(complaint);
     }
     // Library errors while creating a communicator, whatever their text.

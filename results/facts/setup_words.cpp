@@ -41,25 +41,24 @@ bool says_a_file_store(std::string_view words) {
            (open == 0 || !is_letter(words[open - 1]));
 }
 
-bool had_met(const Evidence& evidence, const Complaint& complaint) {
-    const Lives& lives = evidence.facts<Lives>();
-    const auto leaves = evidence.each<RendezvousLeave>();
-    return std::any_of(leaves.begin(), leaves.end(), [&](const Event* event) {
-        return event->rank == complaint.process && event->at <= complaint.at &&
-               event->as<RendezvousLeave>()->result == Code::ok &&
-               lives.attempt_at(event->at) == complaint.attempt;
-    });
-}
+}  // namespace
 
-// Others came to the rendezvous: this is a job in which processes meet, and its evidence shows it.
-bool others_come(const Evidence& evidence, const Complaint& complaint) {
+std::vector<Time> met_at(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     const auto enters = evidence.each<RendezvousEnter>();
-    return std::any_of(enters.begin(), enters.end(),
-                       [&](const Event* event) { return lives.attempt_at(event->at) == complaint.attempt; });
+    if (std::none_of(enters.begin(), enters.end(),
+                     [&](const Event* event) { return lives.attempt_at(event->at) == attempt; }))
+        return {};
+    std::vector<Time> met(static_cast<std::size_t>(lives.count()), never);
+    for (const Event* event : evidence.each<RendezvousLeave>()) {
+        if (event->as<RendezvousLeave>()->result != Code::ok || lives.attempt_at(event->at) != attempt)
+            continue;
+        if (event->rank < 0 || event->rank >= lives.count()) continue;
+        Time& left = met[static_cast<std::size_t>(event->rank)];
+        left = std::min(left, event->at);
+    }
+    return met;
 }
-
-}  // namespace
 
 std::string missing_variable(std::string_view words) {
     constexpr std::string_view before = "KeyError: '";
@@ -71,13 +70,14 @@ std::string missing_variable(std::string_view words) {
     return known ? std::string(name) : std::string();
 }
 
-bool failed_to_meet(const Evidence& evidence, const Complaint& complaint) {
+bool failed_to_meet(const Complaint& complaint, const std::vector<Time>& met) {
     if (complaint.trouble != Trouble::exception || !complaint.final) return false;
+    const auto place = static_cast<std::size_t>(complaint.process);
+    if (place >= met.size() || met[place] <= complaint.at) return false;
     const std::string_view words = heart_of(complaint.text);
-    const bool about = !missing_variable(words).empty() || says_a_file_store(words) ||
-                       std::any_of(of_meeting.begin(), of_meeting.end(),
-                                   [&](std::string_view word) { return says_word(words, word); });
-    return about && others_come(evidence, complaint) && !had_met(evidence, complaint);
+    return !missing_variable(words).empty() || says_a_file_store(words) ||
+           std::any_of(of_meeting.begin(), of_meeting.end(),
+                       [&](std::string_view word) { return says_word(words, word); });
 }
 
 }  // namespace deadrank::results::detectors

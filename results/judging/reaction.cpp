@@ -96,8 +96,8 @@ bool failed_by_itself(const Evidence& evidence, const Ending& ending) {
         if (tells_of_others(text) || text.find("failed to pass") != text.npos) return false;
         spoke.push_back(error.rank);
     }
-    return std::all_of(ending.failed.begin(), ending.failed.end(),
-                       [&](Rank rank) { return std::find(spoke.begin(), spoke.end(), rank) != spoke.end(); });
+    std::sort(spoke.begin(), spoke.end());
+    return std::includes(spoke.begin(), spoke.end(), ending.failed.begin(), ending.failed.end());
 }
 
 bool never_ends(const Evidence& evidence, const Ending& ending) {
