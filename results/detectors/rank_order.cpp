@@ -11,7 +11,6 @@
 
 #include "results/detectors/detector.h"
 #include "results/facts/calls.h"
-#include "results/facts/claims.h"
 #include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {

@@ -9,9 +9,8 @@
 
 #include "results/detectors/shared.h"
 #include "results/facts/calls.h"
-#include "results/facts/claims.h"
 #include "results/facts/complaints.h"
-#include "results/facts/setup_words.h"
+#include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
 
