@@ -22,6 +22,7 @@ TEST(Canary, AWrongRankIsRefusedAndTheRightOneNamed) {
         const auto culprits = right.fault->record.truth.culprit().ranks;
         std::vector<std::int64_t> blamed = scenario.expect.ranks;
         if (blamed.empty()) blamed.assign(culprits.begin(), culprits.end());
+        scenario.expect.rank_words.clear();
         scenario.expect.ranks = {blamed == std::vector<std::int64_t>{0} ? 1 : 0};
         const auto wrong = runners::play(scenario, {1}, sim, catalog.vocabulary, options);
         EXPECT_EQ(wrong.outcome.verdict, results::Verdict::fail) << scenario.id;

@@ -9,6 +9,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "results/facts/findings.h"
 
 namespace deadrank::results {
 
