@@ -1,5 +1,6 @@
 // results/detectors/detector_catalog.cpp — All our own detectors, one line each. Their order does not matter,
-// since findings are settled afterwards.
+// since findings are settled afterwards. And what
+// none of them can see in a program, or no longer could.
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>

@@ -1,4 +1,5 @@
-// results/facts/findings.cpp — Words, blame and findings that several detectors share.
+// results/facts/findings.cpp — Words, blame and findings that several detectors share, and the ranks that
+// processes claim to be.
 #include "results/facts/findings.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// results/facts/findings.h — Words, blame and findings that several detectors share.
+// results/facts/findings.h — Words, blame and findings that several detectors share, and the ranks that
+// processes claim to be.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // results/facts/shape_words.cpp — One phrase of each message of PyTorch, NumPy, TensorFlow, JAX and the
-// libraries of kernels, long enough that healthy logs do not hold it.
+// libraries of kernels, long enough that healthy logs do not hold it. Below, the words of set-up that fails.
 #include "results/facts/shape_words.h"
 
 #include <algorithm>
