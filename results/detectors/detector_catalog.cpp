@@ -1,6 +1,5 @@
 // results/detectors/detector_catalog.cpp — All our own detectors, one line each. Their order does not matter,
-// since findings are settled afterwards. And what
-// none of them can see in a program, or no longer could.
+// since findings are settled afterwards. And what none of them can see in a program.
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>

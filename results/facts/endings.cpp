@@ -1,5 +1,5 @@
-// results/facts/endings.cpp — The last calls of all ranks against how they left, and the calls that came after
-// an error that was caught.
+// results/facts/endings.cpp — The last calls of all ranks against how they left, and the calls that came
+// after an error that was caught.
 #include "results/facts/endings.h"
 
 #include <algorithm>

@@ -129,7 +129,7 @@ struct Tensor final : Object {
     Place place = anywhere;
     std::uint8_t made_part = 0;   // the text, and its line, where it was made without a device …
     std::uint16_t made_line = 0;  // … if that is why it lies in the node's memory; 0: it is not
-    Fields attributes = {};  // of this tensor alone: neither views nor copies have them
+    Fields attributes = {};       // of this tensor alone: neither views nor copies have them
     ~Tensor() override;
 
     std::int64_t count() const;

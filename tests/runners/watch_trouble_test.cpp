@@ -82,17 +82,16 @@ time.sleep(5)
 
 // Rank 1 has no room for lines from the beginning, as on a disk that is full.
 TEST_F(DeviceWatch, SaysThatEvidenceIsMissingWhereThereIsNoRoomForIt) {
-    std::ofstream(directory_ / "rank.sh")
-        << "[ $RANK = 1 ] && ulimit -f 1\nexec " << python_.program.string() << " "
-        << (users / "accumulate.py").string() << "\n";
-    const auto seen = watched({python_.program.string(), "-m", "torch.distributed.run", "--standalone",
-                               "--nproc-per-node", "2", "--no-python", "/bin/bash",
-                               (directory_ / "rank.sh").string()});
+    std::ofstream(directory_ / "rank.sh") << "[ $RANK = 1 ] && ulimit -f 1\nexec " << python_.program.string()
+                                          << " " << (users / "accumulate.py").string() << "\n";
+    const auto seen =
+        watched({python_.program.string(), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
+                 "2", "--no-python", "/bin/bash", (directory_ / "rank.sh").string()});
     ASSERT_TRUE(seen) << seen.error().text();
     EXPECT_EQ(seen->code, 0);
     EXPECT_THAT(symptoms_of(seen->rang), IsEmpty());
-    EXPECT_THAT(seen->notes, Contains(AllOf(HasSubstr("evidence is missing: of rank 1"),
-                                            HasSubstr("File too large"))));
+    EXPECT_THAT(seen->notes,
+                Contains(AllOf(HasSubstr("evidence is missing: of rank 1"), HasSubstr("File too large"))));
 }
 
 // Half of the program is seen, and no alarm in it.

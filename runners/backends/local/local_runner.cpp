@@ -303,8 +303,7 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     if (!manifest) return tl::unexpected(manifest.error());
     const auto python = python_for(*manifest);
     if (!python) return tl::unexpected(python.error());
-    const auto made =
-        Scratch::make(options.directory, {"evidence", "truth", "logs", "checkpoints", "tmp"});
+    const auto made = Scratch::make(options.directory, {"evidence", "truth", "logs", "checkpoints", "tmp"});
     if (!made) return tl::unexpected(made.error());
     const Scratch& scratch = *made;
     Record record;

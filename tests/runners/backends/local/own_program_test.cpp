@@ -154,9 +154,10 @@ TEST_F(DeviceOwnProgram, UsesTheSeedOfASamplerOnlyWhereItShuffles) {
         std::ofstream(directory_ / "train.py")
             << "from torch.utils.data import DataLoader, DistributedSampler\n"
             << ten_lines
-            << fmt::format("sampler = DistributedSampler(range(8), shuffle={})\n"
-                           "list(DataLoader(range(8), sampler=sampler))\n",
-                           shuffles ? "True" : "False");
+            << fmt::format(
+                   "sampler = DistributedSampler(range(8), shuffle={})\n"
+                   "list(DataLoader(range(8), sampler=sampler))\n",
+                   shuffles ? "True" : "False");
         const auto record = LocalRunner(*mine).run(bent_at_the_start("sampler.seed", 5), {});
         ASSERT_TRUE(record) << record.error().text();
         EXPECT_EQ(record->truth.applied(), shuffles);
