@@ -232,7 +232,7 @@ void ServedCommunicator::leave(int member, bool orderly) {
     if (!gone) return;
     for (auto& [sequence, pending] : pending_) pending.withdraw(static_cast<std::size_t>(member));
     for (auto& [key, pair] : pairs_) {
-        if (std::get<0>(key) == member) pair.send.reset();
+        if (std::get<0>(key) == member && !pair.sent) pair.send.reset();  // what lies in the buffer arrives
         if (std::get<1>(key) == member) pair.receive.reset();
     }
     const std::uint64_t host = gone->host;

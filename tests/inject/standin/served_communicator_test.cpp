@@ -190,6 +190,10 @@ TEST_F(RoomOfThree, TakesAMessageThatFitsIntoTheConnection) {
     told.clear();
     message(Op::send, 4, all);
     EXPECT_EQ(told.size(), 1u) << "the buffer is free again";
+    communicator.leave(0, true);
+    told.clear();
+    message(Op::recv, 4, all);
+    EXPECT_EQ(told.size(), 1u) << "what the sender left in it arrives";
 }
 
 TEST_F(RoomOfThree, WithdrawsWhatALostMemberBrought) {
