@@ -1,8 +1,8 @@
 // results/detectors/checkpoint_integrity.cpp — A loaded checkpoint is damaged: cut short, changed, or
 // published before it was complete. The load fails, or returns bytes that no rank ever wrote. Bytes of
 // another shard or of an older save load well; resume_regression reports those.
-#include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 #include "results/detectors/detector.h"
@@ -26,19 +26,31 @@ bool is_damage(const Checkpoints& checkpoints, const Event& event, std::string_v
     return checkpoints.saved(path, event.at) || !step || !step->whole();
 }
 
+// The files that were read well, by all and by each rank.
+struct Read {
+    explicit Read(const Evidence& evidence) {
+        for (const Event* load : evidence.each<CheckpointLoad>()) {
+            if (load->as<CheckpointLoad>()->result != Code::ok) continue;
+            all.insert(load->as<CheckpointLoad>()->path);
+            by_rank[load->rank].insert(load->as<CheckpointLoad>()->path);
+        }
+    }
+    bool all_by(Rank rank) const {
+        const auto own = by_rank.find(rank);
+        return (own == by_rank.end() ? 0 : own->second.size()) == all.size();
+    }
+
+    std::set<TextId> all;
+    std::map<Rank, std::set<TextId>> by_rank;
+};
+
 // The job looked for a checkpoint, found none, and trained from scratch, as at its first start: nothing had
 // been saved, and no other rank found what this one did not.
-bool starts_from_scratch(const Evidence& evidence, const Event& event) {
+bool starts_from_scratch(const Evidence& evidence, const Read& read, const Event& event) {
     if (event.as<CheckpointLoad>()->result != Code::not_found) return false;
     const auto saves = evidence.each<results::CheckpointSave>();
     if (!saves.empty() && saves.front()->at <= event.at) return false;
-    std::set<TextId> own, others;
-    for (const Event* load : evidence.each<CheckpointLoad>()) {
-        if (load->as<CheckpointLoad>()->result != Code::ok) continue;
-        (load->rank == event.rank ? own : others).insert(load->as<CheckpointLoad>()->path);
-    }
-    return std::includes(own.begin(), own.end(), others.begin(), others.end()) &&
-           worked_on(evidence, event.rank, event.at);
+    return read.all_by(event.rank) && worked_on(evidence, event.rank, event.at);
 }
 
 std::string description(const Checkpoints& checkpoints, const Event& event, std::string_view path) {
@@ -62,11 +74,12 @@ std::string description(const Checkpoints& checkpoints, const Event& event, std:
 Findings checkpoint_integrity(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const Checkpoints& checkpoints = evidence.facts<Checkpoints>();
+    const Read read(evidence);
     const Event* first = nullptr;
     std::vector<Rank> ranks;
     for (const Event* event : evidence.each<CheckpointLoad>()) {
         if (!is_damage(checkpoints, *event, evidence.text(event->as<CheckpointLoad>()->path))) continue;
-        if (starts_from_scratch(evidence, *event)) continue;
+        if (starts_from_scratch(evidence, read, *event)) continue;
         if (!first) first = event;
         // Ranks of a busy machine come to the same load seconds apart.
         if (lives.same_step<CheckpointLoad>(*event, *first)) ranks.push_back(event->rank);

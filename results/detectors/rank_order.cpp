@@ -149,12 +149,13 @@ std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
                                        "group_construction_error")};
         }
         if (!parts_the_world(comm.name)) continue;
+        auto& taken = seats[comm.name];
         for (const Rank rank : comm.ranks) {
-            auto& taken = seats[comm.name];
             const auto place = static_cast<std::size_t>(std::max<Rank>(rank, 0));
             if (place >= taken.size()) taken.resize(place + 1);
-            const Communicator* const seat = std::exchange(taken[place], taken[place] ? taken[place] : &comm);
-            if (!seat || seat->ranks == comm.ranks) continue;
+            const Communicator*& seat = taken[place];
+            if (!seat) seat = &comm;
+            if (seat->ranks == comm.ranks) continue;
             return {rank_order_finding(lives, joined, at,
                                        fmt::format("rank {} is in two groups {}: {} and {}", rank, comm.name,
                                                    evidence.text(seat->joinings[0].what->members),
@@ -172,7 +173,7 @@ Findings rank_order(const Evidence& evidence) {
     for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
         const auto claims = claims_of(evidence, attempt);
         // Nobody can have such a rank: where set-up fails of it, setup_failure tells.
-        if (!refused_claims(evidence, attempt).empty()) continue;
+        if (!refused_claims(evidence, attempt, claims).empty()) continue;
         if (auto found = doubled(lives, claims); !found.empty()) return found;
         // After a restart an agent may assign ranks differently.
         if (auto found = permuted(lives, claims); attempt == 0 && !found.empty()) return found;

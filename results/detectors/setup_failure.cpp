@@ -292,7 +292,7 @@ std::vector<std::string> setup_causes(std::string_view text, Weight weight) {
 
 // Nobody can have a rank outside the world: whoever claims one is to blame, whoever says so.
 void tell_refused(const Evidence& evidence, int attempt, Finding& finding) {
-    const std::vector<Claim> refused = refused_claims(evidence, attempt);
+    const std::vector<Claim> refused = refused_claims(evidence, attempt, claims_of(evidence, attempt));
     if (refused.empty()) return;
     std::vector<Rank> processes;
     for (const Claim& claim : refused) processes.push_back(claim.process);

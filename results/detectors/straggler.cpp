@@ -64,14 +64,6 @@ Late by_less_than_a_time_slice(const Pace& pace, const StepPace& step, Time scat
     return by_far ? Late::yes : Late::no;
 }
 
-// The lower median, or one slow rank of a pair would pass for the usual pace.
-Time middle_of(std::vector<Time> times) {
-    if (times.empty()) return Time{0};
-    const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
-    std::nth_element(times.begin(), middle, times.end());
-    return *middle;
-}
-
 // How much a rank's own time usually differs from one step to the next. A slow rank's differs no more than
 // the others' do.
 class Scatter {
@@ -86,10 +78,10 @@ public:
             last->second = pace.own;
         }
         if (differences.empty()) return;
-        seen_.push_back(middle_of(std::move(differences)));
+        seen_.push_back(lower_median(std::move(differences)));
         if (seen_.size() > scatter_steps) seen_.pop_front();
     }
-    Time usual() const { return middle_of({seen_.begin(), seen_.end()}); }
+    Time usual() const { return lower_median({seen_.begin(), seen_.end()}); }
     void forget() { last_.clear(), seen_.clear(); }
 
 private:

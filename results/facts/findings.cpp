@@ -162,16 +162,16 @@ std::vector<Rank> failed_in_setup(const Evidence& evidence, int attempt) {
 
 }  // namespace
 
-std::vector<Claim> refused_claims(const Evidence& evidence, int attempt) {
-    std::vector<Claim> claims = claims_of(evidence, attempt);
+std::vector<Claim> refused_claims(const Evidence& evidence, int attempt, std::span<const Claim> all) {
     const Rank world = world_of(evidence, attempt);
     const auto impossible = [&](const Claim& claim) { return claim.rank < 0 || claim.rank >= world; };
-    if (std::none_of(claims.begin(), claims.end(), impossible)) return {};
+    if (std::none_of(all.begin(), all.end(), impossible)) return {};
     const std::vector<Rank> failed = failed_in_setup(evidence, attempt);
-    const bool refused = std::any_of(claims.begin(), claims.end(), [&](const Claim& claim) {
+    const bool refused = std::any_of(all.begin(), all.end(), [&](const Claim& claim) {
         return impossible(claim) && std::binary_search(failed.begin(), failed.end(), claim.process);
     });
     if (!refused) return {};
+    std::vector<Claim> claims(all.begin(), all.end());
     // After a restart an agent may assign ranks differently.
     std::erase_if(claims, [&](const Claim& claim) {
         return !impossible(claim) && (attempt > 0 || claim.rank == claim.process);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,10 +57,10 @@ struct Claim {
 
 std::vector<Claim> claims_of(const Evidence& evidence, int attempt);
 
-// Claims below 0 or beyond the world's end, where the set-up of one such process failed, and then all others
-// that are not the process's own number: one wrong formula moves some within the world and some out of it.
-// Empty: there is none, or set-up went on.
-std::vector<Claim> refused_claims(const Evidence& evidence, int attempt);
+// Of all claims of an attempt those below 0 or beyond the world's end, where the set-up of one such process
+// failed, and then all others that are not the process's own number: one wrong formula moves some within the
+// world and some out of it. Empty: there is none, or set-up went on.
+std::vector<Claim> refused_claims(const Evidence& evidence, int attempt, std::span<const Claim> all);
 
 // Whether the process was started with this number in the variable RANK.
 bool started_as(const Evidence& evidence, const Claim& claim);

@@ -89,11 +89,16 @@ std::int32_t microseconds(Time time) {
         std::min<std::int64_t>(time.count() / 1000, std::numeric_limits<std::int32_t>::max()));
 }
 
+}  // namespace
+
 Time lower_median(std::vector<Time> times) {
+    if (times.empty()) return Time{0};
     const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
     std::nth_element(times.begin(), middle, times.end());
     return *middle;
 }
+
+namespace {
 
 // Splits the time of a rank's steps into its own and others' at the beginning of a step, at calls and at
 // phases.

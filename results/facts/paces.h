@@ -53,6 +53,9 @@ struct StepPace {
     bool epoch_begins = false;  // loaders and shuffles may begin anew with it
 };
 
+// One slow rank of a pair does not pass for the usual pace. 0 of none.
+Time lower_median(std::vector<Time> times);
+
 // Works out what a step says of all its ranks.
 void summarize(StepPace& step);
 

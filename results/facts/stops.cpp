@@ -16,13 +16,6 @@ constexpr std::size_t errands_known_min = 3;  // of what a rank does for all, be
 constexpr std::size_t errands_kept = 32;
 constexpr std::int64_t alike_permille = 1250;  // the longest of several stops, of the shortest
 
-Time usual_of(std::vector<Time> times) {
-    if (times.empty()) return Time{0};
-    const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
-    std::nth_element(times.begin(), middle, times.end());
-    return *middle;
-}
-
 bool long_beside(Time lasted, Time usual) { return lasted >= stop_min && lasted >= 10 * usual; }
 
 std::vector<Stop> stops_of(std::span<const StepPace> steps) {
@@ -36,7 +29,7 @@ std::vector<Stop> stops_of(std::span<const StepPace> steps) {
             stops.push_back({step.attempt, step.step, pace.process, pace.own - step.own, Time{0}, Time{0},
                              step.epoch_begins});
         }
-        const Time usual = usual_of({errands.begin(), errands.end()}), excess = step.for_all - usual;
+        const Time usual = lower_median({errands.begin(), errands.end()}), excess = step.for_all - usual;
         if (errands.size() >= errands_known_min && long_beside(excess, usual))
             stops.push_back(
                 {step.attempt, step.step, step.worker, excess, step.for_all, usual, step.epoch_begins});

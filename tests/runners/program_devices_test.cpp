@@ -3,19 +3,11 @@
 // their own.
 #include <gtest/gtest.h>
 
-#include "results/detectors/detector.h"
 #include "runners/line/line.h"
 #include "tests/support/program_play.h"
 
 namespace deadrank::tests {
 namespace {
-
-std::vector<std::string> symptoms_of(const runners::Record& record) {
-    std::vector<std::string> found;
-    for (const auto& finding : results::detect(record.evidence, results::all_detectors()))
-        found.push_back(finding.symptom);
-    return found;
-}
 
 constexpr const char* two_devices =
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, ";
@@ -37,7 +29,7 @@ TEST(ProgramDevices, WhatMeetsOnTwoDevicesIsRefused) {
         const auto record = play_program(step);
         EXPECT_TRUE(last_words(record).starts_with(two_devices)) << step << last_words(record);
         EXPECT_NE(last_words(record).find(words), std::string::npos) << step << last_words(record);
-        EXPECT_EQ(symptoms_of(record).front(), "wrong_device_used") << step;
+        EXPECT_EQ(symptoms_in(record).front(), "wrong_device_used") << step;
     }
 }
 
@@ -64,7 +56,7 @@ loss(y.sum())
 )py";
     const auto record = play_program(step);
     EXPECT_EQ(last_words(record), "");
-    EXPECT_EQ(symptoms_of(record), std::vector<std::string>{}) << "replicas on two devices are alike";
+    EXPECT_EQ(symptoms_in(record), std::vector<std::string>{}) << "replicas on two devices are alike";
     EXPECT_EQ(last_words(play_program("x = ones(2)\nall_reduce(x)\nassert x.device == f\"{x.device}\"")), "")
         << "who speaks of no device need not think of them";
 }
@@ -143,15 +135,15 @@ TEST(ProgramDevices, WhatIsLoadedLiesWhereItLay) {
     };
     const auto stranger = play("x = load(\"shared/w\")[\"w\"]\nassert x.device == \"cuda:0\"");
     EXPECT_EQ(last_words(stranger, 1), "");
-    EXPECT_EQ(symptoms_of(stranger), std::vector<std::string>{"unbalanced_rank_memory"});
+    EXPECT_EQ(symptoms_in(stranger), std::vector<std::string>{"unbalanced_rank_memory"});
     const auto mapped =
         play("x = load(\"shared/w\", map_location=\"cuda\")[\"w\"]\nassert x.device.index == rank");
     EXPECT_EQ(last_words(mapped, 1), "");
-    EXPECT_EQ(symptoms_of(mapped), std::vector<std::string>{});
+    EXPECT_EQ(symptoms_in(mapped), std::vector<std::string>{});
     const auto objects =
         play("all = all_gather_object(ones(1, device=\"cuda\"))\nassert all[1].device == \"cuda:1\"");
     EXPECT_EQ(last_words(objects), "");
-    EXPECT_EQ(symptoms_of(objects), std::vector<std::string>{"unbalanced_rank_memory"});
+    EXPECT_EQ(symptoms_in(objects), std::vector<std::string>{"unbalanced_rank_memory"});
 }
 
 // Goal: what was saved on a device that the process does not see is refused, unless it is told where to lie.

@@ -2,18 +2,10 @@
 // the machine below it does, and nothing that it asks for is passed over.
 #include <gtest/gtest.h>
 
-#include "results/detectors/detector.h"
 #include "tests/support/program_play.h"
 
 namespace deadrank::tests {
 namespace {
-
-std::vector<std::string> symptoms_in(const runners::Record& record) {
-    std::vector<std::string> found;
-    for (const auto& finding : results::detect(record.evidence, results::all_detectors()))
-        found.push_back(finding.symptom);
-    return found;
-}
 
 template <class Payload>
 std::vector<std::int64_t> steps_told(const runners::Record& record) {

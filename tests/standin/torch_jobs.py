@@ -112,24 +112,16 @@ JOBS = {
 }
 
 # With NVIDIA's own NCCL alone, on a GPU: the drop-in loads no plugin. {shims} is where our libraries are.
-OVER_OUR_TRANSPORT = {"NCCL_NET_PLUGIN": "{shims}/libnccl-net-deadrank.so", "NCCL_SHM_DISABLE": "1"}
+def over_our_transport(*faults):
+    environment = {"NCCL_NET_PLUGIN": "{shims}/libnccl-net-deadrank.so", "NCCL_SHM_DISABLE": "1"}
+    return {"faults": list(faults), "hosts": True, "environment": environment}
+
+
 STOCK_JOBS = {
-    "transport": {"faults": [], "hosts": True, "environment": OVER_OUR_TRANSPORT},
-    "transport_flips": {
-        "faults": [fault(1, 2, before="net.isend", flip_bit=30)],
-        "hosts": True,
-        "environment": OVER_OUR_TRANSPORT,
-    },
-    "transport_fails": {
-        "faults": [fault(1, 3, before="net.isend", answer="remote_error")],
-        "hosts": True,
-        "environment": OVER_OUR_TRANSPORT,
-    },
-    "transport_loses": {
-        "faults": [fault(1, 3, before="net.isend", skip=True)],
-        "hosts": True,
-        "environment": OVER_OUR_TRANSPORT,
-    },
+    "transport": over_our_transport(),
+    "transport_flips": over_our_transport(fault(1, 2, before="net.isend", flip_bit=30)),
+    "transport_fails": over_our_transport(fault(1, 3, before="net.isend", answer="remote_error")),
+    "transport_loses": over_our_transport(fault(1, 3, before="net.isend", skip=True)),
     "profiled": {  # without the interposer, beside which it does nothing
         "faults": [],
         "environment": {"NCCL_PROFILER_PLUGIN": "{shims}/libnccl-profiler-deadrank.so"},

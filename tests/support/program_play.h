@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "results/detectors/detector.h"
 #include "results/record/evidence.h"
 #include "tests/support/healthy_run.h"
 
@@ -16,6 +18,13 @@ inline runners::Record play_program(const std::string& step, const Words& cluste
     Words settings = {{"steps", "1"}, {"step", step}, {"setup", setup}};
     for (const auto& [name, value] : more) settings[name] = value;
     return played(plan_of("program", settings, cluster));
+}
+
+inline std::vector<std::string> symptoms_in(const runners::Record& record) {
+    std::vector<std::string> found;
+    for (const auto& finding : results::detect(record.evidence, results::all_detectors()))
+        found.push_back(finding.symptom);
+    return found;
 }
 
 // What a rank said before it ended with an error; empty where it did not.

@@ -199,10 +199,10 @@ void ServedCommunicator::done(int member, const Call& call, const std::string& b
 // As in NCCL a sender copies into a buffer of the connection (NCCL_BUFFSIZE, 4 MiB unless set) and is done
 // when all of it fits, whether anybody receives or not. Both make the connection at their first message,
 // which therefore waits. Seen with NCCL 2.28.9 on a GPU, and in its source.
-bool ServedCommunicator::is_buffered(const PairKey& key, const Pair& pair) const {
-    const auto connection = connections_.find({std::get<0>(key), std::get<1>(key)});
-    if (connection == connections_.end()) return false;
-    return connection->second + pair.send->share.bytes.size() <= connection_buffer;
+bool ServedCommunicator::is_buffered(const Connection& connection, const Pair& pair) const {
+    const auto known = connections_.find(connection);
+    if (known == connections_.end()) return false;
+    return known->second + pair.send->share.bytes.size() <= connection_buffer;
 }
 
 // Both sides complete only when they name the same number of bytes.
@@ -213,17 +213,18 @@ void ServedCommunicator::message(int member, const Call& call, std::string bytes
     Pair& pair = pairs_[key];
     (sends ? pair.send : pair.receive) = Offered{call, {std::move(bytes), 0}};
     if (!pair.send || pair.send->call.stuck) return;
-    if (!pair.sent && is_buffered(key, pair)) {
+    const Connection connection(std::get<0>(key), std::get<1>(key));
+    const std::size_t size = pair.send->share.bytes.size();
+    if (!pair.sent && is_buffered(connection, pair)) {
         pair.sent = true;
-        connections_[{std::get<0>(key), std::get<1>(key)}] += pair.send->share.bytes.size();
-        done(std::get<0>(key), pair.send->call, {});
+        connections_[connection] += size;
+        done(connection.first, pair.send->call, {});
     }
     if (!pair.receive || pair.receive->call.stuck) return;
-    const std::size_t size = pair.send->share.bytes.size();
     if (size != pair.receive->call.count * size_of(pair.receive->call.element)) return;
-    if (!pair.sent) done(std::get<0>(key), pair.send->call, {});
-    done(std::get<1>(key), pair.receive->call, pair.send->share.bytes);
-    connections_[{std::get<0>(key), std::get<1>(key)}] -= pair.sent ? size : 0;
+    if (!pair.sent) done(connection.first, pair.send->call, {});
+    done(connection.second, pair.receive->call, pair.send->share.bytes);
+    connections_[connection] -= pair.sent ? size : 0;
     pairs_.erase(key);
 }
 

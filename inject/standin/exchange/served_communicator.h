@@ -72,10 +72,11 @@ private:
         bool sent = false;  // the sender is done: its bytes lie in the connection's buffer
     };
     using PairKey = std::tuple<int, int, std::uint64_t>;  // sender, receiver, number among their messages
+    using Connection = std::pair<int, int>;               // sender, receiver
 
     void open();
     void message(int member, const Call& call, std::string bytes);
-    bool is_buffered(const PairKey& key, const Pair& pair) const;
+    bool is_buffered(const Connection& connection, const Pair& pair) const;
     void finish(PendingCall& pending);
     void done(int member, const Call& call, const std::string& bytes);
     std::vector<int> order(std::uint64_t sequence) const;
@@ -86,7 +87,7 @@ private:
     std::vector<std::optional<Hello>> members_;
     std::map<std::uint64_t, PendingCall> pending_;
     std::map<PairKey, Pair> pairs_;
-    std::map<std::pair<int, int>, std::size_t> connections_;  // sender and receiver → bytes in its buffer
+    std::map<Connection, std::size_t> connections_;  // → bytes in its buffer
 };
 
 }  // namespace deadrank::standin

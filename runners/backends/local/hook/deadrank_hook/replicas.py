@@ -217,7 +217,7 @@ def watch(hook):
         # Torch's own hooks keep the ranks equal, except post_localSGD, which lets them train alone for a
         # while.
         home = getattr(function, "__module__", "") or ""
-        alike = ("torch.distributed.algorithms.ddp_comm_hooks", f"{__package__}.")  # and ours
+        alike = ("torch.distributed.algorithms.ddp_comm_hooks", f"{__package__}.")  # torch's hooks, and ours
         if "post_localSGD" in home or not home.startswith(alike):
             hook.replicas.drifts.add(self)
         return register(self, *args, **settings)
