@@ -19,7 +19,16 @@ class Lines:
         self.evidence.put(form % (time.time_ns(), step, value))
 
     def phase(self, kind, name, at, step):
+        self.evidence.put(self.phase_form(kind, name) % (at, step))
+
+    def whole_phase(self, name, began, ended, step):
+        form = self.phase_form("both", name)
+        self.evidence.put(form % (began, step, ended, step))
+
+    def phase_form(self, kind, name):
         form = self.phases.get((kind, name))
         if form is None:
-            form = self.phases[kind, name] = self.evidence.form(kind, "step", phase=name)
-        self.evidence.put(form % (at, step))
+            kinds = ("phase.begin", "phase.end") if kind == "both" else (kind,)
+            forms = [self.evidence.form(one, "step", phase=name) for one in kinds]
+            form = self.phases[kind, name] = b"".join(forms)
+        return form

@@ -186,8 +186,9 @@ class Observer:
         elif many is not None:
             count = many.numel()
         word = "none" if reduce is None else self.words.get(hash(reduce)) or name_of_op(reduce)
-        if word in ("sum", "avg") and op == "all_reduce":
-            self.hook.replicas.averages(many, comm)
+        replicas = self.hook.replicas
+        if replicas.learns and word in ("sum", "avg") and op == "all_reduce":
+            replicas.averages(many, comm)
         dtype = None if one is None else one.dtype
         key = (comm, op, count, dtype, root, word, tag, pair)
         found = self.kinds.get(key)

@@ -21,6 +21,7 @@ class Replicas:
         self.hook = hook
         self.parallel = weakref.WeakSet()  # DistributedDataParallel modules
         self.unsynced = weakref.WeakSet()  # of them, those whose last forward pass was to reduce nothing
+        self.some_unsynced = False
         self.drifts = weakref.WeakSet()  # modules that stepped without a reduction: their ranks may differ
         self.engines = weakref.WeakSet()  # DeepSpeed's
         self.by_hand = weakref.WeakKeyDictionary()  # optimizer -> ranks that average its gradients
@@ -44,9 +45,10 @@ class Replicas:
             self.averaged[tensor.data_ptr()] = tuple(comm.members)
 
     def will_step(self, optimizer):
-        if not self.optimizers or all(known() is not optimizer for known in self.optimizers):
-            self.optimizers.append(weakref.ref(optimizer))
-        if self.unsynced:
+        known = self.optimizers
+        if not known or (known[-1]() is not optimizer and all(one() is not optimizer for one in known)):
+            known.append(weakref.ref(optimizer))
+        if self.some_unsynced:
             stepped = self.stepped()
             for module in list(self.unsynced):
                 if not stepped.isdisjoint(map(id, module.parameters())):
@@ -227,8 +229,10 @@ def watch(hook):
         if not self.require_backward_grad_sync:
             if torch.is_grad_enabled() and self.training:
                 hook.replicas.unsynced.add(self)
-        elif hook.replicas.unsynced and torch.is_grad_enabled() and self.training:
+                hook.replicas.some_unsynced = True
+        elif hook.replicas.some_unsynced and torch.is_grad_enabled() and self.training:
             hook.replicas.unsynced.discard(self)
+            hook.replicas.some_unsynced = bool(hook.replicas.unsynced)
         return through(self, *args, **settings)
 
     DistributedDataParallel.__init__ = watched_begin

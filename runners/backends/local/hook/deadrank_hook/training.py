@@ -36,7 +36,7 @@ class Training:
         self.waits, self.starved = waits.Waits(hook.threads.numbers), 0
         self.counted = False  # whether a wait was told: without any, a reader cannot know whether we count
         self.known = {}  # module's id → a reference to it: those with parameters
-        self.model = lambda: None
+        self.model = self.last = lambda: None  # the last that made a forward pass; the last optimizer
         self.current, self.shown, self.phase_began = "", False, 0
         self.mark = time.monotonic()  # end of the last communication: what follows is this rank's own work
         self.inside = Inside()
@@ -184,8 +184,10 @@ class Training:
         if self.hook.injector.armed:
             self.hook.injector.at("optimizer.step")
         self.hook.replicas.will_step(optimizer)
-        if self.hook.watching and optimizer not in self.hook.told:
-            tell_settings(self.hook, optimizer)
+        if self.hook.watching and optimizer is not self.last():
+            self.last = weakref.ref(optimizer)
+            if optimizer not in self.hook.told:
+                tell_settings(self.hook, optimizer)
 
     def optimized(self):
         self.step_taken()
@@ -212,11 +214,10 @@ class Training:
 
     def phase_ends(self):
         now, name, step = time.time_ns(), self.current, self.hook.step
-        if not self.shown:
-            if now - self.phase_began < LONG:
-                return
-            self.lines.phase("phase.begin", name, self.phase_began, step)
-        self.lines.phase("phase.end", name, now, step)
+        if self.shown:
+            self.lines.phase("phase.end", name, now, step)
+        elif now - self.phase_began >= LONG:
+            self.lines.whole_phase(name, self.phase_began, now, step)
 
     def shows(self, phase):
         """Eight lines a step are much of what watching costs. A long phase is told when it ends."""
