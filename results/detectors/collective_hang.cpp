@@ -86,7 +86,7 @@ Findings collective_hang(const Evidence& evidence) {
         finding.blame.collective = name_of(found.last.op);
         const Rank who = found.culprits.empty() ? found.stuck.front() : found.culprits.front();
         finding.blame.step = step_at(evidence, who, look);
-        if (left_a_call_out(found.kind) && found.last.collective) {
+        if (found.left_a_call_out && found.last.collective) {
             if (const auto step = step_short_of_calls(evidence, *found.last.comm, who, look))
                 finding.blame.step = step;
         }

@@ -49,7 +49,7 @@ Findings collective_timeout(const Evidence& evidence) {
         if (found.any) finding.blame.collective = name_of(found.last.op);
         finding.blame.step =
             culprits.empty() ? outbreak.step : step_at(evidence, culprits.front(), outbreak.at);
-        if (found.any && left_a_call_out(found.kind) && found.last.collective && !culprits.empty()) {
+        if (found.any && found.left_a_call_out && found.last.collective && !culprits.empty()) {
             if (const auto step =
                     step_short_of_calls(evidence, *found.last.comm, culprits.front(), outbreak.at))
                 finding.blame.step = step;

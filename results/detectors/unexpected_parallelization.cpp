@@ -10,7 +10,7 @@
 #include "results/detectors/detector.h"
 #include "results/facts/calls.h"
 #include "results/facts/findings.h"
-#include "results/facts/lone_replicas.h"
+#include "results/facts/meetings.h"
 
 namespace deadrank::results::detectors {
 

@@ -1,9 +1,13 @@
-// results/facts/meetings.cpp — Calls as a graph of processes, whose connected parts are found.
+// results/facts/meetings.cpp — Calls as a graph of processes, whose connected parts are found; steps divided by
+// these parts, and replicas by their own word that are in several.
 #include "results/facts/meetings.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "results/facts/calls.h"
 #include "results/facts/lives.h"
@@ -90,5 +94,110 @@ Meetings::Meetings(const Evidence& evidence, Time from, const std::vector<Time>&
 std::size_t Meetings::of(Rank process) const { return part_of_[static_cast<std::size_t>(process)]; }
 
 bool Meetings::meets(Rank process) const { return members_[of(process)] > 1; }
+
+std::vector<std::vector<StepPace>> companies_apart(const Evidence& evidence) {
+    const std::vector<StepPace>& steps = evidence.facts<Paces>().steps();
+    const Meetings meetings(evidence);
+    if (meetings.count() < 2) return {};
+    std::map<std::size_t, std::vector<StepPace>> apart;
+    for (const StepPace& step : steps) {
+        std::map<std::size_t, StepPace> divided;
+        for (const Pace& pace : step.ranks) {
+            if (!meetings.meets(pace.process)) continue;
+            StepPace& own = divided[meetings.of(pace.process)];
+            if (own.ranks.empty()) {
+                own.attempt = step.attempt;
+                own.step = step.step;
+                own.first = step.first;
+                own.epoch_begins = step.epoch_begins;
+            }
+            own.ranks.push_back(pace);
+            if (pace.process != step.worker) continue;
+            own.worker = step.worker;
+            own.for_all = step.for_all;
+        }
+        for (auto& [part, own] : divided) {
+            summarize(own);
+            apart[part].push_back(std::move(own));
+        }
+    }
+    std::vector<std::vector<StepPace>> all;
+    for (auto& [part, own] : apart) all.push_back(std::move(own));
+    return all;
+}
+
+
+namespace {
+
+// The replicas of one group, as they call themselves, and when each said so first in training. Until then
+// they need not have met: ranks that average their weights every few steps say it after that.
+struct Replicas {
+    std::set<Rank> ranks;
+    std::map<Rank, Time> said;
+
+    // When all had said so and ended their first step.
+    Time all_said(const std::map<Rank, Time>& stepped) const {
+        Time last{0};
+        for (const Rank rank : ranks) {
+            const auto step = stepped.find(rank), word = said.find(rank);
+            if (step == stepped.end() || word == said.end()) return never;
+            last = std::max({last, step->second, word->second});
+        }
+        return last;
+    }
+};
+
+bool believes_to_be_alone(const Evidence& evidence, Rank rank) {
+    for (const Event* event : evidence.each<RankConfig>()) {
+        const auto* config = event->as<RankConfig>();
+        if (event->rank == rank && evidence.text(config->name) == "world_size")
+            return evidence.text(config->value) == "1";
+    }
+    return false;
+}
+
+// Whether a group beyond the world joins several of these ranks, and none of them ever calls in it: then they
+// know of each other, and the call was left out. That the world joins them says nothing of how they train.
+bool joined_by_an_idle_group(const Evidence& evidence, const std::set<Rank>& ranks) {
+    std::map<int, bool> world_seen;
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        if (!std::exchange(world_seen[comm.attempt], true) || !comm.collectives.empty()) continue;
+        const auto joined =
+            std::count_if(comm.processes.begin(), comm.processes.end(),
+                          [&](Rank process) { return process != no_rank && ranks.contains(process); });
+        if (joined > 1) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::optional<LoneReplicas> lone_replicas(const Evidence& evidence) {
+    std::map<std::string_view, Replicas> groups;
+    std::map<Rank, Time> began, stepped;
+    for (const Event* event : evidence.each<StepBegin>()) began.try_emplace(event->rank, event->at);
+    for (const Event* event : evidence.each<StepEnd>()) stepped.try_emplace(event->rank, event->at);
+    for (const Event* event : evidence.each<ParametersDigest>()) {
+        Replicas& replicas = groups[evidence.text(event->as<ParametersDigest>()->group)];
+        replicas.ranks.insert(event->rank);
+        const auto training = began.find(event->rank);
+        if (training != began.end() && event->at >= training->second)
+            replicas.said.try_emplace(event->rank, event->at);
+    }
+    for (const auto& [group, replicas] : groups) {
+        const Time until = replicas.all_said(stepped);
+        if (replicas.ranks.size() < 2 || until == never) continue;
+        const Meetings meetings(evidence, until);
+        std::set<std::size_t> met;
+        for (const Rank rank : replicas.ranks) met.insert(meetings.of(rank));
+        if (met.size() < 2 || joined_by_an_idle_group(evidence, replicas.ranks)) continue;
+        return LoneReplicas{group,
+                            {replicas.ranks.begin(), replicas.ranks.end()},
+                            met.size(),
+                            until,
+                            believes_to_be_alone(evidence, *replicas.ranks.begin())};
+    }
+    return std::nullopt;
+}
 
 }  // namespace deadrank::results::detectors

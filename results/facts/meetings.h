@@ -1,11 +1,14 @@
 // results/facts/meetings.h — Which processes meet in calls while they train, directly or through others.
-// Those that never do are jobs of their own.
+// Those that never do are jobs of their own, or replicas that know nothing of each other.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
+#include "results/facts/paces.h"
 #include "results/record/evidence.h"
 
 namespace deadrank::results::detectors {
@@ -30,5 +33,29 @@ private:
     std::vector<std::uint32_t> members_;  // how many, by part
     std::size_t parts_ = 0;
 };
+
+// Trials of several settings may run side by side in one job, with other models and other paces, and one
+// rank may serve all others without a call. Whom nobody meets in a call delays nobody there. So ranks are
+// compared with those alone that they meet in their steps, each company by itself; who meets nobody is left
+// out.
+//
+// Empty if all ranks are one company. So they are where no rank meets another, since then calls were not
+// recorded.
+std::vector<std::vector<StepPace>> companies_apart(const Evidence& evidence);
+
+// Ranks that claim to hold the same parameters, yet have shared no call in training when they do so: they
+// train alone, or in parts.
+
+struct LoneReplicas {
+    std::string_view group;  // as they call it
+    std::vector<Rank> ranks;
+    std::size_t parts = 0;  // of ranks that share calls
+    Time at{0};             // when the last of them had said so, after its first step
+    bool worlds = false;    // each believes it is the whole world
+};
+
+// The first such group. Nothing if all replicas meet, directly or through others, nor if they made a group
+// beyond the world in which they never call: it is a call that is missing then.
+std::optional<LoneReplicas> lone_replicas(const Evidence& evidence);
 
 }  // namespace deadrank::results::detectors

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "results/facts/chores.h"
 #include "results/facts/lives.h"
 #include "results/facts/messages.h"
 
@@ -33,7 +34,7 @@ struct Watch {
     bool called = false;  // in this step: then `last` is the end of a call or of a save
 };
 
-// A broadcast or scatter that ranks have entered, and whose root has not come.
+// A broadcast, scatter or barrier that ranks have entered, and whose root or last member has not come.
 struct Awaited {
     std::int64_t seq = -1;
     std::size_t came = 0;
@@ -46,10 +47,14 @@ public:
     explicit Errands(const Evidence& evidence)
         : lives_(evidence.facts<Lives>()), calls_(evidence.facts<Calls>()) {}
 
-    void begins_step(Rank rank) { open_.erase(rank); }
+    void begins_step(Rank rank) {
+        open_.erase(rank);
+        chores_.erase(rank);
+    }
     // How much of the rank's time until now was work for all.
     Time enters(const Event& event, const Watch& watch) {
         const auto* enter = event.as<CollectiveEnter>();
+        if (enter && enter->op == Op::barrier) return meets(event, *enter, watch);
         if (!enter || enter->root < 0 || (enter->op != Op::broadcast && enter->op != Op::scatter))
             return Time{0};
         const Communicator* comm = calls_.find(lives_.attempt_at(event.at), enter->comm);
@@ -62,7 +67,7 @@ public:
             awaited.longest = std::max(awaited.longest, event.at - watch.last);
             return Time{0};
         }
-        const Time since = std::max(watch.called ? watch.last : Time{-1}, watch.turned);
+        const Time since = idle_since(watch);
         const Time work = event.at - since;
         const bool all_wait = awaited.came > 0 && awaited.came + 1 == comm->processes.size();
         if (since < Time{0} || !all_wait || awaited.longest * idle_share >= work) return Time{0};
@@ -76,12 +81,36 @@ public:
         const auto found = open_.find(rank);
         return found == open_.end() ? std::nullopt : std::optional(found->second);
     }
+    // What the rank did in this step before barriers, while all others waited in them.
+    Time chore_of(Rank rank) const {
+        const auto found = chores_.find(rank);
+        return found == chores_.end() ? Time{0} : found->second;
+    }
 
 private:
+    static Time idle_since(const Watch& watch) {
+        return std::max(watch.called ? watch.last : Time{-1}, watch.turned);
+    }
+
+    Time meets(const Event& event, const CollectiveEnter& enter, const Watch& watch) {
+        const Communicator* comm = calls_.find(lives_.attempt_at(event.at), enter.comm);
+        if (!comm || comm->processes.size() < 2 || watch.saving) return Time{0};
+        Awaited& awaited = awaited_[enter.comm];
+        if (awaited.seq != enter.seq) awaited = {.seq = enter.seq};
+        const Time since = idle_since(watch);
+        const Time work = event.at - (since < Time{0} ? watch.last : since);
+        if (++awaited.came == comm->processes.size() && since >= Time{0} &&
+            nothing_beside(awaited.longest, work))
+            chores_[event.rank] += work;
+        awaited.longest = std::max(awaited.longest, work);
+        return Time{0};  // whether it is in nobody's own time is known when the step has ended
+    }
+
     const Lives& lives_;
     const Calls& calls_;
     std::map<CommId, Awaited> awaited_;
     std::map<Rank, Errand> open_;
+    std::map<Rank, Time> chores_;
 };
 
 std::int32_t microseconds(Time time) {
@@ -107,6 +136,7 @@ public:
     explicit Timing(const Evidence& evidence) : errands_(evidence), messages_(evidence) {}
 
     std::optional<Errand> errand_of(Rank rank) const { return errands_.of(rank); }
+    Time chore_of(Rank rank) const { return errands_.chore_of(rank); }
 
     // False for all other events.
     bool takes(const Event& event, Watch& watch) {
@@ -269,6 +299,8 @@ Paces::Paces(const Evidence& evidence) {
         StepPace pace;
         std::vector<Errand> errands;
         std::vector<Portion> portions;
+        std::vector<Chore> chores = {};
+        Rests rests = {};
     };
     std::map<std::pair<int, std::int64_t>, Step> steps;
     Step* last = nullptr;
@@ -304,6 +336,9 @@ Paces::Paces(const Evidence& evidence) {
                 errand->place = last->pace.ranks.size();
                 last->errands.push_back(*errand);
             }
+            if (const Time chore = timing.chore_of(event.rank); chore > Time{0})
+                last->chores.push_back({event.rank, chore});
+            last->rests.add(event.rank, watch.called ? rest : Time{0});
             if (watch.usual == 0) watch.usual = watch.read;
             if (watch.read > watch.usual)
                 last->portions.push_back({last->pace.ranks.size(), watch.read, watch.usual});
@@ -312,7 +347,11 @@ Paces::Paces(const Evidence& evidence) {
         }
     }
     std::vector<Watch>().swap(watches);
-    for (auto& [key, step] : steps) close(std::move(step.pace), step.errands, step.portions);
+    Chores chores;
+    for (auto& [key, step] : steps) {
+        chores.leave_out_of(step.pace, std::move(step.chores), step.rests, pipelined_);
+        close(std::move(step.pace), step.errands, step.portions);
+    }
     // Where an epoch is hardly longer than a step, nothing is left to compare its first step with.
     const auto begins =
         std::count_if(steps_.begin(), steps_.end(), [](const StepPace& step) { return step.epoch_begins; });

@@ -216,24 +216,12 @@ void Waits::name_those_inside(Standstill& found) const {
     }
 }
 
-std::vector<Rank> Waits::circle_from(Rank process) const {
-    std::vector<Rank> path;
-    while (true) {
-        const auto seen = std::find(path.begin(), path.end(), process);
-        if (seen != path.end()) return {seen, path.end()};
-        path.push_back(process);
-        const auto next = next_of(process);
-        if (next.empty()) return {};
-        process = next.front();
-    }
-}
-
 // Of the collectives that most of a group has entered, the wait with the fewest ranks missing; of several,
 // the one that began first, since it holds up the others. Null if no group has a majority, as in a pair.
-const Wait* Waits::nearly_complete() const {
+const Wait* Waits::nearly_complete(const Circle& circle) const {
     const Wait* least = nullptr;
-    for (const auto& [process, waits] : waits_) {
-        for (const Wait& wait : waits) {
+    for (const Rank process : circle.behind_it) {
+        for (const Wait& wait : waits_.at(process)) {
             const std::size_t missing = wait.for_whom.size();
             if (!wait.collective || missing == 0 || missing * 2 >= wait.collective->calls.size()) continue;
             const auto order = [](const Wait& one) { return std::pair(one.for_whom.size(), one.since); };
@@ -259,77 +247,118 @@ const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
     return message;
 }
 
-// Questions 3 and 4 of culprits_in_circle.
-std::vector<Rank> Waits::culprits_by_habit(const std::vector<Rank>& circle) const {
+// Questions 3 and 4 of culprits_in.
+std::vector<Rank> Waits::culprits_by_habit(const Circle& circle) const {
     std::vector<Rank> unusual;
     std::size_t asked = 0;
     std::map<std::pair<std::string_view, Op>, std::vector<Rank>> sides;
-    for (const auto& [process, waits] : waits_) {
-        if (waits.front().collective) sides[{waits.front().comm->name, waits.front().op}].push_back(process);
+    for (const Rank process : circle.behind_it) {
+        const Wait& wait = waits_.at(process).front();
+        if (wait.collective) sides[{wait.comm->name, wait.op}].push_back(process);
         if (++asked > programs_max) continue;
         const Program program(evidence_, attempt_, process, when_);
         const std::size_t first = program.first_unusual();
-        if (first < program.steps().size() && program.steps()[first].comm == waits.front().comm->id) {
+        if (first < program.steps().size() && program.steps()[first].comm == wait.comm->id)
             unusual.push_back(process);
-        }
     }
-    if (!unusual.empty() && unusual.size() < waits_.size()) return sorted(std::move(unusual));
+    if (!unusual.empty() && unusual.size() < circle.behind_it.size()) return sorted(std::move(unusual));
     if (sides.size() == 2 && sides.begin()->second.size() != sides.rbegin()->second.size()) {
         const auto& one = sides.begin()->second;
         const auto& other = sides.rbegin()->second;
         return sorted(one.size() < other.size() ? one : other);
     }
-    return sorted(circle);
+    return circle.members;
 }
 
-// The ranks wait for each other in a cycle, so that no rank is simply absent. Four questions are asked in
+// "ranks 0,2 wait in all_gather 1 of world for ranks 1,3, which wait in barrier 1 of cpu": those of the circle
+// that wait in the same call as its first rank, and those who wait with the first of whom they wait for.
+std::string Waits::told(const Circle& circle) const {
+    const auto with = [&](const Wait& first) {
+        std::vector<Rank> together;
+        for (const Rank rank : circle.members) {
+            const Wait& wait = waits_.at(rank).front();
+            if (&wait == &first || (first.collective && wait.collective == first.collective))
+                together.push_back(rank);
+        }
+        return together;
+    };
+    const Rank one = circle.members.front();
+    const Wait& mine = waits_.at(one).front();
+    const Rank other = mine.for_whom.empty() ? one : mine.for_whom.front();
+    const Wait& theirs = waits_.at(other).front();
+    const std::vector<Rank> here = with(mine), there = with(theirs);
+    const auto waits = [](const std::vector<Rank>& ranks) { return ranks.size() == 1 ? "waits" : "wait"; };
+    return fmt::format("{} {} in {} {} of {} for {}, which {} in {} {} of {}", ranks_text(here), waits(here),
+                       name_of(mine.op), mine.seq, mine.comm->name, ranks_text(there), waits(there),
+                       name_of(theirs.op), theirs.seq, theirs.comm->name);
+}
+
+// The ranks wait for each other in a circle, so that no rank is simply absent. Four questions are asked in
 // this order, and the first that has an answer names the culprits:
 //   1. Does a rank do something else than its siblings, at the same place in groups of the same name?
 //   2. Has most of one group come to a collective, and only a few are missing? Then those few.
 //   3. Does a rank do something else than it did after the same calls before?
-//   4. Is one side of the cycle smaller than the other? Then the smaller one.
-// Without an answer the whole cycle is named. Example: ranks 1-7 wait for rank 0 in an all-reduce of the
+//   4. Is one side of the circle smaller than the other? Then the smaller one.
+// Without an answer the whole circle is named. Example: ranks 1-7 wait for rank 0 in an all-reduce of the
 // world, and rank 0 waits for rank 1 in a broadcast of their pair. No siblings differ; most of the world has
 // come, so rank 0 is named.
-void Waits::culprits_in_circle(Standstill& found) const {
+Standstill Waits::culprits_in(const Circle& circle) const {
+    Standstill found;
+    found.last = waits_.at(circle.members.front()).front();
+    const Wait* wait = nullptr;
+    std::set<const Communicator*> asked;
+    for (const Rank rank : circle.members) {
+        const Communicator* comm = waits_.at(rank).front().comm;
+        if (wait || !asked.insert(comm).second) continue;
+        found.culprits = unlike_siblings(evidence_, *comm, when_);
+        wait = wait_for(found.culprits);
+    }
+    if (!wait) {
+        wait = nearly_complete(circle);
+        found.culprits = wait ? wait->for_whom : std::vector<Rank>{};
+    }
+    if (wait) {
+        found.last = *wait;
+        found.left_a_call_out = true;
+        const Wait& theirs = waits_.at(found.culprits.front()).front();
+        found.why = fmt::format("{} never entered {} {} of {}, and waits in {} {} of {}",
+                                ranks_text(found.culprits), name_of(wait->op), wait->seq, wait->comm->name,
+                                name_of(theirs.op), theirs.seq, theirs.comm->name);
+        return found;
+    }
+    found.culprits = culprits_by_habit(circle);
+    found.why = told(circle);
+    for (const Rank rank : found.culprits)
+        if (const auto at = waits_.find(rank); at != waits_.end()) found.last = at->second.front();
+    return found;
+}
+
+// One fault may close several circles. All culprits are named, and the first circle's call.
+void Waits::culprits_in_circles(Standstill& found) const {
     if (waits_.empty()) return;
-    const std::vector<Rank> circle = circle_from(waits_.begin()->first);
-    if (circle.empty()) {  // they wait for an unknown process
+    WaitGraph graph;
+    for (const auto& [process, waits] : waits_) graph[process] = next_of(process);
+    const std::vector<Circle> circles = closed_circles(graph);
+    if (circles.empty()) {  // they wait for an unknown process
         found.kind = Root::all_came;
         found.last = waits_.begin()->second.front();
         return;
     }
     found.kind = Root::circle;
-    found.last = waits_.at(circle.front()).front();
     found.cause = "communication_order_divergence";
-    const Wait* wait = nullptr;
-    for (const Rank rank : circle) {
-        if (wait) break;
-        found.culprits = unlike_siblings(evidence_, *waits_.at(rank).front().comm, when_);
-        wait = wait_for(found.culprits);
-    }
-    if (!wait) {
-        wait = nearly_complete();
-        found.culprits = wait ? wait->for_whom : std::vector<Rank>{};
-    }
-    if (wait) {
-        found.last = *wait;
-        const Wait& theirs = waits_.at(found.culprits.front()).front();
-        found.why = fmt::format("{} never entered {} {} of {}, and waits in {} {} of {}",
-                                ranks_text(found.culprits), name_of(wait->op), wait->seq, wait->comm->name,
-                                name_of(theirs.op), theirs.seq, theirs.comm->name);
-        return;
-    }
-    found.culprits = culprits_by_habit(circle);
-    const Rank one = circle.front();
-    const Rank other = circle.size() > 1 ? circle[1] : one;
-    const Wait& mine = waits_.at(one).front();
-    const Wait& theirs = waits_.at(other).front();
-    found.why = fmt::format("rank {} waits in {} {} of {} for rank {}, which waits in {} {} of {}", one,
-                            name_of(mine.op), mine.seq, mine.comm->name, other, name_of(theirs.op),
-                            theirs.seq, theirs.comm->name);
-    for (const Rank rank : found.culprits) {
-        if (const auto at = waits_.find(rank); at != waits_.end()) found.last = at->second.front();
+    for (const Circle& circle : circles) {
+        const Standstill own = culprits_in(circle);
+        const bool first = found.culprits.empty();
+        if (first) {
+            found.last = own.last;
+            found.left_a_call_out = own.left_a_call_out;
+        } else if (std::includes(found.culprits.begin(), found.culprits.end(), own.culprits.begin(),
+                                 own.culprits.end())) {
+            continue;
+        }
+        found.why += (first ? "" : "; ") + own.why;
+        found.culprits.insert(found.culprits.end(), own.culprits.begin(), own.culprits.end());
+        found.culprits = sorted(std::move(found.culprits));
     }
 }
 
@@ -362,8 +391,9 @@ Standstill Waits::standstill() const {
         found.stuck.push_back(process);
         for (const Wait& wait : waits) found.since = std::max(found.since, wait.since);
     }
-    if (!culprits_at_end(found) && !culprits_in_meeting(found)) culprits_in_circle(found);
+    if (!culprits_at_end(found) && !culprits_in_meeting(found)) culprits_in_circles(found);
     if (!found.last.comm) return {};
+    found.left_a_call_out |= found.kind == Root::absent || found.kind == Root::disagreement;
     explain(found);
     return found;
 }

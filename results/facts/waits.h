@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "results/facts/circles.h"
 #include "results/facts/odd.h"
 
 namespace deadrank::results::detectors {
@@ -21,9 +22,6 @@ struct Wait {
 
 enum class Root { absent, beyond, circle, disagreement, all_came };
 
-// A culprit may have done so: it never came, or it came with a later call.
-inline bool left_a_call_out(Root kind) { return kind == Root::absent || kind == Root::disagreement; }
-
 struct Standstill {
     bool any = false;
     Root kind = Root::absent;
@@ -33,6 +31,8 @@ struct Standstill {
     Time since{0};               // when the last of the stuck began to wait
     std::string why;             // "rank 3 never entered all_reduce 41 of world"
     std::string cause;           // id of the likely root cause
+    // The culprits never entered the last wait's call, or entered it with another one.
+    bool left_a_call_out = false;
 };
 
 class Waits {
@@ -47,7 +47,6 @@ private:
     void take_collectives(const Communicator& comm);
     void take_p2p(const Communicator& comm);
     std::vector<Rank> next_of(Rank process) const;
-    std::vector<Rank> circle_from(Rank process) const;
     bool culprits_at_end(Standstill& found) const;
     bool culprits_in_meeting(Standstill& found) const;
     bool went_beyond(const Standstill& found) const;
@@ -55,10 +54,12 @@ private:
     std::vector<Rank> latecomers(const Wait& wait) const;
     std::vector<Rank> stuck_groups() const;
     void name_those_inside(Standstill& found) const;
-    const Wait* nearly_complete() const;
+    const Wait* nearly_complete(const Circle& circle) const;
     const Wait* wait_for(const std::vector<Rank>& culprits) const;
-    void culprits_in_circle(Standstill& found) const;
-    std::vector<Rank> culprits_by_habit(const std::vector<Rank>& circle) const;
+    void culprits_in_circles(Standstill& found) const;
+    Standstill culprits_in(const Circle& circle) const;
+    std::vector<Rank> culprits_by_habit(const Circle& circle) const;
+    std::string told(const Circle& circle) const;
     void explain(Standstill& found) const;
 
     const Evidence& evidence_;
