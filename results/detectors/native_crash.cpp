@@ -2,6 +2,7 @@
 // exception before it. An abort after a complaint belongs to that complaint.
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 #include "results/detectors/detector.h"
 #include "results/facts/complaints.h"
@@ -32,6 +33,29 @@ bool told_by_nobody(const Evidence& evidence, const Lives& lives, int attempt, c
         ended_together &= life.ended != never && life.ended - killed.ended < lives.hang_after();
     }
     return ended_together || !others;
+}
+
+// So long must they have waited before they were killed, and this many steps.
+constexpr Time waited_min = std::chrono::seconds(1);
+constexpr std::int64_t waited_steps = 3;
+
+// Ranks that are killed at once, all of them while they wait for a rank that is there and did not come:
+// somebody ended the wait, a peer or an operator, and the absent rank is the one to ask about.
+std::optional<Standstill> killed_while_waiting(const Evidence& evidence, const Lives& lives, int attempt,
+                                               const std::vector<Rank>& killed, Time at) {
+    if (killed.size() < 2) return std::nullopt;
+    Standstill found = Waits(evidence, attempt, at - Time{1}).standstill();
+    const bool all_waited = std::all_of(killed.begin(), killed.end(), [&](Rank rank) {
+        return std::find(found.stuck.begin(), found.stuck.end(), rank) != found.stuck.end();
+    });
+    const bool all_absent_lived = std::all_of(found.culprits.begin(), found.culprits.end(), [&](Rank rank) {
+        const Life* life = lives.find(attempt, rank);
+        return life && life->alive_at(at - Time{1});
+    });
+    if (!found.any || found.kind != Root::absent || !all_waited || !all_absent_lived ||
+        at - found.since < std::max(waited_min, waited_steps * lives.median_step()))
+        return std::nullopt;
+    return found;
 }
 
 }  // namespace
@@ -71,6 +95,15 @@ Findings native_crash(const Evidence& evidence) {
                 fmt::format("{} died of {} without a word", ranks_text(culprits), signal_name(first->signal)),
             .causes = {first->signal == 9 ? "unpropagated_rank_failure" : "numeric_edge_case_error",
                        "hardware_or_link_fault"}};
+        if (const auto waited =
+                first->signal != 9 ? std::nullopt
+                                   : killed_while_waiting(evidence, lives, attempt, culprits, first->ended)) {
+            finding.blame = blame_ranks(lives, waited->culprits);
+            finding.blame.collective = name_of(waited->last.op);
+            finding.says = fmt::format("{}; {} were killed by {} while they waited for it", waited->why,
+                                       ranks_text(culprits), signal_name(first->signal));
+            culprits = waited->culprits;
+        }
         finding.blame.step = step_at(evidence, culprits.front(), first->ended);
         findings.push_back(std::move(finding));
     }

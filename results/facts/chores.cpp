@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::int64_t chore_share = 10;  // less than that part of a chore is nothing
 constexpr Time nothing_max = std::chrono::milliseconds(1);
-constexpr std::int64_t first_steps = 2;      // in which a rank shows its chore
+constexpr std::int64_t first_steps = 2;        // in which a rank shows its chore
 constexpr std::int64_t usual_permille = 1500;  // a chore that takes no longer than that is as usual
-constexpr std::size_t usual_of = 32;         // steps
+constexpr std::size_t usual_of = 32;           // steps
 
 }  // namespace
 

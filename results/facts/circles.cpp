@@ -40,13 +40,13 @@ std::vector<Circle> closed_circles(const WaitGraph& graph) {
         // Each turn goes on to a rank further down, until all that a rank reaches also reach it.
         for (Rank start = rank; seen.insert(start).second;) {
             const std::set<Rank> down = reached_from(graph, start), up = reached_from(turned, start);
-            const auto further = std::find_if(down.begin(), down.end(),
-                                              [&](Rank one) { return !up.contains(one); });
+            const auto further =
+                std::find_if(down.begin(), down.end(), [&](Rank one) { return !up.contains(one); });
             if (further != down.end()) {
                 start = *further;
                 continue;
             }
-            if (!down.contains(start)) break;  // it waits for nobody that is known
+            if (!down.contains(start)) break;   // it waits for nobody that is known
             seen.insert(up.begin(), up.end());  // none of these is in another closed circle
             circles.push_back({{down.begin(), down.end()}, {up.begin(), up.end()}});
             break;

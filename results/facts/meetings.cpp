@@ -1,5 +1,5 @@
-// results/facts/meetings.cpp — Calls as a graph of processes, whose connected parts are found; steps divided by
-// these parts, and replicas by their own word that are in several.
+// results/facts/meetings.cpp — Calls as a graph of processes, whose connected parts are found; steps divided
+// by these parts, and replicas by their own word that are in several.
 #include "results/facts/meetings.h"
 
 #include <algorithm>
@@ -126,7 +126,6 @@ std::vector<std::vector<StepPace>> companies_apart(const Evidence& evidence) {
     return all;
 }
 
-
 namespace {
 
 // The replicas of one group, as they call themselves, and when each said so first in training. Until then
@@ -162,9 +161,9 @@ bool joined_by_an_idle_group(const Evidence& evidence, const std::set<Rank>& ran
     std::map<int, bool> world_seen;
     for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
         if (!std::exchange(world_seen[comm.attempt], true) || !comm.collectives.empty()) continue;
-        const auto joined =
-            std::count_if(comm.processes.begin(), comm.processes.end(),
-                          [&](Rank process) { return process != no_rank && ranks.contains(process); });
+        const auto joined = std::count_if(comm.processes.begin(), comm.processes.end(), [&](Rank process) {
+            return process != no_rank && ranks.contains(process);
+        });
         if (joined > 1) return true;
     }
     return false;

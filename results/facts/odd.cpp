@@ -23,17 +23,18 @@ bool fits(const CollectiveEnter& a, const CollectiveEnter& b) {
            a.root == b.root;
 }
 
-std::string difference(const CollectiveEnter& odd, const CollectiveEnter& usual) {
+std::string difference(const CollectiveEnter& odd, const CollectiveEnter& usual,
+                       std::string_view than = "instead of") {
     std::string text;
     const auto add = [&](std::string words) { text += (text.empty() ? "" : ", ") + std::move(words); };
-    if (odd.op != usual.op) add(fmt::format("{} instead of {}", name_of(odd.op), name_of(usual.op)));
-    if (odd.count != usual.count) add(fmt::format("{} elements instead of {}", odd.count, usual.count));
+    if (odd.op != usual.op) add(fmt::format("{} {} {}", name_of(odd.op), than, name_of(usual.op)));
+    if (odd.count != usual.count) add(fmt::format("{} elements {} {}", odd.count, than, usual.count));
     if (odd.dtype != usual.dtype)
-        add(fmt::format("{} instead of {}", name_of(odd.dtype), name_of(usual.dtype)));
+        add(fmt::format("{} {} {}", name_of(odd.dtype), than, name_of(usual.dtype)));
     if (odd.reduce != usual.reduce) {
-        add(fmt::format("reduction {} instead of {}", name_of(odd.reduce), name_of(usual.reduce)));
+        add(fmt::format("reduction {} {} {}", name_of(odd.reduce), than, name_of(usual.reduce)));
     }
-    if (odd.root != usual.root) add(fmt::format("root {} instead of {}", odd.root, usual.root));
+    if (odd.root != usual.root) add(fmt::format("root {} {} {}", odd.root, than, usual.root));
     return text;
 }
 
@@ -71,13 +72,71 @@ Habit habit_of(const Evidence& evidence, const Communicator& comm, const Collect
     return {usual && !(*usual == program.steps()[*index].act), program.skipped_at(*index)};
 }
 
-// Without a majority, the odd party is the one that departs from its own habit.
-void order_by_habit(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+// Without a majority, the odd party is the one that departs from its own habit. False if neither does, or
+// both.
+bool order_by_habit(const Evidence& evidence, const Communicator& comm, const Collective& collective,
                     std::vector<Party>& parties) {
-    if (parties.size() != 2 || parties[0].processes.size() != parties[1].processes.size()) return;
+    if (parties[0].processes.size() != parties[1].processes.size()) return true;
+    if (parties.size() != 2) return false;
     const bool first = habit_of(evidence, comm, collective, parties[0].processes.front()).unusual;
     const bool second = habit_of(evidence, comm, collective, parties[1].processes.front()).unusual;
     if (first && !second) std::swap(parties[0], parties[1]);
+    return first != second;
+}
+
+// Where in its program a process makes a call.
+struct Spot {
+    std::int64_t step = -1;
+    Phase phase = Phase::none;
+};
+
+Time entered_by(const Communicator& comm, const Collective& collective, Rank process) {
+    for (std::size_t place = 0; place < collective.calls.size(); ++place)
+        if (comm.processes[place] == process) return collective.calls[place].entered;
+    return never;
+}
+
+Spot spot_of(const Evidence& evidence, int attempt, Rank process, Time at) {
+    const Lives& lives = evidence.facts<Lives>();
+    Spot spot;
+    for (const Event& event : evidence.events()) {
+        if (event.at > at) break;
+        if (event.rank != process || lives.attempt_at(event.at) != attempt) continue;
+        if (const auto* begin = event.as<StepBegin>()) spot = {begin->step, Phase::none};
+        if (const auto* begin = event.as<PhaseBegin>()) spot.phase = begin->phase;
+        if (event.as<PhaseEnd>()) spot.phase = Phase::none;
+    }
+    return spot;
+}
+
+enum class AtFault { minority, majority, untold };
+
+// Who is to blame if the minority's call belongs to a step that the majority has ended.
+AtFault side_of(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                const Party& majority, const Party& minority) {
+    const auto spot = [&](const Party& party) {
+        const Rank process = party.processes.front();
+        return spot_of(evidence, comm.attempt, process, entered_by(comm, collective, process));
+    };
+    const Spot here = spot(minority);
+    if (here.phase == Phase::none || here.step < 0 || spot(majority).step <= here.step)
+        return AtFault::minority;
+    const Lives& lives = evidence.facts<Lives>();
+    bool before = false, inside = false, passed = false;
+    for (const Event& event : evidence.events()) {
+        if (event.rank != majority.processes.front() || lives.attempt_at(event.at) != comm.attempt) continue;
+        if (const auto* begin = event.as<PhaseBegin>()) {
+            inside = begin->phase == here.phase && begin->step < here.step;
+            before |= inside;
+            passed |= begin->phase == here.phase && begin->step == here.step;
+            if (begin->step > here.step) break;
+        } else if (event.as<PhaseEnd>()) {
+            inside = false;
+        } else if (const auto* enter = event.as<CollectiveEnter>()) {
+            if (inside && enter->comm == comm.id && fits(*enter, *minority.what)) return AtFault::majority;
+        }
+    }
+    return passed && !before ? AtFault::untold : AtFault::minority;
 }
 
 }  // namespace
@@ -96,13 +155,20 @@ Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
     std::vector<Party> parties = parties_of(comm, collective);
     std::stable_sort(parties.begin(), parties.end(),
                      [](const Party& a, const Party& b) { return a.processes.size() > b.processes.size(); });
-    order_by_habit(evidence, comm, collective, parties);
+    AtFault side = order_by_habit(evidence, comm, collective, parties) ? AtFault::minority : AtFault::untold;
+    if (side == AtFault::minority && parties.size() == 2)
+        side = side_of(evidence, comm, collective, parties[0], parties[1]);
+    if (side == AtFault::majority) std::swap(parties[0], parties[1]);
     Disagreement found{.usual = parties.front().what, .unusual = parties[1].what};
-    for (std::size_t i = 1; i < parties.size(); ++i) {
+    for (std::size_t i = side == AtFault::untold ? 0 : 1; i < parties.size(); ++i) {
         found.odd.insert(found.odd.end(), parties[i].processes.begin(), parties[i].processes.end());
     }
     found.odd = sorted(std::move(found.odd));
-    found.aspect = difference(*found.unusual, *found.usual);
+    const bool untold = side == AtFault::untold;
+    found.aspect = difference(*found.unusual, *found.usual, untold ? "against" : "instead of");
+    if (untold && parties.size() == 2)
+        found.aspect += fmt::format(" ({} against {})", ranks_text(sorted(parties[1].processes)),
+                                    ranks_text(sorted(parties[0].processes)));
     found.skipped = habit_of(evidence, comm, collective, parties[1].processes.front()).skipped;
     return found;
 }

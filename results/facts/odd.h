@@ -14,7 +14,13 @@
 
 namespace deadrank::results::detectors {
 
-// The odd ranks in one collective: those outside the majority, or of a pair the one with an unusual call.
+// The odd ranks in one collective: those outside the majority, or of two sides of a size the one with an
+// unusual call. Where neither tells, both sides are odd.
+//
+// A minority that came with a call of a step that the majority has ended either made a call too many, or the
+// majority left it out. What they did in such a phase before tells: if they all called, the majority left it
+// out. Nothing tells in the first phase of its kind, such as the first save, which rank 0 alone is asked for:
+// then both sides are named.
 
 struct Disagreement {
     std::vector<Rank> odd = {};  // processes
@@ -22,7 +28,7 @@ struct Disagreement {
     const CollectiveEnter* unusual = nullptr;
     bool skipped =
         false;  // the odd ones left a call out and are one ahead; their calls are right in themselves
-    std::string aspect = {};  // "count 512 instead of 1024"
+    std::string aspect = {};  // "512 elements instead of 1024", or "against" where nothing tells who is right
 
     explicit operator bool() const { return unusual != nullptr; }
 };

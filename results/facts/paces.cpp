@@ -292,18 +292,39 @@ void Paces::close(StepPace&& step, const std::vector<Errand>& errands, const std
     steps_.push_back(std::move(step));
 }
 
+namespace {
+
+struct GatheredStep {
+    StepPace pace;
+    std::vector<Errand> errands;
+    std::vector<Portion> portions;
+    std::vector<Chore> chores;
+    Rests rests;
+};
+
+void rank_ends(const Event& end, Watch& watch, const Timing& timing, GatheredStep& step) {
+    // A call may be reported to end after the step: then the rank waited, for an unknown time.
+    const Time rest = watch.open > 0 ? Time{0} : end.at - watch.last;
+    if (auto errand = timing.errand_of(end.rank)) {
+        errand->place = step.pace.ranks.size();
+        step.errands.push_back(*errand);
+    }
+    if (const Time chore = timing.chore_of(end.rank); chore > Time{0})
+        step.chores.push_back({end.rank, chore});
+    step.rests.add(end.rank, watch.called ? rest : Time{0});
+    if (watch.usual == 0) watch.usual = watch.read;
+    if (watch.read > watch.usual) step.portions.push_back({step.pace.ranks.size(), watch.read, watch.usual});
+    step.pace.ranks.push_back(
+        {end.rank, watch.trained, watch.own + rest, end.at - watch.began, end.at, watch.starved});
+}
+
+}  // namespace
+
 Paces::Paces(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Watch> watches(static_cast<std::size_t>(lives.count()));
-    struct Step {
-        StepPace pace;
-        std::vector<Errand> errands;
-        std::vector<Portion> portions;
-        std::vector<Chore> chores = {};
-        Rests rests = {};
-    };
-    std::map<std::pair<int, std::int64_t>, Step> steps;
-    Step* last = nullptr;
+    std::map<std::pair<int, std::int64_t>, GatheredStep> steps;
+    GatheredStep* last = nullptr;
     Timing timing(evidence);
     for (const Event& event : evidence.events()) {
         if (event.rank < 0) continue;
@@ -330,20 +351,7 @@ Paces::Paces(const Evidence& evidence) {
                 last->pace.step = end->step;
             }
             last->pace.epoch_begins |= watch.epoch_begins;
-            // A call may be reported to end after the step: then the rank waited, for an unknown time.
-            const Time rest = watch.open > 0 ? Time{0} : event.at - watch.last;
-            if (auto errand = timing.errand_of(event.rank)) {
-                errand->place = last->pace.ranks.size();
-                last->errands.push_back(*errand);
-            }
-            if (const Time chore = timing.chore_of(event.rank); chore > Time{0})
-                last->chores.push_back({event.rank, chore});
-            last->rests.add(event.rank, watch.called ? rest : Time{0});
-            if (watch.usual == 0) watch.usual = watch.read;
-            if (watch.read > watch.usual)
-                last->portions.push_back({last->pace.ranks.size(), watch.read, watch.usual});
-            last->pace.ranks.push_back({event.rank, watch.trained, watch.own + rest, event.at - watch.began,
-                                        event.at, watch.starved});
+            rank_ends(event, watch, timing, *last);
         }
     }
     std::vector<Watch>().swap(watches);

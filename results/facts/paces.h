@@ -20,8 +20,8 @@ namespace deadrank::results::detectors {
 // work by what the others did meanwhile, which is nothing: they came to the broadcast or scatter in less than
 // a tenth of that time. Only what the root did since a call or since a phase began is taken for it, so that
 // loading a batch slowly before the first broadcast of the forward pass is not. Where roots of several groups
-// of a size do such work, what one of them takes longer than their median stays its own. Nor is a chore, which
-// one rank alone has in each step (chores.h).
+// of a size do such work, what one of them takes longer than their median stays its own. Nor is a chore,
+// which one rank alone has in each step (chores.h).
 //
 // Nor is the share of ranks that a job has lost. Where three replicas' samples are dealt to the two that are
 // left, one of them takes two shares: of its time a share is its own. More than its part of the shares is not

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "results/facts/call_order.h"
+#include "results/facts/circles.h"
 #include "results/facts/findings.h"
-#include "results/facts/odd.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {
@@ -16,6 +16,7 @@ namespace deadrank::results::detectors {
 namespace {
 
 constexpr std::size_t programs_max = 64;  // a look at each process's habits is not cheap
+constexpr std::size_t told_max = 2;       // circles beside the first one; the ranks of all are named
 
 }  // namespace
 
@@ -270,8 +271,9 @@ std::vector<Rank> Waits::culprits_by_habit(const Circle& circle) const {
     return circle.members;
 }
 
-// "ranks 0,2 wait in all_gather 1 of world for ranks 1,3, which wait in barrier 1 of cpu": those of the circle
-// that wait in the same call as its first rank, and those who wait with the first of whom they wait for.
+// "ranks 0,2 wait in all_gather 1 of world for ranks 1,3, which wait in barrier 1 of cpu": those of the
+// circle that wait in the same call as its first rank, and those who wait with the first of whom they wait
+// for.
 std::string Waits::told(const Circle& circle) const {
     const auto with = [&](const Wait& first) {
         std::vector<Rank> together;
@@ -287,9 +289,9 @@ std::string Waits::told(const Circle& circle) const {
     const Rank other = mine.for_whom.empty() ? one : mine.for_whom.front();
     const Wait& theirs = waits_.at(other).front();
     const std::vector<Rank> here = with(mine), there = with(theirs);
-    const auto waits = [](const std::vector<Rank>& ranks) { return ranks.size() == 1 ? "waits" : "wait"; };
-    return fmt::format("{} {} in {} {} of {} for {}, which {} in {} {} of {}", ranks_text(here), waits(here),
-                       name_of(mine.op), mine.seq, mine.comm->name, ranks_text(there), waits(there),
+    const auto verb = [](const std::vector<Rank>& ranks) { return ranks.size() == 1 ? "waits" : "wait"; };
+    return fmt::format("{} {} in {} {} of {} for {}, which {} in {} {} of {}", ranks_text(here), verb(here),
+                       name_of(mine.op), mine.seq, mine.comm->name, ranks_text(there), verb(there),
                        name_of(theirs.op), theirs.seq, theirs.comm->name);
 }
 
@@ -339,13 +341,10 @@ void Waits::culprits_in_circles(Standstill& found) const {
     WaitGraph graph;
     for (const auto& [process, waits] : waits_) graph[process] = next_of(process);
     const std::vector<Circle> circles = closed_circles(graph);
-    if (circles.empty()) {  // they wait for an unknown process
-        found.kind = Root::all_came;
-        found.last = waits_.begin()->second.front();
-        return;
-    }
-    found.kind = Root::circle;
-    found.cause = "communication_order_divergence";
+    found.kind = circles.empty() ? Root::all_came : Root::circle;
+    if (circles.empty()) found.last = waits_.begin()->second.front();  // they wait for an unknown process
+    if (!circles.empty()) found.cause = "communication_order_divergence";
+    std::size_t told = 0;
     for (const Circle& circle : circles) {
         const Standstill own = culprits_in(circle);
         const bool first = found.culprits.empty();
@@ -356,7 +355,7 @@ void Waits::culprits_in_circles(Standstill& found) const {
                                  own.culprits.end())) {
             continue;
         }
-        found.why += (first ? "" : "; ") + own.why;
+        if (first || told++ < told_max) found.why += (first ? "" : "; ") + own.why;
         found.culprits.insert(found.culprits.end(), own.culprits.begin(), own.culprits.end());
         found.culprits = sorted(std::move(found.culprits));
     }

@@ -5,10 +5,11 @@
 #include <map>
 #include <string>
 
-#include "results/facts/circles.h"
 #include "results/facts/odd.h"
 
 namespace deadrank::results::detectors {
+
+struct Circle;
 
 // What one process waits in.
 struct Wait {

@@ -176,6 +176,53 @@ TEST(Straggler, LeavesARankAloneThatTakesTheShareOfALostOne) {
     EXPECT_EQ(found_by("straggler", smaller({0, 1, 2, 3}, 4, 200ms)).blame.ranks, ranks({1}));
 }
 
+// Four ranks whose rank 0 alone does something in each step: before a barrier, or before the step's end.
+struct Alone {
+    bool barrier = true;
+    std::int64_t from = 0;    // the first step with it
+    Time others = 0ms;        // what the others do at that place
+    std::int64_t grows = -1;  // the step from which on it takes 60 ms more
+};
+
+Evidence chores(const Alone& how) {
+    EvidenceBuilder job(4);
+    job.start().world();
+    std::int64_t seq = 0;
+    for (std::int64_t step = 0; step < 20; ++step) {
+        for (const Rank rank : job.everybody()) job.add(rank, StepBegin{step});
+        job.after(40ms).collective(1, ++seq, job.everybody());
+        const Time alone =
+            (step >= how.from ? 50ms : 0ms) + (how.grows >= 0 && step >= how.grows ? 60ms : 0ms);
+        job.after(how.others);
+        ++seq;
+        for (const Rank rank : {1, 2, 3})
+            if (how.barrier)
+                job.enters(rank, 1, seq, Op::barrier);
+            else
+                job.add(rank, StepEnd{step, 1, 1});
+        job.after(alone);
+        if (!how.barrier) {
+            job.add(0, StepEnd{step, 1, 1});
+            continue;
+        }
+        job.enters(0, 1, seq, Op::barrier);
+        for (const Rank rank : job.everybody()) job.leaves(rank, 1, seq, Op::barrier);
+        for (const Rank rank : job.everybody()) job.add(rank, StepEnd{step, 1, 1});
+    }
+    return job.watched();
+}
+
+TEST(Straggler, TakesWhatOneRankDoesAloneFromTheFirstStepOnForAChore) {
+    for (const bool barrier : {true, false}) {
+        expect_silence_of("straggler", chores({.barrier = barrier}));
+        // The others do the same, only faster; or it begins later; or it grows.
+        const Finding slow = found_by("straggler", chores({.barrier = barrier, .others = 20ms}));
+        EXPECT_EQ(slow.blame.ranks, ranks({0}));
+        EXPECT_EQ(found_by("straggler", chores({.barrier = barrier, .from = 3})).blame.step, 3);
+        EXPECT_EQ(found_by("straggler", chores({.barrier = barrier, .grows = 8})).blame.step, 8);
+    }
+}
+
 // The work of a step is drawn anew each time, the same for all ranks, as with images of a drawn size.
 Evidence drawn(const std::vector<Time>& sizes, std::int64_t slower_from, std::int64_t steps = 300) {
     EvidenceBuilder job(2);
