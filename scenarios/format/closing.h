@@ -66,6 +66,9 @@ std::optional<Contradiction> launcher_contradiction(const Plan& plan, const Voca
 // Agents that go on with fewer nodes, and stores that are kept: what contradicts itself, or the workload.
 std::optional<Contradiction> meeting_contradiction(const Plan& plan, const Vocabulary& vocabulary);
 
+// Two settings of a workload that make a wrong control together.
+std::optional<Contradiction> together_contradiction(const Plan& plan);
+
 // A setting of the workload that has no effect because the one it needs is not turned on, or that does not
 // divide what it cuts. `among`: only these are checked, since a fix may turn off what another setting needs.
 std::optional<Contradiction> needs_contradiction(const Plan& plan, const Vocabulary& vocabulary,

@@ -142,6 +142,7 @@ Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, co
     if (const auto found = contradiction(plan)) return refuse_it(scenario, *found);
     if (const auto found = needs_contradiction(plan, vocabulary, plan.workload))
         return refuse_it(scenario, *found);
+    if (const auto found = together_contradiction(plan)) return refuse_it(scenario, *found);
     if (const auto found = phase_contradiction(plan, vocabulary)) return refuse_it(scenario, *found);
     if (const auto found = launcher_contradiction(plan, vocabulary)) return refuse_it(scenario, *found);
     if (const auto found = meeting_contradiction(plan, vocabulary)) return refuse_it(scenario, *found);
@@ -227,6 +228,7 @@ Result<Plan> heal_plan(Plan plan, const Closing& closing, const Scenario& scenar
     apply(*workload, plan.workload);
     auto found = contradiction(plan);
     if (!found) found = needs_contradiction(plan, vocabulary, *workload);
+    if (!found) found = together_contradiction(plan);
     if (!found) found = phase_contradiction(plan, vocabulary);
     if (!found) found = meeting_contradiction(plan, vocabulary);
     if (found) {

@@ -30,7 +30,8 @@ struct DataParallelSettings : JobSettings {
         flag("strict_load", "", "refuse fetched weights that match no parameter by name", "pretrained");
     bool average_in_collective =
         flag("average_in_collective", "",
-             "ranks divide by their own samples, and the reduction averages over ranks");
+             "the reduction averages over ranks, as DDP does, and what `normalise` divides by is a rank's "
+             "share of it: the rank's own samples, for one");
     bool validate_results =
         flag("validate_results", "", "stop at a step whose sum is not that of its parts", "audit");
     Overlap overlap =
@@ -184,19 +185,20 @@ void data_parallel_rank(World& world, const DataParallelSettings& settings) {
         if (waits) reducer.wait();
         unflatten(world, reduced);
         const std::int64_t everything = normaliser(job, group, share, samples.size());
-        const std::int64_t divisor =
-            averages ? std::ssize(samples) : world.seam("gradient.divisor", everything);
+        const Rank times = averages ? group.size() : 1;  // an average over ranks lacks this factor
+        const std::int64_t divisor = averages ? everything : world.seam("gradient.divisor", everything);
 
         world.phase(results::Phase::optimizer);
-        const Number norm_of_mean = scaled(norm(reduced), 1, divisor);
+        const Number norm_of_mean = scaled(norm(reduced), times, divisor);
+        const std::vector<Number> sums = job.audits() && settings.clip > 0 ? reduced : std::vector<Number>();
         if (settings.clip > 0) clip_to(reduced, world.seam("clip.norm", norm_of_mean), settings.clip);
-        descend(parameters, reduced, divisor, job.learning_rate(step));
+        descend(parameters, reduced, divisor, job.learning_rate(step), times);
         group.all_reduce(std::span(logged).first(job.audits() ? 2 : 1));
-        const bool right = job.audit_reduction(step, reduced, logged[1], averages ? group.size() : 1);
+        const bool right = job.audit_reduction(step, sums.empty() ? reduced : sums, logged[1], times);
         if (settings.validate_results && !right) refuse_result(step);
         if (!waits) reducer.wait();  // too late, but a stream never forgets its work
         job.digest(step, "replica", "parameters", parameters);
-        const Number norm_at_the_end = waits ? norm_of_mean : scaled(norm(reduced), 1, divisor);
+        const Number norm_at_the_end = waits ? norm_of_mean : scaled(norm(reduced), times, divisor);
         const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
         job.compare(step, parameters, 0, mean_loss, job.size());
         job.evaluate(step, parameters);

@@ -201,10 +201,10 @@ void clip_to(std::span<Number> gradient, Number norm, std::int64_t limit_ppb) {
 }
 
 void descend(std::span<Number> parameters, std::span<const Number> gradient, std::int64_t divisor,
-             std::int64_t rate_ppb) {
+             std::int64_t rate_ppb, std::int64_t times) {
     CHECK(parameters.size() == gradient.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const Number mean = scaled(gradient[i], 1, divisor);
+        const Number mean = scaled(gradient[i], times, divisor);
         parameters[i] = plus(parameters[i], -scaled(mean, rate_ppb, 1'000'000'000));
     }
 }

@@ -78,9 +78,9 @@ Number train_sample(const ModelShape& shape, std::span<const Number> parameters,
 Number train_sample(const ModelShape& shape, std::span<const Number> parameters, std::int64_t id,
                     std::span<Number> gradient, const Dropout& dropout = {});
 
-// parameter −= gradient / divisor × rate, where rate is in parts per billion.
+// parameter −= gradient × times / divisor × rate, where rate is in parts per billion.
 void descend(std::span<Number> parameters, std::span<const Number> gradient, std::int64_t divisor,
-             std::int64_t rate_ppb);
+             std::int64_t rate_ppb, std::int64_t times = 1);
 
 // gradient × limit / norm where the norm is above the limit, which is in parts per billion.
 void clip_to(std::span<Number> gradient, Number norm, std::int64_t limit_ppb);

@@ -142,11 +142,11 @@ void train_share(Job& job, std::int64_t step, std::span<const Number> parameters
             std::fill(share.gradient.begin(), share.gradient.end(), 0);
         for (std::size_t i = 0; i < fresh.size(); ++i) share.gradient[i] = plus(share.gradient[i], fresh[i]);
     }
+    if (audits) job.value(step, "gradient.accumulated", checksum(share.gradient), expected);
     if (by == Normaliser::rank) {
         divide(share.gradient, share.tokens);
         share.loss = scaled(share.loss, 1, share.tokens);
     }
-    if (audits) job.value(step, "gradient.accumulated", checksum(share.gradient), expected);
 }
 
 std::int64_t normaliser(Job& job, Comm& group, const Share& share, std::size_t samples) {
