@@ -1,6 +1,6 @@
 # runners/backends/local/hook/sitecustomize.py — Python runs this at every start when its directory is on
 # PYTHONPATH: this is the hook's only entry. It acts once, only in a rank of the job under test, and never in
-# the rank's helper processes. A process that is only watched may become a rank later.
+# the rank's helper processes. A process without a rank may become one later.
 import os
 import sys
 
@@ -16,7 +16,7 @@ if watched and any(name in os.environ for name in named):
             deadrank_hook.start()
         except Exception as trouble:  # the subject must run as if we were not there
             print(f"deadrank: the hook did not start: {trouble!r}", file=sys.stderr, flush=True)
-elif watched and "DEADRANK_WATCH" in os.environ and "DEADRANK_PID" not in os.environ:
+elif watched and "DEADRANK_PID" not in os.environ:
     try:
         from deadrank_hook import late
 

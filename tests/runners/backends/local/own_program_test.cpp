@@ -103,6 +103,36 @@ TEST_F(DeviceOwnProgram, IsASubjectWithNothingButAManifest) {
     play(*mine);
 }
 
+// Two ranks that learn their numbers from an argument, once Python runs: nothing of a launcher's stands in
+// their environment.
+TEST_F(DeviceOwnProgram, MayStartItsRanksItself) {
+    std::ofstream(directory_ / "spawns.py") << R"(import sys, torch, torch.distributed as dist
+from torch import multiprocessing, nn
+
+def train(rank, path):
+    dist.init_process_group("gloo", init_method="file://" + path, rank=rank, world_size=2)
+    model = nn.parallel.DistributedDataParallel(nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(8):
+        model(torch.randn(16, 4)).pow(2).mean().backward()
+        optimizer.step(), optimizer.zero_grad()
+
+if __name__ == "__main__":
+    multiprocessing.spawn(train, args=(sys.argv[1],), nprocs=2)
+)";
+    const std::string script = (directory_ / "spawns.py").string();
+    const auto record =
+        LocalRunner(typed_subject({best_python()->program.string(), script, script + ".store"}))
+            .run(killed_in_step_3(), {});
+    ASSERT_TRUE(record) << record.error().text();
+    ASSERT_TRUE(record->truth.applied());
+    EXPECT_EQ(record->truth.marks.front().blame.step, 3);
+    EXPECT_EQ(record->truth.marks.front().blame.ranks, std::vector<int>{1});
+    int steps = 0;
+    for (const results::Event* event : record->evidence.each<results::StepEnd>()) steps += event->rank == 1;
+    EXPECT_EQ(steps, 3);
+}
+
 // The torchrun that is found is the one of the Python that has torch, wherever our own PATH leads.
 TEST_F(DeviceOwnProgram, IsASubjectAsItsCommandWasTyped) {
     if (best_python()->major() < 2) GTEST_SKIP() << "torch 1.13 spells the option --nproc_per_node";

@@ -45,7 +45,7 @@ def start(told=None):
         return
     hook.network = network.Network(slot)
     environment.apply(hook)
-    environment.record(hook)
+    environment.record(hook, told or {})
     hook.store = store.Detour(slot)
     hook.injector.begin()
     imports.after("torch", lambda: watch_torch(hook))
