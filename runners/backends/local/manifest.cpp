@@ -150,7 +150,7 @@ void read_limits(Reader& top, Manifest& manifest) {
     time("run", manifest.limit);
     if (const std::string disk = limits.text("disk"); !disk.empty()) {
         const auto bytes = scenarios::parse_value(scenarios::ValueType::bytes, disk);
-        if (bytes) manifest.disk = bytes->number;
+        if (bytes) manifest.disk = manifest.largest_file = bytes->number;
         if (!bytes) top.problems().add(limits.node().place, bytes.error());
     }
     limits.refuse_the_rest();
@@ -270,6 +270,7 @@ Manifest typed_subject(const std::vector<std::string>& command) {
     manifest.starts = Starts::itself;
     manifest.command = command;
     manifest.timeout = results::Time(0);
+    manifest.largest_file = 0;  // somebody's own: Ray's shared memory, or a checkpoint of any size
     return manifest;
 }
 

@@ -62,6 +62,7 @@ struct Manifest {
     results::Time quiet{0};                 // silence that means stuck; 0 = from the time-out
     results::Time limit{0};                 // of the whole run; 0 = from the plan
     std::int64_t disk = 1'073'741'824;      // bytes that it may write below the run's directory
+    std::int64_t largest_file = disk;       // bytes in any file, shared memory too; 0 = unbounded
 };
 
 // Errors: io, bad_input with every mistake and its place.

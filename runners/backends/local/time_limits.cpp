@@ -59,6 +59,7 @@ LaunchSpec launch_spec(const scenarios::Plan& plan, const Manifest& manifest, re
     spec.quiet = results::Time(quiet_of(plan, manifest, timeout.count()));
     spec.limit = results::Time(limit_of(plan, manifest, spec.quiet.count()));
     spec.disk = manifest.disk;
+    spec.largest_file = manifest.largest_file;
     return spec;
 }
 

@@ -55,8 +55,9 @@ public:
                 return tl::unexpected(started.error());
             }
             children_.push_back(started->pid);
-            if (spec_.disk > 0) {
-                const rlimit most{static_cast<rlim_t>(spec_.disk), static_cast<rlim_t>(spec_.disk)};
+            if (spec_.largest_file > 0) {
+                const auto bytes = static_cast<rlim_t>(spec_.largest_file);
+                const rlimit most{bytes, bytes};
                 prlimit(started->pid, RLIMIT_FSIZE, &most, nullptr);
             }
             if (child.rank >= 0) done_.ranks[started->pid] = child.rank;

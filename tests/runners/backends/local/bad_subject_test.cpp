@@ -107,7 +107,7 @@ TEST_F(DeviceBadSubject, ThatFillsTheDiskIsStopped) {
     const Record record = play(
         "echo step 0 loss 1; i=0; while :; do head -c 1000000 /dev/zero >$TMPDIR/f$i; i=$((i+1)); echo $i; "
         "done",
-        [](Manifest& manifest) { manifest.disk = 8 << 20; });
+        [](Manifest& manifest) { manifest.disk = manifest.largest_file = 8 << 20; });
     EXPECT_THAT(record.notes, Contains(HasSubstr("it wrote more than 8 MiB")));
 }
 

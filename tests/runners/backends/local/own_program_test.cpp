@@ -113,6 +113,8 @@ def train(rank, path):
     dist.init_process_group("gloo", init_method="file://" + path, rank=rank, world_size=2)
     model = nn.parallel.DistributedDataParallel(nn.Linear(4, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with open(path + str(rank), "wb") as file:  # larger than what subjects of ours may write
+        file.truncate(3 << 30)
     for step in range(8):
         model(torch.randn(16, 4)).pow(2).mean().backward()
         optimizer.step(), optimizer.zero_grad()
