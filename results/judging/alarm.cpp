@@ -112,16 +112,18 @@ std::string due_text(const Weighing& weighing) {
 Alarm no_answer(const Weighing& weighing, const std::vector<Finding>& findings,
                 const std::vector<std::size_t>& others) {
     const std::string due = due_text(weighing);
-    if (!others.empty()) {
+    if (findings.empty()) {
         return {.verdict = Verdict::fail,
-                .outcome = Outcome::wrong_class,
-                .reason = fmt::format("{} was due; said instead: {}", due, about(findings, others))};
+                .outcome = Outcome::silent,
+                .reason = fmt::format("no detector noticed; {} was expected", due)};
     }
+    // What `also` allows may be said beside the symptom, and does not answer for it.
     return {.verdict = Verdict::fail,
-            .outcome = Outcome::silent,
-            .reason = findings.empty()
-                          ? fmt::format("no detector noticed; {} was expected", due)
-                          : fmt::format("{} was due; only said: {}", due, findings.front().symptom)};
+            .outcome = Outcome::wrong_class,
+            .reason = others.empty()
+                          ? fmt::format("{} was due; only said what `also` allows beside it: {}", due,
+                                        about(findings.front()))
+                          : fmt::format("{} was due; said instead: {}", due, about(findings, others))};
 }
 
 // The answer is right and in time; is it alone? The same symptom about another rank is noise as well.
@@ -269,7 +271,7 @@ Alarm weigh_each(const Weighing& weighing, const std::vector<Finding>& findings,
                 .reason = "unseen, as it must be: " + expect.unseen};
     }
     Alarm alarm = no_answer(weighing, findings, others);
-    if (!others.empty()) alarm.answer = static_cast<int>(others.front());
+    if (!findings.empty()) alarm.answer = others.empty() ? 0 : static_cast<int>(others.front());
     return alarm;
 }
 
@@ -297,7 +299,8 @@ bool ends_a_process(const scenarios::FaultSpec& fault) {
 bool says_what_provokes(const Finding& finding, const scenarios::Plan& plan, const Truth& truth) {
     const bool of_an_end = finding.symptom == "framework_runtime_exception" ||
                            finding.symptom == "native_crash_or_illegal_access";
-    if (!of_an_end || finding.symptom == plan.bug.symptom || finding.blame.ranks.empty()) return false;
+    if (!of_an_end || finding.blame.ranks.empty()) return false;
+    if (finding.symptom == plan.bug.symptom || finding.symptom == plan.expect.symptom) return false;
     return std::any_of(truth.marks.begin(), truth.marks.end(), [&](const Mark& mark) {
         const auto index = static_cast<std::size_t>(std::max(mark.fault, 0));
         if (mark.kind != MarkKind::applied || index >= plan.faults.size()) return false;
@@ -310,6 +313,23 @@ bool says_what_provokes(const Finding& finding, const scenarios::Plan& plan, con
 }
 
 }  // namespace
+
+Alarm weigh_alarm(const scenarios::Plan& plan, const Truth& truth, const Blame& culprit,
+                  const std::vector<Finding>& findings) {
+    std::vector<Finding> heard;
+    std::vector<std::size_t> indices;
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        if (says_what_provokes(findings[i], plan, truth)) continue;
+        heard.push_back(findings[i]);
+        indices.push_back(i);
+    }
+    const Time fault_at = truth.first_fault();
+    if (heard.empty() && plan.expect.unseen.empty())
+        return weigh_alarm(plan.expect, culprit, fault_at, findings);
+    Alarm alarm = weigh_alarm(plan.expect, culprit, fault_at, heard);
+    if (alarm.answer >= 0) alarm.answer = static_cast<int>(indices[static_cast<std::size_t>(alarm.answer)]);
+    return alarm;
+}
 
 std::vector<std::size_t> false_alarms(const std::vector<Finding>& findings, const scenarios::Plan& plan,
                                       const Truth& truth) {

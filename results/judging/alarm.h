@@ -26,10 +26,15 @@ Alarm weigh_alarm(const scenarios::Expectation& expect, const Blame& culprit, Ti
 // The truth's blame, except for ranks, with their nodes, or a step that the scenario states itself.
 Blame culprit_of(const scenarios::Expectation& expect, const Record& record);
 
-// Indices of the findings of a control or healed run that must not be there. A healed run may keep a fault
-// with `provokes` that ends a process: that this process raised an error or crashed, said within a second of
-// it, is true, and nothing that the fix takes away. What others do for want of that process the fix has to
-// take away, and the bug's own symptom.
+// The same for a run whose faults are known. A fault with `provokes` may end a process: that this process
+// raised an error or crashed, said within a second of it, is true and no false alarm, but no answer either.
+// The bug's own symptom and the expected one are always weighed.
+Alarm weigh_alarm(const scenarios::Plan& plan, const Truth& truth, const Blame& culprit,
+                  const std::vector<Finding>& findings);
+
+// Indices of the findings of a control or healed run that must not be there. What is said of a process that
+// a kept fault with `provokes` ends is left out here too, as the fix cannot take it away. What others do for
+// want of that process the fix has to take away.
 std::vector<std::size_t> false_alarms(const std::vector<Finding>& findings, const scenarios::Plan& plan,
                                       const Truth& truth);
 

@@ -124,14 +124,15 @@ void judge_silence(Judgement& judgement, const scenarios::Plan& plan, const Trut
     }
 }
 
-void judge_fault(Judgement& judgement, const scenarios::Expectation& expect, const Record& record) {
+void judge_fault(Judgement& judgement, const scenarios::Plan& plan, const Record& record) {
+    const scenarios::Expectation& expect = plan.expect;
     if (!record.truth.applied()) {
         set(judgement, Verdict::unknown, Outcome::not_applied,
             "the fault never happened: " + why_never_applied(record.truth));
         return;
     }
     if (crashed(judgement)) return;
-    const Alarm alarm = weigh_alarm(expect, judgement.culprit, judgement.fault_at, judgement.findings);
+    const Alarm alarm = weigh_alarm(plan, record.truth, judgement.culprit, judgement.findings);
     judgement.answer = alarm.answer;
     if (const Finding* answer = judgement.answering()) judgement.noticed_at = answer->at;
     set(judgement, alarm.verdict, alarm.outcome, alarm.reason);
@@ -155,7 +156,7 @@ void judge_healed(Judgement& judgement, const scenarios::Plan& plan, const Recor
     if (plan.expect.silent()) {
         if (!crashed(judgement)) judge_quiet_heal(judgement, plan, record);
     } else {
-        judge_fault(judgement, plan.expect, record);
+        judge_fault(judgement, plan, record);
     }
 }
 
@@ -324,7 +325,7 @@ Judgement judge(const scenarios::Plan& plan, const Record& record, const std::ve
         set(judgement, Verdict::unknown, Outcome::unjudged, "it was stopped before it was done");
         return judgement;
     }
-    if (plan.variant == Variant::fault) judge_fault(judgement, plan.expect, record);
+    if (plan.variant == Variant::fault) judge_fault(judgement, plan, record);
     if (plan.variant == Variant::control) judge_silence(judgement, plan, record.truth);
     if (plan.variant == Variant::healed) judge_healed(judgement, plan, record);
     // Part of the bug never happened: whatever followed proves nothing.
@@ -357,7 +358,7 @@ void hold_against_the_fault(Judgement& healed, const scenarios::Plan& plan, cons
 void hold_against_the_control(Judgement& healed, const Evidence& run, const Evidence& control) {
     if (healed.verdict != Verdict::pass || !same_events(run, control)) return;
     set(healed, Verdict::pass, Outcome::as_control,
-        "the run equals its control, event for event: it proves nothing");
+        "the run is its control again, event for event: as it should be, and no proof of its own");
 }
 
 Judgement unjudged(std::string reason) {

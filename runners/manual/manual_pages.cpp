@@ -65,7 +65,8 @@ Page scenario_page(const Library& library) {
         heading_row({"key", "meaning"}) +
         row({"`provokes`",
              "true: no part of the bug. It only brings about what shows it, and is not to be "
-             "named"}) +
+             "named. Where it ends a process, a finding within a second that this process raised an error or "
+             "crashed is no false alarm, in the faulty and in the healed run; the bug's own symptom is"}) +
         row({"`hardware`",
              "true: a defect of the machine. Restarts meet it again, and a spare node is "
              "without it"}) +

@@ -90,8 +90,9 @@ FileTable expect_table(const Taxonomy& taxonomy) {
          {"others", Form::words, "\"none\", or further symptoms that are right to report", others, false,
           list},
          {"also", Form::words,
-          "further symptoms that are right to report beside the symptom, never instead of it", symptoms,
-          false, list},
+          "further symptoms that are right to report beside the symptom, never instead of it: alone they "
+          "fail as `wrong_class`",
+          symptoms, false, list},
          {"reaction", Form::word, "how the job must react; any unless stated", reaction_words()},
          {"recovers_within", Form::duration,
           "after the fault the job has recovered or ended; not asked unless stated"},

@@ -1,5 +1,5 @@
-// tests/results/judge_kept_test.cpp — Goal: in a healed run the error of a process that a kept fault ends,
-// only to provoke the bug, is no false alarm; all else that rings there is one.
+// tests/results/judge_kept_test.cpp — Goal: the error of a process that a fault ends only to provoke the
+// bug is no false alarm, in the faulty run and in a healed one that keeps it; all else that rings is one.
 #include <gtest/gtest.h>
 
 #include "results/judging/judge.h"
@@ -49,6 +49,29 @@ TEST(JudgeHealed, TakesTheErrorOfAProcessThatAKeptFaultEndsForNoAlarm) {
     EXPECT_EQ(outcome_of(own, {.kind = "raise_exception"}), Outcome::false_alarm);
     EXPECT_EQ(outcome_of(own, {.bug = exception}), Outcome::false_alarm);
     EXPECT_EQ(outcome_of(own, {.variant = scenarios::Variant::control}), Outcome::false_alarm);
+}
+
+// Goal: the faulty run forgives the same, and it is no answer there.
+TEST(JudgeFault, TakesTheErrorOfAProcessThatAFaultEndsToProvokeForNoFalseAlarm) {
+    const std::string exception = "framework_runtime_exception";
+    const auto outcome = [](const std::vector<Finding>& findings, bool provokes = true) {
+        scenarios::Plan plan;
+        plan.expect = {.symptom = "resume_state_regression"};
+        plan.bug.symptom = plan.expect.symptom;
+        plan.faults.push_back({.kind = "kill_rank", .provokes = provokes});
+        plan.faults.front().parameters["rank"].list = {3};
+        results::Record record;
+        record.evidence = healthy(8);
+        record.truth = truth_of_nothing(8);
+        record.truth.marks.push_back({.at = 5s, .kind = results::MarkKind::applied, .fault = 0});
+        return results::judge(plan, record, findings, nullptr);
+    };
+    const Finding own = finding(exception, {3}, 5s), bug = finding("resume_state_regression", {}, 9s);
+    EXPECT_EQ(outcome({own, bug}).outcome, Outcome::caught);
+    EXPECT_EQ(outcome({own, bug}).answer, 1);
+    EXPECT_EQ(outcome({own, bug}, false).outcome, Outcome::noisy);
+    EXPECT_EQ(outcome({finding(exception, {4}, 5s), bug}).outcome, Outcome::noisy);
+    EXPECT_EQ(outcome({own}).outcome, Outcome::wrong_class);
 }
 
 }  // namespace

@@ -148,7 +148,8 @@ TEST(Judge, CallsFurtherFindingsNoiseUnlessTheScenarioExpectsThem) {
                      "straggler_step_time_skew about rank 3");
     expect.also = {"straggler_step_time_skew"};
     expect_judgement(judged(both, expect), Verdict::pass, Outcome::caught, "");
-    expect_judgement(judged({both[1]}, expect), Verdict::fail, Outcome::silent, "only said");
+    expect_judgement(judged({both[1]}, expect), Verdict::fail, Outcome::wrong_class,
+                     "only said what `also` allows beside it: straggler_step_time_skew about rank 3");
 }
 
 TEST(Judge, CallsASecondFindingAboutSomebodyElseNoise) {
