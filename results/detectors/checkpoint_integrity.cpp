@@ -62,7 +62,8 @@ std::string description(const Checkpoints& checkpoints, const Event& event, std:
                            digest_text(save->as<results::CheckpointSave>()->digest));
     }
     if (load->result == Code::not_found) {
-        return fmt::format("rank {} did not find {} of step {}", event.rank, path, load->step);
+        return fmt::format("rank {} did not find {}{}", event.rank, path,
+                           load->step < 0 ? "" : fmt::format(" of step {}", load->step));
     }
     if (!save) return fmt::format("rank {} could not read {}: {}", event.rank, path, name_of(load->result));
     return fmt::format("rank {} could not read {}: {}, {} bytes of {} written", event.rank, path,

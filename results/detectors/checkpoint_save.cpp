@@ -35,8 +35,9 @@ Findings checkpoint_save(const Evidence& evidence) {
         Finding finding{.symptom = "checkpoint_save_failure",
                         .blame = blame_ranks(lives, ranks),
                         .at = first->at,
-                        .says = fmt::format("{} {} while saving {} of step {}", ranks_text(sorted(ranks)),
-                                            how, evidence.text(save->path), save->step),
+                        .says = fmt::format("{} {} while saving {}{}", ranks_text(sorted(ranks)), how,
+                                            evidence.text(save->path),
+                                            save->step < 0 ? "" : fmt::format(" of step {}", save->step)),
                         .causes = save_failure_causes(save->result)};
         finding.blame.step = save->step;
         finding.blame.component = "storage";

@@ -75,6 +75,12 @@ std::optional<Rank> first_local(const Evidence& evidence, std::int64_t step) {
     return first;
 }
 
+// Names the other ranks that are blamed: ", likewise ranks 1-3".
+std::string likewise(Rank shown, std::vector<Rank> ranks) {
+    std::erase(ranks, shown);
+    return ranks.empty() ? std::string() : ", likewise " + ranks_text(sorted(std::move(ranks)));
+}
+
 }  // namespace
 
 Findings loss_anomaly(const Evidence& evidence) {
@@ -100,7 +106,8 @@ Findings loss_anomaly(const Evidence& evidence) {
     Finding finding{.symptom = "loss_nan_or_divergence",
                     .blame = blame_ranks(evidence.facts<Lives>(), ranks),
                     .at = first->at,
-                    .says = fmt::format("{} shows {} in step {}", ranks_text({first->rank}), says, step),
+                    .says = fmt::format("{} shows {} in step {}{}", ranks_text({first->rank}), says, step,
+                                        source ? "" : likewise(first->rank, ranks)),
                     .causes = {"numeric_edge_case_error", "stream_or_buffer_race", "hardware_or_link_fault"}};
     finding.blame.step = step;
     return {finding};

@@ -37,7 +37,7 @@ std::string numbers_text(std::string_view one, const std::vector<std::int32_t>& 
 std::string field_text(const Blame& blame, std::string_view field) {
     if (field == "rank" && !blame.ranks.empty()) return numbers_text("rank", blame.ranks);
     if (field == "node" && !blame.nodes.empty()) return numbers_text("node", blame.nodes);
-    if (field == "step" && blame.step) return fmt::format("step {}", *blame.step);
+    if (field == "step" && blame.step && *blame.step >= 0) return fmt::format("step {}", *blame.step);
     if (field == "variable") return blame.variable;
     if (field == "component") return blame.component;
     if (field == "collective") return blame.collective;
