@@ -1,10 +1,12 @@
 // runners/commands/play/plan_command.cpp — deadrank plan: a scenario with every draw made, as TOML to replay
 // and attach to a bug report.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/console/command.h"
 #include "runners/console/selection.h"
@@ -24,6 +26,43 @@ struct PlanArguments {
 const scenarios::Plan& chosen_plan(const scenarios::Trial& trial, const std::string& variant) {
     if (variant == "control") return trial.control;
     return variant == "healed" ? trial.healed : trial.fault;
+}
+
+// How long a step of the first rank takes without the fault, as it is played here; 0 where it makes none.
+results::Time usual_step(Runner& runner, const scenarios::Plan& control) {
+    constexpr std::int64_t most_ranks = 4096;
+    if (control.number(control.cluster, "nodes") * control.number(control.cluster, "gpus_per_node") >
+        most_ranks)
+        return {};
+    const auto record = runner.run(control, {});
+    if (!record) return {};
+    std::vector<results::Time> steps;
+    results::Time began{-1};
+    for (const results::Event& event : record->evidence.events()) {
+        if (event.rank != 0) continue;
+        if (event.as<results::StepBegin>()) began = event.at;
+        if (event.as<results::StepEnd>() && began >= results::Time{0}) steps.push_back(event.at - began);
+    }
+    if (steps.empty()) return {};
+    std::nth_element(steps.begin(), steps.begin() + std::ssize(steps) / 2, steps.end());
+    return steps[steps.size() / 2];
+}
+
+// What a writer of the scenario would like to know before it is played, as comments behind the plan.
+void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& trial, Runner& runner) {
+    if (const results::Time step = usual_step(runner, trial.control); step > results::Time{0})
+        fmt::print("# control: a step takes {} on rank 0, in the middle of all\n",
+                   results::duration_text(step));
+    const auto& blames = scenario.expect.blames;
+    if (!scenario.expect.silent() && std::find(blames.begin(), blames.end(), "rank") == blames.end())
+        fmt::print("# expect: `blames` asks for no rank, so a finding may name any ranks, or none\n");
+    if (scenario.heal.is_the_control() && scenario.heal.as_control.empty())
+        fmt::print(
+            "# heal: it leaves nothing of the fault and changes nothing else: the healed run is the control "
+            "again "
+            "and proves nothing. Keep the trigger, fault = \"keep\", beside the setting that fixes it, or "
+            "say "
+            "why there is none: as_control = \"…\"\n");
 }
 
 void print_plan(const scenarios::Plan& plan, bool json) {
@@ -52,13 +91,18 @@ void plan(const PlanArguments& arguments, Session& session) {
     for (const auto& scenario : selection->scenarios) {
         auto trial = scenarios::resolve(scenario, scenarios::Seed{arguments.seed}, (*runner)->capabilities(),
                                         library->vocabulary);
-        if (session.take(trial)) print_plan(chosen_plan(*trial, arguments.variant), arguments.json);
+        if (!session.take(trial)) continue;
+        print_plan(chosen_plan(*trial, arguments.variant), arguments.json);
+        if (!arguments.json && arguments.variant == "fault" && arguments.runner == "sim")
+            print_notes(scenario, *trial, **runner);
     }
 }
 
 void add_plan(CLI::App& command, Session& session) {
     command.footer(
-        "The plan is TOML; `deadrank replay` plays it.\n\n"
+        "The plan is TOML; `deadrank replay` plays it. Comments at its end say how long a step of the "
+        "control takes, "
+        "and what of the scenario asks for little.\n\n"
         "Example:\n"
         "  deadrank plan communication/rank_leaves_all_reduce --seed 7 > plan.toml");
     auto arguments = std::make_shared<PlanArguments>();
