@@ -38,6 +38,7 @@ constexpr std::string_view phrases_of_shapes[] = {
     "writeback when the parameter shape",
     "writeback when the gradient shape",
     "Sizes of tensors must match",
+    "Tensors must be contiguous",
     "expects each tensor to be equal size",
     "expanded size of the tensor",
     "doesn't match the broadcast shape",

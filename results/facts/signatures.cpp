@@ -146,7 +146,7 @@ constexpr Row rows[] = {
      "size mismatch|Size mismatch|shape mismatch|is invalid for input of size|expected scalar type|"
      "output tensor size must be equal|invalid tensor size|Split sizes doesn't match|"
      "doesn't match tensor|must have the same dtype|shapes cannot be multiplied|"
-     "Sizes of tensors must match|index out of bounds|index out of range|not divisible by|narrow(|"
+     "Sizes of tensors must match|Tensors must be contiguous|index out of bounds|index out of range|not divisible by|narrow(|"
      "must have the same type as input tensor|must be equal to world_size times input|"
      "must be the same size as output size times|Mismatch in shape: grad_output|Dimension out of range|"
      "tuple index out of range|is out of bounds for dimension|must be a matrix|must be a vector|"

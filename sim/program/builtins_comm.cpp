@@ -35,9 +35,13 @@ void tell_why_on_host(Interpreter& rank, const Tensor& tensor) {
         1);
 }
 
-// NCCL moves what lies on the device that its group was made with; gloo takes all.
+// NCCL moves what lies on the device that its group was made with; gloo takes all. Both want elements that
+// follow each other; what `unseen` calls of gloo do not look at is read as if they did.
 void check_places(Interpreter& rank, const Comm& comm, const Value& group,
-                  const std::vector<std::shared_ptr<Tensor>>& tensors) {
+                  const std::vector<std::shared_ptr<Tensor>>& tensors, bool unseen) {
+    const bool strided =
+        std::any_of(tensors.begin(), tensors.end(), [](const auto& tensor) { return tensor->strided; });
+    if (strided && !(unseen && comm.moves_host_memory())) raise("ValueError", "Tensors must be contiguous");
     if (comm.moves_host_memory()) return;
     const Place own = stated(group) ? group.group().place : rank.world_place;
     for (const auto& tensor : tensors) {
@@ -54,7 +58,8 @@ void check_places(Interpreter& rank, const Comm& comm, const Value& group,
 Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call,
               const std::vector<std::shared_ptr<Tensor>>& tensors) {
     Comm* comm = comm_of(rank, group, call);
-    if (comm) check_places(rank, *comm, group, tensors);
+    const bool unseen = call == "broadcast" || call == "reduce" || call == "scatter";
+    if (comm) check_places(rank, *comm, group, tensors, unseen);
     return comm;
 }
 
@@ -149,9 +154,10 @@ Value all_reduce(Interpreter& rank, Arguments& given) {
 }
 
 Value broadcast(Interpreter& rank, Arguments& given) {
-    const auto tensor = tensor_in(given[0], "broadcast", "tensor");
+    auto tensor = tensor_in(given[0], "broadcast", "tensor");
     Comm* comm = comm_of(rank, given[2], "broadcast", {tensor});
     if (!comm) return Value::none();
+    tensor = behind_pointer(tensor);
     const Rank root = root_of(*comm, given[1], given[4], given[2], "source");
     if (truth(given[3]))
         return handle_of(rank, comm, {tensor}, comm->broadcast_async(tensor->data(), root, tensor->dtype));
@@ -160,10 +166,11 @@ Value broadcast(Interpreter& rank, Arguments& given) {
 }
 
 Value reduce(Interpreter& rank, Arguments& given) {
-    const auto tensor = tensor_in(given[0], "reduce", "tensor");
+    auto tensor = tensor_in(given[0], "reduce", "tensor");
     const ReduceOp op = reduction(given[2]);
     Comm* comm = comm_of(rank, given[3], "reduce", {tensor});
     if (!comm) return Value::none();
+    tensor = behind_pointer(tensor);
     const Rank root = root_of(*comm, given[1], given[5], given[3], "destination");
     Factors factors(*tensor, op);
     if (truth(given[4]) && !factors.does())

@@ -181,12 +181,13 @@ Value scatter(Interpreter& rank, Arguments& given) {
     const Rank root = root_of(*comm, usual, given[5], given[3], "source");
     const auto size = static_cast<std::size_t>(comm->size());
     Tensors to(size), from(size);
-    from[static_cast<std::size_t>(root)] = tensor;
+    from[static_cast<std::size_t>(root)] = behind_pointer(tensor);
     if (comm->rank() == root) {
         if (!stated(given[1]))
             raise("ValueError", "Argument ``scatter_list`` must be specified on source rank.");
         to = one_each(given[1], "scatter", "scatter_list", *comm);
-        check_places(rank, *comm, given[3], to);
+        check_places(rank, *comm, given[3], to, true);
+        for (auto& part : to) part = behind_pointer(part);
     } else if (stated(given[1]) && !items_of(given[1]).empty()) {
         raise("ValueError", "Argument ``scatter_list`` must NOT be specified on non-source ranks.");
     }
@@ -215,21 +216,21 @@ Line line_of(Interpreter& rank, Arguments& given, const std::shared_ptr<Tensor>&
 }
 
 Value send(Interpreter& rank, Arguments& given) {
-    const auto tensor = tensor_in(given[0], "send", "tensor");
+    const auto tensor = behind_pointer(tensor_in(given[0], "send", "tensor"));
     const Line line = line_of(rank, given, tensor, "send", "destination");
     if (line.comm) line.comm->send(tensor->data(), line.peer, line.tag, tensor->dtype);
     return Value::none();
 }
 
 Value recv(Interpreter& rank, Arguments& given) {
-    const auto tensor = tensor_in(given[0], "recv", "tensor");
+    const auto tensor = behind_pointer(tensor_in(given[0], "recv", "tensor"));
     const Line line = line_of(rank, given, tensor, "recv", "source");
     if (line.comm) line.comm->recv(tensor->data(), line.peer, line.tag, tensor->dtype);
     return Value::none();
 }
 
 Value isend(Interpreter& rank, Arguments& given) {
-    const auto tensor = tensor_in(given[0], "isend", "tensor");
+    const auto tensor = behind_pointer(tensor_in(given[0], "isend", "tensor"));
     const Line line = line_of(rank, given, tensor, "isend", "destination");
     if (!line.comm) return Value::none();
     return handle_of(rank, nullptr, {tensor},
@@ -237,7 +238,7 @@ Value isend(Interpreter& rank, Arguments& given) {
 }
 
 Value irecv(Interpreter& rank, Arguments& given) {
-    const auto tensor = tensor_in(given[0], "irecv", "tensor");
+    const auto tensor = behind_pointer(tensor_in(given[0], "irecv", "tensor"));
     const Line line = line_of(rank, given, tensor, "irecv", "source");
     if (!line.comm) return Value::none();
     return handle_of(rank, nullptr, {tensor},

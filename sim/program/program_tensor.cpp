@@ -20,11 +20,13 @@ std::int64_t Tensor::count() const {
 }
 
 Value Tensor::element(std::int64_t at) const {
+    if (strided) gather();
     const Number found = (*memory)[first + static_cast<std::size_t>(at)];
     return whole() ? Value::whole(found) : Value::decimal(found);
 }
 
 std::shared_ptr<Tensor> Tensor::part(std::int64_t from, Shape of_shape) const {
+    if (strided) return part_of_view(*this, from, std::move(of_shape));
     auto view = std::make_shared<Tensor>();
     view->memory = memory;
     view->first = first + static_cast<std::size_t>(from);
@@ -282,7 +284,8 @@ std::size_t source_of(std::int64_t place, const Shape& shape, const Shape& opera
 namespace {
 
 std::shared_ptr<Tensor> as_tensor(const Value& value, Dtype other) {
-    if (value.is(Type::tensor)) return value.shared_tensor();
+    if (value.is(Type::tensor))
+        return value.tensor().strided ? value.tensor().dense() : value.shared_tensor();
     const bool decimal = value.is(Type::decimal);
     const Dtype dtype = decimal ? (is_whole(other) ? Dtype::f32 : other) : other;
     auto made = new_tensor(dtype, {});
@@ -327,9 +330,10 @@ void assign(Tensor& into, const Value& value) {
     const auto to = into.data();
     if (!value.is(Type::tensor) && !value.is(Type::list)) {
         std::fill(to.begin(), to.end(), element_from(value, into.dtype));
-        return;
+        return into.flush();
     }
-    const auto from = value.is(Type::tensor) ? value.shared_tensor() : tensor_from(value, into.dtype);
+    auto from = value.is(Type::tensor) ? value.shared_tensor() : tensor_from(value, into.dtype);
+    if (from->strided) from = from->dense();
     const Shape shape = broadcast_shape(into.shape, from->shape);
     if (shape != into.shape)
         raise("RuntimeError",
@@ -343,6 +347,7 @@ void assign(Tensor& into, const Value& value) {
         moved[i] = converted(from->data()[source_of(static_cast<std::int64_t>(i), shape, from->shape)],
                              from->dtype, into.dtype);
     std::copy(moved.begin(), moved.end(), to.begin());
+    into.flush();
 }
 
 }  // namespace deadrank::sim::program

@@ -52,6 +52,15 @@ void put(const Value& object, const Value& index, const Value& value);
 std::vector<std::int64_t> slice_places(const Value& from, const Value& to, const Value& by,
                                        std::int64_t size);
 
+// Views, whose elements need not follow each other. `from` counts in memory.
+Shape strides_of(const Tensor& tensor);
+std::shared_ptr<Tensor> view_of(const Tensor& tensor, std::int64_t from, Shape shape, Shape strides);
+std::shared_ptr<Tensor> part_of_view(const Tensor& tensor, std::int64_t from, Shape shape);
+std::shared_ptr<Tensor> basic_view(const Tensor& tensor, const std::vector<Value>& indices);
+// What a library takes that looks at the first element's address alone: as many as there are, one after the
+// other.
+std::shared_ptr<Tensor> behind_pointer(const std::shared_ptr<Tensor>& tensor);
+
 void take_data(Tensor& into, const Value& from);  // x.data = y
 
 // A dimension that may count from the end.
@@ -71,6 +80,7 @@ std::vector<TensorMethod> shape_methods();
 std::vector<TensorMethod> element_methods();
 std::vector<TensorMethod> reduction_methods();
 std::vector<TensorMethod> place_methods();
+std::vector<TensorMethod> view_methods();
 const Value& needed(const TensorArguments& given, std::size_t place, std::string_view name);
 bool is_stated(const TensorArguments& given, std::size_t place);
 

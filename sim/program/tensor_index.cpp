@@ -213,10 +213,12 @@ Value picked(const Value& object, const Value& index) {
         }
         return part;
     }
+    if (auto view = basic_view(tensor, indices)) return Value::of(std::move(view));
     const Picks picks = Picker(tensor).picks(indices);
     const auto made = new_tensor(tensor.dtype, picks.shape, tensor.place);
+    const auto from = tensor.data();
     for (std::size_t i = 0; i < picks.places.size(); ++i)
-        made->data()[i] = tensor.data()[static_cast<std::size_t>(picks.places[i])];
+        made->data()[i] = from[static_cast<std::size_t>(picks.places[i])];
     return picks.shape.empty() ? made->element(0) : Value::of(made);
 }
 
@@ -227,14 +229,16 @@ void put(const Value& object, const Value& index, const Value& value) {
         if (asked >= -rows && asked < rows) {
             tensor.data()[static_cast<std::size_t>(asked < 0 ? asked + rows : asked)] =
                 element_from(value, tensor.dtype);
-            return;
+            return tensor.flush();
         }
     }
     const Picks picks = Picker(tensor).picks(indices_of(index));
     const auto moved = new_tensor(tensor.dtype, picks.shape);
     assign(*moved, value);
+    const auto into = tensor.data();
     for (std::size_t i = 0; i < picks.places.size(); ++i)
-        tensor.data()[static_cast<std::size_t>(picks.places[i])] = moved->data()[i];
+        into[static_cast<std::size_t>(picks.places[i])] = moved->data()[i];
+    tensor.flush();
 }
 
 }  // namespace deadrank::sim::program

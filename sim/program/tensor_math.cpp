@@ -33,6 +33,7 @@ void take_data(Tensor& into, const Value& from) {
         raise("RuntimeError", "Attempted to set the storage of a tensor to a tensor of an incompatible type");
     into.memory = other.memory;
     into.first = other.first;
+    into.strided = other.strided;
     into.shape = other.shape;
     into.dtype = other.dtype;
     into.place = other.place;
@@ -160,7 +161,6 @@ Value clone(const Value& object, const TensorArguments&) {
 Value sharing(const Value& object, const TensorArguments&) {
     return Value::of(object.tensor().part(0, object.tensor().shape));
 }
-Value itself(const Value& object, const TensorArguments&) { return object; }
 Value dtype_word(const Value& object, const TensorArguments&) {
     return Value::new_text(std::string(dtype_text(object.tensor().dtype)));
 }
@@ -195,6 +195,8 @@ Value equals(const Value& object, const TensorArguments& given) {
 
 // One-dimensional operands are a row before, and a column behind.
 Value multiplied(const Tensor& a, const Tensor& b) {
+    if (a.strided) return multiplied(*a.dense(), b);
+    if (b.strided) return multiplied(a, *b.dense());
     if (a.shape.empty() || b.shape.empty())
         raise("RuntimeError", "both arguments to matmul need to be at least 1D, but they are 0D");
     if (a.shape.size() > 2 || b.shape.size() > 2)
@@ -241,7 +243,8 @@ Value chosen(const Value& condition, const Value& a, const Value& b) {
         raise("TypeError",
               fmt::format("where(): argument 'condition' must be Tensor, not {}", type_word(condition)));
     const auto as_tensor = [](const Value& value, const Value& other) {
-        if (value.is(Type::tensor)) return value.shared_tensor();
+        if (value.is(Type::tensor))
+            return value.tensor().strided ? value.tensor().dense() : value.shared_tensor();
         const Dtype like = other.is(Type::tensor) ? other.tensor().dtype : Dtype::f32;
         return tensor_from(value, is_whole(like) && value.is(Type::decimal) ? Dtype::f32 : like);
     };
@@ -294,7 +297,6 @@ std::vector<TensorMethod> element_methods() {
             {"clone", clone},
             {"detach", sharing},
             {"data", sharing},
-            {"contiguous", itself},
             {"dtype", dtype_word},
             {"matmul", matmul},
             {"mm", matmul},

@@ -340,17 +340,36 @@ std::vector<TensorMethod> reduction_methods() {
             {"item", item}};
 }
 
+namespace {
+
+constexpr std::string_view words_of_views[] = {"shape",     "size",   "numel",  "ndim",          "dim",
+                                               "transpose", "t",      "T",      "permute",       "narrow",
+                                               "chunk",     "split",  "expand", "is_contiguous", "stride",
+                                               "view",      "detach", "data",   "contiguous",    "dtype"};
+
+}  // namespace
+
 Value method(const Value& object, const std::string& name, const std::vector<Value>& arguments) {
     static const auto table = [] {
         std::map<std::string_view, Value (*)(const Value&, const TensorArguments&)> calls;
-        for (const auto& part : {shape_methods(), element_methods(), reduction_methods(), place_methods()})
+        for (const auto& part :
+             {shape_methods(), element_methods(), reduction_methods(), place_methods(), view_methods()})
             for (const TensorMethod& one_of : part) calls.emplace(one_of.name, one_of.call);
         return calls;
     }();
     const auto found = table.find(name);
     if (found == table.end())
         raise("AttributeError", fmt::format("'Tensor' object has no attribute '{}'", name));
-    return found->second(object, arguments);
+    const bool view =
+        std::find(std::begin(words_of_views), std::end(words_of_views), name) != std::end(words_of_views);
+    if (!object.tensor().strided || view) return found->second(object, arguments);
+    // All else is done with its elements in a row, and what changed them goes back to where they lie.
+    const Value dense = Value::of(object.tensor().dense());
+    const Value answer = found->second(dense, arguments);
+    if (!name.ends_with('_')) return answer;
+    *object.tensor().memory = *dense.tensor().memory;
+    object.tensor().flush();
+    return object;
 }
 
 }  // namespace deadrank::sim::program

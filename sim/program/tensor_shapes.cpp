@@ -75,7 +75,8 @@ Value joined(const std::vector<Value>& tensors, std::int64_t dim) {
     const std::int64_t row = product(shape.begin() + cut, shape.end());
     std::int64_t offset = 0;
     for (const Value& value : tensors) {
-        const Tensor& part = value.tensor();
+        const auto own = value.tensor().strided ? value.tensor().dense() : value.shared_tensor();
+        const Tensor& part = *own;
         const std::int64_t width = product(part.shape.begin() + cut, part.shape.end());
         for (std::int64_t i = 0; i < outer * width; ++i)
             made->data()[static_cast<std::size_t>(i / width * row + offset + i % width)] =
@@ -169,7 +170,6 @@ std::int64_t stated_dim(const TensorArguments& given, std::size_t place, std::in
     return is_stated(given, place) ? as_whole(given[place], "dim") : usual;
 }
 
-// Along another dimension than the first, parts are copies.
 Value cut(const Tensor& tensor, const Shape& sizes, std::size_t dim) {
     if (dim == 0) return Value::new_list(parts(tensor, sizes));
     std::vector<Value> cut_out;
@@ -185,13 +185,8 @@ Value cut(const Tensor& tensor, const Shape& sizes, std::size_t dim) {
     for (const std::int64_t size : sizes) {
         Shape shape = tensor.shape;
         shape[dim] = size;
-        const auto made = new_tensor(tensor.dtype, shape, tensor.place);
-        for (std::int64_t i = 0; i < made->count(); ++i) {
-            const std::int64_t outer = i / (size * blocks.inner), rest = i % (size * blocks.inner);
-            made->data()[static_cast<std::size_t>(i)] =
-                tensor.data()[static_cast<std::size_t>((outer * blocks.size + at) * blocks.inner + rest)];
-        }
-        cut_out.push_back(Value::of(made));
+        const Shape strides = strides_of(tensor);
+        cut_out.push_back(Value::of(view_of(tensor, at * strides[dim], std::move(shape), strides)));
         at += size;
     }
     return Value::new_list(std::move(cut_out));
@@ -223,23 +218,12 @@ Value split(const Value& object, const TensorArguments& given) {
     return cut(tensor, pieces(blocks_of(tensor.shape, dim).size, size), dim);
 }
 
-// Copies whose dimensions stand in another order.
+// A view whose dimensions stand in another order.
 Value permuted(const Tensor& tensor, const std::vector<std::size_t>& order) {
-    Shape shape;
-    Shape strides(tensor.shape.size(), 1);
-    for (std::size_t i = tensor.shape.size(); i > 1; --i)
-        strides[i - 2] = strides[i - 1] * tensor.shape[i - 1];
-    for (const std::size_t dim : order) shape.push_back(tensor.shape[dim]);
-    const auto made = new_tensor(tensor.dtype, shape, tensor.place);
-    for (std::int64_t i = 0; i < made->count(); ++i) {
-        std::int64_t left = i, source = 0;
-        for (std::size_t back = shape.size(); back > 0; --back) {
-            source += left % shape[back - 1] * strides[order[back - 1]];
-            left /= shape[back - 1];
-        }
-        made->data()[static_cast<std::size_t>(i)] = tensor.data()[static_cast<std::size_t>(source)];
-    }
-    return Value::of(made);
+    const Shape strides = strides_of(tensor);
+    Shape shape, steps;
+    for (const std::size_t dim : order) shape.push_back(tensor.shape[dim]), steps.push_back(strides[dim]);
+    return Value::of(view_of(tensor, 0, std::move(shape), std::move(steps)));
 }
 
 Value transpose(const Value& object, const TensorArguments& given) {
@@ -281,6 +265,14 @@ Value reshape(const Value& object, const TensorArguments& given) {
     return Value::of(reshaped(object.tensor(), shape_from(Value::new_list(given))));
 }
 
+Value view(const Value& object, const TensorArguments& given) {
+    if (object.tensor().strided)
+        raise("RuntimeError",
+              "view size is not compatible with input tensor's size and stride (at least one dimension spans "
+              "across two contiguous subspaces). Use .reshape(...) instead.");
+    return reshape(object, given);
+}
+
 Value flatten(const Value& object, const TensorArguments&) {
     return Value::of(reshaped(object.tensor(), {object.tensor().count()}));
 }
@@ -311,9 +303,16 @@ Value expand(const Value& object, const TensorArguments& given) {
         std::int64_t& size = shape[shape.size() - back];
         if (size == -1) size = tensor.shape[tensor.shape.size() - back];
     }
-    const auto made = new_tensor(tensor.dtype, shape, tensor.place);
-    assign(*made, object);
-    return Value::of(made);
+    if (broadcast_shape(shape, tensor.shape) != shape) {  // refused in the words of an assignment
+        const auto made = new_tensor(tensor.dtype, shape, tensor.place);
+        assign(*made, object);
+    }
+    const Shape strides = strides_of(tensor);
+    Shape steps(shape.size(), 0);
+    for (std::size_t back = 1; back <= tensor.shape.size(); ++back)
+        if (tensor.shape[tensor.shape.size() - back] != 1)
+            steps[steps.size() - back] = strides[strides.size() - back];
+    return Value::of(view_of(tensor, 0, std::move(shape), std::move(steps)));
 }
 
 Value narrow(const Value& object, const TensorArguments& given) {
@@ -348,7 +347,7 @@ Value ndim(const Value& object, const TensorArguments&) {
 
 std::vector<TensorMethod> shape_methods() {
     return {{"shape", size},    {"size", size},       {"numel", numel},         {"ndim", ndim},
-            {"dim", ndim},      {"reshape", reshape}, {"view", reshape},        {"flatten", flatten},
+            {"dim", ndim},      {"reshape", reshape}, {"view", view},           {"flatten", flatten},
             {"chunk", chunk},   {"split", split},     {"transpose", transpose}, {"t", t},
             {"T", t},           {"permute", permute}, {"unsqueeze", unsqueeze}, {"squeeze", squeeze},
             {"expand", expand}, {"narrow", narrow}};
