@@ -61,7 +61,8 @@ constexpr std::string_view after_language = R"(
 `torch.`, `dist.`, `math.` and `F.` before a word may stand or be left out: `dist.all_reduce(x,
 op=dist.ReduceOp.SUM)` is `all_reduce(x)`, and `torch.exp(x)` is `x.exp()`. `time.time()` is now(),
 `time.sleep` sleep(), `sys.exit()` exit(0) and `os.getenv` env(); `os.path.join`, `os.path.exists`,
-`os.makedirs`, `os.rename` and `os.remove` are there too.
+`os.makedirs`, `os.rename`, `os.remove`, `os.environ`, `os.kill`, `os.getpid`, `os.abort`, `os._exit` and
+`signal.signal` are there too.
 
 ```python
 class Parameter:
@@ -95,10 +96,14 @@ Python's: `class NothingToTrain(RuntimeError): pass`.
 Shapes go together as in torch: `x @ y` of one or two dimensions each, and element by element a dimension
 that is 1 or missing is repeated.
 
-**Differences from torch.** An index of a one-dimensional tensor is a number. A slice, a row, `chunk`,
-`split`, `reshape` and `view` share memory with the whole, as in torch; a slice with a step, `x[:, 0]`, a
-mask, and parts along another dimension than the first are copies when they are read. `+` and its kin make a
-new tensor, `+=` changes the one that is there. Tensors are always contiguous. float16 and bfloat16 round to
+**Differences from torch.** An index of a one-dimensional tensor is a number. A slice, a row, a column
+`x[:, 0]`, `x[::2]`, `chunk`, `split`, `narrow`, `t`, `transpose`, `permute`, `expand` and `view` share
+memory with the whole, as in torch; a mask and a list of places are copies. Elements of such a view need not
+follow each other: `is_contiguous()` says so, `contiguous()` and `clone()` copy, and `reshape`, `flatten`,
+`unsqueeze` and `squeeze` of it are copies. NCCL refuses it in collectives, `ValueError: Tensors must be contiguous`, and so does gloo, but for
+`broadcast`, `reduce` and `scatter`, which take as many elements as there are from behind the first one, as
+`send` and `recv` do with both. `+` and its kin make a
+new tensor, `+=` changes the one that is there. float16 and bfloat16 round to
 their bits, also what comes of a call; float64 has no more than float32. Comparisons give int8, which indexes
 as a mask. Ranks in calls (`src`, `dst`, `new_group`) are those of the world, `group_src` and `group_dst`
 places in the group. A rank's own arguments are checked as torch checks them; whether ranks agree, only the
@@ -253,7 +258,10 @@ it has another reason; and an `OutOfMemoryError` of `allocate` is told though th
 a process ends to make a bug show, list the symptom of its end in `also`, which takes findings beside the
 symptom and never in its place. The right result, of which `reaction = "complete"` speaks, are each rank's
 last `loss`, the last `digest` of each name, and `samples` of each step, as the control has them.
-`refuse_to_start` is met by an error before any rank has begun a step.
+`refuse_to_start` is met by an error before any rank has begun a step. `blames = []` asks for no rank: the
+finding may then name any ranks, as it must where no rank is the odd one. That a rank is not named cannot be
+asked for. `deadrank plan FILE` says behind the plan how long a step of the control takes, and when a heal changes
+nothing, so that it needs `as_control`.
 
 **An early end.** A rank that runs out of batches may call `exit()`, which is `exit(0)`: it says nothing,
 makes no further step, and leaves `finish` out. Or put an `if` around all that the step does: the rank then

@@ -32,6 +32,7 @@ std::string remedy_for(std::string_view function, std::string_view keyword,
     if (barrier && keyword == "device_ids")
         return "leave it out: it goes over the device that the group was made with";
     const bool makes_groups = function.starts_with("init_");
+    if (makes_groups && keyword == "store") return "leave it out: init_method says where ranks meet";
     if (makes_groups && keyword == "timeout")
         return "leave it out: the bound is `collective_timeout` of [cluster], and new_group takes one of its "
                "own";

@@ -48,10 +48,24 @@ constexpr BuiltinWord rows_of_groups[] = {
     {"Groups", "get_global_rank(group, group_rank)", "the rank of the world at that place of it",
      "`ValueError: Group rank 5 is not part of group tp`"},
     {"Groups", "get_group_rank(group, global_rank)", "the place in it of a rank of the world", not_in_group},
-    {"Groups", "init_process_group()",
+    {"Groups", "init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1)",
      "with `start = \"own\"`: reads the environment, meets the others at the store and makes the world's "
-     "communicator, as other workloads do before their first step",
-     "all that start-up refuses", meetings},
+     "communicator, as other workloads do before their first step. `rank` and `world_size` that are stated "
+     "go "
+     "before RANK and WORLD_SIZE. `init_method`: env:// is MASTER_ADDR and MASTER_PORT; tcp://node0:29501 is "
+     "a "
+     "host and a port, where rank 0 listens; file:///shared/meeting is a file that all see, and "
+     "file:///node0/meeting one of that node. The last rank that ends well removes the file; one that a "
+     "killed "
+     "job left, or `earlier`, holds its keys: ranks meet nobody and look for a root that is gone. `backend` "
+     "and "
+     "`timeout` are those of the world; without them, of [cluster]",
+     "all that start-up refuses; `ValueError: Error initializing torch.distributed using tcp:// rendezvous: "
+     "rank "
+     "parameter missing`, `RuntimeError: No rendezvous handler for …`; a rank beyond the world: `Invalid "
+     "rank "
+     "requested : 5/4`",
+     meetings},
     {"Groups", "is_initialized()", "whether the rank has a default group"},
     {"Groups", "destroy_process_group(group=None)",
      "leaves it without waiting for anybody: what others still call in it waits for this rank", no_group},

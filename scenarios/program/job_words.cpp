@@ -111,6 +111,28 @@ constexpr BuiltinWord rows_of_jobs[] = {
     {"Chance and environment", "version(package)",
      "the installed version, \"2.11.0\"; empty = not installed"},
     {"Chance and environment", "exit(code=0)", "ends the process", "", "rank.exit"},
+    {"Chance and environment", "getpid()", "`os.getpid()`: the number of the process"},
+    {"Chance and environment", "pid_of(rank)",
+     "that of the process which the launcher started as this rank, as one would read it in a log",
+     "`ValueError: there is no rank 9`"},
+    {"Chance and environment", "kill(pid, signal)",
+     "`os.kill`: a signal to a process of the same node, itself included: kill(pid_of(2), SIGKILL). Known "
+     "are "
+     "SIGHUP, SIGABRT, SIGKILL, SIGUSR1, SIGUSR2, SIGTERM, SIGCONT and SIGSTOP, also as signal.SIGTERM; 0 "
+     "only "
+     "asks whether it is there",
+     "`ProcessLookupError: [Errno 3] No such process`, also of a process on another node", "rank.exit"},
+    {"Chance and environment", "on_signal(signal, handler)",
+     "`signal.signal`: from now on the signal calls handler(number, frame) and ends nothing; SIG_IGN does "
+     "nothing, "
+     "SIG_DFL ends the process as before. The handler is called between two statements: a call that waits, "
+     "or "
+     "sleeps, comes to its end first",
+     "`OSError: [Errno 22] Invalid argument` of SIGKILL and SIGSTOP"},
+    {"Chance and environment", "abort()", "`os.abort()`: ends the process by SIGABRT", "", "rank.exit"},
+    {"Chance and environment", "_exit(code)",
+     "`os._exit`: ends the process at once; neither `except` nor `finally` runs, and the log says nothing",
+     "", "rank.exit"},
 
     {"For faults", "seam(name, value)",
      "the value, unless a bend_value bends it. A whole number, a boolean, or a decimal, which is bent in "

@@ -100,14 +100,15 @@ private:
             return "write listdir(prefix): it gives whole paths, all that begin so";
         const bool environment = !called && (expr.kind != ExprKind::attribute || expr.text == "environ");
         if (called && !environment && expr.text != "putenv" && expr.text != "setdefault")
-            return "known are os.path.join, exists and isdir, os.makedirs, rename, remove and getenv";
-        return "read a variable with env(\"NAME\"); a program sets none: state it in "
-               "`environment` of [cluster], or write it with the fault set_env and its `when`";
+            return "known are os.path.join, exists and isdir, os.makedirs, rename, remove, getenv, kill, "
+                   "getpid, "
+                   "abort and _exit";
+        return "os.environ[\"NAME\"] reads and sets a variable of the process, env(\"NAME\") reads it";
     }
 
     // Of os.environ["X"], the expression that says os; nullptr where it says no module of Python's.
     const Expr* module_in(const Expr& expr) const {
-        static const std::vector<std::string> modules = {"os", "time", "sys", "np", "numpy"};
+        static const std::vector<std::string> modules = {"os", "time", "sys", "np", "numpy", "signal"};
         if (expr.kind == ExprKind::attribute || expr.kind == ExprKind::method)
             return module_in(expr.parts[0]);
         const bool says = expr.kind == ExprKind::name && place_in(modules, expr.text) >= 0;
@@ -116,6 +117,7 @@ private:
 
     void visit(Expr& expr) {
         leave_module_out(expr);
+        if (expr.kind == ExprKind::whole) return;
         if (const Expr* module = module_in(expr))
             return complain(module->spot, fmt::format("name '{}' is not defined", module->text),
                             module->text == "os" ? of_os(expr) : hint_for(module->text));
@@ -187,11 +189,40 @@ private:
         return false;
     }
 
+    static std::optional<int> signal_number(std::string_view name) {
+        static constexpr std::pair<std::string_view, int> known[] = {
+            {"SIGHUP", 1},   {"SIGABRT", 6},  {"SIGKILL", 9},  {"SIGUSR1", 10}, {"SIGUSR2", 12},
+            {"SIGTERM", 15}, {"SIGCONT", 18}, {"SIGSTOP", 19}, {"SIG_DFL", 0},  {"SIG_IGN", 1}};
+        for (const auto& [word, number] : known)
+            if (word == name) return number;
+        return std::nullopt;
+    }
+
+    // signal.SIGTERM, SIGTERM
+    bool as_signal(Expr& expr) const {
+        const bool behind = expr.kind == ExprKind::attribute && path_of(expr.parts[0]) == "signal";
+        const auto number = behind || expr.kind == ExprKind::name ? signal_number(expr.text) : std::nullopt;
+        if (!number) return false;
+        expr.kind = ExprKind::whole;
+        expr.number = *number;
+        expr.parts.clear();
+        return true;
+    }
+
+    // os.environ
+    void as_environment(Expr& expr) const {
+        if (expr.kind == ExprKind::method) as_environment(expr.parts[0]);
+        if (expr.kind != ExprKind::attribute || path_of(expr) != "os.environ") return;
+        expr.kind = ExprKind::name;
+        expr.text = "os.environ";  // no variable has such a name
+        expr.parts.clear();
+    }
+
     void look_up(Expr& expr) {
         if (found_in_defs(expr)) return;
         expr.where = Where::global;
         expr.slot = place_in(program_.globals, expr.text);
-        if (expr.slot >= 0) return;
+        if (expr.slot >= 0 || as_signal(expr)) return;
         const auto constants = constant_words();
         for (std::size_t i = 0; i < constants.size(); ++i) {
             if (constants[i].name != expr.text) continue;
@@ -240,11 +271,13 @@ private:
     // Of Python's modules, what has a function here that does the same.
     bool as_function(Expr& expr) const {
         static constexpr std::pair<std::string_view, std::string_view> known[] = {
-            {"time.time", "now"},       {"time.perf_counter", "now"},  {"time.monotonic", "now"},
-            {"time.sleep", "sleep"},    {"sys.exit", "exit"},          {"os.getenv", "env"},
-            {"os.environ.get", "env"},  {"os.path.join", "path_join"}, {"os.path.exists", "exists"},
-            {"os.path.isdir", "isdir"}, {"os.makedirs", "makedirs"},   {"os.rename", "rename"},
-            {"os.replace", "rename"},   {"os.remove", "remove"}};
+            {"time.time", "now"},          {"time.perf_counter", "now"},  {"time.monotonic", "now"},
+            {"time.sleep", "sleep"},       {"sys.exit", "exit"},          {"os.getenv", "env"},
+            {"os.environ.get", "env"},     {"os.path.join", "path_join"}, {"os.path.exists", "exists"},
+            {"os.path.isdir", "isdir"},    {"os.makedirs", "makedirs"},   {"os.rename", "rename"},
+            {"os.replace", "rename"},      {"os.remove", "remove"},       {"os.kill", "kill"},
+            {"os.getpid", "getpid"},       {"os.abort", "abort"},         {"os._exit", "_exit"},
+            {"signal.signal", "on_signal"}};
         if (expr.kind != ExprKind::method) return false;
         const std::string path = path_of(expr);
         const auto found = std::find_if(std::begin(known), std::end(known),
@@ -291,7 +324,9 @@ private:
             expr.parts.clear();
             return;
         }
-        if (as_function(expr) || !is_module(expr.parts[0])) return;
+        if (as_function(expr) || as_signal(expr)) return;
+        as_environment(expr);
+        if (expr.parts.empty() || !is_module(expr.parts[0])) return;
         if (as_number(expr)) return;
         const bool mathematics = expr.parts[0].text == "math";
         const bool of_ranks = expr.parts[0].text == "dist" || expr.parts[0].text == "distributed";

@@ -86,6 +86,12 @@ constexpr ConstantWord constants[] = {
     {"attempt", "0 at first, one more after each restart of the job"},
     {"inf", "beyond all numbers"},
     {"nan", "no number: unlike all others, and itself"},
+    {"os.environ",
+     "`os.environ`: the process's variables. What is set here is its own until it ends, and goes before all "
+     "that "
+     "the launcher and [cluster] set: os.environ[\"MASTER_PORT\"] = \"29501\", `in`, `del`, get(), "
+     "setdefault(), "
+     "pop() and update() are known"},
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 // the machine in charge.
 #include "sim/cluster/rank_world.h"
 
+#include <bit>
+
 #include "sim/collectives/fabric.h"
 
 namespace deadrank::sim {
@@ -24,6 +26,42 @@ std::string RankEnv::version(std::string_view package) const {
     return machine_.environment.version(process_, package);
 }
 
+void RankEnv::set(std::string_view name, std::optional<std::string> value) {
+    override_setting(process_.tamper().own, name, std::move(value));
+}
+
+int RankEnv::pid() const { return process_.pid; }
+
+std::optional<int> RankEnv::pid_of(Rank process) const {
+    if (process < 0 || process >= machine_.processes.count()) return std::nullopt;
+    return machine_.processes[process].pid;
+}
+
+// Number 0 only asks. A process that ends itself does so here, before the next thing that it does.
+bool RankEnv::send(int pid, int number) {
+    for (Process& process : machine_.processes.all()) {
+        if (process.pid != pid || !process.alive || process.node != process_.node) continue;
+        machine_.processes.signal(process, number);
+        machine_.processes.settle(process_);
+        return true;
+    }
+    return false;
+}
+
+void RankEnv::keep(int number, bool yes) {
+    const std::uint32_t bit = 1U << number;
+    process_.keeps = yes ? process_.keeps | bit : process_.keeps & ~bit;
+}
+
+int RankEnv::take() {
+    if (process_.kept == 0) return 0;
+    const int number = std::countr_zero(process_.kept);
+    process_.kept &= process_.kept - 1;
+    return number;
+}
+
+void RankEnv::leave(int code) { machine_.processes.leave(process_, code); }
+
 RankWorld::RankWorld(Fabric& machine, Process& process)
     : machine_(machine),
       process_(process),
@@ -39,6 +77,10 @@ int RankWorld::attempt() const { return machine_.attempt + process_.lives; }
 
 Store& RankWorld::rendezvous(std::string_view endpoint, bool host, Time timeout) {
     return machine_.stores.connect(process_, endpoint, host, timeout);
+}
+
+Store& RankWorld::file_store(std::string_view path, Rank ranks) {
+    return machine_.stores.open_file(process_, path, ranks);
 }
 
 std::unique_ptr<Comm> RankWorld::communicator(const CommRequest& request) {

@@ -22,11 +22,19 @@ private:
     Process& process_;
 };
 
-class RankEnv final : public Env {
+class RankEnv final : public Env, public Signals {
 public:
     RankEnv(Fabric& machine, Process& process) : machine_(machine), process_(process) {}
     std::optional<std::string> get(std::string_view name) const override;
     std::string version(std::string_view package) const override;
+    void set(std::string_view name, std::optional<std::string> value) override;
+
+    int pid() const override;
+    std::optional<int> pid_of(Rank process) const override;
+    bool send(int pid, int number) override;
+    void keep(int number, bool yes) override;
+    int take() override;
+    [[noreturn]] void leave(int code) override;
 
 private:
     Fabric& machine_;
@@ -45,7 +53,9 @@ public:
     Env& env() override { return env_; }
     Device& device() override { return device_; }
     Storage& storage() override { return storage_; }
+    Signals& signals() override { return env_; }
     Store& rendezvous(std::string_view endpoint, bool host, Time timeout) override;
+    Store& file_store(std::string_view path, Rank ranks) override;
     std::unique_ptr<Comm> communicator(const CommRequest& request) override;
     std::uint64_t chance(std::string_view purpose, std::uint64_t index, std::uint64_t bound) override;
     std::int64_t seam(std::string_view name, std::int64_t value) override;

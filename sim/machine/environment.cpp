@@ -80,6 +80,7 @@ void Environment::set_world(Rank ranks, std::string master) {
 
 std::optional<std::string> Environment::get(const Process& process, std::string_view name) const {
     if (process.tampering) {
+        if (const auto* own = find(process.tampering->own, name)) return *own;
         if (const auto* own = find(process.tampering->environment, name)) {
             process.tampering->asked.emplace(name);
             return *own;

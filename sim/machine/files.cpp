@@ -100,6 +100,18 @@ Code Files::write(Process& process, std::string_view path, std::span<const Numbe
     return Code::ok;
 }
 
+const std::vector<Number>* Files::content(std::string_view path) const {
+    const auto found = files_.find(path);
+    return found == files_.end() ? nullptr : &found->second.content;
+}
+
+void Files::drop(std::string_view path) {
+    const auto found = files_.find(path);
+    if (found == files_.end()) return;
+    used_ -= static_cast<std::int64_t>(found->second.content.size());
+    files_.erase(found);
+}
+
 Code Files::sync(Process& process, std::string_view path) {
     pass_time(process, path, 0);
     const auto found = files_.find(path);

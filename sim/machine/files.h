@@ -40,6 +40,10 @@ public:
     Code read(Process& process, std::string_view path, std::vector<Number>& content);
     std::vector<std::string> list(std::string_view prefix) const;
 
+    // At once, as what a process does with a file that it holds open.
+    const std::vector<Number>* content(std::string_view path) const;  // nullptr: it is not there
+    void drop(std::string_view path);
+
     void change(const StorageChange& change);
     void node_lost(int node);   // what it had not synced is lost as well
     void local_lost(int node);  // the files on its own disk

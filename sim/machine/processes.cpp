@@ -2,6 +2,7 @@
 #include "sim/machine/processes.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "results/record/codes.h"
@@ -75,6 +76,8 @@ void Processes::start(Process& process) {
     process.stopped = process.watched = process.pending_stop = process.lost = false;
     process.end = ProcessEnd::running;
     process.exit_code = process.exit_signal = process.pending_signal = 0;
+    process.keeps = process.kept = 0;
+    if (process.tampering) process.tampering->own.clear();
     process.pending_exit.reset();
     process.step = -1;
     process.phase = results::Phase::none;
@@ -134,6 +137,10 @@ void Processes::signal(Process& process, int number) {
     if (!process.alive || number == 0) return;
     if (number == results::sigstop) return stop(process);
     if (number == results::sigcont) return resume(process);
+    if (number < 32 && (process.keeps >> number & 1U) != 0) {
+        process.kept |= 1U << number;
+        return;
+    }
     const auto actor = static_cast<ActorId>(process.id);
     if (machine_.engine.current() == actor || (process.stopped && number != results::sigkill)) {
         process.pending_signal = number;
@@ -184,6 +191,13 @@ void Processes::lose(Process& process) {
     }
     end(process, ProcessEnd::killed, 0, results::sigkill);
     machine_.engine.kill(static_cast<ActorId>(process.id));
+}
+
+void Processes::leave(Process& process, int code) {
+    machine_.stores.leave_files(process);
+    end(process, code == 0 ? ProcessEnd::finished : ProcessEnd::failed, code, 0);
+    machine_.engine.kill(static_cast<ActorId>(process.id));  // throws here
+    std::terminate();
 }
 
 void Processes::take_pending(Process& process) {

@@ -54,6 +54,7 @@ struct Tampering {
     using Setting = std::pair<std::string, std::optional<std::string>>;  // nullopt: taken away
 
     std::vector<Setting> environment;  // over the cluster's and the launcher's
+    std::vector<Setting> own;          // over all others, by the process itself: of this life alone
     std::vector<Setting> versions;
     struct BrokenPackage {
         std::string package, problem;
@@ -89,7 +90,9 @@ struct Process {
     int exit_code = 0;
     int exit_signal = 0;
     bool pending_stop = false;
-    int pending_signal = 0;  // takes effect at the process's next point of decision, or when it is resumed
+    std::uint32_t keeps = 0;  // signals, a bit each, that a handler of its own takes
+    std::uint32_t kept = 0;   // those of them that came, and were not taken yet
+    int pending_signal = 0;   // takes effect at the process's next point of decision, or when it is resumed
     std::unique_ptr<std::pair<int, std::string>> pending_exit = {};
 
     std::int64_t step = -1;
@@ -132,7 +135,8 @@ public:
     void raise(Process& process, int code, std::string_view says);
     void stop(Process& process);
     void resume(Process& process);
-    void lose(Process& process);  // with its node: no exit is seen
+    void lose(Process& process);                          // with its node: no exit is seen
+    [[noreturn]] void leave(Process& process, int code);  // on its own fiber, without a word
 
     // On the process's own fiber, after each wait and each interception: takes what is pending.
     void settle(Process& process) {

@@ -8,27 +8,9 @@
 #include <utility>
 
 #include "sim/machine/machine.h"
+#include "sim/machine/store_server.h"
 
 namespace deadrank::sim {
-
-struct Stores::Server : std::enable_shared_from_this<Stores::Server> {
-    Rank owner = 0;
-    int node = 0;
-    int port = 0;
-    int torch_major = 2;
-    bool alive = true;
-    std::map<std::string, std::string, std::less<>> values;
-    std::map<std::string, std::vector<Rank>, std::less<>> waiting;  // by key; some may have given up
-
-    // Lets those that wait for the key look again; an empty key means all.
-    void wake(Engine& engine, std::string_view key) {
-        for (auto& [name, ranks] : waiting) {
-            if (!key.empty() && name != key) continue;
-            for (const Rank rank : ranks) engine.wake(static_cast<ActorId>(rank));
-            ranks.clear();
-        }
-    }
-};
 
 namespace {
 
@@ -114,6 +96,11 @@ private:
         if (process_.armed) {
             Call call{.kind = CallKind::store, .name = name};
             if (machine_.gate.plain(process_, call)) return true;
+        }
+        if (server_->file) {
+            machine_.engine.sleep(machine_.settings.storage_latency);
+            machine_.processes.settle(process_);
+            return false;
         }
         const Hop usual = machine_.topology.hop({process_.node, 0}, {server_->node, 0});
         const Hop there = machine_.network.now(usual);
@@ -306,7 +293,12 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
         machine_.wait(process, note, [&] { return trouble_of(process) != StoreTrouble::mute; });
     if (trouble_of(process) == StoreTrouble::cut) throw LibraryError(Code::system_error, closed);
     check_release(process, *server, name, timeout);
-    clients_.push_back(std::make_unique<StoreClient>(machine_, process, server, prefix_of(process)));
+    return new_client(process, server, prefix_of(process));
+}
+
+Store& Stores::new_client(Process& process, std::shared_ptr<Server> server, std::string prefix) {
+    clients_.push_back(
+        std::make_unique<StoreClient>(machine_, process, std::move(server), std::move(prefix)));
     return *clients_.back();
 }
 
@@ -315,6 +307,7 @@ void Stores::wake_connecting() {
 }
 
 void Stores::process_gone(const Process& process) {
+    if (!files_.empty()) close_files(process);
     if (machine_.settings.agent_keeps_store && !process.lost) return;
     for (const auto& server : servers_) {
         if (server->owner == process.id && std::exchange(server->alive, false))

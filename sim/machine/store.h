@@ -23,9 +23,12 @@ public:
     ~Stores();
 
     Store& connect(Process& process, std::string_view endpoint, bool host, Time timeout);
+    // c10d's FileStore: the last of so many ranks that end well removes the file, and nobody else does.
+    Store& open_file(Process& process, std::string_view path, Rank ranks);
     void process_gone(const Process& process);
-    void begin_attempt();            // those that lived in processes are gone
-    void open_kept();                // that outlives the job's processes, where the cluster has one
+    void leave_files(const Process& process);  // as a process does that has no time to put things away
+    void begin_attempt();                      // those that lived in processes are gone
+    void open_kept();                          // that outlives the job's processes, where the cluster has one
     void agents_gone();              // and so is a store that lived in one; the next ones open another
     void node_lost(int node);        // with the agent that lived there
     void serve(int node, int port);  // until it is closed: in no process of the job
@@ -44,12 +47,20 @@ private:
     void check_release(Process& process, const Server& server, const std::string& name, Time timeout);
     void listen(Process& process, int port);
     void wake_connecting();
+    void close_files(const Process& process);
+    Store& new_client(Process& process, std::shared_ptr<Server> server, std::string prefix);
     std::string prefix_of(const Process& process) const;
     int kept_port() const;
 
     Machine& machine_;
     std::vector<std::shared_ptr<Server>> servers_;
     std::vector<std::unique_ptr<StoreClient>> clients_;
+    struct OpenFile {
+        std::shared_ptr<Server> server;
+        std::vector<Rank> users;  // that have not ended
+        Rank left = 0, ranks = 0;
+    };
+    std::map<std::string, OpenFile, std::less<>> files_;           // by path
     std::vector<Rank> connecting_;                                 // before the server listened
     std::map<std::pair<int, int>, bool> taken_;                    // node and port → whether it is mute
     std::map<std::string, std::string, std::less<>> left_behind_;  // keys that a kept store begins with

@@ -108,6 +108,10 @@ void Interpreter::assign_index(const Expr& target, Value value) {
         return program::assign(slice_of(object, from, to).tensor(), value);
     }
     const Value index = eval(target.parts[1]);
+    if (is_environment(object)) {
+        if (value.is(Type::none)) raise("TypeError", "str expected, not 'NoneType'");
+        return set_variable(object, index, value);
+    }
     if (object.is(Type::dict)) return object.dict().set(index, std::move(value));
     if (object.is(Type::list)) {
         if (object.list().fixed) raise("TypeError", "'tuple' object does not support item assignment");

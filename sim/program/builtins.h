@@ -34,6 +34,7 @@ std::vector<BuiltinRow> file_builtins();
 std::vector<BuiltinRow> device_builtins();
 std::vector<BuiltinRow> chance_builtins();
 std::vector<BuiltinRow> world_builtins();
+std::vector<BuiltinRow> process_builtins();
 std::vector<BuiltinRow> told_builtins();
 std::vector<BuiltinRow> training_builtins();
 
@@ -44,6 +45,15 @@ Value own_method(Interpreter& rank, const Value& object, const std::string& name
 Value mesh_part(Interpreter& rank, const Value& mesh, const Value& name);
 Value mesh_method(Interpreter& rank, const Value& mesh, const std::string& name,
                   const std::vector<Value>& arguments);
+
+inline bool is_environment(const Value& value) {
+    return value.is(Type::object) && value.instance().kind == environment_kind;
+}
+// os.environ: variables of the process. Without one there is nothing; None takes one away.
+Value environment_of(Interpreter& rank);
+std::optional<std::string> variable_in(const Value& environment, const Value& name);
+void set_variable(const Value& environment, const Value& name, const Value& value);
+Value environment_method(const Value& object, const std::string& name, const std::vector<Value>& given);
 
 Value method_of(Interpreter& rank, const Value& object, const std::string& name,
                 const std::vector<Value>& arguments);
@@ -89,7 +99,7 @@ Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call);
 Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call,
               const std::vector<std::shared_ptr<Tensor>>& tensors);
 void check_places(Interpreter& rank, const Comm& comm, const Value& group,
-                  const std::vector<std::shared_ptr<Tensor>>& tensors);
+                  const std::vector<std::shared_ptr<Tensor>>& tensors, bool unseen = false);
 // The place in the group of a rank of the world, or of one of the group itself (group_src, group_dst).
 Rank root_of(const Comm& comm, const Value& global, const Value& local, const Value& group,
              std::string_view what);

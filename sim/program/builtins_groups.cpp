@@ -158,8 +158,22 @@ Value get_group_rank(Interpreter& rank, Arguments& given) {
     return Value::whole(found - ranks.begin());
 }
 
-Value init_process_group(Interpreter& rank, Arguments&) {
-    rank.host().start();
+std::optional<Rank> stated_rank(const Value& value, std::string_view what) {
+    const std::int64_t number = stated(value) ? as_whole(value, what) : -1;
+    if (number < 0) return std::nullopt;
+    if (number > INT32_MAX) raise("ValueError", fmt::format("{} = {} is out of all bounds", what, number));
+    return static_cast<Rank>(number);
+}
+
+Value init_process_group(Interpreter& rank, Arguments& given) {
+    const GroupBounds bounds = bounds_in(given[2], given[0]);
+    StartRequest request{stated_rank(given[4], "rank"),
+                         stated_rank(given[3], "world_size"),
+                         {},
+                         bounds.timeout,
+                         bounds.library};
+    if (stated(given[1])) request.method = text_in(given[1], "init_method");
+    rank.host().start(request);
     rank.world_place = group_place(rank);
     return Value::none();
 }

@@ -293,7 +293,8 @@ void Interpreter::remove(const Expr& target) {
         std::erase_if(*fields, [&](const auto& field) { return field.first == target.text; });
         return;
     }
-    const bool removes = target.kind == ExprKind::index && (object.is(Type::dict) || object.is(Type::list));
+    const bool removes = target.kind == ExprKind::index &&
+                         (object.is(Type::dict) || object.is(Type::list) || is_environment(object));
     if (!removes)
         raise("TypeError", fmt::format("{} object doesn't support item deletion", type_word(object)));
     method_of(*this, object, "pop", {eval(target.parts[1])});

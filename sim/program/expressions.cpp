@@ -164,7 +164,7 @@ std::int64_t Interpreter::local_rank() const {
 }
 
 // In the order of constant_words().
-Value Interpreter::constant(int place) const {
+Value Interpreter::constant(int place) {
     switch (place) {
         case 0:
             return Value::whole(host_.rank());
@@ -182,8 +182,10 @@ Value Interpreter::constant(int place) const {
             return Value::whole(host_.world().attempt());
         case 7:
             return Value::decimal(infinite);
-        default:
+        case 8:
             return Value::decimal(not_a_number);
+        default:
+            return environment_of(*this);
     }
 }
 
@@ -250,6 +252,11 @@ Value Interpreter::indexed(const Expr& expr) {
     if (object.is(Type::tensor)) return picked(object, index);
     if (object.is(Type::object) && object.instance().kind == mesh_kind)
         return mesh_part(*this, object, index);
+    if (is_environment(object)) {
+        const auto found = variable_in(object, index);
+        if (!found) raise("KeyError", repr(index));
+        return Value::new_text(*found);
+    }
     if (object.is(Type::object)) {
         if (const auto get = attribute(object, "__getitem__")) return call(*get, {index});
     }

@@ -119,11 +119,30 @@ void Interpreter::run(Part part, std::int64_t step) {
     }
 }
 
+Value Interpreter::handle_signal(int number, Value handler) {
+    handles_signals_ = true;
+    Value before = std::exchange(seldom().handlers[number], std::move(handler));
+    return before.is(Type::unset) ? Value::none() : before;
+}
+
+// As Python does: between two statements, with the number and no frame. Another one waits until it is done.
+void Interpreter::take_signals() {
+    handles_signals_ = false;
+    const Stmt* const from = now_;
+    while (const int number = world().signals().take()) {
+        const Value handler = seldom().handlers[number];
+        if (handler.is(Type::function)) call(handler, {Value::whole(number), Value::none()});
+    }
+    handles_signals_ = true;
+    now_ = from;
+}
+
 Interpreter::Flow Interpreter::run(const std::vector<Stmt>& block) {
     for (const Stmt& stmt : block) {
         now_ = &stmt;
         ++statements_;
         spend(0);
+        if (handles_signals_) take_signals();
         if (const Flow flow = run(stmt); flow != Flow::on) return flow;
     }
     return Flow::on;
@@ -344,7 +363,7 @@ bool is_kind_of(std::string_view kind, std::string_view family) {
                              {"RecursionError", "RuntimeError"},   {"ZeroDivisionError", "ArithmeticError"},
                              {"OverflowError", "ArithmeticError"}, {"KeyError", "LookupError"},
                              {"IndexError", "LookupError"},        {"TimeoutError", "OSError"},
-                             {"ConnectionError", "OSError"}};
+                             {"ConnectionError", "OSError"},       {"ProcessLookupError", "OSError"}};
     for (const Kin& one_of : known)
         if (one_of.kind == kind && one_of.family == family) return true;
     return kind == family;

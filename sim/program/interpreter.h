@@ -20,6 +20,14 @@ using scenarios::program::Part;
 using scenarios::program::Program;
 using scenarios::program::Stmt;
 
+// What init_process_group was told.
+struct StartRequest {
+    std::optional<Rank> rank, size;
+    std::string method;  // env://, tcp://node0:29500, file:///shared/meeting
+    Time timeout{0};
+    CommLibrary library = CommLibrary::usual;
+};
+
 // What a program has beside the world: the job that runs it.
 class Host {
 public:
@@ -28,11 +36,11 @@ public:
     virtual Rank rank() const = 0;
     virtual Rank size() const = 0;
     virtual std::int64_t steps() const = 0;
-    virtual void begin_at(std::int64_t step) = 0;  // the first step to make
-    virtual void start() = 0;                      // what init_process_group does
-    virtual bool started() const = 0;              // whether there is a default group
-    virtual void leave() = 0;                      // what destroy_process_group does
-    virtual Comm& comm() = 0;                      // throws what torch does where there is none
+    virtual void begin_at(std::int64_t step) = 0;         // the first step to make
+    virtual void start(const StartRequest& request) = 0;  // what init_process_group does
+    virtual bool started() const = 0;                     // whether there is a default group
+    virtual void leave() = 0;                             // what destroy_process_group does
+    virtual Comm& comm() = 0;                             // throws what torch does where there is none
     // Played for a job that came before: what it does is not seen, only its files are left.
     virtual bool over() const { return false; }
     virtual std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks,
@@ -83,12 +91,16 @@ public:
     struct Seldom {
         std::map<int, std::vector<Value>> usual;  // of parameters, once their def was reached
         std::string printed;                      // a line that print() has not ended
+        std::map<int, Value> handlers;            // of signals
     };
     Seldom& seldom() {
         if (!seldom_) seldom_ = std::make_unique<Seldom>();
         return *seldom_;
     }
     std::string printed() { return seldom_ ? std::exchange(seldom_->printed, {}) : std::string(); }
+
+    // The handler that the signal had before; None: it did what it does. It is called between two statements.
+    Value handle_signal(int number, Value handler);
 
     // A group's collectives follow each other: a rank that waits for one has waited for those before it.
     void under_way(const std::shared_ptr<Handle>& collective);
@@ -102,6 +114,7 @@ private:
     using Frame = std::vector<Value>;
     class Deeper;
 
+    void take_signals();
     Flow run(const std::vector<Stmt>& block);
     Flow run(const Stmt& stmt);
     Flow branch(const Stmt& stmt);
@@ -120,7 +133,7 @@ private:
     Value eval(const Expr& expr);
     Value unusual(const Expr& expr);
     Value name(const Expr& expr);
-    Value constant(int place) const;
+    Value constant(int place);
     Value joined(const Expr& expr);
     Value listed(const Expr& expr);
     Value mapped(const Expr& expr);
@@ -168,6 +181,7 @@ private:
     std::int64_t statements_ = 0, most_statements_;
     int depth_ = 0;
     bool exhausted_ = false;
+    bool handles_signals_ = false;
     std::map<const Comm*, std::vector<std::weak_ptr<Handle>>> streams_;  // what nobody has waited for yet
 };
 

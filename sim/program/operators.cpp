@@ -95,6 +95,8 @@ Value operate(Operator op, const Value& a, const Value& b) {
 }
 
 bool relate(Operator op, const Value& a, const Value& b) {
+    if (is_environment(b) && (op == Operator::in || op == Operator::not_in))
+        return variable_in(b, a).has_value() == (op == Operator::in);
     switch (op) {
         case Operator::is:
         case Operator::is_not: {

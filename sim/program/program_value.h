@@ -120,6 +120,13 @@ void set_field(Fields& fields, std::string_view name, Value value);
 using Place = std::int16_t;
 inline constexpr Place on_host = -1, anywhere = -2;
 
+// Where the elements of a view lie that do not follow each other: those of a column, of a transposed matrix.
+struct Strided {
+    std::shared_ptr<std::vector<Number>> of;
+    std::size_t first = 0;
+    std::vector<std::int64_t> strides;
+};
+
 // Elements in row order. Parts of a tensor share its memory, as views do.
 struct Tensor final : Object {
     std::shared_ptr<std::vector<Number>> memory;
@@ -129,15 +136,22 @@ struct Tensor final : Object {
     Place place = anywhere;
     std::uint8_t made_part = 0;   // the text, and its line, where it was made without a device …
     std::uint16_t made_line = 0;  // … if that is why it lies in the node's memory; 0: it is not
-    Fields attributes = {};       // of this tensor alone: neither views nor copies have them
+    // Of a view that is not contiguous; `memory` then holds its elements as they were last looked at, and
+    // whoever changes them calls flush().
+    std::shared_ptr<const Strided> strided = nullptr;
+    Fields attributes = {};  // of this tensor alone: neither views nor copies have them
     ~Tensor() override;
 
     std::int64_t count() const;
     std::span<Number> data() const {
+        if (strided) gather();
         return std::span(*memory).subspan(first, static_cast<std::size_t>(count()));
     }
     bool whole() const { return dtype == Dtype::i64 || dtype == Dtype::i32 || dtype == Dtype::i8; }
     Value element(std::int64_t at) const;
+    void gather() const;                    // from where the elements lie
+    void flush() const;                     // to there; raises where several of them lie in one place
+    std::shared_ptr<Tensor> dense() const;  // itself as a tensor of its own memory
     std::shared_ptr<Tensor> part(std::int64_t from, std::vector<std::int64_t> of_shape) const;
 };
 
@@ -169,7 +183,8 @@ struct Callable final : Object {
     Value self;                // of a method that was taken from its object
 };
 
-inline constexpr int namespace_kind = -1, generator_kind = -2, mesh_kind = -3, context_kind = -4;
+inline constexpr int namespace_kind = -1, generator_kind = -2, mesh_kind = -3, context_kind = -4,
+                     environment_kind = -5;
 class Interpreter;
 
 struct Instance final : Object {

@@ -27,6 +27,15 @@ struct StepResult {
     Number gradient_norm = 0;
 };
 
+// What init_process_group is told; what it is not told is in the environment and in the settings.
+struct Meeting {
+    std::optional<Rank> rank, size;
+    std::string endpoint;  // tcp://
+    std::string file;      // file://
+    Time timeout{0};
+    CommLibrary library = CommLibrary::usual;
+};
+
 class Job {
 public:
     Job(World& world, const JobSettings& settings);
@@ -34,7 +43,7 @@ public:
 
     // Reads the environment, meets the peers at the store, makes the world communicator, restores a
     // checkpoint.
-    void start();
+    void start(const Meeting& meeting = {});
 
     World& world() { return world_; }
     const JobSettings& settings() const { return settings_; }
@@ -125,11 +134,11 @@ public:
     void set_state(State state) { state_ = state; }
 
 private:
-    void read_environment();
+    void read_environment(const Meeting& meeting);
     void show_recipe();
     std::int64_t configured_rate() const;
     [[noreturn]] void fail_test(std::int64_t step, Number mine, Number right);
-    void meet();
+    void meet(const Meeting& meeting);
     void exchange_id();
     std::int64_t position_of(std::int64_t step, Rank replicas) const;
     std::int64_t samples_by(std::int64_t step) const;

@@ -129,6 +129,28 @@ program::Value let_value(const scenarios::Value& value) {
     return Value::new_text(value.text);
 }
 
+// As torch's rendezvous handlers read an address. Texts: torch.distributed.rendezvous 2.11.
+Meeting meeting_of(const program::StartRequest& request) {
+    Meeting meeting{request.rank, request.size, {}, {}, request.timeout, request.library};
+    const std::string& method = request.method;
+    if (method.empty() || method == "env://") return meeting;
+    const bool tcp = method.starts_with("tcp://"), file = method.starts_with("file://");
+    if (!tcp && !file) program::raise("RuntimeError", fmt::format("No rendezvous handler for {}", method));
+    const auto refuse = [&](std::string_view what) {
+        program::raise("ValueError",
+                       fmt::format("Error initializing torch.distributed using {}:// rendezvous: {} missing",
+                                   tcp ? "tcp" : "file", what));
+    };
+    std::string rest = method.substr(tcp ? 6 : 7);
+    while (file && rest.starts_with('/')) rest.erase(0, 1);
+    if (file && rest.empty()) refuse("path");
+    if (tcp && rest.find(':') == std::string::npos) refuse("port number");
+    if (!request.rank) refuse("rank parameter");
+    if (!request.size) refuse("world size parameter");
+    (tcp ? meeting.endpoint : meeting.file) = rest;
+    return meeting;
+}
+
 class JobHost final : public program::Host {
 public:
     JobHost(Job& job, const ProgramSettings& settings) : job_(job), settings_(settings) {}
@@ -138,11 +160,13 @@ public:
     Rank size() const override { return started_ ? job_.size() : job_.world().processes(); }
     std::int64_t steps() const override { return settings_.steps; }
     void begin_at(std::int64_t step) override { job_.begin_at(step); }
-    void start() override {
+    void start(const program::StartRequest& request) override {
         if (started_) program::raise("ValueError", "trying to initialize the default process group twice!");
+        const Meeting meeting = meeting_of(request);
         started_ = true;
+        library_ = request.library;
         if (own_store_) job_.take_store(*own_store_);
-        job_.start();
+        job_.start(meeting);
     }
     bool started() const override { return started_ && !left_; }
     void leave() override {
@@ -158,7 +182,7 @@ public:
     }
     std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks, Time timeout,
                                     CommLibrary library) override {
-        return job_.new_group(name, ranks, timeout, library);
+        return job_.new_group(name, ranks, timeout, library == CommLibrary::usual ? library_ : library);
     }
     Store& store() override {
         if (started_) return job_.store();
@@ -176,6 +200,7 @@ private:
     const ProgramSettings& settings_;
     Store* own_store_ = nullptr;
     bool started_ = false, left_ = false;
+    CommLibrary library_ = CommLibrary::usual;  // of the world, and of groups that say none
 };
 
 // A rank of the job that came before: it has files, a clock and chance, and nobody to call.
@@ -189,7 +214,13 @@ public:
     Rank size() const override { return size_; }
     std::int64_t steps() const override { return steps_; }
     void begin_at(std::int64_t) override { refuse(); }
-    void start() override { refuse(); }
+    // A rank that was killed leaves the file behind that it met the others at; that is all that is left.
+    void start(const program::StartRequest& request) override {
+        const Meeting meeting = meeting_of(request);
+        if (meeting.file.empty()) refuse();
+        const Number size[] = {*meeting.size};
+        world_.storage().write(meeting.file, size);
+    }
     bool started() const override { return false; }
     void leave() override { refuse(); }
     Comm& comm() override { refuse(); }
@@ -235,7 +266,7 @@ void program_rank(World& world, const ProgramSettings& settings) {
     const bool chooses = prepared.program.chooses_device || prepared.program.places_tensors;
     if (settings.start == Start::own && chooses) world.device().begin_at_first();
     if (prepared.mistake.empty()) play_earlier(world, settings);
-    if (settings.start == Start::job) host.start();
+    if (settings.start == Start::job) host.start({});
     if (!prepared.mistake.empty()) throw RankFailure(prepared.mistake);
     program::Interpreter interpreter(prepared.program, host, settings.statements);
     for (const auto& [name, value] : prepared.lets) interpreter.let(name, let_value(value));

@@ -46,10 +46,11 @@ std::int64_t lenient_integer(std::string_view text) {
 
 }  // namespace
 
-void Job::read_environment() {
+void Job::read_environment(const Meeting& meeting) {
     const bool lenient = settings_.lenient_environment;
     const bool told = settings_.place_from == PlaceSource::launcher;
-    (void)strict_integer(required(world_, "LOCAL_WORLD_SIZE"));  // torch asks for it as well
+    if (!meeting.rank && !told)
+        (void)strict_integer(required(world_, "LOCAL_WORLD_SIZE"));  // torch asks for it as well
     const auto read = [&](std::string_view name, std::string_view mpi_name, std::int64_t otherwise,
                           Rank place) -> std::int64_t {
         if (told) return place;
@@ -59,10 +60,12 @@ void Job::read_environment() {
         const std::string text = found ? *found : required(world_, name);
         return lenient ? lenient_integer(text) : strict_integer(text);
     };
-    rank_ = static_cast<Rank>(
-        world_.seam("startup.rank", read("RANK", "OMPI_COMM_WORLD_RANK", 0, world_.process())));
-    size_ = static_cast<Rank>(
-        world_.seam("startup.world_size", read("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1, world_.processes())));
+    rank_ = static_cast<Rank>(world_.seam(
+        "startup.rank",
+        meeting.rank ? *meeting.rank : read("RANK", "OMPI_COMM_WORLD_RANK", 0, world_.process())));
+    size_ = static_cast<Rank>(world_.seam(
+        "startup.world_size",
+        meeting.size ? *meeting.size : read("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1, world_.processes())));
     resizes_ = world_.env().get("PET_NNODES").has_value();
     if (told) world_.device().choose_by_place();
     config("rank", rank_);
@@ -128,20 +131,33 @@ void Job::exchange_id() {
                        "Connection refused, exceeded error retry count after 35 attempts");
 }
 
-void Job::meet() {
+void Job::meet(const Meeting& meeting) {
     // `if world_size > 1: init_process_group()`: a script that believes it is alone joins no group.
     if (size_ == 1 && settings_.lenient_environment) return;
-    const std::string endpoint = required(world_, "MASTER_ADDR") + ":" + required(world_, "MASTER_PORT");
-    const Time timeout = settings_.store_timeout;
+    const bool file = !meeting.file.empty();
+    const std::string endpoint =
+        file                        ? meeting.file
+        : !meeting.endpoint.empty() ? meeting.endpoint
+                                    : required(world_, "MASTER_ADDR") + ":" + required(world_, "MASTER_PORT");
+    const Time timeout = meeting.timeout > Time{0} ? meeting.timeout : settings_.store_timeout;
     world_.record(results::RendezvousEnter{rank_, size_, world_.text(endpoint)});
     std::int64_t joined = 0;
     try {
         const bool hosts = world_.seam("store.host", rank_ == 0 ? 1 : 0) != 0;
-        if (!store_) store_ = &world_.rendezvous(endpoint, hosts, timeout);
+        if (file)
+            store_ = &world_.file_store(endpoint, size_);
+        else if (!store_)
+            store_ = &world_.rendezvous(endpoint, hosts, timeout);
         joined = store_->add("joined", 1);
         if (joined == size_) store_->set("all_joined", "1");
         if (!store_->wait("all_joined", timeout)) {
             joined = store_->add("joined", 0);
+            if (file)
+                throw LibraryError(
+                    Code::timeout,
+                    fmt::format(
+                        "torch.distributed.DistStoreError: wait timeout after {}ms, keys: /all_joined",
+                        timeout.count() / 1'000'000));
             throw LibraryError(
                 Code::timeout,
                 fmt::format(
@@ -230,15 +246,18 @@ void Job::try_links() {
     }
 }
 
-void Job::start() {
-    read_environment();
+void Job::start(const Meeting& meeting) {
+    read_environment(meeting);
     if (!world_.block("startup.init_process_group")) return;
-    meet();
+    meet(meeting);
     if (settings_.exit_barrier && rank_ == 0) {
         const Number members[] = {size_};
         world_.storage().write(group_file(settings_), members);
     }
-    world_comm_ = world_.communicator({"world", Members::range(0, std::max<Rank>(size_, 0)), rank_});
+    CommRequest request{"world", Members::range(0, std::max<Rank>(size_, 0)), rank_};
+    request.timeout = meeting.timeout;
+    request.library = meeting.library;
+    world_comm_ = world_.communicator(request);
     try_links();
     memory_.open();
     call_across_releases(world_, Calling::start);

@@ -32,6 +32,23 @@ public:
     virtual std::optional<std::string> get(std::string_view name) const = 0;
     virtual std::string version(
         std::string_view package) const = 0;  // "nccl", "torch", …; empty = not installed
+    // Of this process alone, until it ends; nullopt takes the variable away.
+    virtual void set(std::string_view /*name*/, std::optional<std::string> /*value*/) {
+        throw RankFailure("RuntimeError: here a process keeps the environment that it was started with");
+    }
+};
+
+// What a process may do to others of its node, and to itself.
+class Signals {
+public:
+    virtual ~Signals() = default;
+    virtual int pid() const = 0;
+    virtual std::optional<int> pid_of(Rank process) const = 0;  // by place in the launch
+    virtual bool send(int pid, int number) = 0;                 // false: this node has no such process
+    // From now on a signal of this number is kept until it is taken; otherwise it does what it does.
+    virtual void keep(int number, bool yes) = 0;
+    virtual int take() = 0;                         // a signal that was kept; 0: there is none
+    [[noreturn]] virtual void leave(int code) = 0;  // at once: nothing else of the process runs
 };
 
 // One accelerator. Times are nominal: a throttled or slow one takes longer.
@@ -120,10 +137,15 @@ public:
     virtual Env& env() = 0;
     virtual Device& device() = 0;
     virtual Storage& storage() = 0;
+    virtual Signals& signals() { throw RankFailure("RuntimeError: here a process cannot send signals"); }
 
     // Connects to the store at `endpoint` ("host:port"); the process whose RANK is 0 hosts it. Throws
     // LibraryError after the time-out.
     virtual Store& rendezvous(std::string_view endpoint, bool host, Time timeout) = 0;
+    // A store that is a file of `storage`, for so many ranks; what is in it already is there.
+    virtual Store& file_store(std::string_view /*path*/, Rank /*ranks*/) {
+        throw RankFailure("RuntimeError: here ranks meet at a host and a port");
+    }
 
     // ncclCommInitRank over a bootstrap root: returns when all members have come, and never otherwise (unless
     // the framework's watchdog ends the process). Members that disagree on names, size or order meet NCCL's

@@ -1,0 +1,121 @@
+// sim/program/builtins_process.cpp — What a program does as a process: its own variables, signals to others
+// of its node and to itself, and ends without a word.
+#include <fmt/format.h>
+
+#include "results/record/codes.h"
+#include "sim/program/builtins.h"
+#include "sim/program/program_tensor.h"
+
+namespace deadrank::sim::program {
+
+namespace {
+
+Signals& signals_of(Interpreter& rank) {
+    if (rank.host().over())
+        raise("RuntimeError", "the job that came before is over: nobody gets its signals");
+    return rank.world().signals();
+}
+
+int signal_in(const Value& value) {
+    const std::int64_t number = as_whole(value, "a signal");
+    if (number < 0 || number > 31) raise("OSError", "[Errno 22] Invalid argument");
+    return static_cast<int>(number);
+}
+
+Value getpid(Interpreter& rank, Arguments&) { return Value::whole(signals_of(rank).pid()); }
+
+Value pid_of(Interpreter& rank, Arguments& given) {
+    const std::int64_t asked = as_whole(given[0], "a rank");
+    const auto found =
+        asked < 0 || asked > INT32_MAX ? std::nullopt : signals_of(rank).pid_of(static_cast<Rank>(asked));
+    if (!found) raise("ValueError", fmt::format("there is no rank {}", asked));
+    return Value::whole(*found);
+}
+
+Value kill(Interpreter& rank, Arguments& given) {
+    const std::int64_t pid = as_whole(given[0], "a pid");
+    const int number = signal_in(given[1]);
+    const bool found = pid > 0 && pid <= INT32_MAX && signals_of(rank).send(static_cast<int>(pid), number);
+    if (!found) raise("ProcessLookupError", "[Errno 3] No such process");
+    return Value::none();
+}
+
+Value abort(Interpreter& rank, Arguments&) {
+    Signals& signals = signals_of(rank);
+    signals.keep(results::sigabrt, false);
+    signals.send(signals.pid(), results::sigabrt);
+    return Value::none();
+}
+
+Value leave_at_once(Interpreter& rank, Arguments& given) {
+    signals_of(rank).leave(static_cast<int>(as_whole(given[0], "a code") & 255));
+}
+
+// What SIG_DFL and SIG_IGN are in Python.
+constexpr std::int64_t usual_action = 0, no_action = 1;
+
+Value on_signal(Interpreter& rank, Arguments& given) {
+    const int number = signal_in(given[0]);
+    const bool fixed = number == 0 || number == results::sigkill || number == results::sigstop;
+    if (fixed) raise("OSError", "[Errno 22] Invalid argument");
+    const Value& handler = given[1];
+    const bool usual = handler.is(Type::whole) && handler.number() == usual_action;
+    const bool none = handler.is(Type::whole) && handler.number() == no_action;
+    if (!usual && !none && !handler.is(Type::function))
+        raise("TypeError", "signal handler must be signal.SIG_IGN, signal.SIG_DFL, or a callable object");
+    signals_of(rank).keep(number, !usual);
+    return rank.handle_signal(number, usual || none ? Value::none() : handler);
+}
+
+}  // namespace
+
+std::vector<BuiltinRow> process_builtins() {
+    return {{"getpid", getpid}, {"pid_of", pid_of},       {"kill", kill},
+            {"abort", abort},   {"_exit", leave_at_once}, {"on_signal", on_signal}};
+}
+
+Value environment_of(Interpreter& rank) {
+    auto made = std::make_shared<Instance>();
+    made->kind = environment_kind;
+    made->name = "environ";
+    made->rank = &rank;
+    return Value::of(std::move(made));
+}
+
+std::optional<std::string> variable_in(const Value& environment, const Value& name) {
+    return environment.instance().rank->world().env().get(text_in(name, "a name"));
+}
+
+void set_variable(const Value& environment, const Value& name, const Value& value) {
+    Interpreter& rank = *environment.instance().rank;
+    if (rank.host().over()) raise("RuntimeError", "the job that came before is over: it keeps its variables");
+    if (value.is(Type::none)) return rank.world().env().set(text_in(name, "a name"), std::nullopt);
+    if (!value.is(Type::text)) raise("TypeError", fmt::format("str expected, not {}", type_word(value)));
+    rank.world().env().set(text_in(name, "a name"), value.text());
+}
+
+Value environment_method(const Value& object, const std::string& name, const std::vector<Value>& given) {
+    if (name == "update") {
+        const Value& other = needed(given, 0, name);
+        if (!other.is(Type::dict))
+            raise("TypeError", fmt::format("{} object is not a dict", type_word(other)));
+        for (const auto& [key, value] : other.dict().items) {
+            if (value.is(Type::none)) raise("TypeError", "str expected, not 'NoneType'");
+            set_variable(object, key, value);
+        }
+        return Value::none();
+    }
+    const bool known = name == "get" || name == "pop" || name == "setdefault";
+    if (!known) raise("AttributeError", fmt::format("'environ' object has no attribute '{}'", name));
+    const Value& key = needed(given, 0, name);
+    const auto found = variable_in(object, key);
+    const bool otherwise = given.size() > 1 && !given[1].is(Type::unset);
+    if (name == "setdefault" && !found) set_variable(object, key, otherwise ? given[1] : Value::none());
+    if (name == "pop") {
+        if (!found && !otherwise) raise("KeyError", repr(key));
+        if (found) set_variable(object, key, Value::none());
+    }
+    return found ? Value::new_text(*found) : otherwise ? given[1] : Value::none();
+}
+
+}  // namespace deadrank::sim::program
