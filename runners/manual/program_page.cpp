@@ -96,18 +96,18 @@ Python's: `class NothingToTrain(RuntimeError): pass`.
 Shapes go together as in torch: `x @ y` of one or two dimensions each, and element by element a dimension
 that is 1 or missing is repeated.
 
-**Differences from torch.** An index of a one-dimensional tensor is a number. A slice, a row, a column
-`x[:, 0]`, `x[::2]`, `chunk`, `split`, `narrow`, `t`, `transpose`, `permute`, `expand` and `view` share
-memory with the whole, as in torch; a mask and a list of places are copies. Elements of such a view need not
-follow each other: `is_contiguous()` says so, `contiguous()` and `clone()` copy, and `reshape`, `flatten`,
-`unsqueeze` and `squeeze` of it are copies. NCCL refuses it in collectives, `ValueError: Tensors must be contiguous`, and so does gloo, but for
-`broadcast`, `reduce` and `scatter`, which take as many elements as there are from behind the first one, as
-`send` and `recv` do with both. `+` and its kin make a
-new tensor, `+=` changes the one that is there. float16 and bfloat16 round to
-their bits, also what comes of a call; float64 has no more than float32. Comparisons give int8, which indexes
-as a mask. Ranks in calls (`src`, `dst`, `new_group`) are those of the world, `group_src` and `group_dst`
-places in the group. A rank's own arguments are checked as torch checks them; whether ranks agree, only the
-library finds out. There is no autograd: write the gradient.
+**Differences from torch.** An index of a one-dimensional tensor is a number. A slice, a row, a column `x[:,
+0]`, `x[::2]`, `chunk`, `split`, `narrow`, `t`, `transpose`, `permute`, `expand` and `view` share memory
+with the whole, as in torch; a mask and a list of places are copies. Elements of such a view need not follow
+each other: `is_contiguous()` says so, `contiguous()` and `clone()` copy, and `reshape`, `flatten`,
+`unsqueeze` and `squeeze` of it are copies. NCCL refuses it in collectives, `ValueError: Tensors must be
+contiguous`, and so does gloo, but for `broadcast`, `reduce` and `scatter`, which take as many elements as
+there are from behind the first one, as `send` and `recv` do with both. `+` and its kin make a new tensor,
+`+=` changes the one that is there. float16 and bfloat16 round to their bits, also what comes of a call;
+float64 has no more than float32. Comparisons give int8, which indexes as a mask. Ranks in calls (`src`,
+`dst`, `new_group`) are those of the world, `group_src` and `group_dst` places in the group. A rank's own
+arguments are checked as torch checks them; whether ranks agree, only the library finds out. There is no
+autograd: write the gradient.
 )";
 
 constexpr std::string_view devices = R"(## Devices
@@ -260,8 +260,8 @@ symptom and never in its place. The right result, of which `reaction = "complete
 last `loss`, the last `digest` of each name, and `samples` of each step, as the control has them.
 `refuse_to_start` is met by an error before any rank has begun a step. `blames = []` asks for no rank: the
 finding may then name any ranks, as it must where no rank is the odd one. That a rank is not named cannot be
-asked for. `deadrank plan FILE` says behind the plan how long a step of the control takes, and when a heal changes
-nothing, so that it needs `as_control`.
+asked for. `deadrank plan FILE` says behind the plan how long a step of the control takes, and when a heal
+changes nothing, so that it needs `as_control`.
 
 **An early end.** A rank that runs out of batches may call `exit()`, which is `exit(0)`: it says nothing,
 makes no further step, and leaves `finish` out. Or put an `if` around all that the step does: the rank then

@@ -1,5 +1,5 @@
-// tests/runners/program_process_test.cpp — Goal: a program sets its own variables, says who it is when ranks
-// meet, and sends signals, and all that reads them does so afterwards.
+// tests/runners/program_process_test.cpp — Goal: a program sets its own variables, says who it is when
+// ranks meet, and sends signals, and all that reads them does so afterwards.
 #include <gtest/gtest.h>
 
 #include "tests/support/program_play.h"
