@@ -14,6 +14,7 @@
 #include "results/facts/findings.h"
 #include "results/facts/paces.h"
 #include "results/facts/pairs.h"
+#include "results/facts/stops.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {
@@ -24,7 +25,7 @@ constexpr std::size_t throughput_history_min = 3;
 constexpr int throughput_streak_min = 4;
 constexpr std::int64_t throughput_slow_permille = 1150;
 constexpr std::int64_t stall_permille = 2000;
-constexpr int stalls_min = 3;
+constexpr std::size_t stalls_min = 3;
 constexpr std::int64_t stall_scatter = 3;  // times what nine of ten steps take more than the usual one
 constexpr int retries_min = 3;
 constexpr double grown_min = 1.05;  // of the work that the program tells: it does more
@@ -150,6 +151,30 @@ bool does_more(const Evidence& evidence, const StepPace& step, std::int64_t sinc
     return false;
 }
 
+// The stalls of all ranks in one attempt. An evaluation every hundredth step is the program's plan: it comes
+// at one distance from the first step on, and takes as long each time.
+class Stalls {
+public:
+    void add(std::int64_t step, Time lasted) {
+        if (steps_.empty() || step != last_ + 1) steps_.push_back(step);
+        last_ = step;
+        shortest_ = steps_.size() == 1 && steps_[0] == step ? lasted : std::min(shortest_, lasted);
+        longest_ = std::max(longest_, lasted);
+    }
+    void begin_at(std::int64_t step) { *this = {}, since_ = step; }
+    std::size_t count() const { return steps_.size(); }
+    bool planned() const {
+        const auto known = static_cast<std::int64_t>(throughput_history_min);  // none is seen before
+        return every_so_many(steps_, since_ + known) &&
+               longest_.count() <= shortest_.count() / 1000 * alike_stops_permille;
+    }
+
+private:
+    std::vector<std::int64_t> steps_;  // in which one began
+    std::int64_t since_ = 0, last_ = -1;
+    Time shortest_{0}, longest_{0};
+};
+
 // From some step on all work takes longer, or now and then all of it stalls.
 std::vector<Finding> against_itself(const Evidence& evidence, const Paces& paces) {
     struct Slow {
@@ -158,12 +183,12 @@ std::vector<Finding> against_itself(const Evidence& evidence, const Paces& paces
     };
     History history;
     std::vector<Slow> row;  // which must not shift the baseline while it lasts
-    int stalls = 0;
-    bool last_stalled = false;
+    Stalls stalls;
     for (const StepPace& step : paces.steps()) {
         if (step.first) {
             history.forget();
             row.clear();
+            stalls.begin_at(step.step);
             continue;
         }
         if (step.epoch_begins) continue;  // loaders' workers start in it
@@ -177,8 +202,7 @@ std::vector<Finding> against_itself(const Evidence& evidence, const Paces& paces
                              above(own, usual_own, stall_permille) &&
                              step.trained - usual_whole > stall_scatter * (history.mostly() - usual_whole);
         if (slow) row.push_back({&step, stalled});
-        if (stalled && !last_stalled) ++stalls;
-        last_stalled = stalled;
+        if (stalled) stalls.add(step.step, step.whole - usual_whole);
         if (std::ssize(row) >= throughput_streak_min && std::ssize(row) >= history.row_that_is_no_chance()) {
             const std::int64_t since = row.front().step->step;
             const auto longer = static_cast<double>(own.count()) / static_cast<double>(usual_own.count());
@@ -186,7 +210,7 @@ std::vector<Finding> against_itself(const Evidence& evidence, const Paces& paces
                 history.forget();
                 for (const Slow& one : std::exchange(row, {}))
                     history.add(work_of(*one.step), one.step->whole);
-                stalls = 0;
+                stalls.begin_at(step.step);
                 continue;
             }
             return {throughput_finding(
@@ -195,11 +219,11 @@ std::vector<Finding> against_itself(const Evidence& evidence, const Paces& paces
                             since, duration_text(usual_whole)),
                 {"dependency_or_hardware_mismatch", "misconfigured_resource_or_distributed_settings"})};
         }
-        if (stalls >= stalls_min) {
+        if (stalls.count() >= stalls_min && !stalls.planned()) {
             return {throughput_finding(
                 step.ended, step.step,
-                fmt::format("all ranks stalled together {} times, {} in step {} where {} is usual", stalls,
-                            duration_text(step.whole), step.step, duration_text(usual_whole)),
+                fmt::format("all ranks stalled together {} times, {} in step {} where {} is usual",
+                            stalls.count(), duration_text(step.whole), step.step, duration_text(usual_whole)),
                 {"misconfigured_resource_or_distributed_settings", "hardware_or_link_fault"})};
         }
         if (slow) continue;

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t errands_known_min = 3;  // of what a rank does for all, before one can be a stop
 constexpr std::size_t errands_kept = 32;
-constexpr std::int64_t alike_permille = 1250;  // the longest of several stops, of the shortest
 
 bool long_beside(Time lasted, Time usual) { return lasted >= stop_min && lasted >= 10 * usual; }
 
@@ -42,25 +41,21 @@ std::vector<Stop> stops_of(std::span<const StepPace> steps) {
 bool last_alike(const std::vector<const Stop*>& stops) {
     const auto [least, most] = std::minmax_element(
         stops.begin(), stops.end(), [](const Stop* a, const Stop* b) { return a->lasted < b->lasted; });
-    return (*most)->lasted.count() <= (*least)->lasted.count() / 1000 * alike_permille;
+    return (*most)->lasted.count() <= (*least)->lasted.count() / 1000 * alike_stops_permille;
 }
 
-// Every so many steps, counted from step 0 on; steps that follow each other are no plan.
-bool at_one_distance(const std::vector<const Stop*>& stops) {
-    const std::int64_t distance = stops[1]->step - stops[0]->step;
-    if (distance < 2) return false;
-    for (std::size_t i = 0; i < stops.size(); ++i)
-        if (stops[i]->step != stops[0]->step + static_cast<std::int64_t>(i) * distance) return false;
-    const std::int64_t first = stops[0]->step;
-    return first <= distance && (first % distance == 0 || (first + 1) % distance == 0);
+bool at_one_distance(const std::vector<const Stop*>& stops, std::int64_t since) {
+    std::vector<std::int64_t> steps;
+    for (const Stop* stop : stops) steps.push_back(stop->step);
+    return every_so_many(steps, since);
 }
 
-// The stops of one rank in one attempt.
-bool recur(const std::vector<const Stop*>& stops) {
+// The stops of one rank in one attempt, which began with this step.
+bool recur(const std::vector<const Stop*>& stops, std::int64_t since) {
     if (stops.size() < 2 || !last_alike(stops)) return false;
     const bool with_epochs =
         std::all_of(stops.begin(), stops.end(), [](const Stop* stop) { return stop->epoch_begins; });
-    return with_epochs || at_one_distance(stops);
+    return with_epochs || at_one_distance(stops, since);
 }
 
 // Which of its node's ranks it is.
@@ -84,6 +79,15 @@ bool one_of_each_node(const Lives& lives, const StepPace& step, const std::vecto
 
 }  // namespace
 
+bool every_so_many(std::span<const std::int64_t> steps, std::int64_t since) {
+    if (steps.size() < 2) return false;
+    const std::int64_t first = steps[0], distance = steps[1] - first;
+    if (distance < 2) return false;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        if (steps[i] != first + static_cast<std::int64_t>(i) * distance) return false;
+    return first - distance <= since && (first % distance == 0 || (first + 1) % distance == 0);
+}
+
 std::vector<Stop> unplanned_stops(const Evidence& evidence, std::span<const StepPace> steps) {
     const std::vector<Stop> all = stops_of(steps);
     std::map<std::tuple<int, Rank, bool>, std::vector<const Stop*>> by_rank;
@@ -99,9 +103,12 @@ std::vector<Stop> unplanned_stops(const Evidence& evidence, std::span<const Step
             shared_out.insert(found->first);
     }
     std::vector<Stop> unplanned;
+    std::map<int, std::int64_t> since;
+    for (const StepPace& step : steps) since.try_emplace(step.attempt, step.step);
     for (const Stop& stop : all) {
         if (shared_out.contains({stop.attempt, stop.step})) continue;
-        if (!recur(by_rank[{stop.attempt, stop.process, stop.for_all()}])) unplanned.push_back(stop);
+        if (!recur(by_rank[{stop.attempt, stop.process, stop.for_all()}], since[stop.attempt]))
+            unplanned.push_back(stop);
     }
     return unplanned;
 }

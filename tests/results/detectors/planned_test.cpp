@@ -134,6 +134,20 @@ TEST(DetectorPlanned, EpochsFirstStepIsSetApartFromStalls) {
     EXPECT_EQ(found_by("low_throughput", stalls(5)).symptom, "low_throughput_uniform");
 }
 
+TEST(DetectorPlanned, WhatAllRanksDoEverySoManyStepsIsNoStall) {
+    const auto evaluated_in = [](std::vector<std::int64_t> steps, Time longer = 0s) {
+        return job_of({.count = 44, .work = [=](Rank, std::int64_t step) {
+                           const bool evaluates = std::count(steps.begin(), steps.end(), step) > 0;
+                           return 400ms + (evaluates ? 2s + (step == steps.back() ? longer : 0s) : 0s);
+                       }});
+    };
+    expect_silence_of("low_throughput", evaluated_in({9, 19, 29, 39}));
+    expect_silence_of("low_throughput", evaluated_in({3, 7, 11, 15, 19, 23, 27, 31, 35, 39, 43}));
+    EXPECT_EQ(found_by("low_throughput", evaluated_in({9, 19, 30})).blame.step, 30);      // irregular
+    EXPECT_EQ(found_by("low_throughput", evaluated_in({27, 32, 37})).blame.step, 37);     // from late on
+    EXPECT_EQ(found_by("low_throughput", evaluated_in({9, 19, 29}, 4s)).blame.step, 29);  // one is longer
+}
+
 TEST(DetectorPlanned, MoreWorkThatTheProgramTellsIsNoSlowdown) {
     const auto longer = [](bool told) {
         return job_of({.count = 20,
