@@ -1,5 +1,5 @@
 // results/facts/meetings.cpp — Calls as a graph of processes, whose connected parts are found; steps divided
-// by these parts, and replicas by their own word that are in several.
+// by these parts, replicas by their own word that are in several, and parts told apart by what they call.
 #include "results/facts/meetings.h"
 
 #include <algorithm>
@@ -98,13 +98,15 @@ bool Meetings::meets(Rank process) const { return members_[of(process)] > 1; }
 std::vector<std::vector<StepPace>> companies_apart(const Evidence& evidence) {
     const std::vector<StepPace>& steps = evidence.facts<Paces>().steps();
     const Meetings meetings(evidence);
-    if (meetings.count() < 2) return {};
-    std::map<std::size_t, std::vector<StepPace>> apart;
+    const Roles& roles = evidence.facts<Roles>();
+    if (meetings.count() < 2 && !roles.several()) return {};
+    using Company = std::pair<std::size_t, std::size_t>;  // the part that meets, and the role in it
+    std::map<Company, std::vector<StepPace>> apart;
     for (const StepPace& step : steps) {
-        std::map<std::size_t, StepPace> divided;
+        std::map<Company, StepPace> divided;
         for (const Pace& pace : step.ranks) {
             if (!meetings.meets(pace.process)) continue;
-            StepPace& own = divided[meetings.of(pace.process)];
+            StepPace& own = divided[{meetings.of(pace.process), roles.of(pace.process)}];
             if (own.ranks.empty()) {
                 own.attempt = step.attempt;
                 own.step = step.step;
@@ -197,6 +199,81 @@ std::optional<LoneReplicas> lone_replicas(const Evidence& evidence) {
                             believes_to_be_alone(evidence, *replicas.ranks.begin())};
     }
     return std::nullopt;
+}
+
+namespace {
+
+// Each member gives and takes alike.
+bool works_together(Op op) {
+    return op == Op::all_reduce || op == Op::all_gather || op == Op::reduce_scatter || op == Op::all_to_all;
+}
+
+class Workers {
+public:
+    explicit Workers(std::size_t count) : above_(count), ops_(count) {
+        std::iota(above_.begin(), above_.end(), std::size_t{0});
+    }
+    void calls(Rank process, Op op) { ops_[static_cast<std::size_t>(process)].insert(op); }
+    void join(Rank a, Rank b) { above_[of(static_cast<std::size_t>(a))] = of(static_cast<std::size_t>(b)); }
+    std::size_t of(std::size_t one) {
+        while (above_[one] != one) one = above_[one] = above_[above_[one]];
+        return one;
+    }
+    // What its ranks call, by part.
+    std::map<std::size_t, std::set<Op>> ops_by_part() {
+        std::map<std::size_t, std::set<Op>> parts;
+        for (std::size_t process = 0; process < above_.size(); ++process) {
+            std::set<Op>& all = parts[of(process)];
+            all.insert(ops_[process].begin(), ops_[process].end());
+        }
+        return parts;
+    }
+
+private:
+    std::vector<std::size_t> above_;
+    std::vector<std::set<Op>> ops_;
+};
+
+void look_at_groups(const Evidence& evidence, Workers& workers) {
+    const Time from = first_step(evidence);
+    const Lives& lives = evidence.facts<Lives>();
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        if (std::ssize(comm.processes) >= lives.started(comm.attempt)) continue;
+        for (const auto& [seq, collective] : comm.collectives) {
+            Rank first = no_rank;
+            const std::size_t places = std::min(collective.calls.size(), comm.processes.size());
+            for (std::size_t place = 0; place < places; ++place) {
+                const Rank process = comm.processes[place];
+                const Call& call = collective.calls[place];
+                if (process == no_rank || !call.what || call.entered < from || call.what->op == Op::barrier)
+                    continue;
+                workers.calls(process, call.what->op);
+                if (!works_together(call.what->op)) continue;
+                if (first == no_rank) first = process;
+                workers.join(first, process);
+            }
+        }
+    }
+    for (const Event* event : evidence.each<P2pEnter>())
+        if (event->rank >= 0 && event->at >= from) workers.calls(event->rank, Op::send);
+}
+
+}  // namespace
+
+Roles::Roles(const Evidence& evidence) {
+    const auto processes = static_cast<std::size_t>(evidence.facts<Lives>().count());
+    role_of_.resize(processes);
+    Workers workers(processes);
+    look_at_groups(evidence, workers);
+    const auto parts = workers.ops_by_part();
+    const bool all_call =
+        std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.second.empty(); });
+    if (!all_call) return;
+    std::map<std::set<Op>, std::size_t> roles;
+    for (const auto& [part, ops] : parts) roles.try_emplace(ops, roles.size());
+    for (std::size_t process = 0; process < processes; ++process)
+        role_of_[process] = roles.at(parts.at(workers.of(process)));
+    count_ = std::max<std::size_t>(roles.size(), 1);
 }
 
 }  // namespace deadrank::results::detectors

@@ -39,6 +39,9 @@ private:
 // compared with those alone that they meet in their steps, each company by itself; who meets nobody is left
 // out.
 //
+// Ranks that meet may do work of different kinds by design: trainers wait for what generators sample, and
+// neither is slow beside the other. They are companies of their own as well.
+//
 // Empty if all ranks are one company. So they are where no rank meets another, since then calls were not
 // recorded.
 std::vector<std::vector<StepPace>> companies_apart(const Evidence& evidence);
@@ -57,5 +60,23 @@ struct LoneReplicas {
 // The first such group. Nothing if all replicas meet, directly or through others, nor if they made a group
 // beyond the world in which they never call: it is a call that is missing then.
 std::optional<LoneReplicas> lone_replicas(const Evidence& evidence);
+
+// Ranks that reduce, gather or exchange with each other in a group smaller than the job work on one model,
+// and are of one kind. So are groups that make the same kinds of calls, as the stages of a pipeline do: each
+// reduces its gradients among its replicas. Groups whose calls differ are of different kinds: trainers reduce
+// gradients, and generators only send what they sampled and receive weights. What all ranks call together
+// tells nothing, nor does a barrier.
+class Roles {
+public:
+    explicit Roles(const Evidence& evidence);
+
+    bool several() const { return count_ > 1; }
+    // The number of a process's role; the same for all that can be compared.
+    std::size_t of(Rank process) const { return role_of_[static_cast<std::size_t>(process)]; }
+
+private:
+    std::vector<std::size_t> role_of_;
+    std::size_t count_ = 1;
+};
 
 }  // namespace deadrank::results::detectors

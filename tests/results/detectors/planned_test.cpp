@@ -131,15 +131,18 @@ TEST(DetectorPlanned, EpochsFirstStepIsSetApartFromStalls) {
              .phases = true});
     };
     expect_silence_of("low_throughput", stalls(0));
-    EXPECT_EQ(found_by("low_throughput", stalls(5)).symptom, "low_throughput_uniform");
+    EXPECT_EQ(found_by("low_throughput", stalls(4)).symptom, "low_throughput_uniform");
 }
 
 TEST(DetectorPlanned, WhatAllRanksDoEverySoManyStepsIsNoStall) {
     const auto evaluated_in = [](std::vector<std::int64_t> steps, Time longer = 0s) {
-        return job_of({.count = 44, .work = [=](Rank, std::int64_t step) {
-                           const bool evaluates = std::count(steps.begin(), steps.end(), step) > 0;
-                           return 400ms + (evaluates ? 2s + (step == steps.back() ? longer : 0s) : 0s);
-                       }});
+        return job_of({.count = 44,
+                       .work =
+                           [=](Rank, std::int64_t step) {
+                               const bool evaluates = std::count(steps.begin(), steps.end(), step) > 0;
+                               return 400ms + (evaluates ? 2s + (step == steps.back() ? longer : 0s) : 0s);
+                           },
+                       .phases = true});
     };
     expect_silence_of("low_throughput", evaluated_in({9, 19, 29, 39}));
     expect_silence_of("low_throughput", evaluated_in({3, 7, 11, 15, 19, 23, 27, 31, 35, 39, 43}));
