@@ -49,6 +49,7 @@ Value abort(Interpreter& rank, Arguments&) {
 
 Value leave_at_once(Interpreter& rank, Arguments& given) {
     signals_of(rank).leave(static_cast<int>(as_whole(given[0], "a code") & 255));
+    return Value::none();  // never reached: a process is over at once
 }
 
 // What SIG_DFL and SIG_IGN are in Python.

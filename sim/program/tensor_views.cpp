@@ -46,7 +46,7 @@ void each_place(const Tensor& tensor, Visit visit) {
 }  // namespace
 
 void Tensor::gather() const {
-    each_place(*this, [&](std::size_t at, std::size_t place) { (*memory)[at] = (*strided->of)[place]; });
+    each_place(*this, [&](std::size_t at, std::size_t below) { (*memory)[at] = (*strided->of)[below]; });
 }
 
 void Tensor::flush() const {
@@ -56,7 +56,7 @@ void Tensor::flush() const {
             raise("RuntimeError",
                   "unsupported operation: more than one element of the written-to tensor refers to a single "
                   "memory location. Please clone() the tensor before performing the operation.");
-    each_place(*this, [&](std::size_t at, std::size_t place) { (*strided->of)[place] = (*memory)[at]; });
+    each_place(*this, [&](std::size_t at, std::size_t below) { (*strided->of)[below] = (*memory)[at]; });
 }
 
 std::shared_ptr<Tensor> Tensor::dense() const { return cast(*this, dtype); }
