@@ -120,6 +120,7 @@ seen = []
 def stop(number, frame):
     seen.append(number)
 assert signal.signal(SIGTERM, stop) is None
+barrier()
 if rank == 0:
     os.kill(pid_of(1), SIGTERM)
     os.kill(pid_of(1), 0)
