@@ -34,6 +34,15 @@ std::vector<Rank> odd_replicas_in(const Group& group) {
     return odd;
 }
 
+// Without a majority: "ranks 0,2 agree, and ranks 1,3", or that no two are alike.
+std::string parties_of(const Evidence& evidence, const Group& group) {
+    std::map<std::uint64_t, std::vector<Rank>> alike;
+    for (const Event* event : group.digests) alike[digest_of(event)].push_back(event->rank);
+    std::vector<std::vector<Rank>> parties;
+    for (auto& [digest, ranks] : alike) parties.push_back(sorted(std::move(ranks)));
+    return parties_text(evidence, std::move(parties));
+}
+
 }  // namespace
 
 Findings replica_divergence(const Evidence& evidence) {
@@ -76,7 +85,7 @@ Findings replica_divergence(const Evidence& evidence) {
         .at = at,
         .says = fmt::format("{} of group {} differ after step {}: {}", evidence.text(sample->name),
                             evidence.text(sample->group), first_step,
-                            others == 0 ? "no two of " + ranks_text(apart) + " are alike"
+                            others == 0 ? parties_of(evidence, *one)
                                         : fmt::format("{} from the {} others", ranks_text(apart), others)),
         .causes = {"gradient_scaling_or_reduction_error", "hardware_or_link_fault",
                    "rng_or_seed_coordination_error"}};

@@ -68,7 +68,8 @@ void compare_attempts(const Evidence& evidence, Regression& found) {
         if (fresh || before->second.first == attempt || !apart(before->second.second, end->loss)) continue;
         found.add(event->rank, event->at, end->step,
                   fmt::format("step {} of rank {} gave loss {} before the restart and {} after it", end->step,
-                              event->rank, before->second.second, end->loss));
+                              event->rank, number_text(before->second.second, end->loss),
+                              number_text(end->loss, before->second.second)));
     }
     std::map<std::tuple<Rank, Rank, std::int64_t, TextId, TextId>, std::pair<int, std::uint64_t>> digests;
     for (const Event* event : evidence.each<ParametersDigest>()) {

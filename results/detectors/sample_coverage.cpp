@@ -88,19 +88,6 @@ Finding sample_finding(const Evidence& evidence, std::vector<Rank> ranks, const 
     return found;
 }
 
-// The rank in conflict with more ranks than any other; all ranks in conflict, if none stands out.
-std::vector<Rank> who_stands_out(const std::map<Rank, std::set<Rank>>& partners) {
-    std::size_t most = 0, ties = 0;
-    for (const auto& [rank, others] : partners) most = std::max(most, others.size());
-    std::vector<Rank> top, all;
-    for (const auto& [rank, others] : partners) {
-        all.push_back(rank);
-        if (others.size() == most) top.push_back(rank);
-        ties += others.size() == most;
-    }
-    return ties == 1 ? top : all;
-}
-
 std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     const auto replicas = replicas_of(evidence, attempt);
@@ -135,7 +122,8 @@ std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
         }
     }
     if (!first) return {};
-    return {sample_finding(evidence, who_stands_out(partners), *first, says,
+    const Conflict conflict = conflict_of(lives, partners);
+    return {sample_finding(evidence, conflict.ranks, *first, says + conflict.says,
                            {"rng_or_seed_coordination_error", "rank_or_device_derivation_error"})};
 }
 
@@ -176,7 +164,7 @@ std::vector<Finding> lost_position(const Evidence& evidence) {
     if (lives.attempts() < 2) return {};
     // Another number of ranks shares the data out anew.
     std::map<std::tuple<Rank, Rank, std::int64_t>, std::pair<int, std::vector<std::int64_t>>> before;
-    std::vector<Rank> ranks;
+    std::vector<Rank> ranks, in_step;
     const Event* shown = nullptr;
     for (const Event* event : evidence.each<DataBatch>()) {
         const auto* batch = event->as<DataBatch>();
@@ -187,13 +175,13 @@ std::vector<Finding> lost_position(const Evidence& evidence) {
         if (fresh || known->second.first == attempt || known->second.second == ids) continue;
         if (!shown) shown = event;
         ranks.push_back(event->rank);
+        if (batch->step == shown->as<DataBatch>()->step) in_step.push_back(event->rank);
     }
     if (!shown) return {};
-    return {
-        sample_finding(evidence, ranks, *shown,
-                       fmt::format("step {} of rank {} read other samples after the restart than before it",
-                                   shown->as<DataBatch>()->step, shown->rank),
-                       {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format"})};
+    return {sample_finding(evidence, ranks, *shown,
+                           fmt::format("{} read other samples in step {} after the restart than before it",
+                                       ranks_text(sorted(in_step)), shown->as<DataBatch>()->step),
+                           {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format"})};
 }
 
 // The ranks of a group that compute one sample together and each read it: all of a tensor- or

@@ -1,16 +1,20 @@
 // results/detectors/value_wrong.cpp — A logged quantity is not what it should be. If the job computes a
-// definition beside a value, the first step at which they differ is reported. Learning rates and seeds have
-// none: a rate is wrong if a rank departs from its peers, or if all hold another constant than the configured
-// one; a seed, if ranks with different samples share it.
+// definition beside a value, the first step at which they differ is reported. Others have none: a learning
+// rate is wrong if a rank departs from its peers, or if all hold another constant than the configured one; a
+// seed, if ranks with different samples share it; any value that peers held alike while it changed, if they
+// no longer do.
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "results/detectors/detector.h"
 #include "results/facts/findings.h"
+#include "results/facts/meetings.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {
@@ -18,7 +22,8 @@ namespace deadrank::results::detectors {
 namespace {
 
 constexpr std::size_t steps_to_call_it_constant = 3;
-constexpr double rounding = 0.01;  // logs and fixed-point numbers keep few digits
+constexpr std::size_t alike_steps_min = 3;  // in which peers held one value, and another one in each
+constexpr double rounding = 0.01;           // logs and fixed-point numbers keep few digits
 
 using ByRank = std::map<Rank, const Event*>;
 using BySteps = std::map<std::int64_t, ByRank>;
@@ -74,9 +79,10 @@ std::optional<Finding> rate_unlike_its_peers(const Evidence& evidence, const ByS
         std::erase_if(odd, [&](Rank rank) { return !alike.contains(rank); });
         if (!odd.empty()) {
             const Event& first = *values.at(odd.front());
-            return wrong_value(evidence, odd, first, "learning_rate",
-                               fmt::format("learning_rate of {} is {} in step {}, and {} on the others",
-                                           ranks_text(odd), value_of(first), step, *most));
+            return wrong_value(
+                evidence, odd, first, "learning_rate",
+                fmt::format("learning_rate of {} is {} in step {}, and {} on the others", ranks_text(odd),
+                            number_text(value_of(first), *most), step, number_text(*most, value_of(first))));
         }
         for (const auto& [rank, event] : values) {
             if (!left.contains(rank)) alike.insert(rank);
@@ -117,10 +123,11 @@ std::optional<Finding> rate_unlike_its_configuration(const Evidence& evidence, c
         ++seen;
     }
     if (std::abs(value_of(first) - *configured) <= rounding * std::abs(*configured)) return std::nullopt;
-    Finding finding = wrong_value(evidence, ranks, first, "learning_rate",
-                                  fmt::format("learning_rate is {} on all ranks, step after step, where the "
-                                              "configuration says {}",
-                                              value_of(first), *configured));
+    Finding finding = wrong_value(
+        evidence, ranks, first, "learning_rate",
+        fmt::format("learning_rate is {} on all ranks, step after step, where the "
+                    "configuration says {}",
+                    number_text(value_of(first), *configured), number_text(*configured, value_of(first))));
     finding.at = last->at;
     return finding;
 }
@@ -152,6 +159,98 @@ std::optional<Finding> seeds_that_coincide(const Evidence& evidence) {
     return std::nullopt;
 }
 
+// A measure of one's own time, memory or work differs between ranks though it may have been the same for a
+// while. The loss is replicas' own as often as it is everybody's.
+bool of_ones_own(std::string_view name) {
+    return has_any(name, {"time",       "wait",   "second", "_ms",     "per_",   "/s",    "tps",
+                          "throughput", "memory", "bytes",  "latency", "length", "token", "sample",
+                          "batch",      "count",  "queue",  "retr",    "loss",   "seed",  "rank"});
+}
+
+using Told = std::map<std::string, BySteps>;
+
+// What ranks of one role told by one name in the first attempt, and the norm of the gradient.
+Told told_by_peers(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    const Roles& roles = evidence.facts<Roles>();
+    Told told;
+    const auto add = [&](const Event& event, std::string_view name, std::int64_t step) {
+        if (event.rank < 0 || lives.attempt_at(event.at) > 0) return;
+        told[fmt::format("{} {}", roles.of(event.rank), name)][step].try_emplace(event.rank, &event);
+    };
+    for (const Event* event : evidence.each<ValueSample>()) {
+        const auto* sample = event->as<ValueSample>();
+        const std::string name = lowered(evidence.text(sample->name));
+        if (std::isnan(sample->expected) && name != "learning_rate" && !of_ones_own(name))
+            add(*event, evidence.text(sample->name), sample->step);
+    }
+    for (const Event* event : evidence.each<StepEnd>()) add(*event, "grad_norm", event->as<StepEnd>()->step);
+    return told;
+}
+
+double told_value(const Event& event) {
+    const auto* end = event.as<StepEnd>();
+    return end ? end->gradient_norm : value_of(event);
+}
+
+// The first step in which peers do not hold one value, after they did in several and it was another one each
+// time. What differs from the start, or never changes, may be a rank's own. Null if all is well.
+const std::pair<const std::int64_t, ByRank>* first_parting(const BySteps& steps) {
+    std::size_t peers = 0;
+    for (const auto& [step, values] : steps) peers = std::max(peers, values.size());
+    std::set<double> seen;
+    for (const auto& one : steps) {
+        const ByRank& values = one.second;
+        if (values.size() < std::max<std::size_t>(peers, 2)) continue;
+        const double first = told_value(*values.begin()->second);
+        const bool alike = std::all_of(values.begin(), values.end(), [&](const auto& entry) {
+            const double value = told_value(*entry.second);
+            return value == first || (std::isnan(value) && std::isnan(first));
+        });
+        if (!alike) return seen.size() >= alike_steps_min ? &one : nullptr;
+        if (!std::isnan(first)) seen.insert(first);
+    }
+    return nullptr;
+}
+
+std::optional<Finding> peers_that_part(const Evidence& evidence) {
+    const Told told = told_by_peers(evidence);
+    const std::pair<const std::int64_t, ByRank>* parting = nullptr;
+    std::string_view name;
+    for (const auto& [key, steps] : told) {
+        const auto* here = first_parting(steps);
+        if (!here || (parting && parting->first <= here->first)) continue;
+        parting = here;
+        name = std::string_view(key).substr(key.find(' ') + 1);
+    }
+    if (!parting) return std::nullopt;
+    std::map<double, std::vector<Rank>> by_value;
+    Time at{0};
+    for (const auto& [rank, event] : parting->second) {
+        by_value[told_value(*event)].push_back(rank);
+        at = std::max(at, event->at);
+    }
+    std::vector<Rank> blamed;
+    for (const auto& [value, ranks] : by_value)
+        if (2 * ranks.size() <= parting->second.size())
+            blamed.insert(blamed.end(), ranks.begin(), ranks.end());
+    std::vector<std::vector<Rank>> parties;
+    for (const auto& [value, ranks] : by_value) parties.push_back(ranks);
+    const double one = by_value.begin()->first, other = by_value.rbegin()->first;
+    Finding finding{
+        .symptom = "wrong_intermediate_value",
+        .blame = blame_ranks(evidence.facts<Lives>(), std::move(blamed)),
+        .at = at,
+        .says = fmt::format("{} differs between ranks in step {}, from {} to {}, where all held one "
+                            "value in each step before; {}",
+                            name, parting->first, number_text(one, other), number_text(other, one),
+                            parties_text(evidence, std::move(parties))),
+        .causes = {"gradient_scaling_or_reduction_error", "stale_or_missing_state_update"}};
+    finding.blame.step = parting->first;
+    finding.blame.variable = name;
+    return finding;
+}
+
 }  // namespace
 
 Findings value_wrong(const Evidence& evidence) {
@@ -169,7 +268,10 @@ Findings value_wrong(const Evidence& evidence) {
         return {*rate};
     }
     auto seeds = seeds_that_coincide(evidence);
-    if (!seeds) return {};
+    if (!seeds) {
+        const auto parting = peers_that_part(evidence);
+        return parting ? Findings{*parting} : Findings{};
+    }
     seeds->causes = {"rng_or_seed_coordination_error"};
     return {*seeds};
 }

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
+#include "results/facts/calls.h"
 #include "results/facts/lives.h"
 #include "results/text/words.h"
 
@@ -17,6 +19,80 @@ namespace deadrank::results::detectors {
 std::string ranks_text(const std::vector<Rank>& ranks) {
     if (ranks.empty()) return "no rank";
     return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", ranges_text(ranks));
+}
+
+std::string number_text(double number, double beside) {
+    for (const int figures : {6, 9, 12}) {
+        std::string text = fmt::format("{:.{}g}", number, figures);
+        if (number == beside || text != fmt::format("{:.{}g}", beside, figures)) return text;
+    }
+    return fmt::format("{}", number);
+}
+
+namespace {
+
+constexpr std::size_t parties_shown = 4;
+
+using Parties = std::vector<std::vector<Rank>>;
+
+// Whether this is one and the same for all ranks of a party, and another one for each party.
+template <class Of>
+bool sets_apart(const Parties& parties, const Of& of) {
+    std::set<decltype(of(Rank{0}))> seen;
+    for (const auto& party : parties) {
+        const auto first = of(party.front());
+        if (std::any_of(party.begin(), party.end(), [&](Rank rank) { return of(rank) != first; }))
+            return false;
+        if (!seen.insert(first).second) return false;
+    }
+    return true;
+}
+
+std::int64_t place_on_its_node(const Lives& lives, Rank process) {
+    const auto there = lives.on_node(lives.node_of(process));
+    return std::find(there.begin(), there.end(), process) - there.begin();
+}
+
+// The name of the groups that are the parties: each is one whole group.
+std::string groups_that_are(const Evidence& evidence, const Parties& parties) {
+    std::map<std::string_view, std::set<std::vector<Rank>>> groups;
+    for (const Communicator& comm : evidence.facts<Calls>().communicators())
+        groups[comm.name].insert(sorted(comm.processes));
+    for (const auto& [name, members] : groups) {
+        if (std::all_of(parties.begin(), parties.end(),
+                        [&](const auto& party) { return members.contains(party); }))
+            return std::string(name);
+    }
+    return {};
+}
+
+std::string in_common(const Evidence& evidence, const Parties& parties) {
+    const Lives& lives = evidence.facts<Lives>();
+    if (lives.nodes() > 1 && sets_apart(parties, [&](Rank rank) { return lives.node_of(rank); }))
+        return ": one party a node";
+    if (lives.nodes() > 1 && sets_apart(parties, [&](Rank rank) { return place_on_its_node(lives, rank); }))
+        return ": one party for each place on the nodes";
+    const std::string name = groups_that_are(evidence, parties);
+    return name.empty() ? "" : fmt::format(": the groups {}", name);
+}
+
+}  // namespace
+
+std::string parties_text(const Evidence& evidence, std::vector<std::vector<Rank>> parties) {
+    std::vector<Rank> all;
+    for (const auto& party : parties) all.insert(all.end(), party.begin(), party.end());
+    std::sort(parties.begin(), parties.end());
+    const auto large =
+        std::count_if(parties.begin(), parties.end(), [](const auto& party) { return party.size() > 1; });
+    if (large == 0) return fmt::format("no two of {} are alike", ranks_text(sorted(std::move(all))));
+    std::string text;
+    for (std::size_t i = 0; i < std::min(parties.size(), parties_shown); ++i)
+        text += fmt::format("{}{}{}", i == 0 ? "" : ", and ", ranks_text(parties[i]),
+                            i > 0                    ? ""
+                            : parties[0].size() == 1 ? " is alone"
+                                                     : " agree");
+    if (parties.size() > parties_shown) text += fmt::format(", and so on: {} parties", parties.size());
+    return text + in_common(evidence, parties);
 }
 
 std::vector<Rank> sorted(std::vector<Rank> ranks) {
@@ -118,9 +194,9 @@ std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin) {
     finding.blame.step = sample->step;
     finding.blame.variable = first->name;
     finding.at = first->event->at;
-    finding.says =
-        fmt::format("{} of {} is {} in step {} where {} was expected", first->name,
-                    ranks_text(finding.blame.ranks), sample->value, sample->step, sample->expected);
+    finding.says = fmt::format("{} of {} is {} in step {} where {} was expected", first->name,
+                               ranks_text(finding.blame.ranks), number_text(sample->value, sample->expected),
+                               sample->step, number_text(sample->expected, sample->value));
     return finding;
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "results/facts/findings.h"
 #include "results/facts/lives.h"
 
 namespace deadrank::results::detectors {
@@ -28,6 +29,50 @@ std::vector<std::int64_t> samples_of(const Evidence& evidence, const DataBatch& 
         text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     }
     return ids;
+}
+
+namespace {
+
+// Of ranks that read alike at the same place on several nodes, those that are not on the first of them. Empty
+// if others do.
+std::vector<Rank> beyond_the_first_node(const Lives& lives, const std::map<Rank, std::set<Rank>>& partners) {
+    const auto place = [&](Rank rank) {
+        const auto there = lives.on_node(lives.node_of(rank));
+        return std::find(there.begin(), there.end(), rank) - there.begin();
+    };
+    std::vector<Rank> beyond;
+    std::set<std::ptrdiff_t> places;
+    for (const auto& [rank, others] : partners) {
+        bool first = true;
+        for (const Rank other : others) {
+            if (lives.node_of(other) == lives.node_of(rank) || place(other) != place(rank)) return {};
+            first &= lives.node_of(rank) < lives.node_of(other);
+        }
+        if (!first) beyond.push_back(rank);
+        places.insert(place(rank));
+    }
+    return places.size() > 1 ? beyond : std::vector<Rank>{};
+}
+
+}  // namespace
+
+Conflict conflict_of(const Lives& lives, const std::map<Rank, std::set<Rank>>& partners) {
+    if (auto beyond = beyond_the_first_node(lives, partners); !beyond.empty()) {
+        std::string says = fmt::format("; {} read what the ranks at the same place on another node read",
+                                       ranks_text(beyond));
+        return {std::move(beyond), std::move(says)};
+    }
+    std::size_t most = 0, ties = 0;
+    for (const auto& [rank, others] : partners) most = std::max(most, others.size());
+    std::vector<Rank> top, all;
+    for (const auto& [rank, others] : partners) {
+        all.push_back(rank);
+        if (others.size() == most) top.push_back(rank);
+        ties += others.size() == most;
+    }
+    if (ties == 1) return {std::move(top), {}};
+    std::string says = all.size() > 2 ? fmt::format("; {} read samples of others", ranks_text(all)) : "";
+    return {std::move(all), std::move(says)};
 }
 
 std::optional<ReadAgain> samples_read_again(const Evidence& evidence) {

@@ -2,15 +2,29 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "results/facts/lives.h"
 #include "results/record/evidence.h"
 
 namespace deadrank::results::detectors {
 
 std::vector<std::int64_t> samples_of(const Evidence& evidence, const DataBatch& batch);
+
+// Ranks of which some read what others read, and who of them did wrong.
+struct Conflict {
+    std::vector<Rank> ranks;
+    std::string says;  // what is to be added to an example of two; may be empty
+};
+
+// The rank in conflict with more ranks than any other; all of them, if none stands out. Where each reads what
+// the rank at its place on another node reads, samples are dealt out by that place: it is right on the first
+// of these nodes.
+Conflict conflict_of(const Lives& lives, const std::map<Rank, std::set<Rank>>& partners);
 
 struct ReadAgain {
     const Event* event = nullptr;  // the first such batch

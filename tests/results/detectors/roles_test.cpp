@@ -1,5 +1,6 @@
 // tests/results/detectors/roles_test.cpp — Goal: ranks that do other work by design are not compared with
 // each other, and those that do the same work are.
+#include <cmath>
 #include <functional>
 
 #include "tests/results/detectors/asked.h"
@@ -74,6 +75,65 @@ TEST(UnbalancedMemory, SeesWhatStaysOnOneRankThoughBatchesDiffer) {
     EXPECT_EQ(found_by("unbalanced_memory", two_kinds(false, work, holds(0))).blame.ranks, ranks({0}));
     expect_silence_of("unbalanced_memory", two_kinds(false, work, holds(no_rank)));
     expect_silence_of("unbalanced_memory", two_kinds(false, work, holds(3)));
+}
+
+std::string told_of_digests(const std::vector<std::uint64_t>& digests) {
+    EvidenceBuilder job(4, 2);
+    job.start().world().step(0);
+    for (const Rank rank : job.everybody()) {
+        job.add(rank, ParametersDigest{0, digests[static_cast<std::size_t>(rank)], job.text("replica"),
+                                       job.text("weights")});
+    }
+    return found_by("replica_divergence", job.watched()).says;
+}
+
+TEST(Parties, AreToldWithWhatTheyHaveInCommon) {
+    using testing::HasSubstr;
+    EXPECT_THAT(told_of_digests({1, 2, 3, 4}), HasSubstr("no two of ranks 0-3 are alike"));
+    EXPECT_THAT(told_of_digests({7, 7, 9, 9}), HasSubstr("ranks 0,1 agree, and ranks 2,3: one party a node"));
+    EXPECT_THAT(told_of_digests({7, 9, 7, 9}),
+                HasSubstr("ranks 0,2 agree, and ranks 1,3: one party for each place on the nodes"));
+    EXPECT_THAT(told_of_digests({7, 9, 9, 7}), HasSubstr("ranks 0,3 agree, and ranks 1,2"));
+}
+
+TEST(Samples, DealtOutByThePlaceOnTheNodeAreWrongBeyondTheFirst) {
+    const auto read = [](const std::vector<std::int64_t>& first) {
+        EvidenceBuilder job(4, 2);
+        job.start().world();
+        for (const Rank rank : job.everybody())
+            job.add(rank, DataBatch{0, 0, first[static_cast<std::size_t>(rank)], 1});
+        return found_by("sample_coverage", job.watched()).blame.ranks;
+    };
+    EXPECT_EQ(read({5, 6, 5, 6}), ranks({2, 3}));
+    EXPECT_EQ(read({5, 5, 6, 6}), ranks({0, 1, 2, 3}));
+    EXPECT_EQ(read({5, 6, 5, 7}), ranks({0, 2}));  // one pair may be chance
+}
+
+TEST(ValueWrong, TellsWhatPeersHeldAlikeAndNoLongerDo) {
+    const auto logged = [](const std::string& name, const std::function<double(Rank, std::int64_t)>& value) {
+        EvidenceBuilder job(4);
+        job.start().world();
+        for (std::int64_t step = 0; step < 8; ++step) {
+            for (const Rank rank : job.everybody())
+                job.add(rank, ValueSample{step, job.text(name), value(rank, step), std::nan("")});
+            job.step(step);
+        }
+        return job.watched();
+    };
+    const auto parts_in = [](std::int64_t first) {
+        return [=](Rank rank, std::int64_t step) {
+            return 1.0 / static_cast<double>(step + 1) + (rank == 2 && step >= first ? 0.5 : 0.0);
+        };
+    };
+    const Finding found = found_by("value_wrong", logged("norm", parts_in(5)));
+    EXPECT_EQ(found.blame.ranks, ranks({2}));
+    EXPECT_EQ(found.blame.step, 5);
+    EXPECT_EQ(found.blame.variable, "norm");
+    expect_silence_of("value_wrong", logged("norm", parts_in(0)));       // each may have its own
+    expect_silence_of("value_wrong", logged("step_time", parts_in(5)));  // as it has by its name
+    expect_silence_of("value_wrong", logged("norm", [](Rank rank, std::int64_t step) {
+                          return rank == 2 && step >= 5 ? 1.0 : 0.0;  // what never moved tells nothing
+                      }));
 }
 
 }  // namespace
