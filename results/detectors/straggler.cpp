@@ -14,8 +14,8 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/meetings.h"
 #include "results/facts/findings.h"
+#include "results/facts/meetings.h"
 #include "results/facts/paces.h"
 #include "results/facts/stops.h"
 #include "results/text/words.h"

@@ -60,12 +60,12 @@ void Job::read_environment(const Meeting& meeting) {
         const std::string text = found ? *found : required(world_, name);
         return lenient ? lenient_integer(text) : strict_integer(text);
     };
-    rank_ = static_cast<Rank>(world_.seam(
-        "startup.rank",
-        meeting.rank ? *meeting.rank : read("RANK", "OMPI_COMM_WORLD_RANK", 0, world_.process())));
-    size_ = static_cast<Rank>(world_.seam(
-        "startup.world_size",
-        meeting.size ? *meeting.size : read("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1, world_.processes())));
+    const std::int64_t rank =
+        meeting.rank ? *meeting.rank : read("RANK", "OMPI_COMM_WORLD_RANK", 0, world_.process());
+    rank_ = static_cast<Rank>(world_.seam("startup.rank", rank));
+    const std::int64_t size =
+        meeting.size ? *meeting.size : read("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1, world_.processes());
+    size_ = static_cast<Rank>(world_.seam("startup.world_size", size));
     resizes_ = world_.env().get("PET_NNODES").has_value();
     if (told) world_.device().choose_by_place();
     config("rank", rank_);

@@ -305,8 +305,9 @@ assert a[0].tolist() == [2.0, 2.0]
 // there.
 TEST(ProgramLanguage, EveryWordOfATensorIsThere) {
     std::vector<std::string> known;
-    for (const auto& part : {sim::program::shape_methods(), sim::program::element_methods(),
-                             sim::program::reduction_methods(), sim::program::place_methods()})
+    for (const auto& part :
+         {sim::program::shape_methods(), sim::program::element_methods(), sim::program::reduction_methods(),
+          sim::program::place_methods(), sim::program::view_methods()})
         for (const auto& method : part) known.emplace_back(method.name);
     for (const std::string_view word : sim::program::words_of_places) known.emplace_back(word);
     std::vector<std::string> words = {};

@@ -346,7 +346,7 @@ TEST(LowThroughput, SeesAllRanksSlowDown) {
 
 TEST(LowThroughput, SeesStallsThatComeAgain) {
     const Evidence evidence =
-        steps_of(4, 20, [](Rank, std::int64_t step) { return step % 5 == 4 ? 900ms : 100ms; });
+        steps_of(4, 24, [](Rank, std::int64_t step) { return step * step % 11 == 5 ? 900ms : 100ms; });
     EXPECT_EQ(found_by("low_throughput", evidence).symptom, "low_throughput_uniform");
 }
 
