@@ -58,10 +58,10 @@ std::string groups_that_are(const Evidence& evidence, const Parties& parties) {
     std::map<std::string_view, std::set<std::vector<Rank>>> groups;
     for (const Communicator& comm : evidence.facts<Calls>().communicators())
         groups[comm.name].insert(sorted(comm.processes));
-    for (const auto& [name, members] : groups) {
+    for (const auto& group : groups) {
         if (std::all_of(parties.begin(), parties.end(),
-                        [&](const auto& party) { return members.contains(party); }))
-            return std::string(name);
+                        [&](const auto& party) { return group.second.contains(party); }))
+            return std::string(group.first);
     }
     return {};
 }
