@@ -30,6 +30,15 @@ private:
     std::vector<std::uint32_t> above_;
 };
 
+// Calls `visit` with each process that made this call, and what it made.
+template <class Collective, class Visit>
+void each_caller(const Communicator& comm, const Collective& collective, const Visit& visit) {
+    const std::size_t places = std::min(collective.calls.size(), comm.processes.size());
+    for (std::size_t place = 0; place < places; ++place)
+        if (comm.processes[place] != no_rank && collective.calls[place].what)
+            visit(comm.processes[place], collective.calls[place]);
+}
+
 Time first_step(const Evidence& evidence) {
     const auto steps = evidence.each<StepBegin>();
     return steps.empty() ? Time{0} : steps.front()->at;
@@ -64,14 +73,11 @@ Meetings::Meetings(const Evidence& evidence, Time from, const std::vector<Time>&
     for (const Communicator& comm : calls.communicators()) {
         for (const auto& [seq, collective] : comm.collectives) {
             Rank first = no_rank;
-            const std::size_t places = std::min(collective.calls.size(), comm.processes.size());
-            for (std::size_t place = 0; place < places; ++place) {
-                const Rank process = comm.processes[place];
-                const Call& call = collective.calls[place];
-                if (process == no_rank || !call.what || !counts(process, call.entered)) continue;
+            each_caller(comm, collective, [&](Rank process, const Call& call) {
+                if (!counts(process, call.entered)) return;
                 if (first == no_rank) first = process;
                 graph.join(first, process);
-            }
+            });
         }
     }
     for (const Event* event : evidence.each<P2pEnter>()) {
@@ -210,19 +216,14 @@ bool works_together(Op op) {
 
 class Workers {
 public:
-    explicit Workers(std::size_t count) : above_(count), ops_(count) {
-        std::iota(above_.begin(), above_.end(), std::size_t{0});
-    }
+    explicit Workers(std::size_t count) : graph_(count), ops_(count) {}
     void calls(Rank process, Op op) { ops_[static_cast<std::size_t>(process)].insert(op); }
-    void join(Rank a, Rank b) { above_[of(static_cast<std::size_t>(a))] = of(static_cast<std::size_t>(b)); }
-    std::size_t of(std::size_t one) {
-        while (above_[one] != one) one = above_[one] = above_[above_[one]];
-        return one;
-    }
+    void join(Rank a, Rank b) { graph_.join(a, b); }
+    std::size_t of(std::size_t one) { return graph_.of(one); }
     // What its ranks call, by part.
     std::map<std::size_t, std::set<Op>> ops_by_part() {
         std::map<std::size_t, std::set<Op>> parts;
-        for (std::size_t process = 0; process < above_.size(); ++process) {
+        for (std::size_t process = 0; process < ops_.size(); ++process) {
             std::set<Op>& all = parts[of(process)];
             all.insert(ops_[process].begin(), ops_[process].end());
         }
@@ -230,7 +231,7 @@ public:
     }
 
 private:
-    std::vector<std::size_t> above_;
+    Graph graph_;
     std::vector<std::set<Op>> ops_;
 };
 
@@ -241,17 +242,13 @@ void look_at_groups(const Evidence& evidence, Workers& workers) {
         if (std::ssize(comm.processes) >= lives.started(comm.attempt)) continue;
         for (const auto& [seq, collective] : comm.collectives) {
             Rank first = no_rank;
-            const std::size_t places = std::min(collective.calls.size(), comm.processes.size());
-            for (std::size_t place = 0; place < places; ++place) {
-                const Rank process = comm.processes[place];
-                const Call& call = collective.calls[place];
-                if (process == no_rank || !call.what || call.entered < from || call.what->op == Op::barrier)
-                    continue;
+            each_caller(comm, collective, [&](Rank process, const Call& call) {
+                if (call.entered < from || call.what->op == Op::barrier) return;
                 workers.calls(process, call.what->op);
-                if (!works_together(call.what->op)) continue;
+                if (!works_together(call.what->op)) return;
                 if (first == no_rank) first = process;
                 workers.join(first, process);
-            }
+            });
         }
     }
     for (const Event* event : evidence.each<P2pEnter>())

@@ -103,7 +103,7 @@ private:
             nothing_beside(awaited.longest, work))
             chores_[event.rank] += work;
         awaited.longest = std::max(awaited.longest, work);
-        return Time{0};  // whether it is in nobody's own time is known when the step has ended
+        return Time{0};  // the end of the step decides whether this was a chore
     }
 
     const Lives& lives_;
