@@ -2,6 +2,7 @@
 // where tensors lie. Numbers are those that the process sees. Texts: torch 2.11.
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 #include "scenarios/model/value.h"
 #include "sim/program/builtins.h"
@@ -56,12 +57,30 @@ Place place_in(Interpreter& rank, const Value& value) {
     return index ? numbered(rank, *index) : place_in_use(rank);
 }
 
-// The first use of a device that is not the rank's own opens a context there.
+void tell_context(Interpreter& rank, int device, bool counted) {
+    if (std::exchange(rank.contexts[device], true)) return;
+    rank.world().record(results::DeviceBind{rank.world().text("context"), device});
+    if (!counted) rank.world().device().allocate_on(device, rank.host().context_size());
+}
+
+// The first use of a device opens a context there. The start-up counts the one of the rank's own device.
 void open_context(Interpreter& rank, Place place) {
     if (place < 0 || rank.host().over()) return;
     const int device = rank.world().device().seen(place);
-    if (device < 0 || device == rank.world().device().index() || !rank.contexts.insert(device).second) return;
-    rank.world().record(results::DeviceBind{rank.world().text("context"), device});
+    if (device == rank.world().device().index()) {
+        rank.contexts.try_emplace(device, false);
+    } else if (device >= 0) {
+        tell_context(rank, device, false);
+    }
+}
+
+// The context of a device that the process has used stays there when it moves on to another one.
+void move_to(Interpreter& rank, int number) {
+    Device& device = rank.world().device();
+    const int before = rank.contexts.empty() ? -1 : device.index();
+    device.choose(number);
+    if (before != device.index() && rank.contexts.contains(before))
+        tell_context(rank, before, rank.host().started());
 }
 
 }  // namespace
@@ -196,7 +215,7 @@ Value set_device(Interpreter& rank, Arguments& given) {
         raise("ValueError", "Expected a cuda device, but got: cpu");
     if (!index) return Value::none();
     if (*index < 0 || *index >= device.count()) refuse_number(*index, device.count());
-    device.choose(static_cast<int>(*index));
+    move_to(rank, static_cast<int>(*index));
     if (rank.host().started())
         rank.world().record(results::DeviceBind{rank.world().text("model"), device.index()});
     return Value::none();

@@ -43,6 +43,7 @@ public:
     virtual Comm& comm() = 0;                             // throws what torch does where there is none
     // Played for a job that came before: what it does is not seen, only its files are left.
     virtual bool over() const { return false; }
+    virtual std::int64_t context_size() const { return 0; }  // device memory of a process's context
     virtual std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks,
                                             Time timeout, CommLibrary library) = 0;
     virtual Store& store() = 0;
@@ -77,7 +78,7 @@ public:
     // What built-ins leave behind.
     Number loss = 0, gradient_norm = 0;
     std::map<std::int64_t, std::int64_t> sizes_of_handles;  // of device memory
-    std::set<int> contexts;                                 // on devices that are not its own
+    std::map<int, bool> contexts;                           // by device used; true: told, as not its own
     std::shared_ptr<Group> whole;                           // the world, once it is used
     std::int64_t groups_made = 0;
     Value default_device;                          // of new tensors, where the program has set one

@@ -159,6 +159,7 @@ public:
     Rank rank() const override { return started_ ? job_.rank() : job_.world().process(); }
     Rank size() const override { return started_ ? job_.size() : job_.world().processes(); }
     std::int64_t steps() const override { return settings_.steps; }
+    std::int64_t context_size() const override { return settings_.context_size; }
     void begin_at(std::int64_t step) override { job_.begin_at(step); }
     void start(const program::StartRequest& request) override {
         if (started_) program::raise("ValueError", "trying to initialize the default process group twice!");

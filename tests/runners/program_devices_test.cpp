@@ -128,6 +128,36 @@ TEST(ProgramDevices, TheFirstDeviceIsThatOfAllWhoChooseNone) {
         << "who speaks of no device has the one that is meant for it";
 }
 
+// Goal: who uses a device before it chooses its own leaves a context and what it allocated there.
+TEST(ProgramDevices, WhatWasUsedBeforeTheChoiceStaysWhereItIs) {
+    const Words own = {{"start", "own"}};
+    const auto play = [&](const std::string& first) {
+        return play_program("all_reduce(ones(1, device=\"cuda\"))", two_ranks,
+                            first + "\nset_device(local_rank)\ninit_process_group()", own);
+    };
+    const auto used = [](const auto& record, results::Rank rank) {
+        std::int64_t bytes = 0;
+        for (const results::Event* event : record.evidence.template each<results::MemorySample>())
+            if (event->rank == rank) bytes = event->template as<results::MemorySample>()->used;
+        return bytes;
+    };
+    constexpr std::int64_t context = 512 << 20, more = 1 << 30;
+    const std::vector<std::string> told = {"unbalanced_rank_memory"};
+    const auto made = play("x = ones(1, device=\"cuda:0\")");
+    EXPECT_EQ(last_words(made, 1), "");
+    EXPECT_EQ(symptoms_in(made), told);
+    EXPECT_EQ(used(made, 0) - used(made, 1), context);
+    const auto held = play("held = allocate(\"1GiB\", device=\"cuda:0\")");
+    EXPECT_EQ(symptoms_in(held), told);
+    EXPECT_EQ(used(held, 0) - used(held, 1), context + 2 * more);
+    const auto nothing = play("x = ones(1)\nassert current_device() == 0");
+    EXPECT_EQ(symptoms_in(nothing), std::vector<std::string>{});
+    EXPECT_EQ(used(nothing, 0), used(nothing, 1));
+    const auto chosen = play("set_device(local_rank)\nx = ones(1, device=\"cuda\")");
+    EXPECT_EQ(symptoms_in(chosen), std::vector<std::string>{});
+    EXPECT_EQ(used(chosen, 0), used(chosen, 1));
+}
+
 TEST(ProgramDevices, WhatIsLoadedLiesWhereItLay) {
     const char* saves = "if rank == 0:\n  save({\"w\": ones(2, device=\"cuda\")}, \"shared/w\")\nbarrier()\n";
     const auto play = [&](const std::string& step, const Words& more = {}) {
