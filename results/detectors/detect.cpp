@@ -61,6 +61,12 @@ void tell_what_was_caught(std::vector<Finding>& findings) {
 
 }  // namespace
 
+namespace {
+
+std::vector<Finding> settle_among(std::vector<Finding> findings, const detectors::Lives* lives);
+
+}  // namespace
+
 std::unique_ptr<Detector> make_detector(const DetectorRow& row) { return std::make_unique<RowDetector>(row); }
 
 std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors) {
@@ -76,7 +82,7 @@ std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors
             all.push_back(crash(*detector, evidence, "it threw something other than an exception"));
         }
     }
-    std::vector<Finding> kept = settle(std::move(all));
+    std::vector<Finding> kept = settle_among(std::move(all), &evidence.facts<detectors::Lives>());
     tell_what_was_caught(kept);
     return kept;
 }
@@ -190,14 +196,14 @@ bool about_saved_state(const Finding& finding) {
            finding.symptom == "checkpoint_save_failure";
 }
 
+bool vague(const Finding& finding) {
+    return finding.symptom == "native_crash_or_illegal_access" ||
+           finding.symptom == "framework_runtime_exception" || rule_of(finding).layer == Layer::consequence;
+}
+
 bool failure_explains(const Finding& root, const Finding& other) {
     const bool recovery = root.symptom == "restart_or_recovery_failure";
     const bool other_recovery = other.symptom == "restart_or_recovery_failure";
-    const auto vague = [](const Finding& finding) {
-        return finding.symptom == "native_crash_or_illegal_access" ||
-               finding.symptom == "framework_runtime_exception" ||
-               rule_of(finding).layer == Layer::consequence;
-    };
     // A checkpoint was wrong already before the crash after which it was loaded.
     if (vague(root) && about_saved_state(other)) return false;
     // Who caught an error goes on: that the job then stands still is not over with it.
@@ -283,17 +289,37 @@ bool explains(const Finding& root, const Finding& other) {
 
 namespace {
 
-// If two explain each other, the earlier one is the cause.
-bool lies_behind(const std::vector<Finding>& findings, std::size_t root, std::size_t other) {
-    if (root == other || !explains(findings[root], findings[other])) return false;
-    return !explains(findings[other], findings[root]) || root < other;
+// A failure that says what it is ends its attempt. The next one begins anew: what fails in it is told too.
+bool of_a_later_attempt(const detectors::Lives* lives, const Finding& root, const Finding& other) {
+    const auto says_what = [](const Finding& one) {
+        return rule_of(one).layer == Layer::failure && !vague(one) &&
+               one.symptom != "restart_or_recovery_failure";
+    };
+    return lives && root.symptom != other.symptom && says_what(root) && says_what(other) &&
+           lives->attempt_at(root.at) < lives->attempt_at(other.at);
 }
 
+// Findings of one run, in order of time.
+struct Told {
+    std::vector<Finding> findings;
+    const detectors::Lives* lives = nullptr;
+
+    bool explains(std::size_t root, std::size_t other) const {
+        return results::explains(findings[root], findings[other]) &&
+               !of_a_later_attempt(lives, findings[root], findings[other]);
+    }
+    // If two explain each other, the earlier one is the cause.
+    bool lies_behind(std::size_t root, std::size_t other) const {
+        if (root == other || !explains(root, other)) return false;
+        return !explains(other, root) || root < other;
+    }
+};
+
 // Strikes out every finding that this one explains, and what those explain in turn.
-void strike_out(const std::vector<Finding>& findings, std::size_t root, std::vector<bool>& open) {
+void strike_out(const Told& told, std::size_t root, std::vector<bool>& open) {
     open[root] = false;
-    for (std::size_t i = 0; i < findings.size(); ++i) {
-        if (open[i] && lies_behind(findings, root, i)) strike_out(findings, i, open);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        if (open[i] && told.lies_behind(root, i)) strike_out(told, i, open);
     }
 }
 
@@ -309,34 +335,40 @@ std::size_t best_of_ring(const std::vector<Finding>& findings, const std::vector
     return best;
 }
 
-}  // namespace
-
-std::vector<Finding> settle(std::vector<Finding> findings) {
+std::vector<Finding> settle_among(std::vector<Finding> unsettled, const detectors::Lives* lives) {
+    Told told{std::move(unsettled), lives};
+    std::vector<Finding>& findings = told.findings;
     std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
         return std::tie(a.at, a.symptom, a.detector) < std::tie(b.at, b.symptom, b.detector);
     });
     std::vector<bool> open(findings.size(), true), stays(findings.size(), false);
     const auto is_root = [&](std::size_t i) {
         for (std::size_t k = 0; k < findings.size(); ++k) {
-            if (open[k] && lies_behind(findings, k, i)) return false;
+            if (open[k] && told.lies_behind(k, i)) return false;
         }
         return bool{open[i]};
     };
     for (std::size_t i = 0; i < findings.size(); ++i) stays[i] = is_root(i);
     for (std::size_t i = 0; i < findings.size(); ++i) {
-        if (stays[i]) strike_out(findings, i, open);
+        if (stays[i]) strike_out(told, i, open);
     }
     // A crash, the load that failed after it and the restart that failed for that may form a ring.
     for (std::size_t i = best_of_ring(findings, open); i < findings.size();
          i = best_of_ring(findings, open)) {
         stays[i] = true;
-        strike_out(findings, i, open);
+        strike_out(told, i, open);
     }
     std::vector<Finding> kept;
     for (std::size_t i = 0; i < findings.size(); ++i) {
         if (stays[i]) kept.push_back(std::move(findings[i]));
     }
     return kept;
+}
+
+}  // namespace
+
+std::vector<Finding> settle(std::vector<Finding> findings) {
+    return settle_among(std::move(findings), nullptr);
 }
 
 }  // namespace deadrank::results

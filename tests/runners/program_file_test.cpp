@@ -263,5 +263,18 @@ TEST(ProgramFile, ASkeletonLoads) {
     }
 }
 
+// Goal: an error that ends one attempt does not hide what the next one cannot read.
+TEST(ProgramFile, FailuresOfTwoAttemptsAreBothTold) {
+    const std::string loads = "if exists(\"shared/done\"):\n  load(f\"shared/part{rank}\")\n";
+    const std::string saves =
+        "if rank == 0:\n  save(ones(1), \"shared/part0\")\n  save(ones(1), \"shared/done\")\nbarrier()\n";
+    const std::string fails = "if rank == 1:\n  raise OSError(\"No space left on device\")\nbarrier()";
+    Words cluster = two_ranks;
+    cluster["restarts_max"] = "1";
+    const auto both = play_program(saves + fails, cluster, loads);
+    EXPECT_EQ(symptoms_in(both),
+              (std::vector<std::string>{"host_resource_exhaustion", "checkpoint_unreadable"}));
+}
+
 }  // namespace
 }  // namespace deadrank::tests
