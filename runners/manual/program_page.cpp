@@ -135,8 +135,10 @@ constexpr TableRow device_rows[] = {
     {"`load`, and objects of other ranks",
      "give tensors that lie where they lay; of a device that the rank does not see, `RuntimeError: "
      "Attempting to deserialize object on CUDA device 3 but torch.cuda.device_count() is 2. …`"},
-    {"the first use of a device that is not the rank's own",
-     "opens a context there, which observers see: device.bind"},
+    {"the first use of a device",
+     "opens a context there, as CUDA does. On a device that is not the rank's own it takes `context_size` of "
+     "that one's memory, and observers see it: device.bind. It stays, as does what was allocated there, when "
+     "`set_device` moves on"},
 };
 
 constexpr std::string_view after_devices = R"(
@@ -256,12 +258,13 @@ where a whole host is concerned, expect `blames = ["node"]`. With a fault on all
 is met where the finding names all of them. A crash or a hang may hide what differed before it, also where
 it has another reason; and an `OutOfMemoryError` of `allocate` is told though the program catches it. Where
 a process ends to make a bug show, list the symptom of its end in `also`, which takes findings beside the
-symptom and never in its place. The right result, of which `reaction = "complete"` speaks, are each rank's
-last `loss`, the last `digest` of each name, and `samples` of each step, as the control has them.
+symptom and never in its place. A restart begins anew: what the next attempt fails of is told beside the
+failure that ended the one before. The right result, of which `reaction = "complete"` speaks, are each
+rank's last `loss`, the last `digest` of each name, and `samples` of each step, as the control has them.
 `refuse_to_start` is met by an error before any rank has begun a step. `blames = []` asks for no rank: the
 finding may then name any ranks, as it must where no rank is the odd one. That a rank is not named cannot be
-asked for. `deadrank plan FILE` says behind the plan how long a step of the control takes, and when a heal
-changes nothing, so that it needs `as_control`.
+asked for. `deadrank plan FILE` says behind the plan how long a step of the control takes, or what keeps
+it from one, and when a heal changes nothing, so that it needs `as_control`.
 
 **An early end.** A rank that runs out of batches may call `exit()`, which is `exit(0)`: it says nothing,
 makes no further step, and leaves `finish` out. Or put an `if` around all that the step does: the rank then

@@ -89,6 +89,30 @@ TEST_F(Cli, NamesThePlaceOfAMistakeInAScenario) {
         "collective_hang");
 }
 
+// Goal: a control without the time of a step says what keeps it from one.
+TEST_F(Cli, PlanSaysWhyNoStepHasATime) {
+    const auto notes = [&](const std::string& step) {
+        const std::string file =
+            write("control.toml",
+                  "# A story.\nformat = 1\n[bug]\nstage = \"communication\"\nsymptom = "
+                  "\"collective_deadlock_hang\"\ncause = \"unpropagated_rank_failure\"\nfix "
+                  "= \"validation_and_failure_handling\"\n[cluster]\nnodes = 1\n[workload]\n"
+                  "kind = \"program\"\nsteps = 2\nstep = \"\"\"\n" +
+                      step +
+                      "\n\"\"\"\n[[fault]]\nkind = \"kill_rank\"\nrank = 1\nwhen = { step = 1 "
+                      "}\n[expect]\nsymptom = \"collective_deadlock_hang\"\nblames = "
+                      "[\"rank\"]\nrank = 1\n[heal]\nfault = \"none\"\n");
+        return deadrank("plan " + file).out;
+    };
+    EXPECT_THAT(notes("compute('10ms')\nbarrier()"), HasSubstr("# control: a step takes 10"));
+    EXPECT_THAT(notes("class Work:\n  def wait(self):\n    pass\nx = all_reduce(ones(1), "
+                      "async_op=True)\nwait = x.wait\nwait()"),
+                HasSubstr("# control: rank 0 ends no step, so none has a time: rank 0 fails in step 0: "));
+    const std::string later = notes("compute('10ms')\nbarrier()\nassert step == 0");
+    EXPECT_THAT(later, HasSubstr("# control: a step takes 10"));
+    EXPECT_THAT(later, HasSubstr("fails in step 1: AssertionError"));
+}
+
 TEST_F(Cli, RefusesDirectoriesThatGiveNothing) {
     expect_refusal("run " + directory_.string(), "holds no scenario");
     expect_refusal("list --catalog /nonexistent/catalog", "not a directory that can be read");

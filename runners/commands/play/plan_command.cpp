@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -28,31 +29,62 @@ const scenarios::Plan& chosen_plan(const scenarios::Trial& trial, const std::str
     return variant == "healed" ? trial.healed : trial.fault;
 }
 
-// How long a step of the first rank takes without the fault, as it is played here; 0 where it makes none.
-results::Time usual_step(Runner& runner, const scenarios::Plan& control) {
+// The first error of a run, and how far its rank had come; or how the job ended.
+std::string first_trouble(const results::Evidence& evidence) {
+    std::map<results::Rank, std::int64_t> steps;
+    std::string end = "the job ends";
+    for (const results::Event& event : evidence.events()) {
+        if (const auto* begin = event.as<results::StepBegin>()) steps[event.rank] = begin->step;
+        if (const auto* stop = event.as<results::JobStop>()) end = evidence.text(stop->reason);
+        const auto* log = event.as<results::RankLog>();
+        if (!log || log->level != 2) continue;
+        std::string_view words = evidence.text(log->line);
+        constexpr std::string_view heading = "Traceback (most recent call last):\n";
+        if (words.starts_with(heading)) words.remove_prefix(heading.size());
+        const auto step = steps.find(event.rank);
+        return fmt::format(
+            "rank {} fails {}: {}", event.rank,
+            step == steps.end() ? "before its first step" : fmt::format("in step {}", step->second),
+            words.substr(0, words.find('\n')));
+    }
+    return end;
+}
+
+bool fails(const results::Evidence& evidence) {
+    const auto stops = evidence.each<results::JobStop>();
+    return !stops.empty() && stops.back()->as<results::JobStop>()->code != 0;
+}
+
+// How long a step of the first rank takes without the fault, as it is played here, or why that is not known.
+void print_usual_step(Runner& runner, const scenarios::Plan& control) {
     constexpr std::int64_t most_ranks = 4096;
     if (control.number(control.cluster, "nodes") * control.number(control.cluster, "gpus_per_node") >
         most_ranks)
-        return {};
+        return fmt::print("# control: not played here for the time of a step, with more than {} ranks\n",
+                          most_ranks);
     const auto record = runner.run(control, {});
-    if (!record) return {};
+    if (!record) return fmt::print("# control: cannot be played: {}\n", record.error().what);
+    const results::Evidence& evidence = record->evidence;
     std::vector<results::Time> steps;
     results::Time began{-1};
-    for (const results::Event& event : record->evidence.events()) {
+    for (const results::Event& event : evidence.events()) {
         if (event.rank != 0) continue;
         if (event.as<results::StepBegin>()) began = event.at;
         if (event.as<results::StepEnd>() && began >= results::Time{0}) steps.push_back(event.at - began);
     }
-    if (steps.empty()) return {};
-    std::nth_element(steps.begin(), steps.begin() + std::ssize(steps) / 2, steps.end());
-    return steps[steps.size() / 2];
+    if (!steps.empty()) {
+        std::nth_element(steps.begin(), steps.begin() + std::ssize(steps) / 2, steps.end());
+        fmt::print("# control: a step takes {} on rank 0, in the middle of all\n",
+                   results::duration_text(steps[steps.size() / 2]));
+    } else {
+        fmt::print("# control: rank 0 ends no step, so none has a time: {}\n", first_trouble(evidence));
+    }
+    if (!steps.empty() && fails(evidence)) fmt::print("# control: {}\n", first_trouble(evidence));
 }
 
 // What a writer of the scenario would like to know before it is played, as comments behind the plan.
 void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& trial, Runner& runner) {
-    if (const results::Time step = usual_step(runner, trial.control); step > results::Time{0})
-        fmt::print("# control: a step takes {} on rank 0, in the middle of all\n",
-                   results::duration_text(step));
+    print_usual_step(runner, trial.control);
     const auto& blames = scenario.expect.blames;
     if (!scenario.expect.silent() && std::find(blames.begin(), blames.end(), "rank") == blames.end())
         fmt::print("# expect: `blames` asks for no rank, so a finding may name any ranks, or none\n");
@@ -101,7 +133,7 @@ void plan(const PlanArguments& arguments, Session& session) {
 void add_plan(CLI::App& command, Session& session) {
     command.footer(
         "The plan is TOML; `deadrank replay` plays it. Comments at its end say how long a step of the "
-        "control takes, "
+        "control takes, or why it has none, "
         "and what of the scenario asks for little.\n\n"
         "Example:\n"
         "  deadrank plan communication/rank_leaves_all_reduce --seed 7 > plan.toml");
