@@ -203,8 +203,10 @@ private:
         return true;
     }
 
+    static bool aside(Phase phase) { return phase == Phase::checkpoint || phase == Phase::evaluate; }
+
     static void phase_begins(Time now, Phase phase, Watch& watch) {
-        if (phase == Phase::checkpoint) {
+        if (aside(phase)) {
             if (!watch.saving) watch.own += now - watch.last;
             watch.last = now;
             watch.saving = true;
@@ -215,7 +217,7 @@ private:
     }
 
     static void phase_ends(Time now, Phase phase, Watch& watch) {
-        if (phase == Phase::checkpoint) {
+        if (aside(phase)) {
             watch.last = now;
             watch.saving = false;
             return;

@@ -29,8 +29,8 @@ namespace deadrank::results::detectors {
 
 struct Pace {
     Rank process = no_rank;
-    // Microseconds in phases of training, of those that are recorded; saving is none. There may be a million
-    // of these: beside the rank it takes no room.
+    // Microseconds in phases of training, of those that are recorded; saving and evaluating are none. There
+    // may be a million of these: beside the rank it takes no room.
     std::int32_t trained = 0;
     Time own{0};
     Time whole{0};

@@ -43,15 +43,16 @@ constexpr Names<ReduceOp, 6> reduce_ops = {{{ReduceOp::none, "none"},
                                             {ReduceOp::prod, "prod"},
                                             {ReduceOp::avg, "avg"}}};
 
-constexpr Names<Phase, 9> phases = {{{Phase::none, "none"},
-                                     {Phase::setup, "setup"},
-                                     {Phase::data, "data"},
-                                     {Phase::forward, "forward"},
-                                     {Phase::backward, "backward"},
-                                     {Phase::reduce, "reduce"},
-                                     {Phase::optimizer, "optimizer"},
-                                     {Phase::checkpoint, "checkpoint"},
-                                     {Phase::serve, "serve"}}};
+constexpr Names<Phase, 10> phases = {{{Phase::none, "none"},
+                                      {Phase::setup, "setup"},
+                                      {Phase::data, "data"},
+                                      {Phase::forward, "forward"},
+                                      {Phase::backward, "backward"},
+                                      {Phase::reduce, "reduce"},
+                                      {Phase::optimizer, "optimizer"},
+                                      {Phase::checkpoint, "checkpoint"},
+                                      {Phase::serve, "serve"},
+                                      {Phase::evaluate, "evaluate"}}};
 
 constexpr Names<Code, 14> codes = {{{Code::ok, "ok"},
                                     {Code::unhandled_device_error, "unhandled_device_error"},

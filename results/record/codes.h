@@ -40,7 +40,8 @@ enum class Phase : std::uint8_t {
     reduce,
     optimizer,
     checkpoint,
-    serve
+    serve,
+    evaluate
 };
 
 // Result codes of a library call: 0..7 as ncclResult_t numbers them, then what a framework adds.

@@ -160,6 +160,7 @@ constexpr ListedWord all_words[] = {
     {"phase", "optimizer", "parameters are updated, and the loss is averaged for the log"},
     {"phase", "checkpoint", "state is saved, after a step whose number is due"},
     {"phase", "serve", "a request is answered (workload serving)"},
+    {"phase", "evaluate", "a program runs its model over another set: no training, whose pace is looked at"},
 
     {"reaction", "any", "the job may end in any way"},
     {"reaction", "clear_error",

@@ -238,7 +238,8 @@ const std::vector<Parameter>& trigger_parameters() {
                  "that is skipped are still so after a restart, from its beginning on, until `until_step` or "
                  "`lasts` ends them"),
         choice("phase", "",
-               {"setup", "data", "forward", "backward", "reduce", "optimizer", "checkpoint", "serve"},
+               {"setup", "data", "forward", "backward", "reduce", "optimizer", "checkpoint", "serve",
+                "evaluate"},
                "the phase of the step, of those that the workload enters"),
         optional("before", Type::text,
                  "a call, a family of calls (collective, message, communication), a seam or a block"),

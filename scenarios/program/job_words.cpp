@@ -71,9 +71,10 @@ constexpr BuiltinWord rows_of_jobs[] = {
      "how many devices it sees: those of its node, or those that CUDA_VISIBLE_DEVICES names"},
 
     {"Told to observers", "phase(name)",
-     "the phase of the step that begins: data, forward, backward, reduce, optimizer, checkpoint or "
-     "serve. A "
-     "fault may wait for it",
+     "the phase of the step that begins: data, forward, backward, reduce, optimizer, checkpoint, evaluate or "
+     "serve. A fault may wait for it. Evaluating and saving are no training: what a rank does meanwhile "
+     "makes "
+     "it no straggler, and the job no slower",
      "", "phase.begin, phase.end"},
     {"Told to observers", "log(line, level=\"info\")",
      "a line of the rank's log; also \"warning\" and \"error\", and \"debug\": to observers a line as any "

@@ -100,7 +100,7 @@ std::span<const ConstantWord> constant_words() { return constants; }
 
 const std::vector<std::string>& phase_names() {
     static const std::vector<std::string> words = {"data",      "forward",    "backward", "reduce",
-                                                   "optimizer", "checkpoint", "serve"};
+                                                   "optimizer", "checkpoint", "serve",    "evaluate"};
     return words;
 }
 

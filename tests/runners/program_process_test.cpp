@@ -143,5 +143,20 @@ barrier()
     EXPECT_TRUE(record.truth.completed());
 }
 
+// Goal: a rank that evaluates while the others wait is no straggler, and an evaluation by all is no stall.
+TEST(ProgramProcess, EvaluatingIsNoTraining) {
+    const auto play = [](const std::string& phase, const std::string& who) {
+        return symptoms_in(play_program("phase(\"forward\")\ncompute(\"1s\")\nif step in [13, 20, 29] and " +
+                                            who + ":\n  phase(\"" + phase +
+                                            "\")\n  compute(\"40s\")\nbarrier()\nphase(\"optimizer\")\n"
+                                            "compute(\"10ms\")\nbarrier()",
+                                        four_ranks, "", {{"steps", "32"}}));
+    };
+    EXPECT_EQ(play("backward", "rank == 1"), std::vector<std::string>{"straggler_step_time_skew"});
+    EXPECT_EQ(play("evaluate", "rank == 1"), std::vector<std::string>{});
+    EXPECT_EQ(play("backward", "rank >= 0"), std::vector<std::string>{"low_throughput_uniform"});
+    EXPECT_EQ(play("evaluate", "rank >= 0"), std::vector<std::string>{});
+}
+
 }  // namespace
 }  // namespace deadrank::tests
