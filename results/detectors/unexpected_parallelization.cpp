@@ -95,6 +95,7 @@ std::vector<Finding> strangers_in_groups(const Evidence& evidence) {
         lone->worlds ? "WORLD_SIZE" : "",
         lone->worlds ? "misconfigured_environment_variable"
                      : "misconfigured_resource_or_distributed_settings");
+    found.blame.step = lone->step;
     return {std::move(found)};
 }
 

@@ -141,14 +141,37 @@ namespace {
 struct Replicas {
     std::set<Rank> ranks;
     std::map<Rank, Time> said;
+    std::optional<std::int64_t> step = {};  // the first of which they said so
+
+    struct Told {
+        std::uint64_t digest = 0;
+        std::size_t ranks = 0;
+        bool differ = false;
+    };
+    std::map<std::pair<TextId, std::int64_t>, Told> told = {};  // by name and step
+
+    void tell(Rank rank, const ParametersDigest& digest) {
+        ranks.insert(rank);
+        Told& here = told[{digest.name, digest.step}];
+        if (here.ranks++ == 0) here.digest = digest.digest;
+        here.differ |= here.digest != digest.digest;
+    }
+    bool part() const {
+        return std::any_of(told.begin(), told.end(), [](const auto& one) { return one.second.differ; });
+    }
+    bool once_alike() const {
+        return std::any_of(told.begin(), told.end(), [&](const auto& one) {
+            return !one.second.differ && one.second.ranks == ranks.size();
+        });
+    }
 
     // When all had said so and ended their first step.
     Time all_said(const std::map<Rank, Time>& stepped) const {
         Time last{0};
         for (const Rank rank : ranks) {
-            const auto step = stepped.find(rank), word = said.find(rank);
-            if (step == stepped.end() || word == said.end()) return never;
-            last = std::max({last, step->second, word->second});
+            const auto ended = stepped.find(rank), word = said.find(rank);
+            if (ended == stepped.end() || word == said.end()) return never;
+            last = std::max({last, ended->second, word->second});
         }
         return last;
     }
@@ -179,6 +202,53 @@ bool joined_by_an_idle_group(const Evidence& evidence, const std::set<Rank>& ran
 
 }  // namespace
 
+namespace {
+
+bool all_in(const Communicator& comm, const std::set<Rank>& ranks) {
+    return std::all_of(ranks.begin(), ranks.end(),
+                       [&](Rank rank) { return comm.place_of(rank) < comm.processes.size(); });
+}
+
+// Whether a broadcast brought all these ranks to the same start.
+bool given_one_start(const Evidence& evidence, const std::set<Rank>& ranks) {
+    const Time from = first_step(evidence);
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        if (!all_in(comm, ranks)) continue;
+        for (const auto& [seq, collective] : comm.collectives) {
+            const bool given =
+                std::all_of(collective.calls.begin(), collective.calls.end(), [&](const Call& call) {
+                    return call.what && call.what->op == Op::broadcast && call.entered < from &&
+                           call.left != never;
+                });
+            if (given) return true;
+        }
+    }
+    return false;
+}
+
+// Whether one of these ranks trains with a group that leaves another one out: the groups are wrong then.
+bool call_in_smaller_groups(const Evidence& evidence, const std::set<Rank>& ranks, Time until) {
+    const Time from = first_step(evidence);
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        if (all_in(comm, ranks)) continue;
+        for (const auto& [seq, collective] : comm.collectives) {
+            for (std::size_t place = 0; place < collective.calls.size(); ++place) {
+                const Time entered = collective.calls[place].entered;
+                if (ranks.contains(comm.processes[place]) && entered >= from && entered <= until) return true;
+            }
+        }
+    }
+    return false;
+}
+
+// One job whose replicas began alike and part for want of a call, which is not the same as several jobs.
+bool lack_a_call(const Evidence& evidence, const Replicas& replicas, Time until) {
+    const bool one_start = replicas.once_alike() || given_one_start(evidence, replicas.ranks);
+    return replicas.part() && one_start && !call_in_smaller_groups(evidence, replicas.ranks, until);
+}
+
+}  // namespace
+
 std::optional<LoneReplicas> lone_replicas(const Evidence& evidence) {
     std::map<std::string_view, Replicas> groups;
     std::map<Rank, Time> began, stepped;
@@ -186,10 +256,12 @@ std::optional<LoneReplicas> lone_replicas(const Evidence& evidence) {
     for (const Event* event : evidence.each<StepEnd>()) stepped.try_emplace(event->rank, event->at);
     for (const Event* event : evidence.each<ParametersDigest>()) {
         Replicas& replicas = groups[evidence.text(event->as<ParametersDigest>()->group)];
-        replicas.ranks.insert(event->rank);
+        const auto* digest = event->as<ParametersDigest>();
+        replicas.tell(event->rank, *digest);
         const auto training = began.find(event->rank);
-        if (training != began.end() && event->at >= training->second)
-            replicas.said.try_emplace(event->rank, event->at);
+        if (training == began.end() || event->at < training->second) continue;
+        replicas.said.try_emplace(event->rank, event->at);
+        if (!replicas.step) replicas.step = digest->step;
     }
     for (const auto& [group, replicas] : groups) {
         const Time until = replicas.all_said(stepped);
@@ -198,11 +270,10 @@ std::optional<LoneReplicas> lone_replicas(const Evidence& evidence) {
         std::set<std::size_t> met;
         for (const Rank rank : replicas.ranks) met.insert(meetings.of(rank));
         if (met.size() < 2 || joined_by_an_idle_group(evidence, replicas.ranks)) continue;
-        return LoneReplicas{group,
-                            {replicas.ranks.begin(), replicas.ranks.end()},
-                            met.size(),
-                            until,
-                            believes_to_be_alone(evidence, *replicas.ranks.begin())};
+        const bool worlds = believes_to_be_alone(evidence, *replicas.ranks.begin());
+        if (!worlds && lack_a_call(evidence, replicas, until)) continue;
+        return LoneReplicas{
+            group, {replicas.ranks.begin(), replicas.ranks.end()}, met.size(), until, worlds, replicas.step};
     }
     return std::nullopt;
 }

@@ -52,13 +52,15 @@ std::vector<std::vector<StepPace>> companies_apart(const Evidence& evidence);
 struct LoneReplicas {
     std::string_view group;  // as they call it
     std::vector<Rank> ranks;
-    std::size_t parts = 0;  // of ranks that share calls
-    Time at{0};             // when the last of them had said so, after its first step
-    bool worlds = false;    // each believes it is the whole world
+    std::size_t parts = 0;                  // of ranks that share calls
+    Time at{0};                             // when the last of them had said so, after its first step
+    bool worlds = false;                    // each believes it is the whole world
+    std::optional<std::int64_t> step = {};  // the first after which they said so
 };
 
-// The first such group. Nothing if all replicas meet, directly or through others, nor if they made a group
-// beyond the world in which they never call: it is a call that is missing then.
+// The first such group. Nothing if all replicas meet, directly or through others, nor if it is a call that is
+// missing in one job: they made a group beyond the world in which they never call; or a broadcast gave them
+// one start, or they were alike once, and they part though none of them calls in a smaller group.
 std::optional<LoneReplicas> lone_replicas(const Evidence& evidence);
 
 // Ranks that reduce, gather or exchange with each other in a group smaller than the job work on one model,
