@@ -1,9 +1,16 @@
 // results/facts/circles.cpp — Follows who waits for whom to the ranks that wait for nobody outside of their
-// own circle.
+// own circle; whose message is missing in it, and how it is told.
 #include "results/facts/circles.h"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
+#include <map>
 #include <set>
+
+#include "results/facts/findings.h"
+#include "results/facts/waits.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::detectors {
 
@@ -55,6 +62,93 @@ std::vector<Circle> closed_circles(const WaitGraph& graph) {
     std::sort(circles.begin(), circles.end(),
               [](const Circle& a, const Circle& b) { return a.members.front() < b.members.front(); });
     return circles;
+}
+
+namespace {
+
+// How many messages one process sent another in each of its steps.
+std::map<std::int64_t, std::size_t> sent_by_step(const Evidence& evidence, const Communicator& comm,
+                                                 Rank sender, Rank receiver, Time until) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<std::int64_t, std::size_t> sent;
+    std::map<Time, std::int64_t> begun;
+    for (const Event* event : evidence.each<StepBegin>()) {
+        if (event->rank != sender || lives.attempt_at(event->at) != comm.attempt) continue;
+        begun[event->at] = event->as<StepBegin>()->step;
+        sent[event->as<StepBegin>()->step];
+    }
+    for (const Event* event : evidence.each<P2pEnter>()) {
+        const auto* enter = event->as<P2pEnter>();
+        const bool ours = event->rank == sender && enter->op == Op::send && enter->comm == comm.id;
+        if (!ours || event->at > until || lives.attempt_at(event->at) != comm.attempt) continue;
+        const auto place = static_cast<std::size_t>(std::max(enter->peer, 0));
+        const auto next = begun.upper_bound(event->at);
+        if (place < comm.processes.size() && comm.processes[place] == receiver && next != begun.begin())
+            ++sent[std::prev(next)->second];
+    }
+    return sent;
+}
+
+}  // namespace
+
+// Who waits to receive from a rank that has sent to it before, and has gone on to a collective, is a victim.
+// If the sender sent as many messages as in its step before, it is the receiver that takes one too many. A
+// rank that has never sent there may have its message still before it, after a call that all of them make.
+bool Waits::culprits_by_message(const Circle& circle, Standstill& found) const {
+    for (const Rank receiver : circle.behind_it) {
+        for (const Wait& wait : waits_.at(receiver)) {
+            if (wait.op != Op::recv || wait.collective) continue;
+            const Rank sender = wait.for_whom.front();
+            const auto theirs = waits_.find(sender);
+            if (theirs == waits_.end() ||
+                !std::all_of(theirs->second.begin(), theirs->second.end(),
+                             [](const Wait& other) { return other.collective != nullptr; }))
+                continue;
+            const auto sent = sent_by_step(evidence_, *wait.comm, sender, receiver, when_);
+            const Life* life = lives_.find(attempt_, receiver);
+            const auto any = [](const auto& step) { return step.second > 0; };
+            if (std::none_of(sent.begin(), sent.end(), any)) continue;
+            const auto here = life ? sent.find(life->step) : sent.end();
+            const bool known = here != sent.end() && here != sent.begin() && any(*std::prev(here));
+            const bool all_sent = known && here->second >= std::prev(here)->second;
+            const Wait& gone = theirs->second.front();
+            if (found.culprits.empty()) {
+                found.last = wait;
+                found.why = fmt::format("rank {} waits to receive from rank {}, which {} {} {} of {}",
+                                        receiver, sender,
+                                        all_sent ? "sent as many messages as before and waits in"
+                                                 : "has gone on without sending, to",
+                                        name_of(gone.op), gone.seq, gone.comm->name);
+            }
+            found.culprits.push_back(all_sent ? receiver : sender);
+        }
+    }
+    found.culprits = sorted(std::move(found.culprits));
+    return !found.culprits.empty();
+}
+
+// "ranks 0,2 wait in all_gather 1 of world for ranks 1,3, which wait in barrier 1 of cpu": those of the
+// circle that wait in the same call as its first rank, and those who wait with the first of whom they wait
+// for.
+std::string Waits::told(const Circle& circle) const {
+    const auto with = [&](const Wait& first) {
+        std::vector<Rank> together;
+        for (const Rank rank : circle.members) {
+            const Wait& wait = waits_.at(rank).front();
+            if (&wait == &first || (first.collective && wait.collective == first.collective))
+                together.push_back(rank);
+        }
+        return together;
+    };
+    const Rank one = circle.members.front();
+    const Wait& mine = waits_.at(one).front();
+    const Rank other = mine.for_whom.empty() ? one : mine.for_whom.front();
+    const Wait& theirs = waits_.at(other).front();
+    const std::vector<Rank> here = with(mine), there = with(theirs);
+    const auto verb = [](const std::vector<Rank>& ranks) { return ranks.size() == 1 ? "waits" : "wait"; };
+    return fmt::format("{} {} in {} {} of {} for {}, which {} in {} {} of {}", ranks_text(here), verb(here),
+                       name_of(mine.op), mine.seq, mine.comm->name, ranks_text(there), verb(there),
+                       name_of(theirs.op), theirs.seq, theirs.comm->name);
 }
 
 }  // namespace deadrank::results::detectors

@@ -248,7 +248,7 @@ const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
     return message;
 }
 
-// Questions 3 and 4 of culprits_in.
+// Questions 4 and 5 of culprits_in.
 std::vector<Rank> Waits::culprits_by_habit(const Circle& circle) const {
     std::vector<Rank> unusual;
     std::size_t asked = 0;
@@ -271,36 +271,13 @@ std::vector<Rank> Waits::culprits_by_habit(const Circle& circle) const {
     return circle.members;
 }
 
-// "ranks 0,2 wait in all_gather 1 of world for ranks 1,3, which wait in barrier 1 of cpu": those of the
-// circle that wait in the same call as its first rank, and those who wait with the first of whom they wait
-// for.
-std::string Waits::told(const Circle& circle) const {
-    const auto with = [&](const Wait& first) {
-        std::vector<Rank> together;
-        for (const Rank rank : circle.members) {
-            const Wait& wait = waits_.at(rank).front();
-            if (&wait == &first || (first.collective && wait.collective == first.collective))
-                together.push_back(rank);
-        }
-        return together;
-    };
-    const Rank one = circle.members.front();
-    const Wait& mine = waits_.at(one).front();
-    const Rank other = mine.for_whom.empty() ? one : mine.for_whom.front();
-    const Wait& theirs = waits_.at(other).front();
-    const std::vector<Rank> here = with(mine), there = with(theirs);
-    const auto verb = [](const std::vector<Rank>& ranks) { return ranks.size() == 1 ? "waits" : "wait"; };
-    return fmt::format("{} {} in {} {} of {} for {}, which {} in {} {} of {}", ranks_text(here), verb(here),
-                       name_of(mine.op), mine.seq, mine.comm->name, ranks_text(there), verb(there),
-                       name_of(theirs.op), theirs.seq, theirs.comm->name);
-}
-
-// The ranks wait for each other in a circle, so that no rank is simply absent. Four questions are asked in
+// The ranks wait for each other in a circle, so that no rank is simply absent. Five questions are asked in
 // this order, and the first that has an answer names the culprits:
 //   1. Does a rank do something else than its siblings, at the same place in groups of the same name?
-//   2. Has most of one group come to a collective, and only a few are missing? Then those few.
-//   3. Does a rank do something else than it did after the same calls before?
-//   4. Is one side of the circle smaller than the other? Then the smaller one.
+//   2. Does a rank wait for a message of one that has gone on to a collective? Then that one.
+//   3. Has most of one group come to a collective, and only a few are missing? Then those few.
+//   4. Does a rank do something else than it did after the same calls before?
+//   5. Is one side of the circle smaller than the other? Then the smaller one.
 // Without an answer the whole circle is named. Example: ranks 1-7 wait for rank 0 in an all-reduce of the
 // world, and rank 0 waits for rank 1 in a broadcast of their pair. No siblings differ; most of the world has
 // come, so rank 0 is named.
@@ -315,6 +292,7 @@ Standstill Waits::culprits_in(const Circle& circle) const {
         found.culprits = unlike_siblings(evidence_, *comm, when_);
         wait = wait_for(found.culprits);
     }
+    if (!wait && culprits_by_message(circle, found)) return found;
     if (!wait) {
         wait = nearly_complete(circle);
         found.culprits = wait ? wait->for_whom : std::vector<Rank>{};

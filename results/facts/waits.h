@@ -60,6 +60,7 @@ private:
     void culprits_in_circles(Standstill& found) const;
     Standstill culprits_in(const Circle& circle) const;
     std::vector<Rank> culprits_by_habit(const Circle& circle) const;
+    bool culprits_by_message(const Circle& circle, Standstill& found) const;
     std::string told(const Circle& circle) const;
     void explain(Standstill& found) const;
 
