@@ -1,5 +1,5 @@
-// results/facts/call_order.h — The calls of one process in their order, and whether one of them was usual
-// there.
+// results/facts/call_order.h — The calls of one process in their order: whether one of them was usual
+// there, and whether they are those of its siblings.
 #pragma once
 
 #include <optional>
@@ -61,6 +61,13 @@ private:
 // theirs: where it left one out, though its peers may notice steps later. Nothing if it never did.
 std::optional<std::int64_t> step_short_of_calls(const Evidence& evidence, const Communicator& comm,
                                                 Rank process, Time until);
+
+// Groups of one name do the same work side by side. A member that does something else than the members at the
+// same place in the other groups stands out even on the first step.
+
+// Members whose calls, collectives and messages, differ from those of every sibling: neither list is a prefix
+// of the other. Empty without siblings, and if all members differ.
+std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& comm, Time when);
 
 // The meeting at the end of a job: a rendezvous that a process enters after it has worked, so that waiting
 // there is not a set-up wait.

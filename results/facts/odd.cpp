@@ -1,4 +1,4 @@
-// results/facts/odd.cpp — Which ranks are odd: in one collective, or in a group beside its siblings.
+// results/facts/odd.cpp — Which ranks are odd: in one collective, or by the device that they use.
 #include "results/facts/odd.h"
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <tuple>
 
 #include "results/facts/findings.h"
 #include "results/facts/lives.h"
@@ -139,6 +138,112 @@ AtFault side_of(const Evidence& evidence, const Communicator& comm, const Collec
     return passed && !before ? AtFault::untold : AtFault::minority;
 }
 
+// A group agrees on a size by a call of its own: a few integers of which all learn the largest or the
+// smallest, or that one member tells. Who then comes with another size did not heed it.
+
+constexpr std::int64_t few_numbers = 8;
+
+bool size_alone_differs(const CollectiveEnter& a, const CollectiveEnter& b) {
+    CollectiveEnter resized = a;
+    resized.count = b.count;
+    return a.count != b.count && fits(resized, b);
+}
+
+bool could_tell_sizes(const CollectiveEnter& call) {
+    const bool whole = call.dtype == Dtype::i32 || call.dtype == Dtype::i64;
+    return whole && call.count > 0 && call.count <= few_numbers;
+}
+
+// The party with the agreed size; null if the call before was no agreement, or belongs to another step.
+const Party* agreed_party(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                          const std::vector<Party>& parties) {
+    const auto earlier = comm.collectives.find(collective.seq - 1);
+    if (earlier == comm.collectives.end()) return nullptr;
+    const Collective& before = earlier->second;
+    const auto ended = [](const Call& call) { return call.what && call.left != never; };
+    if (!std::all_of(before.calls.begin(), before.calls.end(), ended)) return nullptr;
+    const CollectiveEnter& what = *before.calls.front().what;
+    const Rank one = parties.front().processes.front();
+    const auto step_of = [&](const Collective& call) {
+        return spot_of(evidence, comm.attempt, one, entered_by(comm, call, one)).step;
+    };
+    if (!could_tell_sizes(what) || step_of(before) != step_of(collective)) return nullptr;
+    const auto smaller = [](const Party& a, const Party& b) { return a.what->count < b.what->count; };
+    if (what.op == Op::all_gather || (what.op == Op::all_reduce && what.reduce == ReduceOp::max))
+        return &*std::max_element(parties.begin(), parties.end(), smaller);
+    if (what.op == Op::all_reduce && what.reduce == ReduceOp::min)
+        return &*std::min_element(parties.begin(), parties.end(), smaller);
+    const auto root = static_cast<std::size_t>(std::max(what.root, 0));
+    if (what.op != Op::broadcast || root >= comm.processes.size()) return nullptr;
+    const auto told = std::find_if(parties.begin(), parties.end(), [&](const Party& party) {
+        return std::count(party.processes.begin(), party.processes.end(), comm.processes[root]) > 0;
+    });
+    return told == parties.end() ? nullptr : &*told;
+}
+
+// Whether a party's size was another one when its members were last at this place; nothing on the first lap.
+std::optional<bool> resized(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                            const Party& party) {
+    const Program program(evidence, comm.attempt, party.processes.front());
+    const auto index = program.index_of(comm.id, collective.seq);
+    const auto usual = index ? program.usual_at(*index) : std::nullopt;
+    if (!usual) return std::nullopt;
+    return usual->count != party.what->count;
+}
+
+// Whose size is wrong: that most have one size says nothing by itself. If only one side changed its size, it
+// is that side; but if most changed it alike and the others kept theirs, either may be wrong.
+AtFault side_of_sizes(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                      const std::vector<Party>& parties) {
+    const auto majority = resized(evidence, comm, collective, parties[0]);
+    const auto minority = resized(evidence, comm, collective, parties[1]);
+    if (!majority || !minority) return AtFault::untold;
+    return *minority ? AtFault::minority : AtFault::untold;
+}
+
+// Of two sides of a size, one makes a call that neither has made before, and the other has gone on to its
+// next step: an activity that begins, such as the first evaluation. Either may be wrong about its time.
+bool begins_something_new(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                          const Party& goes_on, const Party& begins) {
+    const auto step_of = [&](const Party& party) {
+        const Rank process = party.processes.front();
+        return spot_of(evidence, comm.attempt, process, entered_by(comm, collective, process)).step;
+    };
+    if (goes_on.what->op == begins.what->op || step_of(goes_on) <= step_of(begins)) return false;
+    for (const auto& [seq, earlier] : comm.collectives) {
+        if (seq >= collective.seq) break;
+        const auto made = [&](const Call& call) { return call.what && call.what->op == begins.what->op; };
+        if (std::any_of(earlier.calls.begin(), earlier.calls.end(), made)) return false;
+    }
+    return true;
+}
+
+// Calls made at different places of a program are different calls, though they may differ in size alone.
+bool at_one_place(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                  const std::vector<Party>& parties) {
+    const auto spot = [&](const Party& party) {
+        const Rank process = party.processes.front();
+        return spot_of(evidence, comm.attempt, process, entered_by(comm, collective, process));
+    };
+    const Spot one = spot(parties[0]), other = spot(parties[1]);
+    return one.step == other.step && one.phase == other.phase;
+}
+
+AtFault at_fault(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                 std::vector<Party>& parties) {
+    const bool even = parties[0].processes.size() == parties[1].processes.size();
+    const bool sizes = parties.size() == 2 && size_alone_differs(*parties[0].what, *parties[1].what) &&
+                       at_one_place(evidence, comm, collective, parties);
+    const Party* agreed = sizes ? agreed_party(evidence, comm, collective, parties) : nullptr;
+    if (agreed) return agreed == &parties[0] ? AtFault::minority : AtFault::majority;
+    if (!order_by_habit(evidence, comm, collective, parties)) return AtFault::untold;
+    if (parties.size() != 2) return AtFault::minority;
+    if (even && begins_something_new(evidence, comm, collective, parties[0], parties[1]))
+        return AtFault::untold;
+    if (sizes && !even) return side_of_sizes(evidence, comm, collective, parties);
+    return side_of(evidence, comm, collective, parties[0], parties[1]);
+}
+
 }  // namespace
 
 Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
@@ -155,9 +260,7 @@ Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
     std::vector<Party> parties = parties_of(comm, collective);
     std::stable_sort(parties.begin(), parties.end(),
                      [](const Party& a, const Party& b) { return a.processes.size() > b.processes.size(); });
-    AtFault side = order_by_habit(evidence, comm, collective, parties) ? AtFault::minority : AtFault::untold;
-    if (side == AtFault::minority && parties.size() == 2)
-        side = side_of(evidence, comm, collective, parties[0], parties[1]);
+    const AtFault side = at_fault(evidence, comm, collective, parties);
     if (side == AtFault::majority) std::swap(parties[0], parties[1]);
     Disagreement found{.usual = parties.front().what, .unusual = parties[1].what};
     for (std::size_t i = side == AtFault::untold ? 0 : 1; i < parties.size(); ++i) {
@@ -171,78 +274,6 @@ Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
                                     ranks_text(sorted(parties[0].processes)));
     found.skipped = habit_of(evidence, comm, collective, parties[1].processes.front()).skipped;
     return found;
-}
-
-// Only asked about one stuck group, so each list is built from scratch.
-
-namespace {
-
-using CallList = std::vector<std::tuple<std::string_view, Op, std::int32_t>>;  // the last is a message's peer
-constexpr std::size_t groups_max = 64;  // as many siblings as are worth comparing
-
-class Lists {
-public:
-    Lists(const Evidence& evidence, int attempt, Time when, const std::vector<Rank>& of_whom) {
-        for (const Rank rank : of_whom) lists_[rank];
-        const Lives& lives = evidence.facts<Lives>();
-        const Calls& calls = evidence.facts<Calls>();
-        const auto add = [&](const Event& event, CommId id, Op op, std::int32_t peer) {
-            const auto list = lists_.find(event.rank);
-            if (list == lists_.end() || event.at > when || lives.attempt_at(event.at) != attempt) return;
-            const Communicator* comm = calls.find(attempt, id);
-            list->second.emplace_back(comm ? comm->name : std::string_view(), op, peer);
-        };
-        for (const Event& event : evidence.events()) {
-            if (const auto* enter = event.as<CollectiveEnter>()) add(event, enter->comm, enter->op, -1);
-            if (const auto* enter = event.as<P2pEnter>()) add(event, enter->comm, enter->op, enter->peer);
-        }
-    }
-
-    // Is one of the two lists a prefix of the other?
-    bool alike(Rank one, Rank other) const {
-        const CallList &a = lists_.at(one), &b = lists_.at(other);
-        const std::size_t both = std::min(a.size(), b.size());
-        return std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(both), b.begin());
-    }
-
-private:
-    std::map<Rank, CallList> lists_;
-};
-
-std::vector<const Communicator*> siblings_of(const Evidence& evidence, const Communicator& comm) {
-    std::vector<const Communicator*> siblings;
-    for (const Communicator& other : evidence.facts<Calls>().communicators()) {
-        const bool sibling = other.attempt == comm.attempt && other.name == comm.name &&
-                             other.id != comm.id && other.processes.size() == comm.processes.size();
-        if (sibling && siblings.size() < groups_max) siblings.push_back(&other);
-    }
-    return siblings;
-}
-
-}  // namespace
-
-std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& comm, Time when) {
-    const auto siblings = siblings_of(evidence, comm);
-    if (siblings.empty()) return {};
-    std::vector<Rank> whom;
-    const auto add = [&](const Communicator& one) {
-        for (const Rank process : one.processes) {
-            if (process != no_rank) whom.push_back(process);
-        }
-    };
-    add(comm);
-    for (const Communicator* sibling : siblings) add(*sibling);
-    const Lists lists(evidence, comm.attempt, when, whom);
-    std::vector<Rank> unlike;
-    for (std::size_t place = 0; place < comm.processes.size(); ++place) {
-        const Rank process = comm.processes[place];
-        const bool parts = std::all_of(siblings.begin(), siblings.end(), [&](const Communicator* sibling) {
-            const Rank other = sibling->processes[place];
-            return other != no_rank && !lists.alike(process, other);
-        });
-        if (process != no_rank && parts) unlike.push_back(process);
-    }
-    return unlike.size() < comm.processes.size() ? unlike : std::vector<Rank>{};
 }
 
 namespace {

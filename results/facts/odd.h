@@ -1,5 +1,4 @@
-// results/facts/odd.h — Which ranks are odd: in one collective, in a group beside its siblings, or by the
-// pattern of their peers.
+// results/facts/odd.h — Which ranks are odd: in one collective, or by the pattern of their peers.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,12 @@ namespace deadrank::results::detectors {
 // A minority that came with a call of a step that the majority has ended either made a call too many, or the
 // majority left it out. What they did in such a phase before tells: if they all called, the majority left it
 // out. Nothing tells in the first phase of its kind, such as the first save, which rank 0 alone is asked for:
-// then both sides are named.
+// then both sides are named. So they are where of two sides of a size one begins something that was never
+// done before while the other has gone on to its next step.
+//
+// Where sizes alone differ, that most have one size does not make it right. If the group has just agreed on a
+// size (all learnt the largest of a few integers, or one member told them), who comes with another one is
+// odd; else who changed its size since it was last at this place, while the others kept theirs.
 
 struct Disagreement {
     std::vector<Rank> odd = {};  // processes
@@ -36,13 +40,6 @@ struct Disagreement {
 // Compares the members that came. Nothing if they agree.
 Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
                              const Collective& collective);
-
-// Groups of one name do the same work side by side. A member that does something else than the members at the
-// same place in the other groups stands out even on the first step.
-
-// Members whose calls, collectives and messages, differ from those of every sibling: neither list is a prefix
-// of the other. Empty without siblings, and if all members differ.
-std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& comm, Time when);
 
 // Which device each process has, and which processes break the pattern of their peers. The pattern is the
 // distance between the n-th process of a host and the n-th device that most processes of the job have:
