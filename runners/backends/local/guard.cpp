@@ -11,7 +11,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include "inject/core/kept.h"
+#include "runners/backends/process/job_processes.h"
+#include "runners/backends/process/kept_files.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/process/scratch.h"
 
@@ -23,18 +24,20 @@ using scenarios::refuse;
 
 namespace {
 
+// A killed run stands in the way of the next while files are not given back, or may still be changed.
 scenarios::Result<void> nothing_left() {
     const auto left = leftovers();
     if (!left) return tl::unexpected(left.error());
-    std::error_code ignored;
     for (const Leftover& one : *left) {
         for (const UndoAction& action : one.actions) {
-            if (action.undo != UndoAction::Undo::restore_kept ||
-                !fs::exists(fs::path(action.of) / inject::kept_list, ignored))
-                continue;
-            return refuse(ErrorCode::environment,
-                          "a run that was killed has changed files and could not give them back",
-                          "run `deadrank undo` first", {one.journal.string()});
+            const char* what = nullptr;
+            if (action.undo == UndoAction::Undo::restore_kept && keeps_anything(action.of))
+                what = "a run that was killed has changed files and could not give them back";
+            if (action.undo == UndoAction::Undo::end_marked && any_marked(action.of))
+                what = "a run that was killed has left processes that still run";
+            if (what)
+                return refuse(ErrorCode::environment, what, "run `deadrank undo` first",
+                              {one.journal.string()});
         }
     }
     return {};

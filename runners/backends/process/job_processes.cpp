@@ -143,13 +143,26 @@ scenarios::Result<Started> start(const std::vector<std::string>& command,
     return started;
 }
 
+namespace {
+
+bool lives(int pid) {
+    const char state = state_of(pid);
+    return state != 'Z' && state != 'X';
+}
+
+}  // namespace
+
+bool any_marked(const std::string& mark) {
+    const auto all = marked_processes(mark);
+    return std::any_of(all.begin(), all.end(), lives);
+}
+
 int end_all_marked(const std::string& mark) {
     int most = 0;
     for (int look = 0; look < 100; ++look) {
         int alive = 0;
         for (const int pid : marked_processes(mark)) {
-            const char state = state_of(pid);
-            if (state == 'Z' || state == 'X') continue;
+            if (!lives(pid)) continue;
             ++alive;
             kill(pid, SIGKILL);  // ends stopped processes too
             kill(pid, SIGCONT);

@@ -30,6 +30,9 @@ scenarios::Result<Started> start(const std::vector<std::string>& command,
 // left behind. Returns how many there were.
 int end_all_marked(const std::string& mark);
 
+// Does one of them live?
+bool any_marked(const std::string& mark);
+
 // Makes orphaned processes our children, whatever they did to their session and environment. Lasts until this
 // process ends.
 void adopt_orphans();

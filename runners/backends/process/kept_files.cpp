@@ -249,6 +249,12 @@ void end_keeping(const fs::path& directory) {
     if (alive.opened()) (void)!::pwrite(*alive, &count, sizeof count, 0);
 }
 
+bool keeps_anything(const fs::path& directory) {
+    std::error_code none;
+    const auto size = fs::file_size(directory / inject::kept_list, none);
+    return !none && size > 0;
+}
+
 GivenBack give_back(const fs::path& directory) {
     std::error_code ignored;
     if (directory.extension() != ".kept" || !fs::exists(directory, ignored))

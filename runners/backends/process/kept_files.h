@@ -17,6 +17,9 @@ scenarios::Result<void> begin_keeping(const std::filesystem::path& directory);
 // Call this when all processes of the job are gone: later writes count as somebody else's.
 void end_keeping(const std::filesystem::path& directory);
 
+// Does the list have a line? Without one the job has changed nothing.
+bool keeps_anything(const std::filesystem::path& directory);
+
 struct GivenBack {
     bool whole = true;  // everything that has a copy is restored, its digest checked
     std::size_t files = 0, removed = 0;

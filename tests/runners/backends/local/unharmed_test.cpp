@@ -14,6 +14,7 @@
 
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/process/journal.h"
+#include "runners/backends/process/kept_files.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
 #include "tests/runners/backends/local/small_plan.h"
@@ -159,6 +160,19 @@ TEST_F(DeviceUnharmed, ByADamageThatMeetsNoFileAndIsRefused) {
     EXPECT_THAT(record->truth.marks.front().says,
                 HasSubstr("the job wrote and read no file whose path has 'another.pt' in it"));
     expect_unharmed();
+}
+
+// What a killed run had not changed yet needs no undo before the next run.
+TEST_F(DeviceUnharmed, NorHeldUpByAKilledRunThatChangedNothing) {
+    const fs::path journals = journal_directory(), kept = journals / "1-1.kept";
+    ASSERT_TRUE(begin_keeping(kept));
+    std::ofstream(journals / "1-0.jsonl") << fmt::format(
+        "{{\"owner\":\"1 1\"}}\n{{\"n\":1,\"undo\":\"restore_kept\",\"of\":\"{}\"}}\n", kept.string());
+    EXPECT_TRUE(play({damage("another.pt", 4)}));
+    std::ofstream(kept / "list") << "a line\n";
+    const auto record = play({damage("another.pt", 4)});
+    ASSERT_FALSE(record);
+    EXPECT_THAT(record.error().text(), HasSubstr("could not give them back — run `deadrank undo` first"));
 }
 
 // A full disk is met by the program's own writers, wherever they write.
