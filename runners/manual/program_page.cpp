@@ -244,9 +244,10 @@ constexpr TableRow telling_rows[] = {
 
 constexpr std::string_view after_tellings = R"(
 **What differs.** `check`, `reference` and `restored` take two numbers for the same if they are no further
-apart than a millionth of the larger one. A decimal has steps of 1/65536, and below 15 one such step is more
-than that: where a sum may be made in another order, hold `round(x, 3)`, or `x.allclose(y)`, against what it
-should be. A `digest` is of every bit.
+apart than 8/65536, as `allclose` does, or a millionth of the larger one: decimals are cut to steps of
+1/65536, and a sum that is made in another order differs by a few of them. Long sums, and numbers that are
+divided by small ones afterwards, differ by more: hold them against each other with `x.allclose(y, atol)`.
+`round(x, 3)` does not help, since two neighbours may be rounded apart. A `digest` is of every bit.
 
 **Which one is told.** The first step in which something differs. In one step a digest comes before a
 `check`, that one before a `reference`, that one before a `restored`, and samples are the last. Of several

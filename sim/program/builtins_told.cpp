@@ -91,15 +91,26 @@ Value config(Interpreter& rank, Arguments& given) {
     return Value::none();
 }
 
+// A sum made in another order is off by the last of a decimal's 16 fractional bits, as for allclose().
+bool only_rounding_apart(Number a, Number b) {
+    constexpr Number grains = 8;
+    if (a == not_a_number || b == not_a_number) return false;
+    return a > b ? a - grains <= b : b - grains <= a;
+}
+
 // What a value is compared with stands before its name, so that a detector knows what it means.
 Value sample(Interpreter& rank, Arguments& given, std::string_view kind) {
-    const double expected = kind.empty() ? std::numeric_limits<double>::quiet_NaN()
-                                         : shown(number_in(given[2], "what is expected"));
+    Number seen = number_in(given[1], "a value");
+    double expected = std::numeric_limits<double>::quiet_NaN();
+    if (!kind.empty()) {
+        const Number due = number_in(given[2], "what is expected");
+        if (only_rounding_apart(seen, due)) seen = due;
+        expected = shown(due);
+    }
     const std::string& stated_name = text_in(given[0], "a name");
     const bool counted = stated_name == "evaluation.samples";  // which has a meaning of its own
     const std::string name = counted ? stated_name : std::string(kind) + stated_name;
-    rank.world().record(results::ValueSample{rank.step(), rank.world().text(name),
-                                             shown(number_in(given[1], "a value")), expected});
+    rank.world().record(results::ValueSample{rank.step(), rank.world().text(name), shown(seen), expected});
     return Value::none();
 }
 

@@ -281,8 +281,8 @@ TEST(ProgramMachine, OneOfSeveralWrongValuesIsTold) {
     ASSERT_EQ(names.size(), 1U);
     EXPECT_EQ(names.front().blame.variable, "a");
     EXPECT_EQ(names.front().blame.ranks, std::vector<results::Rank>{0});
-    EXPECT_TRUE(first("all_reduce(ones(1))\ncheck(\"v\", 20.0, 20.0 + 1 / 65536)").empty());
-    EXPECT_FALSE(first("all_reduce(ones(1))\ncheck(\"v\", 1.0, 1.0 + 1 / 65536)").empty());
+    EXPECT_TRUE(first("all_reduce(ones(1))\ncheck(\"v\", 1.0, 1.0 + 8 / 65536)").empty());
+    EXPECT_FALSE(first("all_reduce(ones(1))\ncheck(\"v\", 1.0, 1.0 + 9 / 65536)").empty());
 }
 
 }  // namespace
