@@ -111,6 +111,9 @@ TEST_F(Cli, PlanSaysWhyNoStepHasATime) {
     const std::string later = notes("compute('10ms')\nbarrier()\nassert step == 0");
     EXPECT_THAT(later, HasSubstr("# control: a step takes 10"));
     EXPECT_THAT(later, HasSubstr("fails in step 1: AssertionError"));
+    EXPECT_THAT(notes("barrier()\ncheck('v', 1, 2)"),
+                HasSubstr("# control: it rings by itself: wrong_intermediate_value: v of "));
+    EXPECT_THAT(notes("barrier()\ncheck('v', 2, 2)"), testing::Not(HasSubstr("rings")));
 }
 
 TEST_F(Cli, RefusesDirectoriesThatGiveNothing) {

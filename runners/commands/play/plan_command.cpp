@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "results/detectors/detector.h"
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/console/command.h"
@@ -80,6 +81,9 @@ void print_usual_step(Runner& runner, const scenarios::Plan& control) {
         fmt::print("# control: rank 0 ends no step, so none has a time: {}\n", first_trouble(evidence));
     }
     if (!steps.empty() && fails(evidence)) fmt::print("# control: {}\n", first_trouble(evidence));
+    // Nothing is wrong in a control: either the detectors are, or something else in the scenario is.
+    for (const results::Finding& finding : results::detect(evidence, results::all_detectors()))
+        fmt::print("# control: it rings by itself: {}: {}\n", finding.symptom, finding.says);
 }
 
 // What a writer of the scenario would like to know before it is played, as comments behind the plan.
