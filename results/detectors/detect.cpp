@@ -315,11 +315,15 @@ struct Told {
     }
 };
 
-// Strikes out every finding that this one explains, and what those explain in turn.
-void strike_out(const Told& told, std::size_t root, std::vector<bool>& open) {
+// Strikes out every finding that this one explains, and what those explain in turn. What they leave standing
+// still is no finding of its own; the first one keeps it.
+void strike_out(Told& told, std::size_t first, std::size_t root, std::vector<bool>& open) {
     open[root] = false;
     for (std::size_t i = 0; i < open.size(); ++i) {
-        if (open[i] && told.lies_behind(root, i)) strike_out(told, i, open);
+        if (!open[i] || !told.lies_behind(root, i)) continue;
+        if (stands_still(told.findings[i]) && !stands_still(told.findings[first]))
+            told.findings[first].followed_by.push_back(told.findings[i]);
+        strike_out(told, first, i, open);
     }
 }
 
@@ -350,13 +354,13 @@ std::vector<Finding> settle_among(std::vector<Finding> unsettled, const detector
     };
     for (std::size_t i = 0; i < findings.size(); ++i) stays[i] = is_root(i);
     for (std::size_t i = 0; i < findings.size(); ++i) {
-        if (stays[i]) strike_out(told, i, open);
+        if (stays[i]) strike_out(told, i, i, open);
     }
     // A crash, the load that failed after it and the restart that failed for that may form a ring.
     for (std::size_t i = best_of_ring(findings, open); i < findings.size();
          i = best_of_ring(findings, open)) {
         stays[i] = true;
-        strike_out(told, i, open);
+        strike_out(told, i, i, open);
     }
     std::vector<Finding> kept;
     for (std::size_t i = 0; i < findings.size(); ++i) {

@@ -312,16 +312,31 @@ bool says_what_provokes(const Finding& finding, const scenarios::Plan& plan, con
     });
 }
 
+// A bug may be that the others are never told of an error: then the due answer is the standstill that follows
+// from it, and the error, which only provokes it, is none.
+std::vector<Finding> answers_in(const Finding& finding, const scenarios::Plan& plan, const Truth& truth,
+                                bool told_outright) {
+    if (says_what_provokes(finding, plan, truth)) return finding.followed_by;
+    if (told_outright) return {finding};
+    for (const Finding& next : finding.followed_by)
+        if (next.symptom == plan.expect.symptom) return {next};
+    return {finding};
+}
+
 }  // namespace
 
 Alarm weigh_alarm(const scenarios::Plan& plan, const Truth& truth, const Blame& culprit,
                   const std::vector<Finding>& findings) {
+    const bool told_outright = std::any_of(findings.begin(), findings.end(), [&](const Finding& one) {
+        return one.symptom == plan.expect.symptom;
+    });
     std::vector<Finding> heard;
     std::vector<std::size_t> indices;
     for (std::size_t i = 0; i < findings.size(); ++i) {
-        if (says_what_provokes(findings[i], plan, truth)) continue;
-        heard.push_back(findings[i]);
-        indices.push_back(i);
+        for (Finding& one : answers_in(findings[i], plan, truth, told_outright)) {
+            heard.push_back(std::move(one));
+            indices.push_back(i);
+        }
     }
     const Time fault_at = truth.first_fault();
     if (heard.empty() && plan.expect.unseen.empty())
@@ -336,7 +351,8 @@ std::vector<std::size_t> false_alarms(const std::vector<Finding>& findings, cons
     const bool healed = plan.variant == scenarios::Variant::healed;
     std::vector<std::size_t> alarms;
     for (std::size_t i = 0; i < findings.size(); ++i)
-        if (!healed || !says_what_provokes(findings[i], plan, truth)) alarms.push_back(i);
+        if (!healed || !says_what_provokes(findings[i], plan, truth) || !findings[i].followed_by.empty())
+            alarms.push_back(i);
     return alarms;
 }
 

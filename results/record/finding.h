@@ -14,10 +14,11 @@ struct Finding {
     std::string symptom;        // id of the taxonomy
     std::string detector = {};  // filled in by whoever runs the detector
     Blame blame;
-    Time at{0};                            // when the evidence sufficed for an alarm
-    std::string says;                      // one sentence with the numbers seen
-    std::vector<std::string> causes = {};  // likely root causes, most likely first; may be empty
-    bool outlived = false;                 // an error after which the ranks at fault went on
+    Time at{0};                             // when the evidence sufficed for an alarm
+    std::string says;                       // one sentence with the numbers seen
+    std::vector<std::string> causes = {};   // likely root causes, most likely first; may be empty
+    bool outlived = false;                  // an error after which the ranks at fault went on
+    std::vector<Finding> followed_by = {};  // the standstill of other ranks that it explains
 
     bool operator==(const Finding&) const = default;
 };

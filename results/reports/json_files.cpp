@@ -28,6 +28,7 @@ Json finding_json(const Finding& finding) {
                  {"at", finding.at.count()},
                  {"says", finding.says}};
     if (!finding.causes.empty()) json["causes"] = finding.causes;
+    for (const Finding& next : finding.followed_by) json["followed_by"].push_back(finding_json(next));
     return json;
 }
 

@@ -244,7 +244,8 @@ std::string words_text() {
         "TensorFlow, Triton and the libraries of kernels; Python's own exceptions, as `IndexError: list "
         "index out of range`, and "
         "all others are `framework_runtime_exception`, and so are arguments that argparse refuses. What "
-        "another finding explains is not told.\n\n" +
+        "another finding explains is not told, but an error's finding keeps the standstill that follows from "
+        "it (`followed_by`).\n\n" +
         heading_row({"symptom", "words"});
     for (const auto& [symptom, words] : known)
         text += row({fmt::format("`{}`", symptom), cell(quoted(words))});

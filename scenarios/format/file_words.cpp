@@ -73,8 +73,10 @@ FileTable expect_table(const Taxonomy& taxonomy) {
     return {
         "[expect]",
         "What must be noticed, about whom and how soon",
-        {{"symptom", Form::word, "what must be noticed; the bug's own where it is absent", symptoms, false,
-          list},
+        {{"symptom", Form::word,
+          "what must be noticed; the bug's own where it is absent. A standstill is noticed too where the "
+          "finding names the error that it follows from",
+          symptoms, false, list},
          {"blames", Form::words,
           "what of the truth the finding must name; with \"rank\" and a fault on all ranks, all of them",
           blame_words()},

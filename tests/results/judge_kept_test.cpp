@@ -74,5 +74,30 @@ TEST(JudgeFault, TakesTheErrorOfAProcessThatAFaultEndsToProvokeForNoFalseAlarm) 
     EXPECT_EQ(outcome({own}).outcome, Outcome::wrong_class);
 }
 
+// Goal: where the bug is that the others are never told of an error, the standstill behind it answers, and a
+// healed run that still has it is not healed.
+TEST(JudgeFault, FindsTheStandstillThatFollowsFromAnError) {
+    Finding error = finding("framework_runtime_exception", {3}, 5s);
+    const auto outcome = [&](const std::string& symptom) {
+        scenarios::Plan plan;
+        plan.expect = {.symptom = symptom, .blames = {"rank"}, .reaction = "any"};
+        plan.faults.push_back({.kind = "bend_value"});
+        results::Record record;
+        record.evidence = healthy(8);
+        record.truth = truth_of_nothing(8);
+        record.truth.marks.push_back({.at = 5s, .kind = results::MarkKind::applied, .fault = 0});
+        record.truth.marks.back().blame.ranks = {3};
+        return results::judge(plan, record, {error}, nullptr).outcome;
+    };
+    EXPECT_EQ(outcome("collective_deadlock_hang"), Outcome::wrong_class);
+    error.followed_by = {finding("collective_deadlock_hang", {3}, 65s)};
+    EXPECT_EQ(outcome("collective_deadlock_hang"), Outcome::caught);
+    EXPECT_EQ(outcome("framework_runtime_exception"), Outcome::caught);
+    EXPECT_EQ(outcome("collective_timeout_abort"), Outcome::wrong_class);
+    error.followed_by.front().blame.ranks = {4};
+    EXPECT_EQ(outcome("collective_deadlock_hang"), Outcome::wrong_rank);
+    EXPECT_EQ(outcome_of(error), Outcome::false_alarm);
+}
+
 }  // namespace
 }  // namespace deadrank::tests

@@ -124,6 +124,16 @@ TEST(Settle, AnErrorThatWasCaughtDoesNotExplainThatTheJobStandsStill) {
     }
 }
 
+TEST(Settle, AnErrorKeepsTheStandstillThatFollowsFromIt) {
+    const Finding error = said("framework_runtime_exception", 5s, {1});
+    const auto kept = results::settle({error, said("collective_deadlock_hang", 65s, {1})});
+    ASSERT_EQ(kept.size(), 1u);
+    EXPECT_EQ(symptoms_of(kept.front().followed_by), std::vector<std::string>{"collective_deadlock_hang"});
+    const auto died = results::settle({error, said("remote_peer_connection_error", 6s, {1})});
+    ASSERT_EQ(died.size(), 1u);
+    EXPECT_TRUE(died.front().followed_by.empty());
+}
+
 TEST(Settle, WhatWasWrongInAnEarlierStepIsToldBesideTheBreak) {
     const auto pair = [](std::int64_t wrong, std::int64_t broken) {
         Finding samples = said("wrong_sample_coverage", 1s), hang = said("collective_deadlock_hang", 64s);
