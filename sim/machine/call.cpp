@@ -108,7 +108,7 @@ void Gate::ask(Process& process, Call& call) {
     machine_.processes.settle(process);
     if (call.delay > Time{0}) machine_.engine.sleep(call.delay);
     process.pending_stop |= call.stop;
-    if (call.kill_signal != 0) process.pending_signal = call.kill_signal;
+    if (call.kill_signal != 0) process.pending_signal = static_cast<std::int16_t>(call.kill_signal);
     machine_.processes.settle(process);
     if (!call.raises.empty()) throw RankFailure(std::string(call.raises));
 }

@@ -124,7 +124,7 @@ void Processes::end(Process& process, ProcessEnd how, int code, int signal) {
     process.alive = false;
     if (std::exchange(process.stopped, false)) --stopped_;
     process.end = how;
-    process.exit_signal = signal;
+    process.exit_signal = static_cast<std::int16_t>(signal);
     process.exit_code = signal != 0 ? -signal : code;
     if (!process.lost) machine_.recorder.record(process.id, results::RankExit{process.exit_code, signal});
     machine_.process_gone(process);
@@ -143,7 +143,7 @@ void Processes::signal(Process& process, int number) {
     }
     const auto actor = static_cast<ActorId>(process.id);
     if (machine_.engine.current() == actor || (process.stopped && number != results::sigkill)) {
-        process.pending_signal = number;
+        process.pending_signal = static_cast<std::int16_t>(number);
         return;
     }
     end(process, ProcessEnd::killed, 0, number);
@@ -171,7 +171,8 @@ void Processes::resume(Process& process) {
     if (!process.alive || !process.stopped) return;
     set_stopped(process, false);
     machine_.engine.thaw(static_cast<ActorId>(process.id));
-    if (process.pending_signal != 0) return signal(process, std::exchange(process.pending_signal, 0));
+    if (process.pending_signal != 0)
+        return signal(process, std::exchange(process.pending_signal, std::int16_t{0}));
     machine_.process_resumed(process);
 }
 
@@ -205,7 +206,7 @@ void Processes::take_pending(Process& process) {
         set_stopped(process, true);
         machine_.engine.freeze(static_cast<ActorId>(process.id));  // comes back when it is resumed
     }
-    if (const int number = std::exchange(process.pending_signal, 0)) {
+    if (const int number = std::exchange(process.pending_signal, std::int16_t{0})) {
         end(process, ProcessEnd::killed, 0, number);
         machine_.engine.kill(static_cast<ActorId>(process.id));  // throws here
     }

@@ -86,13 +86,13 @@ struct Process {
     bool lost = false;      // gone with its node: no exit was seen
     bool watched = false;   // a watchdog timer is under way
     bool at_first = false;  // until it chooses one, it has the first device that it sees
+    bool pending_stop = false;
     ProcessEnd end = ProcessEnd::running;
     int exit_code = 0;
-    int exit_signal = 0;
-    bool pending_stop = false;
-    std::uint32_t keeps = 0;  // signals, a bit each, that a handler of its own takes
-    std::uint32_t kept = 0;   // those of them that came, and were not taken yet
-    int pending_signal = 0;   // takes effect at the process's next point of decision, or when it is resumed
+    std::int16_t exit_signal = 0;
+    std::int16_t pending_signal = 0;  // takes effect at its next point of decision, or when it is resumed
+    std::uint32_t keeps = 0;          // signals, a bit each, that a handler of its own takes
+    std::uint32_t kept = 0;           // those of them that came, and were not taken yet
     std::unique_ptr<std::pair<int, std::string>> pending_exit = {};
 
     std::int64_t step = -1;
