@@ -64,7 +64,9 @@ TEST(Settle, KeepsTheRootOfEachPair) {
         for (const auto& both : {std::vector{root, other}, std::vector{other, root}}) {
             const auto kept = results::settle(both);
             ASSERT_EQ(kept.size(), 1u) << root.symptom << " and " << other.symptom;
-            EXPECT_EQ(kept[0], root) << kept[0].symptom << " by " << kept[0].detector;
+            EXPECT_EQ(std::tie(kept[0].symptom, kept[0].detector, kept[0].blame),
+                      std::tie(root.symptom, root.detector, root.blame))
+                << kept[0].symptom << " by " << kept[0].detector;
         }
     }
 }
