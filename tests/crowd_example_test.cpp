@@ -55,7 +55,7 @@ TEST(SlowCrowdExample, OneSlowDeviceOfAMillionIsFoundWithinHalfAGigabyte) {
     const Played played = play_example("one_of_a_million");
     EXPECT_EQ(played.code, 0) << played.verdict.dump();
     if (plain) {
-        EXPECT_LT(played.kibibytes, 512 << 10);
+        EXPECT_LT(played.kibibytes, 500000);
     }
 }
 

@@ -285,25 +285,28 @@ bool works_together(Op op) {
     return op == Op::all_reduce || op == Op::all_gather || op == Op::reduce_scatter || op == Op::all_to_all;
 }
 
+// Kinds of calls, a bit each.
+using Ops = std::uint32_t;
+
 class Workers {
 public:
     explicit Workers(std::size_t count) : graph_(count), ops_(count) {}
-    void calls(Rank process, Op op) { ops_[static_cast<std::size_t>(process)].insert(op); }
+    void calls(Rank process, Op op) {
+        ops_[static_cast<std::size_t>(process)] |= Ops{1} << static_cast<unsigned>(op);
+    }
     void join(Rank a, Rank b) { graph_.join(a, b); }
-    std::size_t of(std::size_t one) { return graph_.of(one); }
-    // What its ranks call, by part.
-    std::map<std::size_t, std::set<Op>> ops_by_part() {
-        std::map<std::size_t, std::set<Op>> parts;
-        for (std::size_t process = 0; process < ops_.size(); ++process) {
-            std::set<Op>& all = parts[of(process)];
-            all.insert(ops_[process].begin(), ops_[process].end());
-        }
-        return parts;
+    // What is called in the part to which each process belongs.
+    std::vector<Ops> ops_of_parts() {
+        for (std::size_t process = 0; process < ops_.size(); ++process)
+            ops_[graph_.of(process)] |= ops_[process];
+        for (std::size_t process = 0; process < ops_.size(); ++process)
+            ops_[process] = ops_[graph_.of(process)];
+        return std::move(ops_);
     }
 
 private:
     Graph graph_;
-    std::vector<std::set<Op>> ops_;
+    std::vector<Ops> ops_;
 };
 
 void look_at_groups(const Evidence& evidence, Workers& workers) {
@@ -329,18 +332,15 @@ void look_at_groups(const Evidence& evidence, Workers& workers) {
 }  // namespace
 
 Roles::Roles(const Evidence& evidence) {
-    const auto processes = static_cast<std::size_t>(evidence.facts<Lives>().count());
-    role_of_.resize(processes);
-    Workers workers(processes);
+    Workers workers(static_cast<std::size_t>(evidence.facts<Lives>().count()));
     look_at_groups(evidence, workers);
-    const auto parts = workers.ops_by_part();
-    const bool all_call =
-        std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.second.empty(); });
-    if (!all_call) return;
-    std::map<std::set<Op>, std::size_t> roles;
-    for (const auto& [part, ops] : parts) roles.try_emplace(ops, roles.size());
-    for (std::size_t process = 0; process < processes; ++process)
-        role_of_[process] = roles.at(parts.at(workers.of(process)));
+    const std::vector<Ops> ops = workers.ops_of_parts();
+    if (std::find(ops.begin(), ops.end(), Ops{0}) != ops.end()) return;  // who calls nothing, tells nothing
+    std::map<Ops, std::uint32_t> roles;
+    role_of_.resize(ops.size());
+    for (std::size_t process = 0; process < ops.size(); ++process)
+        role_of_[process] =
+            roles.try_emplace(ops[process], static_cast<std::uint32_t>(roles.size())).first->second;
     count_ = std::max<std::size_t>(roles.size(), 1);
 }
 

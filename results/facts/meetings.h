@@ -74,10 +74,12 @@ public:
 
     bool several() const { return count_ > 1; }
     // The number of a process's role; the same for all that can be compared.
-    std::size_t of(Rank process) const { return role_of_[static_cast<std::size_t>(process)]; }
+    std::size_t of(Rank process) const {
+        return role_of_.empty() ? 0 : role_of_[static_cast<std::size_t>(process)];
+    }
 
 private:
-    std::vector<std::size_t> role_of_;
+    std::vector<std::uint32_t> role_of_;  // none where all have one
     std::size_t count_ = 1;
 };
 
