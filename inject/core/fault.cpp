@@ -22,6 +22,7 @@ public:
     std::string_view kind() const override { return kind_; }
     Result<Done> apply(Levers& levers, Rank rank) override { return functions_.apply(levers, rank); }
     results::Blame blame(const Levers& levers) const override;
+    const results::Blame& aim() const override { return functions_.blame; }
     Rhythm rhythm() const override { return functions_.rhythm; }
 
     void revert(Levers& levers, Rank rank) noexcept override {
@@ -36,10 +37,12 @@ private:
     FaultFunctions functions_;
 };
 
+bool of_a_link(const results::Blame& blame) { return blame.component.find("link") != std::string::npos; }
+
 // A fault of a node blames the node's ranks too; a fault of a link blames neither end.
 results::Blame SimpleFault::blame(const Levers& levers) const {
     results::Blame blame = functions_.blame;
-    if (!blame.ranks.empty() || blame.component.find("link") != std::string::npos) return blame;
+    if (!blame.ranks.empty() || of_a_link(blame)) return blame;
     for (const std::int32_t node : blame.nodes) {
         const std::vector<Rank> ranks = levers.ranks_of(node);
         blame.ranks.insert(blame.ranks.end(), ranks.begin(), ranks.end());
@@ -145,6 +148,36 @@ scenarios::Result<PlannedFault> make_fault(const scenarios::FaultSpec& spec) {
     if (planned.spec.parameters.count("rank") == 0) planned.ranks = {results::no_rank};
     for (const std::int64_t rank : planned.spec.ranks()) planned.ranks.push_back(static_cast<Rank>(rank));
     return planned;
+}
+
+namespace {
+
+// Whether the moment at which the fault acts can be a collective call or a message.
+bool acts_at_a_call(const scenarios::Trigger& when) {
+    const std::string_view call = implied_call(when);
+    const bool family = call == "collective" || call == "message" || call == "communication";
+    return by_clock(when) || family || results::op_named(call) != results::Op::none;
+}
+
+}  // namespace
+
+std::vector<std::string> nameable_fields(const scenarios::FaultSpec& spec) {
+    if (spec.provokes) return {};
+    const auto planned = make_fault(spec);
+    if (!planned) return {};
+    const results::Blame& aim = planned->fault->aim();
+    std::vector<std::string> fields;
+    const auto add = [&](bool known, const char* field) {
+        if (known) fields.emplace_back(field);
+    };
+    add(!aim.ranks.empty() || (!aim.nodes.empty() && !of_a_link(aim)), "rank");
+    add(!aim.ranks.empty() || !aim.nodes.empty(), "node");
+    add(true, "step");
+    add(!aim.variable.empty(), "variable");
+    add(!aim.component.empty(), "component");
+    add(!aim.collective.empty() || acts_at_a_call(planned->spec.when), "collective");
+    add(!aim.shard.empty(), "shard");
+    return fields;
 }
 
 }  // namespace deadrank::inject

@@ -39,6 +39,9 @@ public:
     // collective.
     virtual results::Blame blame(const Levers& levers) const = 0;
 
+    // The same as the scenario alone tells it, without the ranks of a node.
+    virtual const results::Blame& aim() const = 0;
+
     virtual Rhythm rhythm() const { return {}; }
 };
 
@@ -121,5 +124,9 @@ struct PlannedFault {
 
 // Errors: bad_input (an unknown kind, a parameter missing). A resolved plan meets neither.
 scenarios::Result<PlannedFault> make_fault(const scenarios::FaultSpec& spec);
+
+// The fields of a blame that the truth of this fault can name, in the words of `blames`. The step counts as
+// one of them, although a fault of the start meets none.
+std::vector<std::string> nameable_fields(const scenarios::FaultSpec& spec);
 
 }  // namespace deadrank::inject

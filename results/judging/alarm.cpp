@@ -350,9 +350,11 @@ std::vector<std::size_t> false_alarms(const std::vector<Finding>& findings, cons
                                       const Truth& truth) {
     const bool healed = plan.variant == scenarios::Variant::healed;
     std::vector<std::size_t> alarms;
-    for (std::size_t i = 0; i < findings.size(); ++i)
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+        if (healed && has(plan.expect.also, findings[i].symptom)) continue;
         if (!healed || !says_what_provokes(findings[i], plan, truth) || !findings[i].followed_by.empty())
             alarms.push_back(i);
+    }
     return alarms;
 }
 

@@ -39,7 +39,8 @@ FileTable because_table() {
              {"reaction", Form::text, "why the job may react in any way"}}};
 }
 
-FileTable heal_expect_table() {
+FileTable heal_expect_table(const Taxonomy& taxonomy) {
+    const std::vector<std::string> symptoms = ids(taxonomy.symptoms);
     return {
         "[heal.expect]",
         "What is asked of the healed run, in the keys of [expect]; absent = no alarm, and the job "
@@ -50,6 +51,13 @@ FileTable heal_expect_table() {
         "say so here",
         {{"symptom", Form::word, "what must still be noticed, as in [expect]; \"none\" = no alarm"},
          {"blames", Form::words, "what of the truth that finding must name", blame_words()},
+         {"rank", Form::ranks, "instead of the fault's own ranks, as in [expect]"},
+         {"step", Form::integer, "instead of the fault's own step"},
+         {"also", Form::words,
+          "symptoms that are right to report too; without `symptom`, or with \"none\", they may be reported "
+          "and "
+          "need not",
+          symptoms, false, "symptoms of the taxonomy"},
          {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated"},
          {"reaction", Form::word, "how the job must react; complete unless stated", reaction_words()},
          {"recovers_within", Form::duration, "after the fault the job has recovered or ended"}}};
@@ -255,7 +263,7 @@ std::vector<FileTable> file_tables(const Taxonomy& taxonomy) {
           {"as_control", Form::text, "why the healed run is the control again"},
           {"workaround", Form::text,
            "why this is no fix but what users did for want of one; such a heal is counted apart"}}},
-        heal_expect_table(),
+        heal_expect_table(taxonomy),
         heal_change_table(),
         {"[teach]",
          "The story, for `deadrank learn`",

@@ -3,17 +3,16 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/detectors/detector.h"
-#include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/play/plan_notes.h"
 #include "runners/console/command.h"
 #include "runners/console/selection.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/plan.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::runners::commands {
 
@@ -30,80 +29,25 @@ const scenarios::Plan& chosen_plan(const scenarios::Trial& trial, const std::str
     return variant == "healed" ? trial.healed : trial.fault;
 }
 
-// The first error of a run, and how far its rank had come; or how the job ended.
-std::string first_trouble(const results::Evidence& evidence) {
-    std::map<results::Rank, std::int64_t> steps;
-    std::string end = "the job ends";
-    for (const results::Event& event : evidence.events()) {
-        if (const auto* begin = event.as<results::StepBegin>()) steps[event.rank] = begin->step;
-        if (const auto* stop = event.as<results::JobStop>()) end = evidence.text(stop->reason);
-        const auto* log = event.as<results::RankLog>();
-        if (!log || log->level != 2) continue;
-        std::string_view words = evidence.text(log->line);
-        constexpr std::string_view heading = "Traceback (most recent call last):\n";
-        if (words.starts_with(heading)) words.remove_prefix(heading.size());
-        const auto step = steps.find(event.rank);
-        return fmt::format(
-            "rank {} fails {}: {}", event.rank,
-            step == steps.end() ? "before its first step" : fmt::format("in step {}", step->second),
-            words.substr(0, words.find('\n')));
+// A program is written in lines: the same text between three quotes, which escape nothing.
+std::string with_lines(std::string toml, const scenarios::Values& workload) {
+    for (const auto& [name, value] : workload) {
+        const std::string& text = value.text;
+        const bool plain = std::none_of(text.begin(), text.end(), [](unsigned char letter) {
+            return (letter < 0x20 && letter != '\n' && letter != '\t') || letter == 0x7f;
+        });
+        if (text.find('\n') == std::string::npos || text.find("'''") != std::string::npos || !plain) continue;
+        const std::string row = fmt::format("\n{} = {}\n", name, scenarios::toml_text(text));
+        const auto at = toml.find(row);
+        if (at != std::string::npos)
+            toml.replace(at, row.size(), fmt::format("\n{} = '''\n{}'''\n", name, text));
     }
-    return end;
-}
-
-bool fails(const results::Evidence& evidence) {
-    const auto stops = evidence.each<results::JobStop>();
-    return !stops.empty() && stops.back()->as<results::JobStop>()->code != 0;
-}
-
-// How long a step of the first rank takes without the fault, as it is played here, or why that is not known.
-void print_usual_step(Runner& runner, const scenarios::Plan& control) {
-    constexpr std::int64_t most_ranks = 4096;
-    if (control.number(control.cluster, "nodes") * control.number(control.cluster, "gpus_per_node") >
-        most_ranks)
-        return fmt::print("# control: not played here for the time of a step, with more than {} ranks\n",
-                          most_ranks);
-    const auto record = runner.run(control, {});
-    if (!record) return fmt::print("# control: cannot be played: {}\n", record.error().what);
-    const results::Evidence& evidence = record->evidence;
-    std::vector<results::Time> steps;
-    results::Time began{-1};
-    for (const results::Event& event : evidence.events()) {
-        if (event.rank != 0) continue;
-        if (event.as<results::StepBegin>()) began = event.at;
-        if (event.as<results::StepEnd>() && began >= results::Time{0}) steps.push_back(event.at - began);
-    }
-    if (!steps.empty()) {
-        std::nth_element(steps.begin(), steps.begin() + std::ssize(steps) / 2, steps.end());
-        fmt::print("# control: a step takes {} on rank 0, in the middle of all\n",
-                   results::duration_text(steps[steps.size() / 2]));
-    } else {
-        fmt::print("# control: rank 0 ends no step, so none has a time: {}\n", first_trouble(evidence));
-    }
-    if (!steps.empty() && fails(evidence)) fmt::print("# control: {}\n", first_trouble(evidence));
-    // Nothing is wrong in a control: either the detectors are, or something else in the scenario is.
-    for (const results::Finding& finding : results::detect(evidence, results::all_detectors()))
-        fmt::print("# control: it rings by itself: {}: {}\n", finding.symptom, finding.says);
-}
-
-// What a writer of the scenario would like to know before it is played, as comments behind the plan.
-void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& trial, Runner& runner) {
-    print_usual_step(runner, trial.control);
-    const auto& blames = scenario.expect.blames;
-    if (!scenario.expect.silent() && std::find(blames.begin(), blames.end(), "rank") == blames.end())
-        fmt::print("# expect: `blames` asks for no rank, so a finding may name any ranks, or none\n");
-    if (scenario.heal.is_the_control() && scenario.heal.as_control.empty())
-        fmt::print(
-            "# heal: it leaves nothing of the fault and changes nothing else: the healed run is the control "
-            "again "
-            "and proves nothing. Keep the trigger, fault = \"keep\", beside the setting that fixes it, or "
-            "say "
-            "why there is none: as_control = \"…\"\n");
+    return toml;
 }
 
 void print_plan(const scenarios::Plan& plan, bool json) {
     if (!json) {
-        fmt::print("{}", scenarios::to_toml(plan));
+        fmt::print("{}", with_lines(scenarios::to_toml(plan), plan.workload));
         return;
     }
     const nlohmann::ordered_json document = {{"scenario", plan.scenario},

@@ -1,0 +1,138 @@
+// runners/commands/play/plan_notes.cpp — What a plan's own control and heal show before anything is judged.
+#include "runners/commands/play/plan_notes.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <set>
+
+#include "inject/core/fault.h"
+#include "results/detectors/detector.h"
+#include "results/text/words.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+// The first error of a run, and how far its rank had come; or how the job ended.
+std::string first_trouble(const results::Evidence& evidence) {
+    std::map<results::Rank, std::int64_t> steps;
+    std::string end = "the job ends";
+    for (const results::Event& event : evidence.events()) {
+        if (const auto* begin = event.as<results::StepBegin>()) steps[event.rank] = begin->step;
+        if (const auto* stop = event.as<results::JobStop>()) end = evidence.text(stop->reason);
+        const auto* log = event.as<results::RankLog>();
+        if (!log || log->level != 2) continue;
+        std::string_view words = evidence.text(log->line);
+        constexpr std::string_view heading = "Traceback (most recent call last):\n";
+        if (words.starts_with(heading)) words.remove_prefix(heading.size());
+        const auto step = steps.find(event.rank);
+        return fmt::format(
+            "rank {} fails {}: {}", event.rank,
+            step == steps.end() ? "before its first step" : fmt::format("in step {}", step->second),
+            words.substr(0, words.find('\n')));
+    }
+    return end;
+}
+
+bool fails(const results::Evidence& evidence) {
+    const auto stops = evidence.each<results::JobStop>();
+    return !stops.empty() && stops.back()->as<results::JobStop>()->code != 0;
+}
+
+// How long a step of the first rank takes without the fault, as it is played here, or why that is not known.
+void print_usual_step(const Record& record) {
+    const results::Evidence& evidence = record.evidence;
+    std::vector<results::Time> steps;
+    results::Time began{-1};
+    for (const results::Event& event : evidence.events()) {
+        if (event.rank != 0) continue;
+        if (event.as<results::StepBegin>()) began = event.at;
+        if (event.as<results::StepEnd>() && began >= results::Time{0}) steps.push_back(event.at - began);
+    }
+    if (!steps.empty()) {
+        std::nth_element(steps.begin(), steps.begin() + std::ssize(steps) / 2, steps.end());
+        fmt::print("# control: a step takes {} on rank 0, in the middle of all\n",
+                   results::duration_text(steps[steps.size() / 2]));
+    } else {
+        fmt::print("# control: rank 0 ends no step, so none has a time: {}\n", first_trouble(evidence));
+    }
+    if (!steps.empty() && fails(evidence)) fmt::print("# control: {}\n", first_trouble(evidence));
+    // Nothing is wrong in a control: either the detectors are, or something else in the scenario is.
+    for (const results::Finding& finding : results::detect(evidence, results::all_detectors()))
+        fmt::print("# control: it rings by itself: {}: {}\n", finding.symptom, finding.says);
+}
+
+bool too_large(const scenarios::Plan& plan) {
+    constexpr std::int64_t most_ranks = 4096;
+    return plan.number(plan.cluster, "nodes") * plan.number(plan.cluster, "gpus_per_node") > most_ranks;
+}
+
+// What nothing can be compared with after the run.
+void print_unnamed(const scenarios::Plan& plan) {
+    const scenarios::Expectation& expect = plan.expect;
+    if (expect.silent() || !expect.unseen.empty()) return;
+    std::set<std::string> known;
+    if (!expect.ranks.empty()) known.insert({"rank", "node"});
+    if (expect.step) known.insert("step");
+    std::vector<std::string> kinds;
+    for (const scenarios::FaultSpec& fault : plan.faults) {
+        if (!fault.provokes && std::find(kinds.begin(), kinds.end(), fault.kind) == kinds.end())
+            kinds.push_back(fault.kind);
+        for (std::string& field : inject::nameable_fields(fault)) known.insert(std::move(field));
+    }
+    for (const std::string& field : expect.blames) {
+        if (known.contains(field)) continue;
+        fmt::print(
+            "# expect: `blames` asks for the {}, which the truth of {} never names here: the run will be "
+            "unjudged. It can name: {}\n",
+            field, fmt::join(kinds, ", "),
+            known.empty() ? "nothing" : fmt::format("{}", fmt::join(known, ", ")));
+    }
+}
+
+void print_asked(const scenarios::Expectation& expect) {
+    const auto asks = [&](std::string_view field) {
+        return std::find(expect.blames.begin(), expect.blames.end(), field) != expect.blames.end();
+    };
+    if (expect.silent() || asks("rank")) return;
+    fmt::print("# expect: `blames` asks for {}, so a finding may name any ranks{}\n",
+               asks("node") ? "a node and for no rank" : "no rank", asks("node") ? " of it" : ", or none");
+}
+
+// Of a heal that keeps a fault, which the settings alone do not tell.
+void print_proof(const scenarios::Trial& trial, const Record& control, Runner& runner) {
+    const auto healed = runner.run(trial.healed, {});
+    if (healed && results::same_events(healed->evidence, control.evidence))
+        fmt::print(
+            "# heal: the fault stays, and yet the healed run equals its control event for event: it proves "
+            "no "
+            "more than the control does. Say why it is so, fault = \"none\" with as_control = \"…\", or let "
+            "the trigger leave a trace that the fix does not take away\n");
+}
+
+}  // namespace
+
+void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& trial, Runner& runner) {
+    const bool heals_to_control = scenario.heal.is_the_control();
+    if (too_large(trial.control)) {
+        fmt::print("# control: not played here for the time of a step, with more than 4096 ranks\n");
+    } else if (const auto control = runner.run(trial.control, {}); !control) {
+        fmt::print("# control: cannot be played: {}\n", control.error().what);
+    } else {
+        print_usual_step(*control);
+        if (!heals_to_control && !trial.healed.faults.empty()) print_proof(trial, *control, runner);
+    }
+    print_asked(scenario.expect);
+    print_unnamed(trial.fault);
+    if (heals_to_control && scenario.heal.as_control.empty())
+        fmt::print(
+            "# heal: it leaves nothing of the fault and changes nothing else: the healed run is the control "
+            "again "
+            "and proves nothing. Keep the trigger, fault = \"keep\", beside the setting that fixes it, or "
+            "say "
+            "why there is none: as_control = \"…\"\n");
+}
+
+}  // namespace deadrank::runners::commands
