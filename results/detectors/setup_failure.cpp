@@ -193,6 +193,34 @@ bool had_passed(const Life& life, const Life* waiting) {
     return life.code == 0 && life.signal == 0 && waiting && life.finished > waiting->finished;
 }
 
+// Which world each rank went to meet: of how many, and where.
+using Beliefs = std::map<std::pair<std::int32_t, TextId>, std::vector<Rank>>;
+
+Beliefs beliefs_of(const Evidence& evidence, int attempt) {
+    Beliefs beliefs;
+    for (const Event* event : evidence.each<RendezvousEnter>()) {
+        if (evidence.facts<Lives>().attempt_at(event->at) != attempt) continue;
+        const auto* enter = event->as<RendezvousEnter>();
+        if (evidence.text(enter->endpoint).starts_with(barrier_prefix)) continue;
+        beliefs[{enter->expected, enter->endpoint}].push_back(event->rank);
+    }
+    return beliefs;
+}
+
+// All that it takes have come to a place where nobody else goes: a world of its own, which waits for nobody.
+bool leave_out_worlds_of_their_own(Beliefs& beliefs) {
+    const auto shared = [&](const auto& belief) {
+        return std::count_if(beliefs.begin(), beliefs.end(), [&](const auto& other) {
+                   return other.first.second == belief.first.second;
+               }) > 1;
+    };
+    std::vector<std::pair<std::int32_t, TextId>> whole;
+    for (const auto& belief : beliefs)
+        if (std::ssize(belief.second) == belief.first.first && !shared(belief)) whole.push_back(belief.first);
+    for (const auto& key : whole) beliefs.erase(key);
+    return !whole.empty();
+}
+
 // All complaints are about waiting: for ranks that believe in another world or endpoint, that never came, or
 // that had exited on their way.
 std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Complaint& complaint) {
@@ -202,15 +230,10 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Compla
         const std::string_view rest = complaint.text.substr(at);
         return missed_barrier(evidence, attempt, rest.substr(0, rest.find(' ')));
     }
-    std::map<std::pair<std::int32_t, TextId>, std::vector<Rank>> beliefs;
+    Beliefs beliefs = beliefs_of(evidence, attempt);
     std::set<Rank> came;
-    for (const Event* event : evidence.each<RendezvousEnter>()) {
-        if (lives.attempt_at(event->at) != attempt) continue;
-        const auto* enter = event->as<RendezvousEnter>();
-        if (evidence.text(enter->endpoint).starts_with(barrier_prefix)) continue;
-        beliefs[{enter->expected, enter->endpoint}].push_back(event->rank);
-        came.insert(event->rank);
-    }
+    for (const auto& [belief, ranks] : beliefs) came.insert(ranks.begin(), ranks.end());
+    leave_out_worlds_of_their_own(beliefs);
     if (beliefs.size() > 1) {
         const auto most = std::max_element(beliefs.begin(), beliefs.end(), [&](const auto& a, const auto& b) {
             const bool a_fits = a.first.first == evidence.world_size(),
@@ -236,14 +259,10 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Compla
 
 // Every rank waited for a world of another size than the launcher started.
 bool other_world(const Evidence& evidence, int attempt) {
-    const Lives& lives = evidence.facts<Lives>();
-    bool any = false;
-    for (const Event* event : evidence.each<RendezvousEnter>()) {
-        if (lives.attempt_at(event->at) != attempt) continue;
-        if (event->as<RendezvousEnter>()->expected == evidence.world_size()) return false;
-        any = true;
-    }
-    return any;
+    Beliefs beliefs = beliefs_of(evidence, attempt);
+    if (beliefs.empty() || leave_out_worlds_of_their_own(beliefs)) return false;
+    return std::none_of(beliefs.begin(), beliefs.end(),
+                        [&](const auto& belief) { return belief.first.first == evidence.world_size(); });
 }
 
 Rank world_waited_for(const Evidence& evidence, int attempt) {

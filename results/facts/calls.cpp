@@ -230,7 +230,7 @@ void Calls::take_p2p(const Evidence& evidence) {
         while (next < leaves.size() && leaves[next]->at < event->at) finish(leaves[next++]);
         const auto* enter = event->as<P2pEnter>();
         Communicator& comm = open(lives_.attempt_at(event->at), enter->comm);
-        const auto peer = static_cast<std::size_t>(std::max(enter->peer, 0));
+        const auto peer = static_cast<std::size_t>(enter->peer);  // of a recv from anybody there is none
         comm.open_p2p.push_back({.process = event->rank,
                                  .peer = peer < comm.processes.size() ? comm.processes[peer] : no_rank,
                                  .what = enter,

@@ -10,7 +10,7 @@ Messages::Lane* Messages::lane_of(const Event& event, CommId comm, std::int32_t 
     const int attempt = lives_.attempt_at(event.at);
     const Communicator* members = calls_.find(attempt, comm);
     const auto place = static_cast<std::size_t>(std::max(peer, 0));
-    if (!members || place >= members->processes.size()) return nullptr;
+    if (!members || peer < 0 || place >= members->processes.size()) return nullptr;
     const Rank other = members->processes[place];
     const bool sends = op == Op::send;
     return &lanes_[{attempt, comm, sends ? event.rank : other, sends ? other : event.rank}];

@@ -32,8 +32,10 @@ constexpr BuiltinWord rows_of_groups[] = {
      "`ValueError: Default process group has not been initialized, …`, `torch.distributed.DistStoreError: "
      "Timed out initializing process group in store based barrier on rank: …`",
      meetings},
-    {"Groups", "new_subgroups(group_size, name=\"\", timeout=None, backend=None)",
-     "cuts the world into groups of so many ranks; gives [the own one, all of them]",
+    {"Groups", "new_subgroups(group_size=None, name=\"\", timeout=None, backend=None, group=None)",
+     "cuts the world, or a group of it, into groups of so many ranks, or as many as a node has devices; "
+     "gives "
+     "[the own one, all of them]. All ranks of the world call it",
      "`ValueError: The world size (4) must be divisible by 'group_size=3'`", meetings},
     {"Groups", "new_subgroups_by_enumeration(ranks_per_subgroup_list, name=\"\", timeout=None, backend=None)",
      "likewise, of lists of ranks", "`ValueError: Rank 1 has appeared in both subgroup 0 and 1`", meetings},
@@ -48,7 +50,8 @@ constexpr BuiltinWord rows_of_groups[] = {
     {"Groups", "get_global_rank(group, group_rank)", "the rank of the world at that place of it",
      "`ValueError: Group rank 5 is not part of group tp`"},
     {"Groups", "get_group_rank(group, global_rank)", "the place in it of a rank of the world", not_in_group},
-    {"Groups", "init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1)",
+    {"Groups",
+     "init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None)",
      "with `start = \"own\"`: reads the environment, meets the others at the store and makes the world's "
      "communicator, as other workloads do before their first step. `rank` and `world_size` that are stated "
      "go "
@@ -59,12 +62,19 @@ constexpr BuiltinWord rows_of_groups[] = {
      "killed "
      "job left, or `earlier`, holds its keys: ranks meet nobody and look for a root that is gone. `backend` "
      "and "
-     "`timeout` are those of the world; without them, of [cluster]",
+     "`timeout` are those of the world; without them, of [cluster]. Fewer ranks than were started are a "
+     "world "
+     "of their own where they meet apart, at an address, a file or a `store` of theirs, with `world_size` "
+     "stated: `rank` and `world_size`, and ranks in calls, are then those of it, and its communicators show "
+     "the processes that it is made of. After destroy_process_group there may be another, of the same ranks "
+     "or others. Where torchrun's agent, a service or a file keeps the store it has to be at another address "
+     "or prefix: there the key of the first one is found",
      "all that start-up refuses; `ValueError: Error initializing torch.distributed using tcp:// rendezvous: "
      "rank "
      "parameter missing`, `RuntimeError: No rendezvous handler for …`; a rank beyond the world: `Invalid "
      "rank "
-     "requested : 5/4`",
+     "requested : 5/4`; twice: `ValueError: trying to initialize the default process group twice!`; `NCCL "
+     "error: ncclSystemError … connect to the root of a ncclUniqueId of another round`",
      meetings},
     {"Groups", "is_initialized()", "whether the rank has a default group"},
     {"Groups", "destroy_process_group(group=None)",
@@ -139,8 +149,11 @@ constexpr BuiltinWord rows_of_groups[] = {
      "`ValueError: Invalid destination rank: destination rank should not be the same as the rank of the "
      "current process.`",
      messages},
-    {"Messages", "recv(tensor, src=None, tag=0, group=None, group_src=None)", "into a tensor that is there",
-     "`ValueError: Invalid source rank: …`", messages},
+    {"Messages", "recv(tensor, src=None, tag=0, group=None, group_src=None)",
+     "into a tensor that is there; gives the rank that sent it. Without a src, what was sent first, by "
+     "whomever: gloo's groups alone know that",
+     "`ValueError: Invalid source rank: …`, `RuntimeError: Backend nccl does not support recvAnysource`",
+     messages},
     {"Messages", "isend(tensor, dst=None, tag=0, group=None, group_dst=None)",
      "does not wait: the handle's wait() does", "", messages},
     {"Messages", "irecv(tensor, src=None, tag=0, group=None, group_src=None)", "likewise", "", messages},
@@ -163,6 +176,18 @@ constexpr BuiltinWord rows_of_groups[] = {
      "`torch.distributed.DistStoreError: wait timeout after 300000ms, keys: /key`"},
     {"Store", "store_add(key, amount)", "the sum after it: a counter"},
     {"Store", "store_check(key)", "whether it is set, without waiting"},
+    {"Store",
+     "TCPStore(host_name, port, world_size=None, is_master=False, timeout=\"5m\", wait_for_workers=True, "
+     "multi_tenant=False, use_libuv=True)",
+     "a store of the program's own, which the master hosts as long as it lives: with `world_size` the master "
+     "waits for so many, as torch's does",
+     "`torch.distributed.DistNetworkError: The client socket has timed out after 300000ms while trying to "
+     "connect to (node0, 29600).`, `… EADDRINUSE …`, `torch.distributed.DistStoreError: Timed out after 301 "
+     "seconds waiting for clients. 1/4 clients joined.`"},
+    {"Store", "FileStore(file_name, world_size=-1)",
+     "keys in a file that all see; the last of so many ranks that ends well removes it"},
+    {"Store", "PrefixStore(prefix, store)", "the same store, with `prefix/` before each key"},
+    {"Store", "_get_default_store()", "the one of the default group, under `default_pg/`"},
 };
 
 }  // namespace

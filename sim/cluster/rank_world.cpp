@@ -79,9 +79,15 @@ Store& RankWorld::rendezvous(std::string_view endpoint, bool host, Time timeout)
     return machine_.stores.connect(process_, endpoint, host, timeout);
 }
 
+Store& RankWorld::own_store(std::string_view endpoint, bool host, Time timeout) {
+    return machine_.stores.connect(process_, endpoint, host, timeout, true);
+}
+
 Store& RankWorld::file_store(std::string_view path, Rank ranks) {
     return machine_.stores.open_file(process_, path, ranks);
 }
+
+void RankWorld::leave_store(Store& store) { machine_.stores.leave(process_, store); }
 
 std::unique_ptr<Comm> RankWorld::communicator(const CommRequest& request) {
     return machine_.bootstrap.join(process_, request);

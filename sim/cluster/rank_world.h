@@ -55,7 +55,9 @@ public:
     Storage& storage() override { return storage_; }
     Signals& signals() override { return env_; }
     Store& rendezvous(std::string_view endpoint, bool host, Time timeout) override;
+    Store& own_store(std::string_view endpoint, bool host, Time timeout) override;
     Store& file_store(std::string_view path, Rank ranks) override;
+    void leave_store(Store& store) override;
     std::unique_ptr<Comm> communicator(const CommRequest& request) override;
     std::uint64_t chance(std::string_view purpose, std::uint64_t index, std::uint64_t bound) override;
     std::int64_t seam(std::string_view name, std::int64_t value) override;

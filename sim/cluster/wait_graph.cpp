@@ -82,6 +82,8 @@ std::string words(const Fabric& machine, const Process& process) {
             return collective_words(machine, process, *note.comm, note.number);
         case WaitKind::send:
         case WaitKind::recv: {
+            if (note.number == any_source)
+                return fmt::format("waits in recv from anybody on {}", note.comm->name());
             const char* way = note.kind == WaitKind::send ? "send to" : "recv from";
             const Process& peer =
                 machine.processes[note.comm->member(static_cast<Rank>(note.number)).process];

@@ -20,28 +20,42 @@ constexpr std::int64_t registered_memory = 16 << 20;  // that one rank's buffers
 }  // namespace
 
 const NcclSettings& Bootstrap::settings_of(Rank id) {
+    return settings_of(id, machine_.settings.library == LibraryKind::gloo);
+}
+
+bool Bootstrap::is_over_gloo(CommId comm) const {
+    const auto met =
+        std::find_if(open_.begin(), open_.end(), [&](const auto& one) { return one->id == comm; });
+    return met == open_.end() ? machine_.settings.library == LibraryKind::gloo : (*met)->over_gloo;
+}
+
+const NcclSettings& Bootstrap::settings_of(Rank id, bool over_gloo) {
     const Process& process = machine_.processes[id];
-    if (process.tampering) return own_[id] = read_nccl_settings(machine_, process);
+    if (process.tampering) return own_[{id, over_gloo}] = read_nccl_settings(machine_, process, over_gloo);
     const HostState& host = machine_.hosts[process.node];
     for (const Usual& known : usual_) {
         if (known.direct == host.direct && known.peers_stuck == host.peers_stuck &&
-            known.interfaces == host.interfaces)
+            known.over_gloo == over_gloo && known.interfaces == host.interfaces)
             return known.settings;
     }
-    NcclSettings read = read_nccl_settings(machine_, process);
-    return usual_.emplace_back(Usual{host.interfaces, host.direct, host.peers_stuck, std::move(read)})
+    NcclSettings read = read_nccl_settings(machine_, process, over_gloo);
+    return usual_
+        .emplace_back(Usual{host.interfaces, host.direct, host.peers_stuck, over_gloo, std::move(read)})
         .settings;
 }
 
 Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& request) {
     // The n-th of that name, as this member counts: a member that left one out joins the others' earlier one.
-    const auto same_name = [&](const Membership& known) { return known.comm->name() == request.name; };
+    const auto same_name = [&](const Membership& known) {
+        return known.comm->name() == request.name && known.comm->meeting() == request.meeting;
+    };
     const auto nth = static_cast<int>(std::count_if(process.comms.begin(), process.comms.end(), same_name));
     const Rank lead = request.members.empty() ? 0 : request.members[0];
     // A communicator of one needs no shared unique id: each process has its own, whatever its rank.
     const Rank alone = request.members.size() == 1 ? process.id : results::no_rank;
     for (const auto& known : open_) {
-        if (known->alone == alone && known->nth == nth && known->lead == lead && known->name == request.name)
+        if (known->alone == alone && known->nth == nth && known->lead == lead &&
+            known->name == request.name && known->meeting == request.meeting)
             return *known;
     }
     auto fresh = std::make_shared<Gathering>();
@@ -49,6 +63,7 @@ Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& 
     fresh->nth = nth;
     fresh->lead = lead;
     fresh->alone = alone;
+    fresh->meeting = request.meeting;
     fresh->over_gloo = request.library == CommLibrary::usual ? machine_.settings.library == LibraryKind::gloo
                                                              : request.library == CommLibrary::gloo;
     fresh->id = machine_.communicators.next_id();
@@ -95,8 +110,8 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
     if (call.answer != Code::ok) fail(process, met.id, call.answer, "ncclCommInitRank failed");
     machine_.devices.bind(process);
     machine_.devices.check(process);
-    if (!settings_of(process.id).problem.empty()) {
-        const NcclSettings settings = settings_of(process.id);
+    if (!settings_of(process.id, met.over_gloo).problem.empty()) {
+        const NcclSettings settings = settings_of(process.id, met.over_gloo);
         if (settings.problem_after > Time{0}) machine_.engine.sleep(settings.problem_after);
         if (settings.raises.empty()) warn(process, settings.where, settings.problem);
         fail(process, met.id, settings.problem_code, settings.problem);
@@ -153,7 +168,7 @@ void Bootstrap::give_up(Process& process, Gathering& met, Time after) {
 }
 
 void Bootstrap::fail(Process& process, CommId comm, Code code, const std::string& last_error) {
-    const std::string raises = settings_of(process.id).raises;
+    const std::string raises = settings_of(process.id, is_over_gloo(comm)).raises;
     fail_with(process, comm, code, last_error,
               raises.empty() ? nccl_exception(code, machine_.environment.version(process, "nccl"), last_error)
                              : raises);
@@ -212,7 +227,7 @@ void Bootstrap::inform(const Process& process, const Gathering& met, Rank place)
 // Each says for itself whether its cards reach its device; over sockets all use what the first one chose.
 std::string Bootstrap::transport_of(const Process& process, const Gathering& met) {
     const bool rdma = met.text.starts_with("NET/IB");
-    return rdma ? settings_of(process.id).transport() : met.text;
+    return rdma ? settings_of(process.id, met.over_gloo).transport() : met.text;
 }
 
 void Bootstrap::take_resources(Process& process, const Gathering& met) {

@@ -28,7 +28,9 @@ public:
     // ncclCommInitRank, on the process's own fiber.
     std::unique_ptr<Comm> join(Process& process, const CommRequest& request);
 
-    const NcclSettings& settings_of(Rank process);  // as they are now; kept until they are read again
+    // As they are now, kept until they are read again; of a group over gloo, or of the job's library.
+    const NcclSettings& settings_of(Rank process, bool over_gloo);
+    const NcclSettings& settings_of(Rank process);
     void process_gone(const Process& process);
     void clear();
 
@@ -38,6 +40,7 @@ public:
 private:
     struct Gathering;
 
+    bool is_over_gloo(CommId comm) const;
     Gathering& gathering(Process& process, const CommRequest& request);
     void wait_for_lead(Process& process, Gathering& met, Rank place, const WaitNote& note, Time patience);
     void check_in(Process& process, Gathering& gathering, Rank place, std::size_t size);
@@ -64,12 +67,13 @@ private:
         std::vector<Interface> interfaces;
         results::DirectAccess direct = results::DirectAccess::works;
         bool peers_stuck = false;
+        bool over_gloo = false;
         NcclSettings settings;
     };
 
     Fabric& machine_;
     std::deque<Usual> usual_;
-    std::map<Rank, NcclSettings> own_;  // of processes that a fault has changed
+    std::map<std::pair<Rank, bool>, NcclSettings> own_;  // of processes that a fault has changed; over gloo
     std::vector<std::shared_ptr<Gathering>> open_;
 };
 
@@ -80,6 +84,7 @@ struct Bootstrap::Gathering {
 
     std::string name;
     Rank alone = results::no_rank;  // the only member's process, where it has but one
+    std::uint64_t meeting = 0;      // of the store that the callers met at
     int nth = 0;                    // of this name, as the callers count
     Rank lead = 0;                  // whose unique id it is, as RANK names it
     CommId id = 0;

@@ -147,7 +147,7 @@ void Bootstrap::decide(Gathering& met) {
     for (Rank place = 0; place < static_cast<Rank>(met.processes.size()); ++place) {
         const Rank process = met.processes[static_cast<std::size_t>(place)];
         if (process == results::no_rank) continue;
-        met.members.push_back({place, &machine_.processes[process], &settings_of(process)});
+        met.members.push_back({place, &machine_.processes[process], &settings_of(process, met.over_gloo)});
     }
     if (decide_by_version(met) || decide_by_ports(met)) return;
     const std::vector<Gathering::Member>& members = met.members;
@@ -204,6 +204,7 @@ void Bootstrap::succeed(Gathering& met) {
     constexpr std::int64_t socket_permille = 400;  // TCP although the link is sized for RDMA
     met.comm = &machine_.communicators.add(met.id, met.name, std::move(met.ranks), met.processes);
     met.comm->set_over_gloo(met.over_gloo);
+    met.comm->set_meeting(met.meeting);
     bool all_detail = true, some_detail = false, spans_nodes = false;
     Transport transport;
     for (const Gathering::Member& member : met.members) {

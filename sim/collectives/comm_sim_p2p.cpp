@@ -41,7 +41,8 @@ std::unique_ptr<SimP2pWork> SimComm::p2p(bool is_send, const Number* in, Number*
         made.stuck = call.never_completes;
         peer = call.root;
     }
-    if (peer < 0 || peer >= this->size()) {
+    const bool anyone = !is_send && peer == any_source;
+    if (!anyone && (peer < 0 || peer >= this->size())) {
         refuse(Code::invalid_argument, fmt::format("{} : invalid peer {} (peer should be in the 0..{} range)",
                                                    nccl_function(op), peer, this->size()));
     }

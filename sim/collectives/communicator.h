@@ -78,6 +78,8 @@ public:
     Offer& offer(PendingCollective& pending, Rank place) const { return pending.offers[slot_of(place)]; }
     bool detail() const { return detail_; }
     void set_detail(bool on) { detail_ = on; }
+    std::uint64_t meeting() const { return meeting_; }  // of the store that its members met at
+    void set_meeting(std::uint64_t meeting) { meeting_ = meeting; }
     void use(Transport transport);  // before its first call
     // How long a member's watchdog lets its calls run: as it asked, or as all groups do.
     void bound_calls(Rank index, Time timeout) { timeouts_[index] = timeout; }
@@ -160,6 +162,7 @@ private:
     results::CommId id_;
     bool detail_ = false;
     bool over_gloo_ = false;
+    std::uint64_t meeting_ = 0;
     bool broken_ = false;  // connections are gone: nothing completes any more
     std::string name_;
     std::vector<Rank> ranks_;  // as RANK names them

@@ -202,7 +202,7 @@ std::int64_t network_chunk(const std::optional<std::string>& buffer, int version
 
 }  // namespace
 
-NcclSettings read_nccl_settings(const Fabric& machine, const Process& process) {
+NcclSettings read_nccl_settings(const Fabric& machine, const Process& process, bool over_gloo) {
     NcclSettings settings;
     check_driver(settings, machine.environment.version(process, "cuda"),
                  machine.environment.version(process, "driver"));
@@ -213,7 +213,7 @@ NcclSettings read_nccl_settings(const Fabric& machine, const Process& process) {
     settings.informs = debug == "INFO" || debug == "TRACE";
     settings.warns = settings.informs || debug == "WARN";
     const HostState& host = machine.hosts[process.node];
-    if (machine.settings.library == LibraryKind::gloo)
+    if (over_gloo)
         choose_gloo_interface(settings, host.interfaces, get("GLOO_SOCKET_IFNAME"));
     else
         choose_interface(settings, host.interfaces, get("NCCL_SOCKET_IFNAME"));
@@ -240,7 +240,7 @@ NcclSettings read_nccl_settings(const Fabric& machine, const Process& process) {
         }
     }
     // gloo's pairs are plain TCP, which sends again for as long as it takes.
-    settings.gives_up = machine.settings.library == LibraryKind::nccl;
+    settings.gives_up = !over_gloo;
     return settings;
 }
 

@@ -56,7 +56,8 @@ struct NcclSettings {
     int card_for(int local, const Topology& topology) const;  // that a device's data leaves its node by
 };
 
-NcclSettings read_nccl_settings(const Fabric& machine, const Process& process);
+// Of a group over gloo the interface is the one that gloo takes.
+NcclSettings read_nccl_settings(const Fabric& machine, const Process& process, bool over_gloo);
 
 // 2.28.9 as 22809; 0 when it is no version at all.
 int nccl_version_code(const std::string& version);

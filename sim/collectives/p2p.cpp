@@ -38,7 +38,9 @@ void P2pBoard::post(P2pCall& call) {
     call.entered = machine_.engine.now();
     std::vector<P2pCall*>& list = waiting_[static_cast<std::size_t>(call.to)];
     const auto fits = [&](const P2pCall* other) {
-        return other->from == call.from && other->is_send != call.is_send;
+        if (other->is_send == call.is_send) return false;
+        return other->from == call.from || other->from == any_source ||
+               (call.from == any_source && !other->stuck);
     };
     const auto other = std::find_if(list.begin(), list.end(), fits);
     // Two of a kind between the same ranks queue up; a hung kernel holds up all behind it.
@@ -50,9 +52,11 @@ void P2pBoard::post(P2pCall& call) {
     } else {
         P2pCall& found = **other;
         list.erase(other);
+        (call.is_send ? found : call).from = call.is_send ? call.from : found.from;
         call.is_send ? match(call, found) : match(found, call);
     }
-    if (comm_.member(call.peer()).gone) comm_.lose_peer(call.caller(), call.peer());
+    if (call.peer() != any_source && comm_.member(call.peer()).gone)
+        comm_.lose_peer(call.caller(), call.peer());
     machine_.watchdog.entered(machine_.processes[comm_.member(call.caller()).process],
                               comm_.call_timeout(call.caller()));
 }

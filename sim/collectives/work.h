@@ -45,6 +45,7 @@ public:
 
     P2pCall& call() { return *call_; }
     void post();
+    Rank source() const override { return call_->from; }
     void own_buffers();  // for a call that was held back past its caller's return
     bool posted() const { return posted_; }
 

@@ -8,131 +8,9 @@
 #include <utility>
 
 #include "sim/machine/machine.h"
-#include "sim/machine/store_server.h"
+#include "sim/machine/store_client.h"
 
 namespace deadrank::sim {
-
-namespace {
-
-constexpr const char* closed =
-    "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed. Did the "
-    "remote server shutdown or crash?";
-
-StoreTrouble trouble_of(const Process& process) {
-    return process.tampering ? process.tampering->store : StoreTrouble::none;
-}
-
-}  // namespace
-
-class StoreClient final : public Store {
-public:
-    StoreClient(Machine& machine, Process& process, std::shared_ptr<Stores::Server> server,
-                std::string prefix)
-        : machine_(machine), process_(process), server_(std::move(server)), prefix_(std::move(prefix)) {}
-
-    bool kept() const override { return !prefix_.empty(); }
-
-    void set(std::string_view key, std::string_view value) override {
-        if (ask("store_set")) return;
-        const std::string name = named(key);
-        server_->values.insert_or_assign(name, std::string(value));
-        server_->wake(machine_.engine, name);
-    }
-
-    std::optional<std::string> wait(std::string_view key, Time timeout) override {
-        if (ask("store_get")) return std::nullopt;
-        const std::string name = named(key);
-        const WaitNote note{.kind = WaitKind::store, .text = &name};
-        if (!server_->values.contains(name)) server_->waiting[name].push_back(process_.id);
-        machine_.wait_until(process_, note, machine_.engine.now() + left_of(timeout, name),
-                            [&] { return !server_->alive || (server_->values.contains(name) && speaks()); });
-        // An answer that was under way when the host left still arrives.
-        const auto found = server_->values.find(name);
-        if (found != server_->values.end() && speaks()) return found->second;
-        check_alive();
-        return std::nullopt;
-    }
-
-    std::int64_t add(std::string_view key, std::int64_t amount) override {
-        if (ask("store_add")) return 0;
-        const std::string name = named(key);
-        std::string& value = server_->values[name];
-        std::int64_t sum = 0;
-        std::from_chars(value.data(), value.data() + value.size(), sum);
-        value = std::to_string(sum += amount * process_.weight);
-        server_->wake(machine_.engine, name);
-        return sum;
-    }
-
-    // As c10d's compare_set with nothing expected.
-    std::string set_once(std::string_view key, std::string_view value) override {
-        if (ask("store_set")) return std::string(value);
-        const auto [entry, fresh] = server_->values.try_emplace(named(key), value);
-        if (fresh) server_->wake(machine_.engine, entry->first);
-        return entry->second;
-    }
-
-private:
-    std::string named(std::string_view key) const { return prefix_ + std::string(key); }
-    bool speaks() const { return trouble_of(process_) != StoreTrouble::mute; }
-
-    Time lateness() const {
-        return trouble_of(process_) == StoreTrouble::late ? 2 * process_.tampering->store_late : Time{0};
-    }
-
-    // What is left of the patience for a key once a late answer has come. The client bounds such a wait
-    // alone: it takes it back when its time is up, and the answer to that is as late.
-    Time left_of(Time timeout, std::string_view key) {
-        const Time late = lateness();
-        if (late <= timeout) return timeout - late;
-        machine_.engine.sleep(timeout);
-        machine_.processes.settle(process_);
-        throw LibraryError(Code::timeout,
-                           fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: /{}",
-                                       timeout.count() / 1'000'000, key));
-    }
-
-    bool ask(std::string_view name) {
-        if (process_.armed) {
-            Call call{.kind = CallKind::store, .name = name};
-            if (machine_.gate.plain(process_, call)) return true;
-        }
-        if (server_->file) {
-            machine_.engine.sleep(machine_.settings.storage_latency);
-            machine_.processes.settle(process_);
-            return false;
-        }
-        const Hop usual = machine_.topology.hop({process_.node, 0}, {server_->node, 0});
-        const Hop there = machine_.network.now(usual);
-        const Hop back = machine_.network.now({usual.to, usual.from, usual.latency, usual.bandwidth});
-        if (there.bandwidth == 0 || back.bandwidth == 0) {
-            const std::string silent = "a store that nothing comes back from";
-            server_->waiting[silent].push_back(process_.id);
-            machine_.wait(process_, {.kind = WaitKind::store, .text = &silent},
-                          [&] { return !server_->alive; });
-        }
-        if (trouble_of(process_) == StoreTrouble::mute) {
-            const std::string mute = "a store that does not answer";
-            machine_.wait(process_, {.kind = WaitKind::store, .text = &mute},
-                          [&] { return trouble_of(process_) != StoreTrouble::mute; });
-        }
-        machine_.engine.sleep(there.latency + back.latency);
-        if (const Time late = lateness(); late > Time{0}) machine_.engine.sleep(late);
-        check_alive();
-        return false;
-    }
-
-    void check_alive() {
-        machine_.processes.settle(process_);
-        if (server_->alive && trouble_of(process_) != StoreTrouble::cut) return;
-        throw LibraryError(Code::system_error, closed);
-    }
-
-    Machine& machine_;
-    Process& process_;
-    std::shared_ptr<Stores::Server> server_;
-    std::string prefix_;  // what comes before each key in a store that others use as well
-};
 
 Stores::Stores(Machine& machine) : machine_(machine) {}
 Stores::~Stores() = default;
@@ -192,7 +70,14 @@ Stores::Server* Stores::listening(int node, int port) const {
 }
 
 void Stores::listen(Process& process, int port) {
-    if (taken_.contains({process.node, port}) || listening(process.node, port)) {
+    Server* before = listening(process.node, port);
+    if (before && before->owner == process.id && before->left_by(process.id)) {
+        if (machine_.settings.agent_keeps_store) return;
+        before->alive = false;
+        before->wake(machine_.engine, {});
+        before = nullptr;
+    }
+    if (taken_.contains({process.node, port}) || before) {
         refuse_operation(
             fmt::format("The server socket has failed to listen on any local network address. port: {}, "
                         "useIpv6: false, code: "
@@ -204,8 +89,24 @@ void Stores::listen(Process& process, int port) {
     server->node = process.node;
     server->port = port;
     server->torch_major = torch_major(machine_, process);
+    server->number = ++opened_;
     servers_.push_back(std::move(server));
     wake_connecting();
+}
+
+// An agent's outlives what ranks do with it, and so is found again, with all that is in it.
+Stores::Server* Stores::found_by(const Process& process, int node, int port) const {
+    Server* const there = listening(node, port);
+    const bool kept = there && (there->owner == results::no_rank || machine_.settings.agent_keeps_store);
+    return there && !kept && there->left_by(process.id) ? nullptr : there;
+}
+
+void Stores::leave(const Process& process, Store& store) {
+    for (const auto& client : clients_) {
+        if (client.get() != &store) continue;
+        client->server()->left.push_back(process.id);
+        if (client->server()->file) leave_file(process, *client->server());
+    }
 }
 
 // Hosted by nobody's process, so it outlives them all: as a lighthouse or a coordination service does.
@@ -214,6 +115,7 @@ void Stores::serve(int node, int port) {
     server->owner = results::no_rank;
     server->node = node;
     server->port = port;
+    server->number = ++opened_;
     servers_.push_back(std::move(server));
 }
 
@@ -257,7 +159,7 @@ void Stores::check_release(Process& process, const Server& server, const std::st
                     name, server.port, timeout.count() / 1'000'000));
 }
 
-Store& Stores::connect(Process& process, std::string_view endpoint, bool host, Time timeout) {
+Store& Stores::connect(Process& process, std::string_view endpoint, bool host, Time timeout, bool own) {
     if (process.armed) {
         Call call{.kind = CallKind::store, .name = "rendezvous"};
         machine_.gate.plain(process, call);
@@ -265,7 +167,7 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     const auto colon = endpoint.rfind(':');
     const std::string name(endpoint.substr(0, colon));
     const int port = parse_port(colon == std::string_view::npos ? "" : endpoint.substr(colon + 1));
-    if (host && machine_.settings.store == StoreLife::rank) listen(process, port);
+    if (host && (own || machine_.settings.store == StoreLife::rank)) listen(process, port);
 
     const NameTrouble trouble = trouble_with(process, name);
     const bool local =
@@ -276,11 +178,12 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     const WaitNote note{.kind = WaitKind::store, .text = &name};
     const Hop hop = machine_.network.now(machine_.topology.hop({process.node, 0}, {node, 0}));
     const auto answers = [&] {
-        return hop.bandwidth > 0 && trouble_of(process) != StoreTrouble::refuse && listening(node, port);
+        return hop.bandwidth > 0 && trouble_of(process) != StoreTrouble::refuse &&
+               found_by(process, node, port);
     };
     if (const auto taken = taken_.find({node, port}); taken != taken_.end()) {
         if (taken->second) machine_.wait(process, note, [] { return false; });
-        throw LibraryError(Code::system_error, closed);
+        throw LibraryError(Code::system_error, store_closed);
     }
     const Time given_up = machine_.engine.now() + timeout + last_pause;
     if (!answers()) connecting_.push_back(process.id);
@@ -291,9 +194,9 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     machine_.processes.settle(process);
     if (trouble_of(process) == StoreTrouble::mute)
         machine_.wait(process, note, [&] { return trouble_of(process) != StoreTrouble::mute; });
-    if (trouble_of(process) == StoreTrouble::cut) throw LibraryError(Code::system_error, closed);
+    if (trouble_of(process) == StoreTrouble::cut) throw LibraryError(Code::system_error, store_closed);
     check_release(process, *server, name, timeout);
-    return new_client(process, server, prefix_of(process));
+    return new_client(process, server, own ? "" : prefix_of(process));
 }
 
 Store& Stores::new_client(Process& process, std::shared_ptr<Server> server, std::string prefix) {

@@ -22,9 +22,12 @@ public:
     explicit Stores(Machine& machine);
     ~Stores();
 
-    Store& connect(Process& process, std::string_view endpoint, bool host, Time timeout);
+    // `own`: the program's, which no agent keeps.
+    Store& connect(Process& process, std::string_view endpoint, bool host, Time timeout, bool own = false);
     // c10d's FileStore: the last of so many ranks that end well removes the file, and nobody else does.
     Store& open_file(Process& process, std::string_view path, Rank ranks);
+    // destroy_process_group: what the process itself hosts may be replaced, and is no answer to it any more.
+    void leave(const Process& process, Store& store);
     void process_gone(const Process& process);
     void leave_files(const Process& process);  // as a process does that has no time to put things away
     void begin_attempt();                      // those that lived in processes are gone
@@ -41,19 +44,22 @@ private:
     struct Server;
     friend class StoreClient;
 
-    Server* listening(int node, int port) const;  // nullptr: nobody is
+    Server* listening(int node, int port) const;                         // nullptr: nobody is
+    Server* found_by(const Process& process, int node, int port) const;  // that it has not left
     void no_route(Process& process, const std::string& name, int port, Time timeout);
     void no_such_name(Process& process, const std::string& name, int port, Time timeout);
     void check_release(Process& process, const Server& server, const std::string& name, Time timeout);
     void listen(Process& process, int port);
     void wake_connecting();
     void close_files(const Process& process);
+    void leave_file(const Process& process, const Server& server);
     Store& new_client(Process& process, std::shared_ptr<Server> server, std::string prefix);
     std::string prefix_of(const Process& process) const;
     int kept_port() const;
 
     Machine& machine_;
     std::vector<std::shared_ptr<Server>> servers_;
+    std::uint64_t opened_ = 0;
     std::vector<std::unique_ptr<StoreClient>> clients_;
     struct OpenFile {
         std::shared_ptr<Server> server;

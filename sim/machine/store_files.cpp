@@ -20,6 +20,7 @@ Store& Stores::open_file(Process& process, std::string_view path, Rank ranks) {
         open = {.server = std::make_shared<Server>(), .users = {}, .left = 0, .ranks = ranks};
         open.server->owner = results::no_rank;
         open.server->file = true;
+        open.server->number = ++opened_;
     }
     if (!there) {
         const Number size[] = {ranks};
@@ -35,6 +36,19 @@ Store& Stores::open_file(Process& process, std::string_view path, Rank ranks) {
 
 void Stores::leave_files(const Process& process) {
     for (auto& [path, open] : files_) std::erase(open.users, process.id);
+}
+
+// The last one that is done with it removes it, as the last one does that ends.
+void Stores::leave_file(const Process& process, const Server& server) {
+    for (auto& [path, open] : files_) {
+        if (open.server.get() != &server) continue;
+        const auto user = std::find(open.users.begin(), open.users.end(), process.id);
+        if (user == open.users.end()) continue;
+        open.users.erase(user);
+        if (++open.left != open.ranks) continue;
+        machine_.files.drop(path);
+        open = {};
+    }
 }
 
 void Stores::close_files(const Process& process) {

@@ -2,6 +2,7 @@
 // of a file.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,8 +20,13 @@ struct Stores::Server : std::enable_shared_from_this<Stores::Server> {
     int torch_major = 2;
     bool alive = true;
     bool file = false;
+    std::uint64_t number = 0;  // of those that this run opened
+    std::vector<Rank> left;    // processes that are done with it
     std::map<std::string, std::string, std::less<>> values;
-    std::map<std::string, std::vector<Rank>, std::less<>> waiting;  // by key; some may have given up
+    std::map<std::string, std::map<Rank, Rank>, std::less<>> people;  // by prefix and number: processes
+    std::map<std::string, std::vector<Rank>, std::less<>> waiting;    // by key; some may have given up
+
+    bool left_by(Rank process) const { return std::find(left.begin(), left.end(), process) != left.end(); }
 
     // Lets those that wait for the key look again; an empty key means all.
     void wake(Engine& engine, std::string_view key) {

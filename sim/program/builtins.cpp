@@ -16,10 +16,10 @@ namespace deadrank::sim::program {
 Builtin builtin(int place) {
     static const std::vector<Builtin> table = [] {
         std::vector<BuiltinRow> rows;
-        for (const auto& part :
-             {python_builtins(), value_builtins(), tensor_builtins(), group_builtins(), mesh_builtins(),
-              comm_builtins(), message_builtins(), object_builtins(), file_builtins(), device_builtins(),
-              chance_builtins(), world_builtins(), process_builtins(), told_builtins(), training_builtins()})
+        for (const auto& part : {python_builtins(), value_builtins(), tensor_builtins(), group_builtins(),
+                                 mesh_builtins(), comm_builtins(), message_builtins(), object_builtins(),
+                                 file_builtins(), device_builtins(), chance_builtins(), world_builtins(),
+                                 process_builtins(), store_builtins(), told_builtins(), training_builtins()})
             rows.insert(rows.end(), part.begin(), part.end());
         std::vector<Builtin> calls;
         for (const auto& word : scenarios::program::builtin_words()) {
@@ -53,6 +53,9 @@ std::vector<Value> items_of(const Value& value) {
                 items.push_back(element_of(value, Value::whole(row)));
             return items;
         }
+        case Type::object:
+            if (Interpreter* rank = value.instance().rank) return rank->all_of(value);
+            [[fallthrough]];
         default:
             raise("TypeError", fmt::format("{} object is not iterable", type_word(value)));
     }
@@ -314,6 +317,10 @@ Value method_of(Interpreter& rank, const Value& object, const std::string& name,
             if (name == "size") return Value::whole(std::ssize(object.group().ranks));
             if (name == "rank") return Value::whole(object.group().own ? object.group().own->rank() : -1);
             if (name == "name") return Value::new_text(object.group().name);
+            if (name == "abort") {
+                if (Comm* own = object.group().own.get()) own->abort();
+                return Value::none();
+            }
             if (name != "ranks") no_method(object, name);
             std::vector<Value> ranks;
             for (const Rank member : object.group().ranks) ranks.push_back(Value::whole(member));

@@ -35,6 +35,7 @@ std::vector<BuiltinRow> device_builtins();
 std::vector<BuiltinRow> chance_builtins();
 std::vector<BuiltinRow> world_builtins();
 std::vector<BuiltinRow> process_builtins();
+std::vector<BuiltinRow> store_builtins();
 std::vector<BuiltinRow> told_builtins();
 std::vector<BuiltinRow> training_builtins();
 
@@ -45,6 +46,11 @@ Value own_method(Interpreter& rank, const Value& object, const std::string& name
 Value mesh_part(Interpreter& rank, const Value& mesh, const Value& name);
 Value mesh_method(Interpreter& rank, const Value& mesh, const std::string& name,
                   const std::vector<Value>& arguments);
+
+// Of TCPStore, FileStore and PrefixStore; the store that such a value stands for, by its name.
+Value store_method(Interpreter& rank, const Value& store, const std::string& name,
+                   const std::vector<Value>& arguments);
+std::pair<Store*, std::string> store_in(Interpreter& rank, const Value& store);
 
 inline bool is_environment(const Value& value) {
     return value.is(Type::object) && value.instance().kind == environment_kind;
@@ -82,6 +88,10 @@ std::optional<Value> device_attribute(Interpreter& rank, const Value& object, co
 // Chance. A tensor of draws, as a generator's methods and torch's functions make it.
 Value generator_method(Interpreter& rank, const Value& object, const std::string& name,
                        const std::vector<Value>& arguments);
+
+// x.normal_() and x.uniform_().
+std::optional<Value> draws_in_place(Interpreter& rank, const Value& object, const std::string& name,
+                                    const std::vector<Value>& given);
 
 // Makes all of these groups: a list of the own one, or None, and of all.
 struct GroupBounds {

@@ -2,6 +2,7 @@
 // Texts: torch.distributed 2.11.
 #include <algorithm>
 #include <fmt/format.h>
+#include <tuple>
 
 #include "sim/program/builtins.h"
 #include "sim/program/program_tensor.h"
@@ -84,7 +85,11 @@ Value own_and_all(Interpreter& rank, const std::vector<std::vector<Rank>>& lists
 namespace {
 
 Value new_subgroups(Interpreter& rank, Arguments& given) {
-    const std::int64_t size = as_whole(given[0], "group_size"), world = rank.host().size();
+    const std::vector<Rank> ranks =
+        stated(given[4]) ? group_in(given[4], "new_subgroups").ranks : all_ranks(rank);
+    const std::int64_t world = std::ssize(ranks);
+    const std::int64_t size =
+        stated(given[0]) ? as_whole(given[0], "group_size") : rank.world().device().visible();
     if (size < 1) raise("ValueError", fmt::format("The arg 'group_size' ({}) must be positive", size));
     if (size > world)
         raise("ValueError",
@@ -93,8 +98,8 @@ Value new_subgroups(Interpreter& rank, Arguments& given) {
         raise("ValueError",
               fmt::format("The world size ({}) must be divisible by 'group_size={}'", world, size));
     std::vector<std::vector<Rank>> lists(static_cast<std::size_t>(world / size));
-    for (const Rank member : all_ranks(rank))
-        lists[static_cast<std::size_t>(member / size)].push_back(member);
+    for (std::int64_t place = 0; place < world; ++place)
+        lists[static_cast<std::size_t>(place / size)].push_back(ranks[static_cast<std::size_t>(place)]);
     return own_and_all(rank, lists, stated(given[1]) ? text_in(given[1], "name") : "",
                        bounds_in(given[2], given[3]));
 }
@@ -167,13 +172,19 @@ std::optional<Rank> stated_rank(const Value& value, std::string_view what) {
 
 Value init_process_group(Interpreter& rank, Arguments& given) {
     const GroupBounds bounds = bounds_in(given[2], given[0]);
-    StartRequest request{stated_rank(given[4], "rank"),
-                         stated_rank(given[3], "world_size"),
-                         {},
-                         bounds.timeout,
-                         bounds.library};
+    StartRequest request{.rank = stated_rank(given[4], "rank"),
+                         .size = stated_rank(given[3], "world_size"),
+                         .timeout = bounds.timeout,
+                         .library = bounds.library};
     if (stated(given[1])) request.method = text_in(given[1], "init_method");
+    if (stated(given[5])) {
+        if (stated(given[1])) raise("AssertionError", "Cannot specify both init_method and store.");
+        if (!request.size) raise("AssertionError", "world_size must be positive if using store");
+        if (!request.rank) raise("AssertionError", "rank must be non-negative if using store");
+        std::tie(request.store, request.method) = store_in(rank, given[5]);
+    }
     rank.host().start(request);
+    rank.groups_made = 0;
     rank.world_place = group_place(rank);
     return Value::none();
 }

@@ -205,13 +205,19 @@ Line line_of(Interpreter& rank, Arguments& given, const std::shared_ptr<Tensor>&
              std::string_view call, std::string_view what) {
     Line line{.comm = comm_of(rank, given[3], call, {tensor})};
     if (!line.comm) return line;
+    line.tag = given[2].is(Type::unset) ? 0 : static_cast<int>(as_whole(given[2], "tag"));
+    if (what == "source" && !stated(given[1]) && !stated(given[4])) {
+        if (!line.comm->moves_host_memory())
+            raise("RuntimeError", "Backend nccl does not support recvAnysource");
+        line.peer = any_source;
+        return line;
+    }
     line.peer = root_of(*line.comm, given[1], given[4], given[3], what);
     if (line.peer == line.comm->rank())
         raise("ValueError",
               fmt::format(
                   "Invalid {0} rank: {0} rank should not be the same as the rank of the current process.",
                   what));
-    line.tag = given[2].is(Type::unset) ? 0 : static_cast<int>(as_whole(given[2], "tag"));
     return line;
 }
 
@@ -225,8 +231,16 @@ Value send(Interpreter& rank, Arguments& given) {
 Value recv(Interpreter& rank, Arguments& given) {
     const auto tensor = behind_pointer(tensor_in(given[0], "recv", "tensor"));
     const Line line = line_of(rank, given, tensor, "recv", "source");
-    if (line.comm) line.comm->recv(tensor->data(), line.peer, line.tag, tensor->dtype);
-    return Value::none();
+    if (!line.comm) return Value::whole(-1);
+    Rank from = line.peer;
+    if (from != any_source) {
+        line.comm->recv(tensor->data(), line.peer, line.tag, tensor->dtype);
+    } else {
+        const auto work = line.comm->recv_async(tensor->data(), from, line.tag, tensor->dtype);
+        work->wait();
+        from = work->source();
+    }
+    return Value::whole(stated(given[3]) ? given[3].group().ranks[static_cast<std::size_t>(from)] : from);
 }
 
 Value isend(Interpreter& rank, Arguments& given) {

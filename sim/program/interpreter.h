@@ -23,10 +23,13 @@ using scenarios::program::Stmt;
 // What init_process_group was told.
 struct StartRequest {
     std::optional<Rank> rank, size;
-    std::string method;  // env://, tcp://node0:29500, file:///shared/meeting
+    std::string method;      // env://, tcp://node0:29500, file:///shared/meeting; of a store, its name
+    Store* store = nullptr;  // that ranks meet at instead
     Time timeout{0};
     CommLibrary library = CommLibrary::usual;
 };
+
+class ProgramStore;
 
 // What a program has beside the world: the job that runs it.
 class Host {
@@ -75,6 +78,11 @@ public:
     // What may come to hold itself is emptied at the end.
     void track(const std::shared_ptr<Object>& object);
 
+    // iter(x), and the next of it; nothing where it has come to its end.
+    Value iterator_of(const Value& value);
+    std::optional<Value> next_of(const Value& iterator);
+    std::vector<Value> all_of(const Value& iterable);  // of a class with __iter__, and of an iterator
+
     // What built-ins leave behind.
     Number loss = 0, gradient_norm = 0;
     std::map<std::int64_t, std::int64_t> sizes_of_handles;  // of device memory
@@ -93,6 +101,8 @@ public:
         std::map<int, std::vector<Value>> usual;  // of parameters, once their def was reached
         std::string printed;                      // a line that print() has not ended
         std::map<int, Value> handlers;            // of signals
+        std::map<int, Fields> kinds;              // what classes themselves hold
+        std::vector<std::shared_ptr<ProgramStore>> stores;
     };
     Seldom& seldom() {
         if (!seldom_) seldom_ = std::make_unique<Seldom>();
@@ -115,11 +125,13 @@ private:
     using Frame = std::vector<Value>;
     class Deeper;
 
+    void keep_interrupts();
     void take_signals();
     Flow run(const std::vector<Stmt>& block);
     Flow run(const Stmt& stmt);
     Flow branch(const Stmt& stmt);
     Flow each(const Stmt& stmt);
+    Flow each_of(const Stmt& stmt, const Value& iterator);
     Flow loop(const Stmt& stmt);
     Flow guard(const Stmt& stmt);
     Flow guarded(const std::vector<Stmt>& block, std::string& raised, int& code);
@@ -153,7 +165,9 @@ private:
                         const std::vector<std::string>& keywords);
     Value call_builtin(int place, std::vector<Value> arguments, const std::vector<std::string>& keywords);
     int method_of_kind(int kind, std::string_view name) const;
+    const Value* field_of_kind(int kind, std::string_view name);
     Value method(const Expr& expr);
+    Value built_in_method(const Expr& expr, const Value& object, std::vector<Value> arguments);
     Value formatted(const Expr& expr);
     Value indexed(const Expr& expr);
     Value sliced(const Expr& expr);
@@ -198,6 +212,7 @@ inline constexpr std::size_t most_values = 1 << 20;  // of a list, or letters of
 
 // Whether an object of this type takes so many arguments in this order; raises TypeError.
 void check_given(const Expr& call, const Value& object, std::size_t given);
+bool has_method(const Value& object, std::string_view name);  // of the table of words
 // Of a name that a class of the program has too: named arguments go where the built-in method takes them.
 std::vector<Value> arranged(const Expr& call, const Value& object, std::vector<Value> given);
 

@@ -28,7 +28,9 @@ std::string_view type_in_table(const Value& object) {
         case Type::group:
             return "group";
         case Type::object:
-            return object.instance().kind == mesh_kind ? "mesh" : "generator";
+            return object.instance().kind == mesh_kind    ? "mesh"
+                   : object.instance().kind == store_kind ? "store"
+                                                          : "generator";
         default:
             return {};
     }
@@ -42,6 +44,8 @@ const MethodWord* word_of(const Value& object, std::string_view name) {
 }
 
 }  // namespace
+
+bool has_method(const Value& object, std::string_view name) { return word_of(object, name) != nullptr; }
 
 void check_given(const Expr& call, const Value& object, std::size_t given) {
     const MethodWord* const word = word_of(object, call.text);

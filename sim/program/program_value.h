@@ -175,8 +175,10 @@ struct Env final : Object {
     std::shared_ptr<Env> outer;
 };
 
+inline constexpr int bound_method = INT32_MIN;
+
 struct Callable final : Object {
-    int function = 0;  // of the program, or -1 - the place among the built-ins
+    int function = 0;  // of the program, -1 - the place among the built-ins, or a built-in method of `self`
     std::string name;
     std::shared_ptr<Env> around;
     std::vector<Value> usual;  // of its last parameters
@@ -184,7 +186,7 @@ struct Callable final : Object {
 };
 
 inline constexpr int namespace_kind = -1, generator_kind = -2, mesh_kind = -3, context_kind = -4,
-                     environment_kind = -5;
+                     environment_kind = -5, store_kind = -16, iterator_kind = -17;
 class Interpreter;
 
 struct Instance final : Object {

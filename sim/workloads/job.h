@@ -30,8 +30,9 @@ struct StepResult {
 // What init_process_group is told; what it is not told is in the environment and in the settings.
 struct Meeting {
     std::optional<Rank> rank, size;
-    std::string endpoint;  // tcp://
-    std::string file;      // file://
+    std::string endpoint;    // tcp://
+    std::string file;        // file://
+    Store* store = nullptr;  // that it brings along; `endpoint` is what it is called
     Time timeout{0};
     CommLibrary library = CommLibrary::usual;
 };
@@ -52,6 +53,10 @@ public:
     Comm& comm();  // throws what torch does when no process group was made
     Footprint& memory() { return memory_; }
     ModelShape shape(std::int64_t experts = 0) const;  // experts of a last layer; 0 = none
+
+    // Leaves the store that the others were met at; what is called of it from now on still reaches it.
+    void leave_world();
+    void end_world();  // start() may be called again
 
     // A communicator among `members` (of RANK space); nullptr for ranks outside it.
     std::unique_ptr<Comm> group(std::string_view name, const std::vector<Rank>& members);
@@ -164,6 +169,7 @@ private:
     std::unique_ptr<Comm> created_group(std::string_view name, const std::vector<Rank>& wanted, bool mine,
                                         Time timeout = {}, CommLibrary library = CommLibrary::usual);
     std::unique_ptr<Comm> make_group(CommRequest request);
+    CommRequest as_processes(CommRequest request) const;
     void restore();
     std::int64_t checkpoint_to_load();
     std::string shard_path(std::int64_t step, int shard) const;
@@ -175,6 +181,12 @@ private:
     Rank size_ = 1;
     Store* store_ = nullptr;
     std::unique_ptr<Comm> world_comm_;
+    std::vector<Rank> people_;  // of a world that is a part of the job: by number, processes of the launch
+    struct Ended {
+        std::uint64_t meeting = 0;
+        std::unique_ptr<Comm> comm;
+    };
+    std::vector<Ended> ended_;  // worlds that were left, whose calls may still be under way
     State state_;
     Footprint memory_;
     std::unique_ptr<Reference> reference_;

@@ -131,8 +131,14 @@ program::Value let_value(const scenarios::Value& value) {
 
 // As torch's rendezvous handlers read an address. Texts: torch.distributed.rendezvous 2.11.
 Meeting meeting_of(const program::StartRequest& request) {
-    Meeting meeting{request.rank, request.size, {}, {}, request.timeout, request.library};
+    Meeting meeting{
+        .rank = request.rank, .size = request.size, .timeout = request.timeout, .library = request.library};
     const std::string& method = request.method;
+    if (request.store) {
+        meeting.store = request.store;
+        meeting.endpoint = method;
+        return meeting;
+    }
     if (method.empty() || method == "env://") return meeting;
     const bool tcp = method.starts_with("tcp://"), file = method.starts_with("file://");
     if (!tcp && !file) program::raise("RuntimeError", fmt::format("No rendezvous handler for {}", method));
@@ -156,23 +162,34 @@ public:
     JobHost(Job& job, const ProgramSettings& settings) : job_(job), settings_(settings) {}
 
     World& world() override { return job_.world(); }
-    Rank rank() const override { return started_ ? job_.rank() : job_.world().process(); }
-    Rank size() const override { return started_ ? job_.size() : job_.world().processes(); }
+    Rank rank() const override { return in_world() ? job_.rank() : job_.world().process(); }
+    Rank size() const override { return in_world() ? job_.size() : job_.world().processes(); }
     std::int64_t steps() const override { return settings_.steps; }
     std::int64_t context_size() const override { return settings_.context_size; }
     void begin_at(std::int64_t step) override { job_.begin_at(step); }
     void start(const program::StartRequest& request) override {
-        if (started_) program::raise("ValueError", "trying to initialize the default process group twice!");
+        if (started()) {
+            const std::string torch = job_.world().env().version("torch");
+            const bool old = torch.starts_with("1.") || torch.starts_with("2.0");
+            program::raise(old ? "RuntimeError" : "ValueError",
+                           "trying to initialize the default process group twice!");
+        }
         const Meeting meeting = meeting_of(request);
-        started_ = true;
+        if (std::exchange(left_, false))
+            job_.end_world();
+        else if (own_store_)
+            job_.take_store(*own_store_);
         library_ = request.library;
-        if (own_store_) job_.take_store(*own_store_);
+        started_ = true;
+        Starting guard{*this};
         job_.start(meeting);
+        guard.done = true;
     }
     bool started() const override { return started_ && !left_; }
     void leave() override {
         (void)comm();
         left_ = true;
+        job_.leave_world();
     }
     Comm& comm() override {
         if (left_)
@@ -197,6 +214,22 @@ public:
     }
 
 private:
+    // Without a world there may be another try.
+    struct Starting {
+        JobHost& host;
+        bool done = false;
+        ~Starting() {
+            if (done) return;
+            host.started_ = false;
+            host.own_store_ = nullptr;
+            host.job_.leave_world();
+            host.job_.end_world();
+        }
+    };
+
+    // What `rank` and `world_size` are of. A world of all ranks is the same as the launch once it is left.
+    bool in_world() const { return started_ && (!left_ || job_.size() == job_.world().processes()); }
+
     Job& job_;
     const ProgramSettings& settings_;
     Store* own_store_ = nullptr;

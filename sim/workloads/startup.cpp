@@ -113,11 +113,14 @@ void Job::validate() {
 void Job::exchange_id() {
     constexpr Time root_opens{20'000'000}, all_tries{59'500'000'000};
     const std::string own = std::to_string(world_.attempt()), key = "unique_id";
+    const bool stale = std::any_of(ended_.begin(), ended_.end(),
+                                   [&](const Ended& world) { return world.meeting == store_->meeting(); });
+    if (!store_->kept() && !stale) return;
     if (rank_ == 0) {
         world_.timer().sleep(root_opens);
         return store_->set(key, own);
     }
-    const auto found = store_->wait(key, settings_.store_timeout);
+    const auto found = stale ? std::string() : store_->wait(key, settings_.store_timeout);
     if (found == own) return;
     if (!found) {
         throw LibraryError(Code::timeout,
@@ -140,14 +143,19 @@ void Job::meet(const Meeting& meeting) {
         : !meeting.endpoint.empty() ? meeting.endpoint
                                     : required(world_, "MASTER_ADDR") + ":" + required(world_, "MASTER_PORT");
     const Time timeout = meeting.timeout > Time{0} ? meeting.timeout : settings_.store_timeout;
-    world_.record(results::RendezvousEnter{rank_, size_, world_.text(endpoint)});
+    // A world that is a part of the job is shown with the processes that it is made of.
+    const bool part = meeting.size && size_ < world_.processes();
+    world_.record(results::RendezvousEnter{part ? world_.process() : rank_, size_, world_.text(endpoint)});
     std::int64_t joined = 0;
     try {
         const bool hosts = world_.seam("store.host", rank_ == 0 ? 1 : 0) != 0;
-        if (file)
+        if (meeting.store)
+            store_ = meeting.store;
+        else if (file)
             store_ = &world_.file_store(endpoint, size_);
         else if (!store_)
             store_ = &world_.rendezvous(endpoint, hosts, timeout);
+        if (part) store_->introduce("", rank_, world_.process());
         joined = store_->add("joined", 1);
         if (joined == size_) store_->set("all_joined", "1");
         if (!store_->wait("all_joined", timeout)) {
@@ -166,8 +174,9 @@ void Job::meet(const Meeting& meeting) {
                     timeout.count() / 1'000'000'000 + 1, joined, size_));
         }
         joined = store_->add("joined", 0);
+        if (part) people_ = store_->introduced("", size_);
         validate();
-        if (store_->kept()) exchange_id();
+        exchange_id();
     } catch (const LibraryError& error) {
         world_.record(results::RendezvousLeave{static_cast<std::int32_t>(joined), error.answer});
         throw;
@@ -257,10 +266,21 @@ void Job::start(const Meeting& meeting) {
     CommRequest request{"world", Members::range(0, std::max<Rank>(size_, 0)), rank_};
     request.timeout = meeting.timeout;
     request.library = meeting.library;
-    world_comm_ = world_.communicator(request);
+    world_comm_ = world_.communicator(as_processes(std::move(request)));
     try_links();
-    memory_.open();
+    if (ended_.empty()) memory_.open();
     call_across_releases(world_, Calling::start);
+}
+
+void Job::leave_world() {
+    if (store_) world_.leave_store(*store_);
+}
+
+void Job::end_world() {
+    if (world_comm_) ended_.push_back({store_ ? store_->meeting() : 0, std::move(world_comm_)});
+    store_ = nullptr;
+    people_.clear();
+    groups_made_ = 0;
 }
 
 Comm& Job::comm() {

@@ -32,7 +32,10 @@ public:
     virtual ~Work() = default;
     virtual bool ready() = 0;
     virtual void wait() = 0;
+    virtual Rank source() const { return -1; }  // of a message that was taken: its sender's place
 };
+
+inline constexpr Rank any_source = -1;  // of a recv: whoever sent first
 
 class Comm {
 public:

@@ -91,6 +91,21 @@ public:
     virtual std::string set_once(std::string_view key, std::string_view value) = 0;
     // It outlives the ranks: what an earlier round of them wrote may still be there.
     virtual bool kept() const { return false; }
+    // Ranks make a communicator together that met at one store under one prefix: alike for those alone.
+    virtual std::uint64_t meeting() const { return 0; }
+    // Costs nothing, as it is only for observers: which process of the launch has which number there. All of
+    // so many, or nobody where some are not known.
+    virtual void introduce(std::string_view /*among*/, Rank /*number*/, Rank /*process*/) {}
+    virtual std::vector<Rank> introduced(std::string_view /*among*/, Rank /*size*/) const { return {}; }
+    // c10d's other calls: the value afterwards, whether the key was there, how many keys there are.
+    virtual std::string compare_set(std::string_view, std::string_view, std::string_view) { unknown(); }
+    virtual bool erase(std::string_view) { unknown(); }
+    virtual std::int64_t count() { unknown(); }
+
+private:
+    [[noreturn]] static void unknown() {
+        throw RankFailure("RuntimeError: this store does not know that call");
+    }
 };
 
 // `create` answers Code::invalid_usage where that name is there when the write takes effect.
@@ -121,6 +136,7 @@ struct CommRequest {
     Time patience{0};  // how long the caller waits for the others before it gives up; 0 = without end
     Time timeout{0};   // of its calls, for the caller's watchdog; 0 = that of all groups
     CommLibrary library = CommLibrary::usual;
+    std::uint64_t meeting = 0;  // of the store that its members met at
 };
 
 class World {
@@ -142,10 +158,17 @@ public:
     // Connects to the store at `endpoint` ("host:port"); the process whose RANK is 0 hosts it. Throws
     // LibraryError after the time-out.
     virtual Store& rendezvous(std::string_view endpoint, bool host, Time timeout) = 0;
+    // A store of the program's own, beside the one that ranks meet at: who hosts it listens in any case.
+    virtual Store& own_store(std::string_view endpoint, bool host, Time timeout) {
+        return rendezvous(endpoint, host, timeout);
+    }
     // A store that is a file of `storage`, for so many ranks; what is in it already is there.
     virtual Store& file_store(std::string_view /*path*/, Rank /*ranks*/) {
         throw RankFailure("RuntimeError: here ranks meet at a host and a port");
     }
+
+    // The process is done with a store that it connected to: whoever meets the others again does not find it.
+    virtual void leave_store(Store& /*store*/) {}
 
     // ncclCommInitRank over a bootstrap root: returns when all members have come, and never otherwise (unless
     // the framework's watchdog ends the process). Members that disagree on names, size or order meet NCCL's
