@@ -73,7 +73,8 @@ void CallBinder::check_method(Expr& expr) {
         known.push_back(word.name());
         if (word.name() == expr.text) words.push_back(&word);
     }
-    if (place_in(known, expr.text) < 0) {
+    const bool value = !called && other && expr.number == as_a_value;
+    if (place_in(known, expr.text) < 0 && !value) {
         const std::string hint = hint_for(expr.text);
         return complain(
             expr.spot, fmt::format("there is no {} '{}'", called ? "method" : "attribute", expr.text),
@@ -83,6 +84,12 @@ void CallBinder::check_method(Expr& expr) {
     }
     if (!called) return;
     note_move(expr);
+    const bool bounded = expr.text == "wait" && !own && expr.keywords.size() + 1 == expr.parts.size() &&
+                         !expr.keywords.empty() && place_in(expr.keywords, "keys") < 0;
+    if (bounded)
+        return complain(expr.spot,
+                        fmt::format("wait() got an unexpected keyword argument '{}'", expr.keywords.front()),
+                        remedy_for(expr.text, {}, words));
     if (!words.empty()) check_count(expr, words, own);
     if (!expr.keywords.empty() && !own && !spreads(expr)) order_method(expr, words);
 }

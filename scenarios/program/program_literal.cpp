@@ -31,11 +31,12 @@ bool is_literal(const Expr& expr) {
 
 // Methods that the interpreter itself calls.
 bool is_special_method(std::string_view name) {
-    static constexpr std::array<std::string_view, 28> known = {
-        "__init__", "__call__", "__enter__", "__exit__", "__getitem__", "__setitem__",  "__len__",
-        "__str__",  "__repr__", "__eq__",    "__bool__", "__lt__",      "__le__",       "__gt__",
-        "__ge__",   "__add__",  "__sub__",   "__mul__",  "__truediv__", "__floordiv__", "__mod__",
-        "__pow__",  "__radd__", "__rsub__",  "__rmul__", "__matmul__",  "__rtruediv__", "__contains__"};
+    static constexpr std::array<std::string_view, 30> known = {
+        "__init__",    "__call__",     "__enter__",    "__exit__",     "__getitem__", "__setitem__",
+        "__len__",     "__str__",      "__repr__",     "__eq__",       "__bool__",    "__lt__",
+        "__le__",      "__gt__",       "__ge__",       "__add__",      "__sub__",     "__mul__",
+        "__truediv__", "__floordiv__", "__mod__",      "__pow__",      "__radd__",    "__rsub__",
+        "__rmul__",    "__matmul__",   "__rtruediv__", "__contains__", "__iter__",    "__next__"};
     return std::find(known.begin(), known.end(), name) != known.end();
 }
 

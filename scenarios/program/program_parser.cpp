@@ -7,35 +7,13 @@
 #include <utility>
 
 #include "scenarios/program/expression_parser.h"
+#include "scenarios/program/statement_words.h"
 
 namespace deadrank::scenarios::program {
 
 namespace {
 
 using Block = std::vector<Stmt>;
-
-struct Missing {
-    std::string_view word, what, remedy;
-};
-constexpr std::array<Missing, 6> missing = {{
-    {"import", "an import", "leave it out: all that a rank may call is there already"},
-    {"from", "an import", "leave it out: all that a rank may call is there already"},
-    {"yield", "a generator", "return a list"},
-    {"async", "async", "write a def"},
-    {"await", "await", "call it"},
-    {"match", "match", "write if and elif"},
-}};
-
-constexpr std::array<std::pair<std::string_view, Operator>, 10> augments = {{{"+=", Operator::add},
-                                                                             {"-=", Operator::subtract},
-                                                                             {"*=", Operator::multiply},
-                                                                             {"/=", Operator::divide},
-                                                                             {"//=", Operator::floor_divide},
-                                                                             {"%=", Operator::modulo},
-                                                                             {"**=", Operator::power},
-                                                                             {"@=", Operator::matrix},
-                                                                             {"|=", Operator::bit_or},
-                                                                             {"&=", Operator::bit_and}}};
 
 class Parser : public ExpressionParser {
 public:
@@ -218,7 +196,7 @@ private:
         return place;
     }
 
-    // Methods alone: what belongs to each value is set in __init__.
+    // Methods, and values of the class itself; what belongs to each object is set in __init__.
     void define_class(Block& into) {
         Class made_here{.name = {}, .spot = take().spot};
         made_here.name = expect_name("the name of the class");
@@ -250,7 +228,7 @@ private:
             return end_of_line();
         }
         if (is("@")) fail("a decorator is not known here", "write a plain method");
-        if (!is("def")) fail("a class holds methods alone here", "set it in def __init__(self): self.x = …");
+        if (!is("def")) return own_value(of, into);
         const Spot spot = take().spot;
         const std::string name = expect_name("the name of the method");
         if (name.starts_with("__") && name.ends_with("__") && !is_special_method(name))
@@ -263,6 +241,22 @@ private:
             fail_at(spot, fmt::format("{}() has no self", name), "write self as its first parameter");
         of.methods.emplace_back(name, place);
         keep_defaults(place, into);
+    }
+
+    // What a class itself has is set where the class stands: Name.x = …
+    void own_value(const Class& of, Block& into) {
+        Stmt stmt = begun(StmtKind::assign);
+        Expr name{.kind = ExprKind::attribute, .spot = now().spot};
+        if (now().kind != TokenKind::name || (next().text != "=" && next().text != ":"))
+            fail("a class holds methods and values alone here", "write def name(self): or name = …");
+        name.text = expect_name("a name");
+        name.parts.push_back({.kind = ExprKind::name, .spot = stmt.spot, .text = of.name});
+        if (accept(":")) expression();  // a type, which says nothing
+        const bool stated = accept("=");
+        stmt.parts.push_back(std::move(name));
+        if (stated) stmt.parts.push_back(expressions());
+        if (stated) into.push_back(std::move(stmt));
+        end_of_line();
     }
 
     // Several in one line stand between semicolons.

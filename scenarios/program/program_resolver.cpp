@@ -140,9 +140,21 @@ private:
             program_.names_device = true;
             if (!program_.places_tensors) program_.places_since = expr.spot;
         }
+        mark_values(expr);
         for (Expr& part : expr.parts) visit(part);
         of_others_ -= !of_tensors;
         binder_.check_words(expr);
+    }
+
+    // What stands among arguments or in a list may be a method as a value: stream.launch(handle.wait).
+    // Elsewhere its () have been forgotten.
+    static void mark_values(Expr& expr) {
+        const bool called =
+            expr.kind == ExprKind::call || expr.kind == ExprKind::method || expr.kind == ExprKind::invoke;
+        if (!called && expr.kind != ExprKind::list && expr.kind != ExprKind::dict) return;
+        const bool of_object = expr.kind == ExprKind::method || expr.kind == ExprKind::invoke;
+        for (std::size_t i = of_object ? 1 : 0; i < expr.parts.size(); ++i)
+            if (expr.parts[i].kind == ExprKind::attribute) expr.parts[i].number = as_a_value;
     }
 
     // A device that is named there says nothing of tensors.
@@ -191,8 +203,9 @@ private:
 
     static std::optional<int> signal_number(std::string_view name) {
         static constexpr std::pair<std::string_view, int> known[] = {
-            {"SIGHUP", 1},   {"SIGABRT", 6},  {"SIGKILL", 9},  {"SIGUSR1", 10}, {"SIGUSR2", 12},
-            {"SIGTERM", 15}, {"SIGCONT", 18}, {"SIGSTOP", 19}, {"SIG_DFL", 0},  {"SIG_IGN", 1}};
+            {"SIGHUP", 1},   {"SIGINT", 2},   {"SIGQUIT", 3},  {"SIGABRT", 6},  {"SIGKILL", 9},
+            {"SIGUSR1", 10}, {"SIGSEGV", 11}, {"SIGUSR2", 12}, {"SIGALRM", 14}, {"SIGTERM", 15},
+            {"SIGCONT", 18}, {"SIGSTOP", 19}, {"SIG_DFL", 0},  {"SIG_IGN", 1}};
         for (const auto& [word, number] : known)
             if (word == name) return number;
         return std::nullopt;
@@ -206,6 +219,7 @@ private:
         expr.kind = ExprKind::whole;
         expr.number = *number;
         expr.parts.clear();
+        program_.interrupts |= *number == 2;
         return true;
     }
 
@@ -271,13 +285,26 @@ private:
     // Of Python's modules, what has a function here that does the same.
     bool as_function(Expr& expr) const {
         static constexpr std::pair<std::string_view, std::string_view> known[] = {
-            {"time.time", "now"},          {"time.perf_counter", "now"},  {"time.monotonic", "now"},
-            {"time.sleep", "sleep"},       {"sys.exit", "exit"},          {"os.getenv", "env"},
-            {"os.environ.get", "env"},     {"os.path.join", "path_join"}, {"os.path.exists", "exists"},
-            {"os.path.isdir", "isdir"},    {"os.makedirs", "makedirs"},   {"os.rename", "rename"},
-            {"os.replace", "rename"},      {"os.remove", "remove"},       {"os.kill", "kill"},
-            {"os.getpid", "getpid"},       {"os.abort", "abort"},         {"os._exit", "_exit"},
-            {"signal.signal", "on_signal"}};
+            {"time.time", "now"},
+            {"time.perf_counter", "now"},
+            {"time.monotonic", "now"},
+            {"time.sleep", "sleep"},
+            {"sys.exit", "exit"},
+            {"os.getenv", "env"},
+            {"os.environ.get", "env"},
+            {"os.path.join", "path_join"},
+            {"os.path.exists", "exists"},
+            {"os.path.isdir", "isdir"},
+            {"os.makedirs", "makedirs"},
+            {"os.rename", "rename"},
+            {"os.replace", "rename"},
+            {"os.remove", "remove"},
+            {"os.kill", "kill"},
+            {"os.getpid", "getpid"},
+            {"os.abort", "abort"},
+            {"os._exit", "_exit"},
+            {"signal.signal", "on_signal"},
+            {"functools.reduce", "functools_reduce"}};
         if (expr.kind != ExprKind::method) return false;
         const std::string path = path_of(expr);
         const auto found = std::find_if(std::begin(known), std::end(known),

@@ -99,6 +99,7 @@ struct Expr {
     std::vector<std::string> keywords = {};  // of the last arguments, before they are put in order
 };
 
+inline constexpr std::int64_t as_a_value = 1;    // of an attribute that may be a method
 inline constexpr std::int64_t tuple_number = 2;  // of a list that stands between ( and )
 
 enum class StmtKind : std::uint8_t {
@@ -169,6 +170,7 @@ struct Program {
     // moves them to what a name holds, and names a device, or a setting holds one. The node's memory is none.
     bool places_tensors = false, moves_tensors = false, names_device = false;
     Spot places_since = {};       // the first place that does
+    bool interrupts = false;      // it names SIGINT: then that one raises KeyboardInterrupt, as in Python
     bool chooses_device = false;  // it names set_device: until that is called, a process has device 0
 };
 

@@ -104,6 +104,34 @@ Value manual_seed(Interpreter& rank, Arguments& given) {
     return Value::of(rank.chance);
 }
 
+Value drawn_into(Interpreter& rank, const Value& object, bool bell, const std::vector<Value>& given) {
+    Tensor& tensor = object.tensor();
+    if (tensor.whole())
+        raise("RuntimeError", fmt::format("\"{}\" not implemented for '{}'",
+                                          bell ? "normal_kernel_cuda" : "check_uniform_bounds",
+                                          tensor.dtype == Dtype::i64 ? "Long" : "Int"));
+    const auto number = [&](std::size_t place, Number usual) {
+        return is_stated(given, place) ? as_decimal(given[place]) : usual;
+    };
+    const Number first = number(0, 0), second = number(1, one);
+    if (bell && second < 0)
+        raise("RuntimeError",
+              fmt::format("normal expects std >= 0.0, but found std {}", decimal_text(second)));
+    if (!bell && first > second)
+        raise("RuntimeError",
+              fmt::format("uniform_ expects to return a [from, to) range, but found from={} > to={}",
+                          decimal_text(first), decimal_text(second)));
+    Fields& fields = fields_of(rank, given.size() > 2 ? given[2] : Value());
+    const Number span = bell ? second : second - first;
+    for (Number& element : tensor.data()) {
+        const Number draw = bell ? normal(fields) : uniform(fields);
+        element = first + elementwise(scenarios::program::Operator::multiply, draw, span, true);
+    }
+    fit(tensor);
+    if (tensor.strided) tensor.flush();
+    return object;
+}
+
 Value permutation(Fields& fields, std::int64_t size) {
     if (size < 0 || size > most_elements)
         raise("RuntimeError", "n must be non-negative, and no more than a million");
@@ -151,6 +179,12 @@ Value generator_method(Interpreter& rank, const Value& object, const std::string
     set_field(fields, "seed", Value::whole(as_whole(state[0], "a seed")));
     set_field(fields, "count", Value::whole(as_whole(state[1], "a count")));
     return Value::none();
+}
+
+std::optional<Value> draws_in_place(Interpreter& rank, const Value& object, const std::string& name,
+                                    const std::vector<Value>& given) {
+    if (name != "normal_" && name != "uniform_") return std::nullopt;
+    return drawn_into(rank, object, name == "normal_", given);
 }
 
 std::vector<BuiltinRow> chance_builtins() {

@@ -216,6 +216,26 @@ Value sorted(Interpreter& rank, Arguments& given) {
     return Value::new_list(std::move(values));
 }
 
+Value functools_reduce(Interpreter& rank, Arguments& given) {
+    const std::vector<Value> items = items_of(given[1]);
+    std::size_t first = 0;
+    Value all = given[2];
+    if (all.is(Type::unset)) {
+        if (items.empty()) raise("TypeError", "reduce() of empty iterable with no initial value");
+        all = items[first++];
+    }
+    for (; first < items.size(); ++first) all = rank.call(given[0], {all, items[first]});
+    return all;
+}
+
+Value iterator(Interpreter& rank, Arguments& given) { return rank.iterator_of(given[0]); }
+
+Value next(Interpreter& rank, Arguments& given) {
+    if (auto found = rank.next_of(given[0])) return std::move(*found);
+    if (given[1].is(Type::unset)) raise("StopIteration", "");
+    return given[1];
+}
+
 Value to_str(Interpreter&, Arguments& given) { return Value::new_text(shown_text(given[0])); }
 
 Value sum(Interpreter&, Arguments& given) {
@@ -255,6 +275,9 @@ std::vector<BuiltinRow> python_builtins() {
             {"enumerate", enumerated},
             {"float", to_float},
             {"int", to_int},
+            {"functools_reduce", functools_reduce},
+            {"iter", iterator},
+            {"next", next},
             {"isinstance", is_instance},
             {"len", length},
             {"list", to_list},

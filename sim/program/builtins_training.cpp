@@ -1,5 +1,6 @@
 // sim/program/builtins_training.cpp — What torch.nn has for a step: losses, and the norm of gradients. Texts:
 // torch 2.11.
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "sim/program/builtins.h"
@@ -61,14 +62,19 @@ Value cross_entropy(Interpreter& rank, Arguments& given) {
         raise("ValueError", fmt::format("Expected input batch_size ({}) to match target batch_size ({}).",
                                         rows, target->count()));
     rank.spend(input->count());
+    const std::int64_t ignored = stated(given[2]) ? as_whole(given[2], "ignore_index") : -100;
+    const auto targets = target->data();
+    const std::int64_t counted = rows - std::count(targets.begin(), targets.end(), ignored);
     const Value scores = method(given[0], "log_softmax", {Value::whole(-1)});
-    const auto picked_ones = new_tensor(scores.tensor().dtype, {rows}, input->place);
+    const auto picked_ones = new_tensor(scores.tensor().dtype, {counted}, input->place);
+    std::size_t place = 0;
     for (std::int64_t row = 0; row < rows; ++row) {
-        const Number right = target->data()[static_cast<std::size_t>(row)];
+        const Number right = targets[static_cast<std::size_t>(row)];
+        if (right == ignored) continue;
         if (right < 0 || right >= classes)
             raise("IndexError", fmt::format("Target {} is out of bounds.", right));
         const Number score = scores.tensor().data()[static_cast<std::size_t>(row * classes + right)];
-        picked_ones->data()[static_cast<std::size_t>(row)] = is_special(score) ? score : -score;
+        picked_ones->data()[place++] = is_special(score) ? score : -score;
     }
     return method(Value::of(picked_ones), "mean", {});
 }

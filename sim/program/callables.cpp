@@ -107,6 +107,11 @@ Value Interpreter::call(const Value& callee, std::vector<Value> arguments,
     if (!callee.is(Type::function))
         raise("TypeError", fmt::format("{} object is not callable", type_word(callee)));
     const Callable& found = callee.callable();
+    if (found.function == bound_method) {
+        Expr expr{.kind = ExprKind::method, .text = found.name, .slot = how_many, .keywords = keywords};
+        const Value self = found.self;
+        return built_in_method(expr, self, std::move(arguments));
+    }
     if (found.function < 0) return call_builtin(-1 - found.function, std::move(arguments), keywords);
     return call_function(found, std::move(arguments), keywords);
 }
@@ -177,6 +182,16 @@ int Interpreter::method_of_kind(int kind, std::string_view name) const {
     return -1;
 }
 
+// Of the class, or of the nearest of its bases that has it.
+const Value* Interpreter::field_of_kind(int kind, std::string_view name) {
+    for (std::size_t left = program_.classes.size(); seldom_ && left > 0 && kind >= 0; --left) {
+        if (const auto own = seldom_->kinds.find(kind); own != seldom_->kinds.end())
+            if (const Value* found = find_field(own->second, name)) return found;
+        kind = program_.classes[static_cast<std::size_t>(kind)].parent;
+    }
+    return nullptr;
+}
+
 Value Interpreter::constructed(int kind, std::vector<Value> arguments,
                                const std::vector<std::string>& keywords) {
     auto made = std::make_shared<Instance>();
@@ -221,13 +236,19 @@ std::optional<Value> Interpreter::attribute(const Value& object, const std::stri
     if (object.is(Type::kind)) {
         if (name == "__name__")
             return Value::new_text(program_.classes[static_cast<std::size_t>(object.number())].name);
-        const int place = method_of_kind(static_cast<int>(object.number()), name);
+        const int kind = static_cast<int>(object.number()), place = method_of_kind(kind, name);
+        if (const Value* own = field_of_kind(kind, name)) return *own;
         return place < 0 ? std::nullopt : std::optional(bound(place, {}));
     }
     if (object.is(Type::text)) return device_attribute(*this, object, name);
     if (object.is(Type::group) && is_attribute_word("group", name)) return method_of(*this, object, name, {});
     if (!object.is(Type::object)) return std::nullopt;
     if (const Value* known = find_field(object.instance().fields, name)) return *known;
+    if (const Value* own = field_of_kind(object.instance().kind, name)) {
+        const bool method =
+            own->is(Type::function) && own->callable().self.is(Type::unset) && own->callable().function >= 0;
+        return method ? std::optional(bound(own->callable().function, object)) : *own;
+    }
     const int place = method_of_kind(object.instance().kind, name);
     return place < 0 ? std::nullopt : std::optional(bound(place, object));
 }
@@ -242,9 +263,12 @@ void Interpreter::set_attribute(const Value& object, const std::string& name, Va
         if (object.tensor().attributes.empty()) track(object.object());
         return set_field(object.tensor().attributes, name, std::move(value));
     }
+    if (object.is(Type::kind))
+        return set_field(seldom().kinds[static_cast<int>(object.number())], name, std::move(value));
     if (!object.is(Type::object))
         raise("AttributeError", fmt::format("{} object has no attribute '{}'", type_word(object), name));
-    if (object.instance().kind == mesh_kind || object.instance().kind == generator_kind)
+    const int kind = object.instance().kind;
+    if (kind == mesh_kind || kind == generator_kind || kind == store_kind)
         raise("AttributeError",
               fmt::format("attribute '{}' of '{}' objects is not writable", name, object.instance().name));
     set_field(object.instance().fields, name, std::move(value));
@@ -254,6 +278,13 @@ Value Interpreter::method(const Expr& expr) {
     const Value object = eval(expr.parts[0]);
     if (expr.kind == ExprKind::attribute) {
         if (auto found = attribute(object, expr.text)) return std::move(*found);
+        if (has_method(object, expr.text)) {
+            auto made = std::make_shared<Callable>();
+            made->function = bound_method;
+            made->name = expr.text;
+            made->self = object;
+            return Value::of(std::move(made));
+        }
         raise("AttributeError", fmt::format("{} object has no attribute '{}'", type_word(object), expr.text));
     }
     std::vector<Value> arguments;
@@ -265,12 +296,17 @@ Value Interpreter::method(const Expr& expr) {
         if (const auto found = attribute(object, expr.text))
             return call(*found, std::move(arguments), expr.keywords);
     }
+    return built_in_method(expr, object, std::move(arguments));
+}
+
+Value Interpreter::built_in_method(const Expr& expr, const Value& object, std::vector<Value> arguments) {
     if (!expr.keywords.empty())
         arguments = arranged(expr, object, std::move(arguments));
     else if (expr.slot != nothing_left)
         check_given(expr, object, arguments.size());
     if (object.is(Type::tensor)) {
         spend(object.tensor().count());
+        if (auto drawn = draws_in_place(*this, object, expr.text, arguments)) return std::move(*drawn);
         if (auto made = moved(*this, object, expr.text, arguments)) return std::move(*made);
         return program::method(object, expr.text, arguments);
     }

@@ -35,7 +35,10 @@ private:
 };
 
 Interpreter::Interpreter(const Program& program, Host& host, std::int64_t most_statements)
-    : program_(program), host_(host), globals_(program.globals.size()), most_statements_(most_statements) {}
+    : program_(program), host_(host), globals_(program.globals.size()), most_statements_(most_statements) {
+    if (!program.interrupts || host.over()) return;
+    keep_interrupts();
+}
 
 Interpreter::~Interpreter() {
     for (const auto& known : tracked_) {
@@ -119,24 +122,6 @@ void Interpreter::run(Part part, std::int64_t step) {
     }
 }
 
-Value Interpreter::handle_signal(int number, Value handler) {
-    handles_signals_ = true;
-    Value before = std::exchange(seldom().handlers[number], std::move(handler));
-    return before.is(Type::unset) ? Value::none() : before;
-}
-
-// As Python does: between two statements, with the number and no frame. Another one waits until it is done.
-void Interpreter::take_signals() {
-    handles_signals_ = false;
-    const Stmt* const from = now_;
-    while (const int number = world().signals().take()) {
-        const Value handler = seldom().handlers[number];
-        if (handler.is(Type::function)) call(handler, {Value::whole(number), Value::none()});
-    }
-    handles_signals_ = true;
-    now_ = from;
-}
-
 Interpreter::Flow Interpreter::run(const std::vector<Stmt>& block) {
     for (const Stmt& stmt : block) {
         now_ = &stmt;
@@ -204,7 +189,11 @@ Interpreter::Flow Interpreter::branch(const Stmt& stmt) {
 
 // The block behind a loop's else runs where no break ended it.
 Interpreter::Flow Interpreter::each(const Stmt& stmt) {
-    for (Value& value : walked(stmt.parts[1])) {
+    const Value over = eval(stmt.parts[1]);
+    if (over.is(Type::object)) return each_of(stmt, iterator_of(over));
+    std::vector<Value> items = items_of(over);
+    spend(std::ssize(items));
+    for (Value& value : items) {
         assign(stmt.parts[0], std::move(value));
         const Flow flow = run(stmt.blocks[0]);
         if (flow == Flow::leave) return Flow::on;

@@ -72,6 +72,26 @@ Number tanh_of(Number x) {
     if (is_special(x)) return x == not_a_number ? x : x > 0 ? one : -one;
     return one - elementwise(Operator::divide, 2 * one, plus_any(exponential(2 * x), one), true);
 }
+Number product(Number a, Number b) { return elementwise(Operator::multiply, a, b, true); }
+Number silu_of(Number x) { return x == -infinite ? 0 : product(x, sigmoid_of(x)); }
+
+// Abramowitz and Stegun's 7.1.26, which is exact to less than a step of 1/65536; of no less than 0.
+Number error_function(Number x) {
+    constexpr Number p = 21'469, last = 4 * one;  // beyond it all is 1
+    if (x >= last) return one;
+    constexpr Number factors[] = {69'560, -95'234, 93'154, -18'645, 16'701};
+    const Number t = elementwise(Operator::divide, one, one + product(p, x), true);
+    Number sum = 0;
+    for (const Number factor : factors) sum = product(sum, t) + factor;
+    return one - product(product(sum, t), exponential(-product(x, x)));
+}
+// x times the normal distribution's share below x.
+Number gelu_of(Number x) {
+    constexpr Number root_of_half = 46'341;
+    if (is_special(x)) return x == -infinite ? 0 : x;
+    const Number half = error_function(product(x < 0 ? -x : x, root_of_half)) / 2;
+    return product(x, one / 2 + (x < 0 ? -half : half));
+}
 Number floor_of(Number x) { return is_special(x) ? x : x >> fraction_bits << fraction_bits; }
 Number round_of(Number x) {
     if (is_special(x)) return x;
@@ -124,6 +144,12 @@ Value clamp_in_place(const Value& object, const TensorArguments& given) {
     return object;
 }
 
+// Without the quotes: torch names types so.
+std::string bare_type_word(const Value& value) {
+    const std::string word = type_word(value);
+    return word.substr(1, word.size() - 2);
+}
+
 // Changes in place; the other one may be stretched to the tensor's shape, but not the tensor.
 template <Operator op>
 Value changed(const Value& object, const TensorArguments& given) {
@@ -143,7 +169,19 @@ Value changed(const Value& object, const TensorArguments& given) {
 }
 
 Value copy_in_place(const Value& object, const TensorArguments& given) {
-    assign(object.tensor(), needed(given, 0, "copy_"));
+    const Value& other = needed(given, 0, "copy_");
+    if (!other.is(Type::tensor))
+        raise("TypeError", fmt::format("copy_(): argument 'other' (position 1) must be Tensor, not {}",
+                                       bare_type_word(other)));
+    assign(object.tensor(), other);
+    return object;
+}
+Value fill_in_place(const Value& object, const TensorArguments& given) {
+    const Value& value = needed(given, 0, "fill_");
+    if (!value.is(Type::tensor) && !value.is_number())
+        raise("TypeError", fmt::format("fill_(): argument 'value' (position 1) must be Number, not {}",
+                                       bare_type_word(value)));
+    assign(object.tensor(), value);
     return object;
 }
 Value zero_in_place(const Value& object, const TensorArguments&) {
@@ -216,6 +254,8 @@ Value multiplied(const Tensor& a, const Tensor& b) {
                 ? fmt::format("inconsistent tensor size, expected tensor [{}] and src [{}] to have the same "
                               "number of elements, but got {} and {} elements respectively",
                               k, b.shape[0], k, b.shape[0])
+            : column
+                ? fmt::format("size mismatch, got input ({}), mat ({}x{}), vec ({})", n, n, k, b.shape[0])
                 : fmt::format("mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", n, k, b.shape[0],
                               m));
     Shape shape;
@@ -272,6 +312,8 @@ std::vector<TensorMethod> element_methods() {
             {"sigmoid", each<sigmoid_of>},
             {"tanh", each<tanh_of>},
             {"relu", each<relu_of>},
+            {"silu", each<silu_of>},
+            {"gelu", each<gelu_of>},
             {"floor", each<floor_of>},
             {"round", each<round_of>},
             {"abs", absolute},
@@ -286,7 +328,7 @@ std::vector<TensorMethod> element_methods() {
             {"mul_", changed<Operator::multiply>},
             {"div_", changed<Operator::divide>},
             {"copy_", copy_in_place},
-            {"fill_", copy_in_place},
+            {"fill_", fill_in_place},
             {"zero_", zero_in_place},
             {"float", as_type<Dtype::f32>},
             {"double", as_type<Dtype::f64>},
