@@ -29,7 +29,9 @@ It is a strict part of Python: what is there means what it means in Python.
 
 constexpr TableRow language_rows[] = {
     {"values",
-     "whole numbers of 64 bits; decimals in steps of 1/65536, `inf` beyond 2^45, `nan`; "
+     "whole numbers of 64 bits; decimals in steps of 1/65536, `inf` beyond 2^45, `nan`: one that stands in "
+     "the "
+     "program is rounded to the nearest step, what is calculated is cut; "
      "`True`, `False`, `None`; texts, lists, tuples, dicts, tensors, functions, objects. A tuple "
      "is a list that nothing changes, and equals one; numbers, texts, None and tuples are keys"},
     {"statements",
@@ -45,15 +47,16 @@ constexpr TableRow language_rows[] = {
      "`def` with defaults, found once where the def stands, and types (which say nothing), also "
      "within another one; functions are values, and read the names around them when they are called"},
     {"classes",
-     "methods, `__init__`, one base, `__call__`, `__enter__` and `__exit__`, "
+     "methods, values of the class itself (`scale = 1.0`, also `Name.scale = 2`), `__init__`, one base, "
+     "`__iter__` and `__next__`, which ends with `raise StopIteration`, `__call__`, `__enter__` and "
+     "`__exit__`, "
      "`__getitem__`, `__setitem__`, `__contains__`, `__len__`, `__bool__`, `__str__`, `__repr__`, "
      "`__eq__`, `__lt__` and its kin, `__add__` and its kin; other names between double underscores are "
      "refused. `SimpleNamespace(a=1)` is an object without a class. A tensor has attributes too: `x.grad = "
      "y`"},
     {"not there",
      "imports, generators (`sum(x for x in y)` makes a list first), decorators, `{1, 2}`, "
-     "`def f(*args)`, `f(**fields)`, `:=`, `super()` (write `Base.method(self)`), attributes of a class "
-     "itself, "
+     "`def f(*args)`, `f(**fields)`, `:=`, `super()` (write `Base.method(self)`), "
      "`%` between texts"},
 };
 
@@ -61,8 +64,9 @@ constexpr std::string_view after_language = R"(
 `torch.`, `dist.`, `math.` and `F.` before a word may stand or be left out: `dist.all_reduce(x,
 op=dist.ReduceOp.SUM)` is `all_reduce(x)`, and `torch.exp(x)` is `x.exp()`. `time.time()` is now(),
 `time.sleep` sleep(), `sys.exit()` exit(0) and `os.getenv` env(); `os.path.join`, `os.path.exists`,
-`os.makedirs`, `os.rename`, `os.remove`, `os.environ`, `os.kill`, `os.getpid`, `os.abort`, `os._exit` and
-`signal.signal` are there too.
+`os.makedirs`, `os.rename`, `os.remove`, `os.environ`, `os.kill`, `os.getpid`, `os.abort`, `os._exit`,
+`signal.signal` and `functools.reduce` are there too. Among arguments and in a list a method may be a value:
+`stream.launch(handle.wait)`.
 
 ```python
 class Parameter:
@@ -103,9 +107,13 @@ each other: `is_contiguous()` says so, `contiguous()` and `clone()` copy, and `r
 `unsqueeze` and `squeeze` of it are copies. NCCL refuses it in collectives, `ValueError: Tensors must be
 contiguous`, and so does gloo, but for `broadcast`, `reduce` and `scatter`, which take as many elements as
 there are from behind the first one, as `send` and `recv` do with both. `+` and its kin make a new tensor,
-`+=` changes the one that is there. float16 and bfloat16 round to their bits, also what comes of a call;
-float64 has no more than float32. Comparisons give int8, which indexes as a mask. Ranks in calls (`src`,
-`dst`, `new_group`) are those of the world, `group_src` and `group_dst` places in the group. A rank's own
+`+=` changes the one that is there. float16 and bfloat16 round to their bits, also what comes of a call, and
+float16 is inf beyond 65504; float64 has no more than float32, whose elements have the steps of all decimals.
+Comparisons, `a == b` too, give int8 for each element, which indexes as a mask. Tensors of size 0 are there:
+`empty(0)`, `x[6:6]`, their sum is 0 and their mean nan. A shape is a list or several numbers, also of `rand`
+and `randn`. A call without a group, or with `group=None`, is one of the world. Ranks in calls (`src`, `dst`,
+`new_group`) are those of the world, `group_src` and `group_dst` places in the group; who is no member of a
+group still learns its ranks, by `get_process_group_ranks`. A rank's own
 arguments are checked as torch checks them; whether ranks agree, only the library finds out. There is no
 autograd: write the gradient.
 )";
@@ -116,7 +124,7 @@ A program that puts no tensor on a device need not think of where they lie: they
 them. `device="cpu"`, `x.cpu()` and `load(path, map_location="cpu")` change nothing for other tensors; the one
 that they give lies in the node's memory. Any word that says cuda concerns all tensors of the program:
 `zeros(4, device="cuda")`, `x.cuda()`, `x.to("cuda:1")`, `set_default_device("cuda")`, `load(path,
-map_location="cuda")`; also `x.to(name)` and `device=name`, where a cuda device stands as a text elsewhere in
+map_location="cuda")`, but not `allocate`, `set_device` or `init_device_mesh`; also `x.to(name)` and `device=name`, where a cuda device stands as a text elsewhere in
 the program or in `let`. Then
 
 )";
@@ -249,6 +257,8 @@ apart than 8/65536, as `allclose` does, or a millionth of the larger one: decima
 divided by small ones afterwards, differ by more: hold them against each other with `x.allclose(y, atol)`.
 `round(x, 3)` does not help, since two neighbours may be rounded apart. A `digest` is of every bit.
 
+What is told in `setup` counts as of step 0, and in `finish` as of the step behind the last one.
+
 **Which one is told.** The first step in which something differs. In one step a digest comes before a
 `check`, that one before a `reference`, that one before a `restored`, and samples are the last. Of several
 names of one kind the first that was told stands for all: the finding has its name and the ranks on which it
@@ -269,7 +279,9 @@ it from one, and when a heal changes nothing, so that it needs `as_control`.
 
 **An early end.** A rank that runs out of batches may call `exit()`, which is `exit(0)`: it says nothing,
 makes no further step, and leaves `finish` out. Or put an `if` around all that the step does: the rank then
-goes through its last steps without a call, and runs `finish`. `exit(16)` writes `SystemExit: 16` into the
+goes through its last steps without a call, and runs `finish`. Where all ranks leave off before `steps`, by
+`exit()`, that is told as wrong_sample_coverage, unless they made a call together in the step in which they
+left, by which they can have agreed on it; the `if` is never told. `exit(16)` writes `SystemExit: 16` into the
 log.
 )";
 
@@ -284,6 +296,7 @@ Names that the program publishes are words of the scenario, and others are refus
 | `phase("backward")` | `when = { phase = "backward" }` |
 | `all_reduce(x)`, `save(…)` | `when = { before = "all_reduce" }`; faults of calls, links, files |
 | `new_group([0, 1], name="tp")` | `when = { comm = "tp" }` |
+| uneven `reduce_scatter`, `all_gather` | `before = "reduce"`, `before = "broadcast"`: what they become |
 | `[workload.let] parts = 4` | `refuse_value` with `checks = "setting.let.parts"` |
 
 All other faults act on the rank as on any other: `kill_rank`, `slow_rank`, `set_env` (read by `env`),
@@ -292,6 +305,11 @@ All other faults act on the rank as on any other: `kill_rank`, `slow_rank`, `set
 A value that is bent and a block that is skipped stay so from the fault's moment on, in later attempts too
 and from their beginning: `until_step` or `lasts` ends it. What alters one call is not done again after a
 restart. Blocks and seams of `earlier` are reached by faults that wait for no step.
+
+What is known of a `skip_block` or a `bend_value` in the end is its rank, node and step, and the call before
+which it acted, if `when` names one: `blames` can ask for these, and not for a variable, a component or a shard.
+A fault with `provokes = true` is not to be blamed, and that the process which it ends has crashed is no false
+alarm; what others say for want of it is, unless `also` lists it.
 
 Write the right line and the wrong one side by side, with a block between them; the control then runs the
 right one. A check with `check(name, value, expected)` must compute what is expected from what the rank
