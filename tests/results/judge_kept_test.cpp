@@ -16,12 +16,14 @@ struct Kept {
     bool provokes = true;
     std::string bug = "restart_or_recovery_failure";
     scenarios::Variant variant = scenarios::Variant::healed;
+    std::vector<std::string> also = {};
 };
 
 Outcome outcome_of(const Finding& finding, const Kept& kept = {}) {
     scenarios::Plan plan;
     plan.variant = kept.variant;
     plan.expect.reaction = "any";
+    plan.expect.also = kept.also;
     plan.bug.symptom = kept.bug;
     plan.faults.push_back({.kind = kept.kind, .provokes = kept.provokes});
     plan.faults.front().parameters["rank"].list = {3};
@@ -49,6 +51,17 @@ TEST(JudgeHealed, TakesTheErrorOfAProcessThatAKeptFaultEndsForNoAlarm) {
     EXPECT_EQ(outcome_of(own, {.kind = "raise_exception"}), Outcome::false_alarm);
     EXPECT_EQ(outcome_of(own, {.bug = exception}), Outcome::false_alarm);
     EXPECT_EQ(outcome_of(own, {.variant = scenarios::Variant::control}), Outcome::false_alarm);
+}
+
+// Goal: what [heal.expect] allows beside silence is no false alarm of a healed run, and is one of a control.
+TEST(JudgeHealed, AllowsWhatItsExpectationHasAlso) {
+    const Finding late = finding("straggler_step_time_skew", {4}, 5s);
+    EXPECT_EQ(outcome_of(late), Outcome::false_alarm);
+    EXPECT_EQ(outcome_of(late, {.also = {"straggler_step_time_skew"}}), Outcome::quiet);
+    EXPECT_EQ(outcome_of(late, {.also = {"collective_deadlock_hang"}}), Outcome::false_alarm);
+    EXPECT_EQ(
+        outcome_of(late, {.variant = scenarios::Variant::control, .also = {"straggler_step_time_skew"}}),
+        Outcome::false_alarm);
 }
 
 // Goal: the faulty run forgives the same, and it is no answer there.
