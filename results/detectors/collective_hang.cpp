@@ -81,8 +81,8 @@ Findings collective_hang(const Evidence& evidence) {
                         .blame = blame_ranks(lives, found.culprits),
                         .at = at,
                         .says = fmt::format("{}; {} waited for {} and longer", found.why,
-                                            ranks_text(found.stuck), duration_text(lives.hang_after())),
-                        .causes = {found.cause}};
+                                            ranks_text(found.victims()), duration_text(lives.hang_after())),
+                        .causes = found.causes()};
         finding.blame.collective = name_of(found.last.op);
         const Rank who = found.culprits.empty() ? found.stuck.front() : found.culprits.front();
         finding.blame.step = step_at(evidence, who, look);

@@ -7,6 +7,7 @@
 #include "results/facts/calls.h"
 #include "results/facts/complaints.h"
 #include "results/facts/waits.h"
+#include "results/text/heart.h"
 
 namespace deadrank::results::detectors {
 
@@ -44,8 +45,8 @@ Findings collective_timeout(const Evidence& evidence) {
             .blame = blame_ranks(lives, culprits),
             .at = outbreak.at,
             .says = fmt::format("{}; {} gave up: {}", found.any ? found.why : "an operation took too long",
-                                ranks_text(outbreak.ranks), heart_of(outbreak.text)),
-            .causes = {found.any ? found.cause : "hardware_or_link_fault"}};
+                                ranks_text(outbreak.ranks), quoted(outbreak.text)),
+            .causes = found.any ? found.causes() : std::vector<std::string>{"hardware_or_link_fault"}};
         if (found.any) finding.blame.collective = name_of(found.last.op);
         finding.blame.step =
             culprits.empty() ? outbreak.step : step_at(evidence, culprits.front(), outbreak.at);

@@ -8,6 +8,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/facts/complaints.h"
+#include "results/text/heart.h"
 
 namespace deadrank::results::detectors {
 
@@ -58,7 +59,7 @@ std::vector<Finding> from_kernel(const Evidence& evidence) {
             finding.symptom = "device_fault_reported";
             finding.at = event->at;
             finding.says = fmt::format("the kernel reports Xid {} for {}: {}", error->xid, ranks_text(ranks),
-                                       line.substr(0, 160));
+                                       shortened(line, 160));
             finding.blame.step = process == no_rank ? std::nullopt : step_at(evidence, process, event->at);
             finding.causes = {"hardware_or_link_fault"};
         }

@@ -16,6 +16,7 @@
 #include "results/facts/pairs.h"
 #include "results/facts/stops.h"
 #include "results/text/words.h"
+#include "results/text/heart.h"
 
 namespace deadrank::results::detectors {
 
@@ -343,7 +344,7 @@ std::vector<Finding> retries(const Evidence& evidence) {
         if (event->rank < 0 || log->level < 1 || !again || ++tries[event->rank] < retries_min) continue;
         Finding found = throughput_finding(
             event->at, 0,
-            fmt::format("rank {} tried again {} times: {}", event->rank, retries_min, line.substr(0, 120)),
+            fmt::format("rank {} tried again {} times: {}", event->rank, retries_min, shortened(line, 120)),
             {"unpropagated_rank_failure"});
         found.blame = blame_ranks(evidence.facts<Lives>(), {event->rank});
         return {found};

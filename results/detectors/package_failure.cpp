@@ -4,6 +4,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/facts/complaints.h"
+#include "results/text/heart.h"
 
 namespace deadrank::results::detectors {
 
@@ -30,7 +31,7 @@ std::vector<Finding> from_loads(const Evidence& evidence) {
              .blame = {.ranks = {event->rank}, .component = std::string(package)},
              .at = event->at,
              .says = fmt::format("{}{}{} could not be loaded: {}", package, version.empty() ? "" : " ",
-                                 version, heart_of(problem)),
+                                 version, quoted(problem)),
              .causes = {"dependency_or_hardware_mismatch"}});
     }
     for (Finding& finding : findings) {

@@ -10,6 +10,7 @@
 #include "results/detectors/shared.h"
 #include "results/facts/calls.h"
 #include "results/facts/complaints.h"
+#include "results/text/heart.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {
@@ -247,7 +248,7 @@ Findings peer_connection(const Evidence& evidence) {
                         .blame = blame_ranks(lives, culprit.ranks),
                         .at = outbreak.at,
                         .says = fmt::format("{} lost a connection ({}): {}", ranks_text(outbreak.ranks),
-                                            culprit.why, heart_of(outbreak.text)),
+                                            culprit.why, quoted(outbreak.text)),
                         .causes = {"hardware_or_link_fault", "unpropagated_rank_failure"}};
         finding.blame.component = culprit.component;
         finding.blame.step =

@@ -10,6 +10,8 @@
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
 #include "results/facts/waits.h"
+#include "results/record/codes.h"
+#include "results/text/heart.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {
@@ -231,7 +233,7 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
         return {restart_finding(lives, {failed->process}, failed->ended,
                                 fmt::format("attempt {} ended {}with rank {} and no step beyond {}{}", last,
                                             again ? "again " : "", failed->process, before,
-                                            said.empty() ? "" : fmt::format("; it said: {}", heart_of(said))),
+                                            said.empty() ? "" : fmt::format("; it said: {}", quoted(said))),
                                 "unpropagated_rank_failure")};
     }
     const bool all_done = std::all_of(lives.of(last).begin(), lives.of(last).end(),

@@ -2,15 +2,19 @@
 // ranks that caused it, not those that waited for them. Complaints from before a rank finished set-up are
 // weighed: its own error counts most, then not reaching a peer, then having waited.
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <set>
 
+#include "results/causes/setup_words.h"
+#include "results/causes/unset_key.h"
 #include "results/detectors/shared.h"
 #include "results/facts/calls.h"
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
+#include "results/facts/pairs.h"
+#include "results/text/heart.h"
 
 namespace deadrank::results::detectors {
 
@@ -124,13 +128,7 @@ std::set<Rank> told_by_logs(const Evidence& evidence, int attempt, const Complai
     for (const Complaint& one : evidence.facts<Complaints>().first_of_each(attempt)) {
         if (weight_of(one) == waited) came.insert(one.process);
     }
-    constexpr std::string_view words = " clients joined";
-    const auto end = complaint.text.find(words);
-    if (end == std::string_view::npos) return {};
-    const auto begin = complaint.text.rfind(' ', end - 1) + 1;
-    std::size_t joined = 0;
-    std::from_chars(complaint.text.data() + begin, complaint.text.data() + end, joined);
-    return joined == came.size() ? came : std::set<Rank>{};
+    return clients_joined(complaint.text) == std::ssize(came) ? came : std::set<Rank>{};
 }
 
 // A rank tries again to resolve the store's name until the time-out, and only warns of it.
@@ -161,11 +159,8 @@ bool failed_by_themselves(const Evidence& evidence, int attempt, const std::vect
 enum class Sought { unknown, at_rank_0, at_another };  // which machine of the job
 
 Sought sought_by(const Evidence& evidence, int attempt, std::string_view text) {
-    constexpr std::string_view before = "trying to connect to (";
-    const auto at = text.find(before);
-    if (at == std::string_view::npos) return Sought::unknown;
-    const std::string_view rest = text.substr(at + before.size());
-    const std::string_view host = rest.substr(0, rest.find(','));
+    const std::string_view host = host_sought(text);
+    if (host.empty()) return Sought::unknown;
     const Rank first = evidence.facts<Calls>().process_of(attempt, 0);
     std::string_view own;
     bool known = false;
@@ -274,39 +269,18 @@ Rank world_waited_for(const Evidence& evidence, int attempt) {
     return most;
 }
 
-std::string variable_in(std::string_view text) {
-    constexpr std::string_view before = "environment variable ";
-    if (const auto at = text.find(before); at != std::string_view::npos) {
-        const std::string_view rest = text.substr(at + before.size());
-        return std::string(rest.substr(0, rest.find(' ')));
-    }
-    if (std::string missing = missing_variable(text); !missing.empty()) return missing;
-    if (text.find("EADDRINUSE") != std::string_view::npos) return "MASTER_PORT";
-    if (text.find("gai error") != std::string_view::npos) return "MASTER_ADDR";
-    return {};
-}
-
-std::string component_in(std::string_view text) {
-    return text.find("driver version") != std::string_view::npos ? "driver" : std::string();
-}
-
-std::vector<std::string> setup_causes(std::string_view text, Weight weight) {
-    if (!component_in(text).empty()) return {"dependency_or_hardware_mismatch"};
-    if (text.find("invalid device ordinal") != std::string_view::npos)
-        return {"rank_or_device_derivation_error", "misconfigured_environment_variable"};
-    if (!variable_in(text).empty() && text.find("expected, but not set") != std::string_view::npos) {
-        return {"misconfigured_environment_variable", "misused_framework_api"};
-    }
-    if (text.find("has not been initialized") != std::string_view::npos) return {"misused_framework_api"};
-    if (text.find("Duplicate GPU") != std::string_view::npos ||
-        text.find("NCCL_MULTI_RANK_GPU_ENABLE=1") != std::string_view::npos)
-        return {"rank_or_device_derivation_error"};
-    if (text.find("interface") != std::string_view::npos) return {"misconfigured_environment_variable"};
-    if (weight == own_error && text.find("NCCL") != std::string_view::npos) {
-        return {"dependency_or_hardware_mismatch", "misconfigured_environment_variable"};
-    }
-    return {"rendezvous_store_or_endpoint_error", "misconfigured_environment_variable",
-            "rank_or_device_derivation_error"};
+// The variable that the words are about. A port or a name that the process was not started with came from the
+// program, as with init_method="tcp://…".
+std::string variable_in(const Evidence& evidence, int attempt, const Complaint& complaint) {
+    const std::string variable = variable_of_setup(complaint.text);
+    if (variable.empty() || names_its_variable(complaint.text)) return variable;
+    const PairTables tables(evidence, attempt, PairTables::Of::environment);
+    const auto place = static_cast<std::size_t>(complaint.process);
+    const Pairs* pairs = place < tables.by_process().size() ? tables.by_process()[place] : nullptr;
+    const auto held = pairs ? pairs->find(variable) : Pairs::const_iterator();
+    const bool another =
+        pairs && held != pairs->end() && complaint.text.find(held->second) == std::string_view::npos;
+    return another ? std::string() : variable;
 }
 
 // Nobody can have a rank outside the world: whoever claims one is to blame, whoever says so.
@@ -334,6 +308,59 @@ bool is_a_rejoin(const Lives& lives, int attempt) {
     return before && attempt == lives.attempts() - 1 && !worked(attempt);
 }
 
+// Who is to be named for the first complaint of the least weight, and how that is known.
+struct Spoilers {
+    std::vector<Rank> ranks;
+    std::vector<Rank> nameless = {};  // those that cannot resolve the store's name
+    bool never_set = false;           // they never came to the wait for a key
+    bool of_something_else = false;   // they failed by themselves before they were missed
+};
+
+Spoilers spoilers_of(const Evidence& evidence, int attempt, const std::vector<Complaint>& complaints,
+                     const Complaint& first) {
+    const Weight least = weight_of(first);
+    Spoilers found{.ranks = named(evidence, first)};
+    if (least == waited) found.nameless = resolve_no_name(evidence, attempt, first.at);
+    if (found.ranks.empty() && least == waited) {
+        found.ranks = found.nameless.empty() ? waited_for(evidence, attempt, first) : found.nameless;
+        found.of_something_else =
+            !found.ranks.empty() && failed_by_themselves(evidence, attempt, found.ranks, first.at);
+    }
+    if (found.ranks.empty() && least == waited) {
+        found.ranks = never_came_to_set(evidence, first);
+        found.never_set = !found.ranks.empty();
+    }
+    if (found.ranks.empty() && least == cannot_reach && serves_no_store(evidence, attempt, complaints))
+        found.ranks = {evidence.facts<Calls>().process_of(attempt, 0)};
+    if (!found.ranks.empty()) return found;
+    for (const Complaint& complaint : complaints) {
+        if (weight_of(complaint) == least) found.ranks.push_back(complaint.process);
+    }
+    return found;
+}
+
+// What the evidence says beside the words that are quoted.
+void tell_more(const Evidence& evidence, int attempt, const Complaint& first, const Spoilers& spoilers,
+               Finding& finding) {
+    if (sought_by(evidence, attempt, first.text) == Sought::at_another)
+        finding.blame.variable = "MASTER_ADDR";
+    tell_refused(evidence, attempt, finding);
+    if (!spoilers.nameless.empty()) {
+        finding.blame.variable = "MASTER_ADDR";
+        finding.says += fmt::format("; {} cannot resolve the store's name", ranks_text(spoilers.nameless));
+    }
+    if (spoilers.never_set) {
+        finding.says += fmt::format("; {} never came to that wait", ranks_text(finding.blame.ranks));
+        finding.causes = {"rank_divergent_control_flow", "misconfigured_resource_or_distributed_settings",
+                          "rendezvous_store_or_endpoint_error"};
+    }
+    if (weight_of(first) != waited || !other_world(evidence, attempt)) return;
+    finding.blame.variable = "WORLD_SIZE";
+    finding.says += fmt::format("; the launcher started {}", evidence.world_size());
+    if (const Rank wanted = world_waited_for(evidence, attempt); wanted > evidence.world_size())
+        finding.says += fmt::format(", and not ranks {}-{}", evidence.world_size(), wanted - 1);
+}
+
 }  // namespace
 
 Findings setup_failure(const Evidence& evidence) {
@@ -342,45 +369,19 @@ Findings setup_failure(const Evidence& evidence) {
     for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
         const auto complaints = setup_complaints(evidence, attempt);
         if (complaints.empty()) continue;
-        Weight least = waited;
-        for (const Complaint& complaint : complaints) least = std::min(least, weight_of(complaint));
-        const auto first = std::find_if(complaints.begin(), complaints.end(),
-                                        [&](const Complaint& c) { return weight_of(c) == least; });
-        std::vector<Rank> culprits = named(evidence, *first);
-        const std::vector<Rank> nameless =
-            least == waited ? resolve_no_name(evidence, attempt, first->at) : std::vector<Rank>();
-        if (culprits.empty() && least == waited) {
-            culprits = nameless.empty() ? waited_for(evidence, attempt, *first) : nameless;
-            if (!culprits.empty() && failed_by_themselves(evidence, attempt, culprits, first->at)) continue;
-        }
-        if (culprits.empty() && least == cannot_reach && serves_no_store(evidence, attempt, complaints))
-            culprits = {evidence.facts<Calls>().process_of(attempt, 0)};
-        if (culprits.empty()) {
-            for (const Complaint& complaint : complaints) {
-                if (weight_of(complaint) == least) culprits.push_back(complaint.process);
-            }
-        }
-        Finding finding{
-            .symptom = "communication_setup_failure",
-            .blame = blame_ranks(lives, culprits),
-            .at = first->at,
-            .says = fmt::format("{} said: {}", ranks_text({first->process}), heart_of(first->text)),
-            .causes = setup_causes(first->text, least)};
-        finding.blame.variable = variable_in(first->text);
-        finding.blame.component = component_in(first->text);
-        if (sought_by(evidence, attempt, first->text) == Sought::at_another)
-            finding.blame.variable = "MASTER_ADDR";
-        tell_refused(evidence, attempt, finding);
-        if (!nameless.empty()) {
-            finding.blame.variable = "MASTER_ADDR";
-            finding.says += fmt::format("; {} cannot resolve the store's name", ranks_text(nameless));
-        }
-        if (least == waited && other_world(evidence, attempt)) {
-            finding.blame.variable = "WORLD_SIZE";
-            finding.says += fmt::format("; the launcher started {}", evidence.world_size());
-            if (const Rank wanted = world_waited_for(evidence, attempt); wanted > evidence.world_size())
-                finding.says += fmt::format(", and not ranks {}-{}", evidence.world_size(), wanted - 1);
-        }
+        const auto first = std::min_element(
+            complaints.begin(), complaints.end(),
+            [](const Complaint& a, const Complaint& b) { return weight_of(a) < weight_of(b); });
+        const Spoilers spoilers = spoilers_of(evidence, attempt, complaints, *first);
+        if (spoilers.of_something_else) continue;
+        Finding finding{.symptom = "communication_setup_failure",
+                        .blame = blame_ranks(lives, spoilers.ranks),
+                        .at = first->at,
+                        .says = fmt::format("{} said: {}", ranks_text({first->process}), quoted(first->text)),
+                        .causes = causes_of_setup(first->text, weight_of(*first) == own_error)};
+        finding.blame.variable = variable_in(evidence, attempt, *first);
+        finding.blame.component = component_of_setup(first->text);
+        tell_more(evidence, attempt, *first, spoilers, finding);
         // Unless it says why: a variable that is wrong is wrong for any start.
         if (finding.blame.variable.empty() && is_a_rejoin(lives, attempt)) continue;
         findings.push_back(std::move(finding));

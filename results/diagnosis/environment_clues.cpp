@@ -10,6 +10,7 @@
 #include "results/facts/findings.h"
 #include "results/facts/pairs.h"
 #include "results/facts/variables.h"
+#include "results/text/heart.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::diagnosis {
@@ -105,7 +106,7 @@ void packages(const Evidence& evidence, Clues& clues) {
 void complaints(const Evidence& evidence, Clues& clues) {
     bool absent = false, endpoint = false, unroutable = false, device = false;
     for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
-        const std::string heart(heart_of(complaint.text));
+        const std::string heart = quoted(complaint.text);
         if (!absent && has_any(complaint.text, {"expected, but not set", "KeyError: 'RANK'"})) {
             absent = true;
             clues.push_back({"variable_absent", fmt::format("rank {}: {}", complaint.process, heart)});

@@ -12,6 +12,7 @@
 #include "results/facts/findings.h"
 #include "results/facts/signatures.h"
 #include "results/record/codes.h"
+#include "results/text/heart.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::diagnosis {
@@ -291,7 +292,7 @@ private:
         }
         std::vector<Rank> ranks;
         if (const Rank rank = said_of(best); rank != no_rank) ranks = {rank};
-        std::string says(detectors::heart_of(best.text));
+        std::string says = quoted(best.text);
         const auto exits = failed_exits();
         if (best.meant.nearness == Nearness::waiting) {
             Waited waited = who_was_waited_for(evidence_, incident_.reading);

@@ -8,6 +8,7 @@
 
 #include "results/facts/call_order.h"
 #include "results/facts/shape_words.h"
+#include "results/text/heart.h"
 
 namespace deadrank::results::detectors {
 
@@ -330,25 +331,6 @@ std::vector<Complaint> Complaints::first_of_each(int attempt) const {
     return first;
 }
 
-std::string_view heart_of(std::string_view text) {
-    while (text.ends_with('\n')) text.remove_suffix(1);
-    if (text.starts_with("Traceback")) {
-        if (const auto second = text.find('\n'); second != std::string_view::npos) {
-            const auto last = text.rfind('\n');
-            // Frames are indented; the exception itself is not, and may continue over further lines.
-            std::size_t line = second + 1;
-            while (line < text.size() && text[line] == ' ') {
-                const auto next = text.find('\n', line);
-                if (next == std::string_view::npos) break;
-                line = next + 1;
-            }
-            text = text.substr(std::min(line, last + 1));
-        }
-    }
-    if (const auto end = text.find('\n'); end != std::string_view::npos) text = text.substr(0, end);
-    return text.substr(0, 160);
-}
-
 // A second apart counts as another event: virtual and real jobs fail within milliseconds.
 
 std::optional<std::int64_t> step_at(const Evidence& evidence, Rank process, Time time) {
@@ -385,7 +367,7 @@ Finding finding_of(const Evidence& evidence, const Outbreak& outbreak, std::stri
     Finding finding{.symptom = std::string(symptom),
                     .blame = blame_ranks(evidence.facts<Lives>(), outbreak.ranks),
                     .at = outbreak.at,
-                    .says = fmt::format("{} said: {}", ranks_text(outbreak.ranks), heart_of(outbreak.text)),
+                    .says = fmt::format("{} said: {}", ranks_text(outbreak.ranks), quoted(outbreak.text)),
                     .causes = std::move(causes)};
     finding.blame.step = outbreak.step;
     finding.outlived = outlived(evidence, outbreak);

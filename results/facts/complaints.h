@@ -75,9 +75,6 @@ private:
     std::vector<Complaint> all_;
 };
 
-// The line that matters: the last one of a traceback, else the first; at most 160 bytes.
-std::string_view heart_of(std::string_view text);
-
 // Ranks whose first complaint is about one kind of trouble, at about the same time. A rank that complains of
 // something else first is a victim, or a separate case.
 

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "results/facts/complaints.h"
+#include "results/text/heart.h"
 
 namespace deadrank::results::detectors {
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <set>
 
 #include "results/facts/call_order.h"
@@ -19,6 +20,18 @@ constexpr std::size_t programs_max = 64;  // a look at each process's habits is 
 constexpr std::size_t told_max = 2;       // circles beside the first one; the ranks of all are named
 
 }  // namespace
+
+std::vector<std::string> Standstill::causes() const {
+    return else_cause.empty() ? std::vector{cause} : std::vector{cause, else_cause};
+}
+
+std::vector<Rank> Standstill::victims() const {
+    std::vector<Rank> others;
+    if (left_a_call_out && kind != Root::disagreement)
+        std::set_difference(stuck.begin(), stuck.end(), culprits.begin(), culprits.end(),
+                            std::back_inserter(others));
+    return others.empty() ? stuck : others;
+}
 
 Waits::Waits(const Evidence& evidence, int attempt, Time when)
     : evidence_(evidence),
@@ -322,6 +335,10 @@ void Waits::culprits_in_circles(Standstill& found) const {
     found.kind = circles.empty() ? Root::all_came : Root::circle;
     if (circles.empty()) found.last = waits_.begin()->second.front();  // they wait for an unknown process
     if (!circles.empty()) found.cause = "communication_order_divergence";
+            if (own.left_a_call_out) {
+                found.else_cause = found.cause;
+                found.cause = "rank_divergent_control_flow";
+            }
     std::size_t told = 0;
     for (const Circle& circle : circles) {
         const Standstill own = culprits_in(circle);

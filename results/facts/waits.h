@@ -26,14 +26,19 @@ enum class Root { absent, beyond, circle, disagreement, all_came };
 struct Standstill {
     bool any = false;
     Root kind = Root::absent;
-    std::vector<Rank> culprits;  // empty when all came and no rank is odd
-    std::vector<Rank> stuck;     // all ranks that wait
-    Wait last;                   // the wait that the culprits caused
-    Time since{0};               // when the last of the stuck began to wait
-    std::string why;             // "rank 3 never entered all_reduce 41 of world"
-    std::string cause;           // id of the likely root cause
+    std::vector<Rank> culprits;   // empty when all came and no rank is odd
+    std::vector<Rank> stuck;      // all ranks that wait
+    Wait last;                    // the wait that the culprits caused
+    Time since{0};                // when the last of the stuck began to wait
+    std::string why;              // "rank 3 never entered all_reduce 41 of world"
+    std::string cause;            // id of the likely root cause
+    std::string else_cause = {};  // of another one that may be, if any
     // The culprits never entered the last wait's call, or entered it with another one.
     bool left_a_call_out = false;
+
+    std::vector<std::string> causes() const;
+    // The stuck ones without the culprits, where those never came, and perhaps wait elsewhere.
+    std::vector<Rank> victims() const;
 };
 
 class Waits {

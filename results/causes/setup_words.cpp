@@ -1,0 +1,73 @@
+// results/causes/setup_words.cpp — What the words of a failed set-up tell of its cause.
+#include "results/causes/setup_words.h"
+
+#include <charconv>
+
+#include "results/facts/complaints.h"
+#include "results/text/words.h"
+
+namespace deadrank::results::detectors {
+
+namespace {
+
+// What stands between these words and that character, or the end.
+std::string_view behind(std::string_view text, std::string_view words, char until) {
+    const auto at = text.find(words);
+    if (at == std::string_view::npos) return {};
+    const std::string_view rest = text.substr(at + words.size());
+    return rest.substr(0, rest.find(until));
+}
+
+std::string variable_named(std::string_view text) {
+    const std::string_view named = behind(text, "environment variable ", ' ');
+    return named.empty() ? missing_variable(text) : std::string(named);
+}
+
+}  // namespace
+
+bool names_its_variable(std::string_view text) { return !variable_named(text).empty(); }
+
+std::string variable_of_setup(std::string_view text) {
+    if (std::string named = variable_named(text); !named.empty()) return named;
+    if (text.find("EADDRINUSE") != std::string_view::npos) return "MASTER_PORT";
+    if (text.find("gai error") != std::string_view::npos) return "MASTER_ADDR";
+    return {};
+}
+
+std::string component_of_setup(std::string_view text) {
+    return text.find("driver version") != std::string_view::npos ? "driver" : std::string();
+}
+
+std::string_view key_waited_for(std::string_view text) {
+    if (text.find("wait timeout after ") == std::string_view::npos) return {};
+    return behind(text, ", keys: ", '\n');
+}
+
+std::string_view host_sought(std::string_view text) { return behind(text, "trying to connect to (", ','); }
+
+std::int64_t clients_joined(std::string_view text) {
+    const auto end = text.find(" clients joined");
+    if (end == std::string_view::npos || end == 0) return -1;
+    const auto begin = text.rfind(' ', end - 1) + 1;
+    std::int64_t joined = 0;
+    std::from_chars(text.data() + begin, text.data() + end, joined);
+    return joined;
+}
+
+std::vector<std::string> causes_of_setup(std::string_view text, bool own) {
+    if (!component_of_setup(text).empty()) return {"dependency_or_hardware_mismatch"};
+    if (has_any(text, {"invalid device ordinal"}))
+        return {"rank_or_device_derivation_error", "misconfigured_environment_variable"};
+    if (names_its_variable(text) && has_any(text, {"expected, but not set"}))
+        return {"misconfigured_environment_variable", "misused_framework_api"};
+    if (has_any(text, {"has not been initialized"})) return {"misused_framework_api"};
+    if (has_any(text, {"Duplicate GPU", "NCCL_MULTI_RANK_GPU_ENABLE=1"}))
+        return {"rank_or_device_derivation_error"};
+    if (has_any(text, {"interface"})) return {"misconfigured_environment_variable"};
+    if (own && has_any(text, {"NCCL"}))
+        return {"dependency_or_hardware_mismatch", "misconfigured_environment_variable"};
+    return {"rendezvous_store_or_endpoint_error", "misconfigured_environment_variable",
+            "rank_or_device_derivation_error"};
+}
+
+}  // namespace deadrank::results::detectors
