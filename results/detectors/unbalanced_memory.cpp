@@ -30,6 +30,7 @@ constexpr std::int64_t peers_factor = 3;  // times what a peer's least differs m
 std::vector<Finding> strangers_on_devices(const Evidence& evidence) {
     const DevicesInUse& devices = evidence.facts<DevicesInUse>();
     std::vector<Rank> ranks;
+    std::vector<std::int32_t> on;
     const Event* first = nullptr;
     for (const Event* event : evidence.each<DeviceBind>()) {
         const auto* bind = event->as<DeviceBind>();
@@ -38,15 +39,18 @@ std::vector<Finding> strangers_on_devices(const Evidence& evidence) {
         if (own < 0 || own == bind->device || (what != "weights" && what != "context")) continue;
         if (!first) first = event;
         ranks.push_back(event->rank);
+        on.push_back(bind->device);
     }
     if (!first) return {};
-    const auto* bind = first->as<DeviceBind>();
+    const bool weights = evidence.text(first->as<DeviceBind>()->what) == "weights";
+    on = sorted(std::move(on));
+    const std::string what = weights ? "their weights" : on.size() > 1 ? "contexts" : "a context";
     return {{.symptom = "unbalanced_rank_memory",
              .blame = blame_ranks(evidence.facts<Lives>(), ranks),
              .at = first->at,
-             .says = fmt::format("{} put {} on device {} of another rank", ranks_text(sorted(ranks)),
-                                 evidence.text(bind->what) == "weights" ? "their weights" : "a context",
-                                 bind->device),
+             .says = fmt::format("{} put {} on {} {} of {}", ranks_text(sorted(ranks)), what,
+                                 on.size() > 1 ? "devices" : "device", ranges_text(on),
+                                 on.size() > 1 ? "other ranks" : "another rank"),
              .causes = {"memory_placement_or_lifetime_error"}}};
 }
 

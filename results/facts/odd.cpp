@@ -290,6 +290,22 @@ std::int32_t most_common(const std::map<std::int32_t, int>& counts) {
     return best;
 }
 
+// Ranks that share devices on purpose do so everywhere alike: each device in use has as many of them, and
+// each host deals its devices out as the others do. All on the first device is no choice: so it is without
+// one.
+bool shared_on_purpose(const std::map<std::int32_t, std::map<std::int32_t, std::int32_t>>& devices_by_place) {
+    if (devices_by_place.empty()) return false;
+    const auto& seats = devices_by_place.begin()->second;
+    std::map<std::int32_t, std::size_t> users;
+    for (const auto& [place, device] : seats) ++users[device];
+    if (users.empty() || (users.size() == 1 && users.begin()->first == 0)) return false;
+    const std::size_t each = users.begin()->second;
+    return each > 1 &&
+           std::all_of(users.begin(), users.end(), [&](const auto& user) { return user.second == each; }) &&
+           std::all_of(devices_by_place.begin(), devices_by_place.end(),
+                       [&](const auto& host) { return host.second == seats; });
+}
+
 }  // namespace
 
 DevicesInUse::DevicesInUse(const Evidence& evidence) {
@@ -330,7 +346,9 @@ void DevicesInUse::find_odd(const Attempt& attempt, std::int32_t devices_on_host
         if (seat.device) ++offsets[seat.offset()];
     const std::int32_t usual = most_common(offsets);
     std::map<std::int32_t, Host> hosts;
+    std::map<std::int32_t, std::map<std::int32_t, std::int32_t>> devices_by_place;  // of each host
     for (const auto& [rank, seat] : attempt) {
+        if (seat.device) devices_by_place[seat.node][seat.place] = *seat.device;
         Host& host = hosts[seat.node];
         ++host.processes;
         host.usual.insert(seat.place + usual);
@@ -338,6 +356,7 @@ void DevicesInUse::find_odd(const Attempt& attempt, std::int32_t devices_on_host
         host.as_usual += seat.device && seat.offset() == usual;
         last_[rank] = seat.device.value_or(seat.place + usual);
     }
+    if (shared_on_purpose(devices_by_place)) return;
     for (const auto& [rank, seat] : attempt) {
         const Host& host = hosts[seat.node];
         if (!seat.device || seat.offset() == usual || host.processes > devices_on_host) continue;

@@ -55,7 +55,7 @@ public:
 
     // A process off the pattern that shares its device, or that uses one outside of the pattern on a host
     // where most processes keep to it. Processes that exchanged their devices are not odd, nor is any process
-    // on a host with fewer devices than processes.
+    // on a host with fewer devices than processes. Nor are those that share devices alike on every host.
     struct Odd {
         Rank rank = no_rank;
         std::int32_t device = 0, usual = 0;

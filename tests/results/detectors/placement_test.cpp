@@ -1,0 +1,42 @@
+// tests/results/detectors/placement_test.cpp — Goal: ranks that share devices on purpose are not taken for
+// ranks that landed on the wrong one; of contexts on several devices each is told.
+#include "tests/results/detectors/asked.h"
+
+namespace deadrank::tests {
+namespace {
+
+// Devices by rank, on hosts of so many devices and ranks.
+EvidenceBuilder on_shared_devices(std::int32_t devices_on_host, const std::vector<std::int32_t>& devices,
+                                  Rank hosts = 1) {
+    const auto per_host = static_cast<Rank>(std::ssize(devices)) / hosts;
+    EvidenceBuilder job(static_cast<Rank>(devices.size()), devices_on_host);
+    for (std::size_t rank = 0; rank < devices.size(); ++rank) {
+        job.add(static_cast<Rank>(rank), RankStart{.pid = 1000, .node = static_cast<Rank>(rank) / per_host});
+        job.add(static_cast<Rank>(rank), DeviceBind{job.text("model"), devices[rank]});
+    }
+    return job;
+}
+
+TEST(SharedDevice, IsNotWrongWhereAllRanksShareAlike) {
+    expect_silence_of("wrong_device", on_shared_devices(3, {1, 1}).watched());
+    expect_silence_of("wrong_device", on_shared_devices(4, {2, 2, 3, 3, 2, 2, 3, 3}, 2).watched());
+}
+
+TEST(SharedDevice, IsWrongWhereTheFirstIsLeftToAllOrOneHostDealsThemOutOtherwise) {
+    EXPECT_EQ(found_by("wrong_device", on_shared_devices(4, {0, 0}).watched()).blame.ranks, ranks({1}));
+    EXPECT_EQ(found_by("wrong_device", on_shared_devices(4, {0, 1, 2, 2}).watched()).blame.ranks, ranks({3}));
+    EXPECT_FALSE(asked("wrong_device", on_shared_devices(4, {0, 1, 1, 1}, 2).watched()).empty());
+}
+
+TEST(StrangersOnDevices, AreToldWithEachDevice) {
+    const auto put = [](std::int32_t second) {
+        EvidenceBuilder job = on_shared_devices(4, {0, 1, 2, 3});
+        job.add(2, DeviceBind{job.text("context"), 0}).add(3, DeviceBind{job.text("context"), second});
+        return found_by("unbalanced_memory", job.watched()).says;
+    };
+    EXPECT_EQ(put(0), "ranks 2,3 put a context on device 0 of another rank");
+    EXPECT_EQ(put(1), "ranks 2,3 put contexts on devices 0,1 of other ranks");
+}
+
+}  // namespace
+}  // namespace deadrank::tests
