@@ -346,7 +346,7 @@ std::vector<Finding> ended_early(const Evidence& evidence) {
     }
     const auto stops = evidence.each<JobStop>();
     const bool well = !stops.empty() && stops.back()->as<JobStop>()->code == 0;
-    if (!well || !last || planned - (done + 1) <= epochs || agreed_to_end(evidence, done)) return {};
+    if (!well || !last || planned - (done + 1) <= epochs || agreed_to_end(evidence)) return {};
     Finding found{
         .symptom = "wrong_sample_coverage",
         .blame = {},

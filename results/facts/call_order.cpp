@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
+
+#include "results/facts/findings.h"
 
 namespace deadrank::results::detectors {
 
@@ -160,6 +163,40 @@ std::optional<std::int64_t> step_short_of_calls(const Evidence& evidence, const 
         if (2 * more > others) return step;
     }
     return std::nullopt;
+}
+
+bool calls_in_its_steps(const Evidence& evidence, const Communicator& comm, Rank process) {
+    const auto begins = evidence.each<StepBegin>();
+    const auto first = std::find_if(begins.begin(), begins.end(), [&](const Event* event) {
+        return event->rank == process && evidence.facts<Lives>().attempt_at(event->at) == comm.attempt;
+    });
+    if (first == begins.end()) return false;
+    const std::size_t place = comm.place_of(process);
+    return std::any_of(comm.collectives.begin(), comm.collectives.end(), [&](const auto& entry) {
+        const auto& calls = entry.second.calls;
+        return place < calls.size() && calls[place].what && calls[place].entered >= (*first)->at;
+    });
+}
+
+std::vector<std::string_view> groups_left_unused(const Evidence& evidence, int attempt,
+                                                 const std::vector<Rank>& processes) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::set<CommId> used;
+    for (const Event* event : evidence.each<P2pEnter>())
+        if (lives.attempt_at(event->at) == attempt) used.insert(event->as<P2pEnter>()->comm);
+    std::set<Rank> without(processes.begin(), processes.end());
+    std::set<std::string_view> names;
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        const std::vector<Rank> members = sorted(comm.processes);
+        const bool unused = comm.attempt == attempt && comm.collectives.empty() && !used.contains(comm.id);
+        if (!unused || members.size() < 2 || std::ssize(members) >= lives.count() ||
+            !std::includes(processes.begin(), processes.end(), members.begin(), members.end()))
+            continue;
+        names.insert(comm.name);
+        for (const Rank member : members) without.erase(member);
+    }
+    if (!without.empty()) return {};
+    return {names.begin(), names.end()};
 }
 
 // Only asked about one stuck group, so each list is built from scratch.

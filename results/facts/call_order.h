@@ -62,6 +62,14 @@ private:
 std::optional<std::int64_t> step_short_of_calls(const Evidence& evidence, const Communicator& comm,
                                                 Rank process, Time until);
 
+// Whether this process called on the communicator in one of its steps, and not in set-up alone.
+bool calls_in_its_steps(const Evidence& evidence, const Communicator& comm, Rank process);
+
+// The names of groups that each of these processes made with others of them alone, smaller than the job, and
+// in which nobody ever called. Empty if one of the processes has no such group.
+std::vector<std::string_view> groups_left_unused(const Evidence& evidence, int attempt,
+                                                 const std::vector<Rank>& processes);
+
 // Groups of one name do the same work side by side. A member that does something else than the members at the
 // same place in the other groups stands out even on the first step.
 

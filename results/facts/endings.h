@@ -2,14 +2,13 @@
 // were done.
 #pragma once
 
-#include <cstdint>
-
 #include "results/record/evidence.h"
 
 namespace deadrank::results::detectors {
 
-// All ranks left in the middle of a step, with success and right after they had met in a call of all: they
-// agreed to stop early. Data that ends does so between steps, and whoever leaves alone asked nobody.
-bool agreed_to_end(const Evidence& evidence, std::int64_t done);
+// All ranks that call others left with success in the middle of one and the same step, right after they had
+// met in a call, or had exchanged a flag or saved in the step before: they agreed to stop early. Data that
+// ends does so between steps, and whoever leaves alone, or in another step, asked nobody.
+bool agreed_to_end(const Evidence& evidence);
 
 }  // namespace deadrank::results::detectors

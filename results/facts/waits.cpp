@@ -110,14 +110,7 @@ bool Waits::culprits_at_end(Standstill& found) const {
     }
     found.culprits = sorted(std::move(found.culprits));
     found.kind = Root::absent;
-    if (went_beyond(found)) {
-        found.why = fmt::format("{} went on to {} {} of {} after {} had done all steps and left",
-                                ranks_text(found.stuck), name_of(found.last.op), found.last.seq,
-                                found.last.comm->name, ranks_text(found.culprits));
-        found.kind = Root::beyond;
-        found.culprits = found.stuck;
-        found.cause = "rank_divergent_control_flow";
-    }
+    if (called_the_world_instead(found) || went_beyond(found)) tell_beyond(found);
     return !found.culprits.empty();
 }
 
@@ -335,10 +328,6 @@ void Waits::culprits_in_circles(Standstill& found) const {
     found.kind = circles.empty() ? Root::all_came : Root::circle;
     if (circles.empty()) found.last = waits_.begin()->second.front();  // they wait for an unknown process
     if (!circles.empty()) found.cause = "communication_order_divergence";
-            if (own.left_a_call_out) {
-                found.else_cause = found.cause;
-                found.cause = "rank_divergent_control_flow";
-            }
     std::size_t told = 0;
     for (const Circle& circle : circles) {
         const Standstill own = culprits_in(circle);
@@ -346,6 +335,10 @@ void Waits::culprits_in_circles(Standstill& found) const {
         if (first) {
             found.last = own.last;
             found.left_a_call_out = own.left_a_call_out;
+            if (own.left_a_call_out) {
+                found.else_cause = found.cause;
+                found.cause = "rank_divergent_control_flow";
+            }
         } else if (std::includes(found.culprits.begin(), found.culprits.end(), own.culprits.begin(),
                                  own.culprits.end())) {
             continue;

@@ -56,6 +56,8 @@ private:
     bool culprits_at_end(Standstill& found) const;
     bool culprits_in_meeting(Standstill& found) const;
     bool went_beyond(const Standstill& found) const;
+    bool called_the_world_instead(const Standstill& found) const;
+    void tell_beyond(Standstill& found) const;
     std::vector<Rank> left_behind(const Wait& wait) const;
     std::vector<Rank> latecomers(const Wait& wait) const;
     std::vector<Rank> stuck_groups() const;
