@@ -133,35 +133,59 @@ std::vector<Rank> asked_first(const Lives& lives, int attempt, std::vector<Rank>
     return sorted(std::move(ended));
 }
 
-// All ranks were asked to leave, and none had failed.
+// The signal that ended it; a shell, and a process that hands on how its child ended, exit with 128 more.
+int ending_signal(const Life& life) {
+    constexpr int by_signal = 128, highest = 64;
+    if (life.signal != 0) return life.signal;
+    return life.code > by_signal && life.code <= by_signal + highest ? life.code - by_signal : 0;
+}
+
+// A rank had complained, or some had waited for so long that it was a hang: somebody may have ended that.
+bool in_trouble_before(const Evidence& evidence, const Lives& lives, int attempt, Time time) {
+    const auto& all = evidence.facts<Complaints>().all();
+    if (std::any_of(all.begin(), all.end(), [&](const Complaint& one) { return one.attempt == attempt; }))
+        return true;
+    const Standstill still = Waits(evidence, attempt, time - Time{1}).standstill();
+    return still.any && time - still.since >= lives.hang_after();
+}
+
+// All ranks were asked to leave, or killed at once, and none had failed.
 std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
     const auto stops = evidence.each<JobStop>();
     if (stops.empty() || stops.back()->as<JobStop>()->code == 0) return {};
     const int attempt = lives.attempts() - 1;
     std::vector<Rank> ended;
+    Time first = never, last{0};
+    bool asked = false;
     for (const Life& life : lives.of(attempt)) {
         if (!life.failed()) continue;
-        if (life.signal != 15 && life.signal != 9) return {};
+        const int signal = ending_signal(life);
+        const bool asks = signal == 15 || signal == 2 || signal == 1;  // SIGTERM, SIGINT, SIGHUP
+        if (!asks && signal != 9) return {};
         ended.push_back(life.process);
+        asked |= asks;
+        first = std::min(first, life.ended), last = std::max(last, life.ended);
     }
-    const bool all = static_cast<Rank>(ended.size()) == lives.count() && !ended.empty();
-    const bool asked = std::any_of(lives.of(attempt).begin(), lives.of(attempt).end(),
-                                   [](const Life& life) { return life.signal == 15; });
-    Time first = never;
-    for (const Rank rank : ended) first = std::min(first, lives.find(attempt, rank)->ended);
-    const Life* leader = ended.empty() ? nullptr : lives.find(attempt, ended.front());
+    if (ended.empty() || static_cast<Rank>(ended.size()) != lives.count()) return {};
     const bool one_killed_first = std::any_of(ended.begin(), ended.end(), [&](Rank rank) {
         const Life* life = lives.find(attempt, rank);
-        return life->signal == 9 && life->ended == first;
+        return ending_signal(*life) == 9 && life->ended == first;
     });
-    if (!all || !asked || !leader || one_killed_first) return {};
+    const bool at_once = !asked && ended.size() > 1 && last - first <= std::chrono::seconds(1);
+    if (at_once && !in_trouble_before(evidence, lives, attempt, first))
+        return {restart_finding(lives, {}, first,
+                                fmt::format("all ranks were killed by SIGKILL at {}, and the job did not "
+                                            "come back",
+                                            duration_text(first)),
+                                "unpropagated_rank_failure")};
+    if (!asked || one_killed_first) return {};
     if (launcher_saw_one_fail(evidence, lives, attempt)) {
         if (const auto few = asked_first(lives, attempt, ended); !few.empty()) {
             return {restart_finding(
                 lives, few, first,
-                fmt::format("{} {} asked to end at {}, the launcher ended the others, and the job did not "
-                            "come back",
-                            ranks_text(few), few.size() == 1 ? "was" : "were", duration_text(first)),
+                fmt::format("{} ended {} at {}, the others ended after {}, and the job did not come back",
+                            signal_name(ending_signal(*lives.find(attempt, few.front()))), ranks_text(few),
+                            duration_text(first), few.size() == 1 ? "it" : "them"),
                 "unpropagated_rank_failure")};
         }
     }
