@@ -290,10 +290,12 @@ std::vector<Finding> against_log(const Evidence& evidence) {
                      ? streak + 1
                      : 0;
         if (streak < throughput_streak_min) continue;
-        return {throughput_finding(event->at, sample->step,
-                                   fmt::format("a step takes {:.4g} s where {:.4g} s were measured before",
-                                               sample->value, sample->expected),
-                                   {"dependency_or_hardware_mismatch"})};
+        return {
+            throughput_finding(event->at, sample->step,
+                               fmt::format("a step takes {:.4g} s where {:.4g} s were measured before",
+                                           sample->value, sample->expected),
+                               {"dependency_or_hardware_mismatch",
+                                "misconfigured_resource_or_distributed_settings", "misused_framework_api"})};
     }
     return {};
 }

@@ -127,6 +127,15 @@ std::vector<Rank> culprits_of(const std::vector<Hold>& holds) {
     return sorted(std::move(culprits));
 }
 
+// Who waits at the store seeks an address; who waits for a communicator has found the others there.
+std::vector<std::string> causes_of_hold(bool at_the_store) {
+    if (at_the_store)
+        return {"rendezvous_store_or_endpoint_error", "misconfigured_environment_variable",
+                "network_path_or_topology_misselection", "rank_divergent_control_flow"};
+    return {"group_construction_error", "network_path_or_topology_misselection",
+            "misconfigured_environment_variable"};
+}
+
 }  // namespace
 
 Findings setup_hang(const Evidence& evidence) {
@@ -139,12 +148,14 @@ Findings setup_hang(const Evidence& evidence) {
     Time since{0};
     std::vector<Rank> stuck;
     std::string where;
+    bool at_the_store = false;
     for (const Hold& hold : holds) {
         for (const auto& [rank, entered] : hold.waiting) {
             if (looked_until(evidence, lives, attempt, rank) - entered < lives.hang_after()) continue;
             since = std::max(since, entered);
             stuck.push_back(rank);
             where = hold.where;
+            at_the_store = &hold == &holds.front();
         }
     }
     if (stuck.empty() || since + lives.hang_after() > evidence.observed_until()) return {};
@@ -163,8 +174,7 @@ Findings setup_hang(const Evidence& evidence) {
              .at = since + lives.hang_after(),
              .says = fmt::format("{} waited {} and longer in {} {}", ranks_text(stuck),
                                  duration_text(lives.hang_after()), where, why),
-             .causes = {"group_construction_error", "network_path_or_topology_misselection",
-                        "misconfigured_environment_variable"}}};
+             .causes = causes_of_hold(at_the_store)}};
 }
 
 extern const DetectorRow setup_hang_row{

@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "results/causes/value_causes.h"
 #include "results/detectors/detector.h"
+#include "results/facts/calls.h"
 #include "results/facts/findings.h"
 #include "results/facts/meetings.h"
 #include "results/text/words.h"
@@ -251,15 +253,42 @@ std::optional<Finding> peers_that_part(const Evidence& evidence) {
     return finding;
 }
 
+// The group whose size is the factor by which all these numbers are wrong; null if there is none.
+const Communicator* group_of_the_factor(const Evidence& evidence, const Finding& finding) {
+    std::map<std::int64_t, const Communicator*> groups;
+    std::vector<std::int64_t> sizes;
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        const auto size = std::ssize(comm.processes);
+        if (groups.try_emplace(size, &comm).second) sizes.push_back(size);
+    }
+    std::optional<std::int64_t> factor;
+    for (const WrongValue& wrong : wrong_values(evidence)) {
+        const auto* sample = wrong.event->as<ValueSample>();
+        if (wrong.origin != Origin::definition || wrong.name != finding.blame.variable ||
+            sample->step != finding.blame.step)
+            continue;
+        const auto here = size_between(sample->value, sample->expected, sizes);
+        if (!here || (factor && *factor != *here)) return nullptr;
+        factor = here;
+    }
+    return factor ? groups.at(*factor) : nullptr;
+}
+
+Finding unlike_its_definition(const Evidence& evidence, Finding finding) {
+    finding.symptom = "wrong_intermediate_value";
+    const Communicator* group = group_of_the_factor(evidence, finding);
+    if (group)
+        finding.says += fmt::format("; the factor between them is {}, the size of {}",
+                                    group->processes.size(), group->name);
+    finding.causes = causes_of_value(finding.blame.variable, group != nullptr);
+    return finding;
+}
+
 }  // namespace
 
 Findings value_wrong(const Evidence& evidence) {
-    if (auto finding = first_wrong(evidence, Origin::definition)) {
-        finding->symptom = "wrong_intermediate_value";
-        finding->causes = {"stale_or_missing_state_update", "gradient_scaling_or_reduction_error",
-                           "stream_or_buffer_race"};
-        return {*finding};
-    }
+    if (auto finding = first_wrong(evidence, Origin::definition))
+        return {unlike_its_definition(evidence, std::move(*finding))};
     const BySteps rates = logged(evidence, "learning_rate");
     auto rate = rate_unlike_its_peers(evidence, rates);
     if (!rate) rate = rate_unlike_its_configuration(evidence, rates);

@@ -168,6 +168,35 @@ namespace {
 
 std::int64_t step_of(const WrongValue& wrong) { return wrong.event->as<ValueSample>()->step; }
 
+constexpr std::size_t numbers_shown = 3;
+
+// "is 4 in step 2 where 8 was expected"; where ranks hold other numbers, each number with its ranks.
+std::string numbers_told(const std::vector<const Event*>& samples) {
+    std::vector<std::pair<std::string, std::vector<Rank>>> told;
+    for (const Event* event : samples) {
+        const auto* sample = event->as<ValueSample>();
+        std::string words =
+            fmt::format("{} where {} was expected", number_text(sample->value, sample->expected),
+                        number_text(sample->expected, sample->value));
+        const auto known =
+            std::find_if(told.begin(), told.end(), [&](const auto& one) { return one.first == words; });
+        if (known == told.end())
+            told.push_back({std::move(words), {event->rank}});
+        else
+            known->second.push_back(event->rank);
+    }
+    const auto* first = samples.front()->as<ValueSample>();
+    if (told.size() == 1)
+        return fmt::format("is {} in step {} where {} was expected",
+                           number_text(first->value, first->expected), first->step,
+                           number_text(first->expected, first->value));
+    std::string text = fmt::format("is wrong in step {}: ", first->step);
+    for (std::size_t i = 0; i < std::min(told.size(), numbers_shown); ++i)
+        text += fmt::format("{}{} on {}", i == 0 ? "" : ", and ", told[i].first,
+                            ranks_text(sorted(told[i].second)));
+    return told.size() > numbers_shown ? text + ", and so on" : text;
+}
+
 }  // namespace
 
 std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin) {
@@ -183,10 +212,14 @@ std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin) {
         }
     }
     std::vector<Rank> ranks;
+    std::vector<const Event*> samples;  // the first of each rank
     for (const WrongValue& wrong : all) {
-        if (wrong.origin == origin && step_of(wrong) == step_of(*first) && wrong.name == first->name) {
-            ranks.push_back(wrong.event->rank);
-        }
+        const bool same =
+            wrong.origin == origin && step_of(wrong) == step_of(*first) && wrong.name == first->name;
+        if (!same) continue;
+        const bool fresh = std::find(ranks.begin(), ranks.end(), wrong.event->rank) == ranks.end();
+        ranks.push_back(wrong.event->rank);
+        if (fresh) samples.push_back(wrong.event);
     }
     const auto* sample = first->event->as<ValueSample>();
     Finding finding;
@@ -194,9 +227,8 @@ std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin) {
     finding.blame.step = sample->step;
     finding.blame.variable = first->name;
     finding.at = first->event->at;
-    finding.says = fmt::format("{} of {} is {} in step {} where {} was expected", first->name,
-                               ranks_text(finding.blame.ranks), number_text(sample->value, sample->expected),
-                               sample->step, number_text(sample->expected, sample->value));
+    finding.says =
+        fmt::format("{} of {} {}", first->name, ranks_text(finding.blame.ranks), numbers_told(samples));
     return finding;
 }
 
