@@ -14,9 +14,10 @@
 #include "results/facts/findings.h"
 #include "results/facts/paces.h"
 #include "results/facts/pairs.h"
+#include "results/facts/samples.h"
 #include "results/facts/stops.h"
-#include "results/text/words.h"
 #include "results/text/heart.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::detectors {
 
@@ -100,37 +101,6 @@ public:
 private:
     std::vector<std::int64_t> own_, whole_;
 };
-
-// What the program tells of the work in a step, by name: samples read, and values such as "sequence_length"
-// or "tokens". A quantity per second tells of the pace and not of the work.
-using Amounts = std::map<std::string_view, std::vector<double>>;
-
-bool tells_work(std::string_view name) {
-    const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
-    if (has("per_sec") || has("/s") || has("_rate") || has("throughput") || has("evaluation")) return false;
-    return has("token") || has("sequence") || has("seq_len") || has("batch_size") || has("resolution") ||
-           has("micro_batches") || has("accumulation");
-}
-
-Amounts amounts_between(const Evidence& evidence, std::int64_t from, std::int64_t to, int attempt) {
-    const Lives& lives = evidence.facts<Lives>();
-    const auto asked = [&](const Event& event, std::int64_t step) {
-        return event.rank >= 0 && step >= from && step < to && lives.attempt_at(event.at) == attempt;
-    };
-    Amounts amounts;
-    for (const Event* event : evidence.each<ValueSample>()) {
-        const auto* sample = event->as<ValueSample>();
-        const std::string_view name = evidence.text(sample->name);
-        if (tells_work(name) && asked(*event, sample->step)) amounts[name].push_back(sample->value);
-    }
-    std::map<std::pair<std::int64_t, Rank>, double> read;
-    for (const Event* event : evidence.each<DataBatch>()) {
-        const auto* batch = event->as<DataBatch>();
-        if (asked(*event, batch->step)) read[{batch->step, event->rank}] += batch->count;
-    }
-    for (const auto& [where, count] : read) amounts["samples"].push_back(count);
-    return amounts;
-}
 
 double middle_of(std::vector<double> values) {
     const auto middle = values.begin() + std::ssize(values) / 2;

@@ -1,9 +1,11 @@
 // results/detectors/resume_regression.cpp — Training resumed from another state than it had left. A step must
 // give the same results after the interruption as before it, and what is restored must be what was saved.
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "results/detectors/detector.h"
@@ -132,27 +134,51 @@ std::int64_t last_ended_before(const Evidence& evidence, const Lives& lives, int
     return last;
 }
 
+// A save below a host's own name lies on that host's disk, which is gone where the host takes no part any
+// more.
+bool can_be_reached(const Evidence& evidence, const SavedStep& saved, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::set<std::string_view> hosts, present;
+    for (const Event* start : evidence.each<RankStart>()) {
+        const std::string_view host = evidence.text(start->as<RankStart>()->host);
+        hosts.insert(host);
+        if (lives.attempt_at(start->at) == attempt) present.insert(host);
+    }
+    return std::all_of(saved.writers.begin(), saved.writers.end(), [&](const auto& file) {
+        const std::string_view root = file.first.substr(0, file.first.find('/'));
+        return !hosts.contains(root) || present.contains(root);
+    });
+}
+
+// The latest whole save of the attempts before, of which this one can read everything.
+std::int64_t latest_saved(const Evidence& evidence, int attempt, std::int64_t below) {
+    std::int64_t latest = -1;
+    for (const SavedStep& saved : evidence.facts<Checkpoints>().steps()) {
+        if (saved.attempt < attempt && saved.whole() && saved.step < below && saved.step > latest &&
+            can_be_reached(evidence, saved, attempt))
+            latest = saved.step;
+    }
+    return latest;
+}
+
 // A newer complete checkpoint existed, but an older one, or none, was loaded.
 void compare_steps(const Evidence& evidence, Regression& found) {
     const Lives& lives = evidence.facts<Lives>();
-    const Checkpoints& checkpoints = evidence.facts<Checkpoints>();
     std::map<std::pair<int, Rank>, bool> begun;
+    std::map<int, std::pair<std::int64_t, std::int64_t>> known;  // the latest two saves, by attempt
     for (const Event* event : evidence.each<StepBegin>()) {
         const int attempt = lives.attempt_at(event->at);
         if (attempt == 0 || !begun.try_emplace({attempt, event->rank}, true).second) continue;
-        std::int64_t latest = -1;
-        for (const SavedStep& saved : checkpoints.steps()) {
-            if (saved.attempt < attempt && saved.whole()) latest = std::max(latest, saved.step);
+        const auto [saves, fresh] = known.try_emplace(attempt);
+        if (fresh) {
+            saves->second.first = latest_saved(evidence, attempt, std::numeric_limits<std::int64_t>::max());
+            saves->second.second = latest_saved(evidence, attempt, saves->second.first);
         }
+        const auto [latest, before] = saves->second;
         const std::int64_t first = event->as<StepBegin>()->step;
         // If an attempt ended within its last save, its marker has not moved yet: resuming one checkpoint
         // back is right.
         if (latest < 0 || first > latest) continue;
-        std::int64_t before = -1;
-        for (const SavedStep& saved : checkpoints.steps()) {
-            if (saved.attempt < attempt && saved.whole() && saved.step < latest)
-                before = std::max(before, saved.step);
-        }
         const bool within_the_save = last_ended_before(evidence, lives, attempt) <= latest;
         if (within_the_save && first > before) continue;
         found.add(event->rank, event->at, first,

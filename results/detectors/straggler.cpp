@@ -9,11 +9,13 @@
 #include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "results/facts/complaints.h"
 #include "results/facts/findings.h"
 #include "results/facts/meetings.h"
 #include "results/facts/paces.h"
@@ -40,6 +42,8 @@ constexpr int short_streak_min = 6;
 constexpr std::int64_t short_permille = 2000;
 constexpr Time short_late_min = std::chrono::milliseconds(1);
 constexpr std::int64_t short_share = 4;      // that part of the whole step is lost
+constexpr std::int64_t profile_steps = 6;    // up to the one in which a rank says so
+constexpr std::size_t profiled_max = 12;     // steps in all
 constexpr std::int64_t disturbed_share = 4;  // a wait for a processor of that part of the delay explains it
 
 std::int64_t permille(Time part, Time whole) {
@@ -89,6 +93,33 @@ private:
     std::deque<Time> seen_;
 };
 
+// A rank may say in its log that it profiles itself, or writes a trace. That slows some steps down and is
+// over soon. A profiler that runs on is told, and so is a rank that says nothing.
+class Profiled {
+public:
+    explicit Profiled(const Evidence& evidence) {
+        for (const Event* event : evidence.each<RankLog>()) {
+            const auto* log = event->as<RankLog>();
+            if (event->rank < 0 || log->level > 1 || !tells(lowered(evidence.text(log->line)))) continue;
+            const auto step = step_at(evidence, event->rank, event->at);
+            std::set<std::int64_t>& steps = steps_[event->rank];
+            for (std::int64_t one = 0; step && one < profile_steps && steps.size() < profiled_max; ++one)
+                steps.insert(*step - one);
+        }
+    }
+    bool has(Rank rank, std::int64_t step) const {
+        const auto found = steps_.find(rank);
+        return found != steps_.end() && found->second.contains(step);
+    }
+
+private:
+    static bool tells(const std::string& line) {
+        return has_any(line, {"profil"}) || (has_any(line, {"trace"}) && !has_any(line, {"traceback"}) &&
+                                             has_any(line, {"export", "writ", "wrote", "saved"}));
+    }
+    std::map<Rank, std::set<std::int64_t>> steps_;
+};
+
 Finding straggler_finding(const Evidence& evidence, std::vector<Rank> ranks, const StepPace& step,
                           std::string says, std::vector<std::string> causes) {
     Finding found{.symptom = "straggler_step_time_skew",
@@ -104,6 +135,7 @@ class Observation {
 public:
     Observation(const Evidence& evidence, const Paces& paces, std::vector<Stop> stops)
         : evidence_(evidence),
+          profiled_(evidence),
           stops_(std::move(stops)),
           limit_(paces.pipelined() ? slow_stage_permille : straggler_slow_permille),
           pipelined_(paces.pipelined()),
@@ -141,7 +173,8 @@ private:
 
     std::vector<Finding> pause(const StepPace& step) const {
         const auto stop = std::find_if(stops_.begin(), stops_.end(), [&](const Stop& one) {
-            return one.attempt == step.attempt && one.step == step.step;
+            return one.attempt == step.attempt && one.step == step.step &&
+                   !profiled_.has(one.process, one.step);
         });
         if (stop == stops_.end()) return {};
         return {straggler_finding(
@@ -161,7 +194,7 @@ private:
         Time worst{0};
         for (const Pace& pace : step.ranks) {
             auto& [streak, since] = streaks[pace.process];
-            const Late late = is_late(pace);
+            const Late late = profiled_.has(pace.process, step.step) ? Late::untold : is_late(pace);
             if (late == Late::untold) continue;
             if (late == Late::no) {
                 streak = 0;
@@ -192,8 +225,8 @@ private:
                                               [](const Pace& a, const Pace& b) { return a.own < b.own; });
         // On an oversubscribed machine, chance makes one rank late and then another. So does a draw where
         // batches differ in length: then every rank's steps differ as much as one rank is late.
-        const bool counts =
-            !pipelined_ && slow(*slowest, step, rotating_permille, std::max(scatter, slowest->starved));
+        const bool counts = !pipelined_ && !profiled_.has(slowest->process, step.step) &&
+                            slow(*slowest, step, rotating_permille, std::max(scatter, slowest->starved));
         slowest_.push_back(counts ? slowest->process : no_rank);
         starved_.push_back(step.starved >= late_min);
         if (slowest_.size() > window) slowest_.pop_front();
@@ -212,6 +245,7 @@ private:
     }
 
     const Evidence& evidence_;
+    Profiled profiled_;
     std::vector<Stop> stops_;
     std::int64_t limit_;
     bool pipelined_, short_steps_;
@@ -255,6 +289,7 @@ extern const Thresholds straggler_thresholds{
     {"such steps in a row", short_streak_min},
     {"ranks that take turns: the slowest one, of the median", rotating_permille, "‰"},
     {"slow steps of the last 8, by three ranks at least", window_slow_min},
-    {"a pause, and ten times the rank's own time", stop_min.count() / 1'000'000'000, "s"}};
+    {"a pause, and ten times the rank's own time", stop_min.count() / 1'000'000'000, "s"},
+    {"steps left out of a rank that says it profiles", static_cast<std::int64_t>(profiled_max)}};
 
 }  // namespace deadrank::results::detectors

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "results/facts/complaints.h"
 #include "results/facts/findings.h"
 #include "results/facts/lives.h"
 
@@ -114,6 +116,61 @@ std::optional<ReadAgain> samples_read_again(const Evidence& evidence) {
     }
     if (!shown) return std::nullopt;
     return ReadAgain{shown, {ranks.begin(), ranks.end()}, std::move(says)};
+}
+
+namespace {
+
+bool tells_work(std::string_view name) {
+    const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
+    if (has("per_sec") || has("/s") || has("_rate") || has("throughput") || has("evaluation")) return false;
+    return has("token") || has("sequence") || has("seq_len") || has("batch_size") || has("resolution") ||
+           has("micro_batches") || has("accumulation");
+}
+
+// A setting such as "sequence_length" holds from the step in which a rank tells it until it tells another.
+void add_configured(const Evidence& evidence, std::int64_t from, std::int64_t to, int attempt,
+                    Amounts& amounts) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<std::pair<Rank, std::string_view>, std::map<std::int64_t, double>> told;
+    for (const Event* event : evidence.each<RankConfig>()) {
+        const auto* config = event->as<RankConfig>();
+        const std::string_view name = evidence.text(config->name);
+        if (!tells_work(name) || amounts.contains(name) || event->rank < 0 ||
+            lives.attempt_at(event->at) != attempt)
+            continue;
+        const double number = std::strtod(std::string(evidence.text(config->value)).c_str(), nullptr);
+        told[{event->rank, name}][step_at(evidence, event->rank, event->at).value_or(-1)] = number;
+    }
+    for (const auto& [where, steps] : told) {
+        const auto last = steps.lower_bound(to);
+        if (last == steps.begin()) continue;
+        auto& values = amounts[where.second];
+        for (auto one = steps.lower_bound(from); one != last; ++one) values.push_back(one->second);
+        if (steps.lower_bound(from) == last) values.push_back(std::prev(last)->second);
+    }
+}
+
+}  // namespace
+
+Amounts amounts_between(const Evidence& evidence, std::int64_t from, std::int64_t to, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    const auto asked = [&](const Event& event, std::int64_t step) {
+        return event.rank >= 0 && step >= from && step < to && lives.attempt_at(event.at) == attempt;
+    };
+    Amounts amounts;
+    for (const Event* event : evidence.each<ValueSample>()) {
+        const auto* sample = event->as<ValueSample>();
+        const std::string_view name = evidence.text(sample->name);
+        if (tells_work(name) && asked(*event, sample->step)) amounts[name].push_back(sample->value);
+    }
+    std::map<std::pair<std::int64_t, Rank>, double> read;
+    for (const Event* event : evidence.each<DataBatch>()) {
+        const auto* batch = event->as<DataBatch>();
+        if (asked(*event, batch->step)) read[{batch->step, event->rank}] += batch->count;
+    }
+    for (const auto& [where, count] : read) amounts["samples"].push_back(count);
+    add_configured(evidence, from, to, attempt, amounts);
+    return amounts;
 }
 
 }  // namespace deadrank::results::detectors

@@ -1,4 +1,5 @@
-// results/facts/samples.h — Which samples a batch holds, and which are read a second time after a restart.
+// results/facts/samples.h — Which samples a batch holds, which are read a second time after a restart, and
+// how much work a step has.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/facts/lives.h"
@@ -35,5 +37,12 @@ struct ReadAgain {
 // What was read before the step that an attempt resumed at, and is read again after it in the same epoch.
 // Told whatever the number of ranks is: it is the samples that are compared, not who read them.
 std::optional<ReadAgain> samples_read_again(const Evidence& evidence);
+
+// What a program tells of the work in a step, by name: samples read, and values or settings such as
+// "sequence_length" or "tokens". A quantity per second tells of the pace and not of the work.
+using Amounts = std::map<std::string_view, std::vector<double>>;
+
+// Of the steps from the one up to the other, without it.
+Amounts amounts_between(const Evidence& evidence, std::int64_t from, std::int64_t to, int attempt);
 
 }  // namespace deadrank::results::detectors

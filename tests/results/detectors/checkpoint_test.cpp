@@ -175,6 +175,30 @@ TEST(ResumeRegression, SeesAnOlderCheckpointTaken) {
     EXPECT_EQ(found_by("resume_regression", job.watched()).blame.step, 2);
 }
 
+// Goal: what lay on the disk of a host that is gone could not be taken, whole as it was.
+TEST(ResumeRegression, AsksForNoSaveOnTheDiskOfALostHost) {
+    const auto resumed = [](const std::string& where, bool second_host_is_back) {
+        EvidenceBuilder job(8);
+        job.start().world();
+        for (std::int64_t step = 0; step < 8; ++step) {
+            job.step(step);
+            if (step == 2 || step == 5)
+                job.add(
+                    0, results::CheckpointSave{
+                           step, 64, 7, 0, 1,
+                           job.text(fmt::format("{}/step{}", step == 2 ? "shared" : where, step)), Code::ok});
+        }
+        for (const Rank rank : job.everybody()) job.exits(rank, -9, 9);
+        job.after(1s).add(no_rank, Restart{1, job.text("a node was lost")}).after(1s);
+        for (const Rank rank : job.everybody())
+            if (second_host_is_back || rank < 4) job.start(rank, job.environment(rank));
+        return job.add(0, results::StepBegin{3}).watched();
+    };
+    expect_silence_of("resume_regression", resumed("node1/ckpt", false));
+    EXPECT_EQ(found_by("resume_regression", resumed("node1/ckpt", true)).blame.step, 3);
+    EXPECT_EQ(found_by("resume_regression", resumed("shared/ckpt", false)).blame.step, 3);
+}
+
 TEST(ResumeRegression, IsSilentWhenTheSameStepGivesTheSame) {
     EvidenceBuilder job = restarted_from_checkpoint();
     for (Rank rank = 0; rank < 4; ++rank) loads(job, rank, 3, digest_of(3, rank));

@@ -21,6 +21,7 @@ struct Steps {
     Work work;
     std::int64_t per_epoch = 0;  // steps; 0: no samples are told
     std::function<double(std::int64_t step)> tokens = {};
+    bool as_setting = false;  // tokens are told as a setting, and only where they change
     bool phases = false;
 };
 
@@ -36,12 +37,23 @@ public:
         return job_;
     }
 
+    // The rank logs these words in that step, or in the last one.
+    Job& told(Rank rank, std::int64_t step, std::string words) {
+        teller_ = rank, told_in_ = std::min(step, how_.count - 1), words_ = std::move(words);
+        return *this;
+    }
+
 private:
     void begin(std::int64_t step) {
         for (const Rank rank : job_.everybody()) {
             job_.add(rank, StepBegin{step});
+            if (rank == teller_ && step == told_in_) job_.log(rank, words_, 1);
             if (how_.phases) job_.add(rank, results::PhaseBegin{step, Phase::forward});
-            if (how_.tokens)
+            const bool same = step > 0 && how_.tokens && how_.tokens(step) == how_.tokens(step - 1);
+            if (how_.tokens && how_.as_setting && !same)
+                job_.add(rank, RankConfig{job_.text("sequence_length"),
+                                          job_.text(fmt::format("{:.0f}", how_.tokens(step)))});
+            if (how_.tokens && !how_.as_setting)
                 job_.add(rank,
                          ValueSample{step, job_.text("sequence_length"), how_.tokens(step), std::nan("")});
             if (how_.per_epoch > 0)
@@ -68,6 +80,9 @@ private:
 
     Steps how_;
     EvidenceBuilder job_;
+    Rank teller_ = no_rank;
+    std::int64_t told_in_ = -1;
+    std::string words_;
 };
 
 Evidence job_of(const Steps& how, Rank per_node = 4) { return Job(how, per_node).played().watched(); }
@@ -108,6 +123,22 @@ TEST(DetectorPlanned, OneRankOfEachNodeMayWorkForItsNode) {
     expect_silence_of("straggler", compiling({0, 4}));
     EXPECT_EQ(found_by("straggler", compiling({0})).blame.step, 3);
     EXPECT_EQ(found_by("straggler", compiling({0, 5})).blame.step, 3);
+}
+
+// Goal: a window of a profiler and the trace that it writes are no trouble, unless it never stops.
+TEST(DetectorPlanned, AProfilersWindowThatARankTellsOfSlowsItDown) {
+    const auto profiled = [](std::int64_t until, Time one_stop, const std::string& words) {
+        Job job({.count = 40, .work = [=](Rank rank, std::int64_t step) {
+                     const bool slow = rank == 0 && step >= 10 && step < until;
+                     return 200ms + (slow ? 200ms : 0ms) + (rank == 0 && step == until ? one_stop : 0s);
+                 }});
+        return job.told(0, until, words).played().watched();
+    };
+    expect_silence_of("straggler", profiled(15, 0s, "profiler: trace of steps 10-14 written to trace.json"));
+    expect_silence_of("straggler", profiled(10, 30s, "exported chrome trace to trace.json"));
+    EXPECT_EQ(found_by("straggler", profiled(15, 0s, "loss 2.1")).blame.ranks, ranks({0}));
+    EXPECT_EQ(found_by("straggler", profiled(10, 30s, "loss 2.1")).blame.ranks, ranks({0}));
+    EXPECT_EQ(found_by("straggler", profiled(40, 0s, "profiler: started")).blame.ranks, ranks({0}));
 }
 
 TEST(DetectorPlanned, LengthsThatDifferOnAllRanksAreNoTurns) {
@@ -152,13 +183,16 @@ TEST(DetectorPlanned, WhatAllRanksDoEverySoManyStepsIsNoStall) {
 }
 
 TEST(DetectorPlanned, MoreWorkThatTheProgramTellsIsNoSlowdown) {
-    const auto longer = [](bool told) {
+    const auto longer = [](bool told, bool as_setting) {
         return job_of({.count = 20,
                        .work = [](Rank, std::int64_t step) { return step < 8 ? 300ms : 600ms; },
-                       .tokens = [=](std::int64_t step) { return told && step >= 8 ? 1024.0 : 512.0; }});
+                       .tokens = [=](std::int64_t step) { return told && step >= 8 ? 1024.0 : 512.0; },
+                       .as_setting = as_setting});
     };
-    expect_silence_of("low_throughput", longer(true));
-    EXPECT_EQ(found_by("low_throughput", longer(false)).blame.step, 8);
+    for (const bool as_setting : {false, true}) {
+        expect_silence_of("low_throughput", longer(true, as_setting));
+        EXPECT_EQ(found_by("low_throughput", longer(false, as_setting)).blame.step, 8);
+    }
 }
 
 // Two pairs with a group each; the second pair's model is twice as large. Rank 3 may be late besides.
