@@ -20,7 +20,8 @@ std::string list_of(const std::vector<Finding>& findings, const std::vector<std:
     std::string text;
     for (const std::size_t i : which) {
         if (!text.empty()) text += "; ";
-        text += fmt::format("{} about {}", findings[i].symptom, blame_text(findings[i].blame));
+        text += fmt::format("{} about {}: {}", findings[i].symptom, blame_text(findings[i].blame),
+                            findings[i].says);
     }
     return text;
 }

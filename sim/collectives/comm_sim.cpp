@@ -229,8 +229,13 @@ void SimComm::release_held() {
 void SimComm::group_end() {
     if (group_depth_ == 0) refuse(Code::invalid_usage, "ncclGroupEnd: not in a group call.");
     if (--group_depth_ > 0) return;
+    const auto buffers = std::exchange(buffers_, {});
     const auto calls = std::exchange(group_, {});
     for (const auto& call : calls) call->wait();
+}
+
+void SimComm::keep(std::shared_ptr<const void> buffer) {
+    if (group_depth_ > 0) buffers_.push_back(std::move(buffer));
 }
 
 Code SimComm::async_error() {

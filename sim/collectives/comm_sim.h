@@ -55,6 +55,7 @@ public:
 
     void group_start() override { ++group_depth_; }
     void group_end() override;
+    void keep(std::shared_ptr<const void> buffer) override;
     Code async_error() override;
     void abort() override;
 
@@ -84,6 +85,7 @@ private:
     CommId id_;
     int group_depth_ = 0;
     std::string name_;
+    std::vector<std::shared_ptr<const void>> buffers_;  // of the calls in group_, which end before them
     std::vector<std::unique_ptr<Work>> group_;
     std::unique_ptr<Held> held_;
     std::vector<std::unique_ptr<SimP2pWork>> held_p2p_;

@@ -108,7 +108,7 @@ Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call);
 // what lies there.
 Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call,
               const std::vector<std::shared_ptr<Tensor>>& tensors);
-void check_places(Interpreter& rank, const Comm& comm, const Value& group,
+void check_places(Interpreter& rank, Comm& comm, const Value& group,
                   const std::vector<std::shared_ptr<Tensor>>& tensors, bool unseen = false);
 // The place in the group of a rank of the world, or of one of the group itself (group_src, group_dst).
 Rank root_of(const Comm& comm, const Value& global, const Value& local, const Value& group,

@@ -37,8 +37,9 @@ void tell_why_on_host(Interpreter& rank, const Tensor& tensor) {
 
 // NCCL moves what lies on the device that its group was made with; gloo takes all. Both want elements that
 // follow each other; what `unseen` calls of gloo do not look at is read as if they did.
-void check_places(Interpreter& rank, const Comm& comm, const Value& group,
+void check_places(Interpreter& rank, Comm& comm, const Value& group,
                   const std::vector<std::shared_ptr<Tensor>>& tensors, bool unseen) {
+    for (const auto& tensor : tensors) comm.keep(tensor);
     const bool strided =
         std::any_of(tensors.begin(), tensors.end(), [](const auto& tensor) { return tensor->strided; });
     if (strided && !(unseen && comm.moves_host_memory())) raise("ValueError", "Tensors must be contiguous");

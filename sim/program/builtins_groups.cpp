@@ -65,6 +65,8 @@ Value made_group(Interpreter& rank, std::string name, std::vector<Rank> ranks, c
 
 Value new_group(Interpreter& rank, Arguments& given) {
     std::vector<Rank> ranks = stated(given[0]) ? members_in(rank, given[0]) : all_ranks(rank);
+    // torch takes an empty list for the default group, and its constructor then refuses a rank of None.
+    if (ranks.empty()) raise("TypeError", "__init__(): incompatible constructor arguments.");
     return made_group(rank, stated(given[1]) ? text_in(given[1], "name") : "", std::move(ranks),
                       bounds_in(given[2], given[3]));
 }

@@ -112,6 +112,9 @@ public:
     }
     void group_start() override { made().group_start(); }
     void group_end() override { made().group_end(); }
+    void keep(std::shared_ptr<const void> buffer) override {
+        if (made_) made_->keep(std::move(buffer));
+    }
     Code async_error() override { return made_ ? made_->async_error() : Code::ok; }
     void abort() override {
         if (made_) made_->abort();

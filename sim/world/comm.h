@@ -95,9 +95,11 @@ public:
         return nullptr;
     }
 
-    // Between these, point-to-point calls do not block; group_end waits for all of them together.
+    // Between these, calls do not block; group_end waits for all of them together.
     virtual void group_start() = 0;
     virtual void group_end() = 0;
+    // What a call between them reads or writes lives at least until they are over.
+    virtual void keep(std::shared_ptr<const void> /*buffer*/) {}
 
     virtual Code async_error() = 0;  // only when polled
     virtual void abort() = 0;        // own calls under way end with Code::aborted

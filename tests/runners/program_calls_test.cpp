@@ -197,6 +197,23 @@ assert m[0] == inf
 )py");
 }
 
+// Goal: what only a call within a group holds is there until the group's calls are over.
+TEST(ProgramCalls, KeepWhatIsGivenToTheCallsOfAGroup) {
+    const auto record = play_program(R"py(
+group_start()
+for peer in range(world_size):
+    if peer != rank:
+        send(full([64], float(rank)), peer)
+        recv(zeros(64), peer)
+all_reduce(ones(64))
+group_end()
+)py",
+                                     four_ranks);
+    EXPECT_TRUE(record.truth.completed());
+    EXPECT_EQ(last_words(play_program("new_group([])", two_ranks), 0),
+              "TypeError: __init__(): incompatible constructor arguments.");
+}
+
 // Goal: sizes that do not fit between ranks are met by the library, as messages that nobody sends.
 TEST(ProgramCalls, WaitForRowsThatNobodySends) {
     const auto record = play_program(R"py(

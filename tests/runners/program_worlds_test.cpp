@@ -7,10 +7,10 @@
 namespace deadrank::tests {
 namespace {
 
-const Words own_start = {{"start", "own"}};
+const Words of_their_own = {{"start", "own"}};
 const Words two_nodes = {{"gpus_per_node", "4"}, {"nodes", "2"}};
 
-runners::Record set_up(const std::string& setup, const Words& cluster, const Words& more = own_start) {
+runners::Record met(const std::string& setup, const Words& cluster, const Words& more = of_their_own) {
     return play_program("pass", cluster, setup, more);
 }
 
@@ -44,7 +44,7 @@ assert y[0] == (launched if rank < 2 else launched // 4 * 4 + 3)
 )py";
 
 TEST(ProgramWorlds, PartsOfTheRanksMeetApart) {
-    const auto by_address = set_up(
+    const auto by_address = met(
         "launched = rank\ninit_process_group(init_method=f\"tcp://node{node}:29511\", "
         "world_size=4, rank=rank % 4)" +
             in_each,
@@ -52,18 +52,18 @@ TEST(ProgramWorlds, PartsOfTheRanksMeetApart) {
     expect_well(by_address, 8);
     EXPECT_EQ(members_of(by_address, "world"), (std::vector<std::string>{"0-3", "4-7"}));
     EXPECT_EQ(members_of(by_address, "pair"), (std::vector<std::string>{"2-3", "6-7"}));
-    expect_well(set_up("launched = rank\ninit_process_group(init_method=f\"file:///shared/part{node}\", "
+    expect_well(met("launched = rank\ninit_process_group(init_method=f\"file:///shared/part{node}\", "
                        "world_size=4, rank=rank % 4)" +
                            in_each,
                        two_nodes),
                 8);
     expect_well(
-        set_up("launched = rank\nstore = PrefixStore(f\"part{node}\", TCPStore(\"node0\", 29600, "
+        met("launched = rank\nstore = PrefixStore(f\"part{node}\", TCPStore(\"node0\", 29600, "
                "world_size, rank == 0))\ninit_process_group(store=store, world_size=4, rank=rank % 4)" +
                    in_each,
                two_nodes),
         8);
-    const auto one_part = set_up(
+    const auto one_part = met(
         "if rank < 4:\n    init_process_group(world_size=4)\n    barrier()\n"
         "assert is_initialized() == (node == 0)",
         two_nodes);
@@ -72,14 +72,14 @@ TEST(ProgramWorlds, PartsOfTheRanksMeetApart) {
 }
 
 TEST(ProgramWorlds, WhoIsMissingInOneOfThemIsNamed) {
-    const auto record = set_up(
+    const auto record = met(
         "if rank != 6:\n    init_process_group(init_method=f\"tcp://node{node}:29511\", world_size=4, "
         "rank=rank % 4, timeout=\"30s\")\n    barrier()\nelse:\n    sleep(\"10m\")",
         two_nodes);
     const auto findings = results::detect(record.evidence, results::all_detectors());
     ASSERT_FALSE(findings.empty());
     EXPECT_EQ(findings.front().blame.ranks, std::vector<results::Rank>{6}) << findings.front().says;
-    const auto hung = set_up(
+    const auto hung = met(
         "init_process_group(init_method=f\"tcp://node{node}:29511\", world_size=4, rank=rank % 4)\n"
         "if node == 0 or rank != 2:\n    all_reduce(ones(1))\nelse:\n    sleep(\"20m\")",
         two_nodes, {{"start", "own"}});
@@ -89,7 +89,7 @@ TEST(ProgramWorlds, WhoIsMissingInOneOfThemIsNamed) {
 }
 
 TEST(ProgramWorlds, OneComesAfterTheOther) {
-    const auto again = set_up(R"py(
+    const auto again = met(R"py(
 launched = rank
 init_process_group()
 all_reduce(ones(1))
@@ -107,30 +107,30 @@ assert (rank, world_size) == (launched, 8)
     const std::string twice =
         "for i in range(2):\n    init_process_group()\n    x = ones(1)\n    all_reduce(x)\n"
         "    assert x[0] == 4.0\n    destroy_process_group()";
-    expect_well(set_up(twice, {{"gpus_per_node", "4"}, {"nodes", "1"}, {"launcher", "bare"}}), 4);
-    const auto kept = set_up(twice, four_ranks);
+    expect_well(met(twice, {{"gpus_per_node", "4"}, {"nodes", "1"}, {"launcher", "bare"}}), 4);
+    const auto kept = met(twice, four_ranks);
     EXPECT_NE(last_words(kept, 1).find("root of a ncclUniqueId of another round"), std::string::npos)
         << last_words(kept, 1);
     const std::string file =
         "for i in range(2):\n    init_process_group(init_method=\"file:///shared/meet\", "
         "world_size=4, rank=rank)\n    barrier()\n    destroy_process_group()";
-    expect_well(set_up(file, four_ranks), 4);
+    expect_well(met(file, four_ranks), 4);
 }
 
 TEST(ProgramWorlds, WhatCannotBeIsRefused) {
-    EXPECT_EQ(last_words(set_up("init_process_group()\ninit_process_group()", four_ranks)),
+    EXPECT_EQ(last_words(met("init_process_group()\ninit_process_group()", four_ranks)),
               "ValueError: trying to initialize the default process group twice!");
-    EXPECT_EQ(last_words(set_up("init_process_group(store=TCPStore(\"node0\", 29600, is_master=rank == 0))",
+    EXPECT_EQ(last_words(met("init_process_group(store=TCPStore(\"node0\", 29600, is_master=rank == 0))",
                                 four_ranks)),
               "AssertionError: world_size must be positive if using store");
-    const auto mixed = set_up(
+    const auto mixed = met(
         "init_process_group(init_method=\"tcp://node0:29511\", world_size=4, rank=rank % 4)", two_nodes);
     EXPECT_FALSE(mixed.truth.completed());
     EXPECT_FALSE(symptoms_in(mixed).empty());
 }
 
 TEST(ProgramWorlds, AnotherTryIsAllowedWhereThereIsNone) {
-    expect_well(set_up(R"py(
+    expect_well(met(R"py(
 said = ""
 try:
     init_process_group(init_method="tcp://node0:1x", world_size=4, rank=rank)
