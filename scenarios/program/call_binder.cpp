@@ -155,12 +155,6 @@ void CallBinder::bind(Expr& call) {
         order(call, word.parameters());
     note_device(call, word);
     publish(call);
-    const bool takes = call.text == "recv" || call.text == "irecv";
-    if (takes && call.parts.size() == 5 && call.parts[1].kind == ExprKind::absent &&
-        call.parts[4].kind == ExprKind::absent)
-        complain(call.spot, fmt::format("{}() does not say from whom", call.text),
-                 "add src = …: NCCL takes nothing from whoever comes first, nor does gloo here; who asks for "
-                 "work may say so at the store");
 }
 
 // zeros(4, device=…), set_default_device(…), load(path, map_location=…)

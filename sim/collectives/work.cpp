@@ -83,6 +83,7 @@ SimP2pWork::~SimP2pWork() {
 
 void SimP2pWork::post() {
     posted_ = true;
+    asked_ = call_->peer();
     machine_.recorder.record(
         process_.id, results::P2pEnter{comm_.id(), call_->seq, call_->count, call_->peer(), call_->tag,
                                        call_->is_send ? results::Op::send : results::Op::recv, call_->dtype});
@@ -95,7 +96,7 @@ void SimP2pWork::show() {
     if (std::exchange(shown_, true)) return;
     const bool over = call_->done;
     machine_.recorder.record(process_.id,
-                             results::P2pLeave{comm_.id(), call_->seq, call_->peer(),
+                             results::P2pLeave{comm_.id(), call_->seq, asked_,
                                                call_->is_send ? results::Op::send : results::Op::recv,
                                                over ? Code::ok : why_over(comm_, call_->caller())});
 }

@@ -59,6 +59,7 @@ private:
     Process& process_;
     Communicator& comm_;
     std::unique_ptr<P2pCall> call_ = std::make_unique<P2pCall>();
+    Rank asked_ = 0;  // the peer that it named; the call itself learns whom it came from
     bool posted_ = false;
     bool shown_ = false;
 };

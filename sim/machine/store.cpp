@@ -69,10 +69,10 @@ Stores::Server* Stores::listening(int node, int port) const {
     return nullptr;
 }
 
-void Stores::listen(Process& process, int port) {
+void Stores::listen(Process& process, int port, bool own) {
     Server* before = listening(process.node, port);
     if (before && before->owner == process.id && before->left_by(process.id)) {
-        if (machine_.settings.agent_keeps_store) return;
+        if (machine_.settings.agent_keeps_store && !own) return;
         before->alive = false;
         before->wake(machine_.engine, {});
         before = nullptr;
@@ -89,6 +89,7 @@ void Stores::listen(Process& process, int port) {
     server->node = process.node;
     server->port = port;
     server->torch_major = torch_major(machine_, process);
+    server->own = own;
     server->number = ++opened_;
     servers_.push_back(std::move(server));
     wake_connecting();
@@ -97,7 +98,8 @@ void Stores::listen(Process& process, int port) {
 // An agent's outlives what ranks do with it, and so is found again, with all that is in it.
 Stores::Server* Stores::found_by(const Process& process, int node, int port) const {
     Server* const there = listening(node, port);
-    const bool kept = there && (there->owner == results::no_rank || machine_.settings.agent_keeps_store);
+    const bool kept = there && !there->own &&
+                      (there->owner == results::no_rank || machine_.settings.agent_keeps_store);
     return there && !kept && there->left_by(process.id) ? nullptr : there;
 }
 
@@ -167,7 +169,7 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     const auto colon = endpoint.rfind(':');
     const std::string name(endpoint.substr(0, colon));
     const int port = parse_port(colon == std::string_view::npos ? "" : endpoint.substr(colon + 1));
-    if (host && (own || machine_.settings.store == StoreLife::rank)) listen(process, port);
+    if (host && (own || machine_.settings.store == StoreLife::rank)) listen(process, port, own);
 
     const NameTrouble trouble = trouble_with(process, name);
     const bool local =
@@ -211,8 +213,9 @@ void Stores::wake_connecting() {
 
 void Stores::process_gone(const Process& process) {
     if (!files_.empty()) close_files(process);
-    if (machine_.settings.agent_keeps_store && !process.lost) return;
+    const bool keeps = machine_.settings.agent_keeps_store && !process.lost;
     for (const auto& server : servers_) {
+        if (keeps && !server->own) continue;
         if (server->owner == process.id && std::exchange(server->alive, false))
             server->wake(machine_.engine, {});
     }

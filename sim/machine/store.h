@@ -49,7 +49,7 @@ private:
     void no_route(Process& process, const std::string& name, int port, Time timeout);
     void no_such_name(Process& process, const std::string& name, int port, Time timeout);
     void check_release(Process& process, const Server& server, const std::string& name, Time timeout);
-    void listen(Process& process, int port);
+    void listen(Process& process, int port, bool own);
     void wake_connecting();
     void close_files(const Process& process);
     void leave_file(const Process& process, const Server& server);

@@ -38,7 +38,7 @@ public:
     }
 
     void introduce(std::string_view among, Rank number, Rank process) override {
-        server_->people[named(among)][number] = process;
+        server_->people[named(among)].try_emplace(number, process);
     }
 
     std::vector<Rank> introduced(std::string_view among, Rank size) const override {

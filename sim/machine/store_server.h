@@ -20,6 +20,7 @@ struct Stores::Server : std::enable_shared_from_this<Stores::Server> {
     int torch_major = 2;
     bool alive = true;
     bool file = false;
+    bool own = false;  // the program's: no agent keeps it
     std::uint64_t number = 0;  // of those that this run opened
     std::vector<Rank> left;    // processes that are done with it
     std::map<std::string, std::string, std::less<>> values;

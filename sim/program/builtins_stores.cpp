@@ -48,7 +48,11 @@ void meet_workers(Store& store, std::int64_t workers, bool master, Time timeout)
     const std::int64_t came = store.add("init/", 1);
     if (workers <= 0) return;
     if (came == workers) store.set("init/all", "1");
-    if (!master || store.wait("init/all", timeout)) return;
+    if (!master) return;
+    if (store.wait("init/all", timeout)) {
+        (void)store.erase("init/all");
+        return;
+    }
     throw LibraryError(Code::timeout,
                        fmt::format("torch.distributed.DistStoreError: Timed out after {} seconds waiting for "
                                    "clients. {}/{} clients joined.",

@@ -187,7 +187,8 @@ std::unique_ptr<Comm> Job::created_group(std::string_view name, const std::vecto
                                                 .library = library}));
     }
     const std::string barrier = fmt::format("store_based_barrier_key:{}", number);
-    world_.record(results::RendezvousEnter{rank_, size_, world_.text(barrier)});
+    world_.record(
+        results::RendezvousEnter{people_.empty() ? rank_ : world_.process(), size_, world_.text(barrier)});
     const std::int64_t joined = store_->add(barrier, 1);
     if (joined == size_) store_->set(barrier + ":last_worker", "1");
     const bool all = store_->wait(barrier + ":last_worker", settings_.store_timeout).has_value();

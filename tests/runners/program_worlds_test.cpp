@@ -44,45 +44,47 @@ assert y[0] == (launched if rank < 2 else launched // 4 * 4 + 3)
 )py";
 
 TEST(ProgramWorlds, PartsOfTheRanksMeetApart) {
-    const auto by_address = met(
-        "launched = rank\ninit_process_group(init_method=f\"tcp://node{node}:29511\", "
-        "world_size=4, rank=rank % 4)" +
-            in_each,
-        two_nodes);
+    const auto by_address =
+        met("launched = rank\ninit_process_group(init_method=f\"tcp://node{node}:29511\", "
+            "world_size=4, rank=rank % 4)" +
+                in_each,
+            two_nodes);
     expect_well(by_address, 8);
     EXPECT_EQ(members_of(by_address, "world"), (std::vector<std::string>{"0-3", "4-7"}));
     EXPECT_EQ(members_of(by_address, "pair"), (std::vector<std::string>{"2-3", "6-7"}));
     expect_well(met("launched = rank\ninit_process_group(init_method=f\"file:///shared/part{node}\", "
-                       "world_size=4, rank=rank % 4)" +
-                           in_each,
-                       two_nodes),
+                    "world_size=4, rank=rank % 4)" +
+                        in_each,
+                    two_nodes),
                 8);
-    expect_well(
-        met("launched = rank\nstore = PrefixStore(f\"part{node}\", TCPStore(\"node0\", 29600, "
-               "world_size, rank == 0))\ninit_process_group(store=store, world_size=4, rank=rank % 4)" +
-                   in_each,
-               two_nodes),
-        8);
-    const auto one_part = met(
-        "if rank < 4:\n    init_process_group(world_size=4)\n    barrier()\n"
-        "assert is_initialized() == (node == 0)",
-        two_nodes);
+    expect_well(met("launched = rank\nstore = PrefixStore(f\"part{node}\", TCPStore(\"node0\", 29600, "
+                    "world_size, rank == 0))\nall = PrefixStore(\"all\", TCPStore(\"node0\", 29600))\n"
+                    "init_process_group(store=store, world_size=4, rank=rank % 4)" +
+                        in_each +
+                        "all.set(f\"{launched}\", 1)\nif launched == 0:\n"
+                        "    all.wait([f\"{i}\" for i in range(8)])  # its host stays until then\n",
+                    two_nodes),
+                8);
+    const auto one_part =
+        met("if rank < 4:\n    init_process_group(world_size=4)\n    barrier()\n"
+            "assert is_initialized() == (node == 0)",
+            two_nodes);
     expect_well(one_part, 8);
     EXPECT_EQ(members_of(one_part, "world"), (std::vector<std::string>{"0-3"}));
 }
 
 TEST(ProgramWorlds, WhoIsMissingInOneOfThemIsNamed) {
-    const auto record = met(
-        "if rank != 6:\n    init_process_group(init_method=f\"tcp://node{node}:29511\", world_size=4, "
-        "rank=rank % 4, timeout=\"30s\")\n    barrier()\nelse:\n    sleep(\"10m\")",
-        two_nodes);
+    const auto record =
+        met("if rank != 6:\n    init_process_group(init_method=f\"tcp://node{node}:29511\", world_size=4, "
+            "rank=rank % 4, timeout=\"30s\")\n    barrier()\nelse:\n    sleep(\"10m\")",
+            two_nodes);
     const auto findings = results::detect(record.evidence, results::all_detectors());
     ASSERT_FALSE(findings.empty());
     EXPECT_EQ(findings.front().blame.ranks, std::vector<results::Rank>{6}) << findings.front().says;
-    const auto hung = met(
-        "init_process_group(init_method=f\"tcp://node{node}:29511\", world_size=4, rank=rank % 4)\n"
-        "if node == 0 or rank != 2:\n    all_reduce(ones(1))\nelse:\n    sleep(\"20m\")",
-        two_nodes, {{"start", "own"}});
+    const auto hung =
+        met("init_process_group(init_method=f\"tcp://node{node}:29511\", world_size=4, rank=rank % 4)\n"
+            "if node == 0 or rank != 2:\n    all_reduce(ones(1))\nelse:\n    sleep(\"20m\")",
+            two_nodes, {{"start", "own"}});
     const auto found = results::detect(hung.evidence, results::all_detectors());
     ASSERT_FALSE(found.empty());
     EXPECT_EQ(found.front().blame.ranks, std::vector<results::Rank>{6}) << found.front().says;
@@ -97,11 +99,11 @@ barrier()
 destroy_process_group()
 assert not is_initialized()
 init_process_group(init_method=f"tcp://node{node}:29512", world_size=4, rank=rank % 4))py" +
-                                  in_each + R"py(
+                               in_each + R"py(
 destroy_process_group()
 assert (rank, world_size) == (launched, 8)
 )py",
-                              two_nodes);
+                           two_nodes);
     expect_well(again, 8);
     EXPECT_EQ(members_of(again, "world"), (std::vector<std::string>{"0-3", "0-7", "4-7"}));
     const std::string twice =
@@ -121,10 +123,10 @@ TEST(ProgramWorlds, WhatCannotBeIsRefused) {
     EXPECT_EQ(last_words(met("init_process_group()\ninit_process_group()", four_ranks)),
               "ValueError: trying to initialize the default process group twice!");
     EXPECT_EQ(last_words(met("init_process_group(store=TCPStore(\"node0\", 29600, is_master=rank == 0))",
-                                four_ranks)),
+                             four_ranks)),
               "AssertionError: world_size must be positive if using store");
-    const auto mixed = met(
-        "init_process_group(init_method=\"tcp://node0:29511\", world_size=4, rank=rank % 4)", two_nodes);
+    const auto mixed =
+        met("init_process_group(init_method=\"tcp://node0:29511\", world_size=4, rank=rank % 4)", two_nodes);
     EXPECT_FALSE(mixed.truth.completed());
     EXPECT_FALSE(symptoms_in(mixed).empty());
 }
@@ -140,7 +142,7 @@ assert "invalid literal" in said, said
 init_process_group()
 barrier()
 )py",
-                       four_ranks),
+                    four_ranks),
                 4);
 }
 
