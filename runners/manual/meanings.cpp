@@ -256,7 +256,8 @@ const EnvironmentWord words_of_a_job[] = {
      "interfaces that the bootstrap, and sockets, may use: prefixes, =exact, ^not. Where none is left a rank "
      "fails, on one node as well; the loopback lo counts as one, and reaches no other node"},
     {simulated, "GLOO_SOCKET_IFNAME",
-     "with library = \"gloo\": the interface, by its whole name; a rank whose node has none of it fails"},
+     "with library = \"gloo\", and for a program's groups with backend=\"gloo\": the interface, by its whole "
+     "name; a rank whose node has none of it fails"},
 };
 
 }  // namespace

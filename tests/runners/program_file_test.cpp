@@ -71,7 +71,7 @@ TEST(ProgramFile, SaysWhereAndWhatWouldDo) {
         {"loss(1.0", "16:1", "a bracket is not closed", "close it"},
         {"loss('a)", "15:9", "a text is not closed", "close it with '"},
         {"import torch", "15:1", "an import is not known here", "leave it out"},
-        {"class A:\n  x = 1", "16:3", "a class holds methods alone", "self.x"},
+        {"class A:\n  x[0] = 1", "16:3", "a class holds methods and values alone", "name = …"},
         {"class A(B):\n  pass", "15:1", "'B' is no class", ""},
         {"class A:\n  def f():\n    pass", "16:3", "f() has no self", ""},
         {"@property\ndef f():\n  pass", "15:1", "a decorator is not known here", ""},
