@@ -133,9 +133,10 @@ Finding straggler_finding(const Evidence& evidence, std::vector<Rank> ranks, con
 
 class Observation {
 public:
-    Observation(const Evidence& evidence, const Paces& paces, std::vector<Stop> stops)
+    Observation(const Evidence& evidence, const Paces& paces, const Profiled& profiled,
+                std::vector<Stop> stops)
         : evidence_(evidence),
-          profiled_(evidence),
+          profiled_(profiled),
           stops_(std::move(stops)),
           limit_(paces.pipelined() ? slow_stage_permille : straggler_slow_permille),
           pipelined_(paces.pipelined()),
@@ -245,7 +246,7 @@ private:
     }
 
     const Evidence& evidence_;
-    Profiled profiled_;
+    const Profiled& profiled_;
     std::vector<Stop> stops_;
     std::int64_t limit_;
     bool pipelined_, short_steps_;
@@ -260,8 +261,9 @@ private:
 
 Findings straggler(const Evidence& evidence) {
     const Paces& paces = evidence.facts<Paces>();
+    const Profiled profiled(evidence);
     const auto first_of = [&](std::span<const StepPace> steps) -> Findings {
-        Observation observation(evidence, paces, unplanned_stops(evidence, steps));
+        Observation observation(evidence, paces, profiled, unplanned_stops(evidence, steps));
         for (const StepPace& step : steps) {
             if (auto found = observation.look_at(step); !found.empty()) return found;
         }

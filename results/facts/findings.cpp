@@ -180,10 +180,10 @@ std::string numbers_told(const std::vector<const Event*>& samples) {
                         number_text(sample->expected, sample->value));
         const auto known =
             std::find_if(told.begin(), told.end(), [&](const auto& one) { return one.first == words; });
-        if (known == told.end())
-            told.push_back({std::move(words), {event->rank}});
-        else
+        if (known != told.end())
             known->second.push_back(event->rank);
+        else if (told.size() <= numbers_shown)  // one more shows that there are more
+            told.push_back({std::move(words), {event->rank}});
     }
     const auto* first = samples.front()->as<ValueSample>();
     if (told.size() == 1)
@@ -211,19 +211,17 @@ std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin) {
             if (wrong.origin == Origin::definition && step_of(wrong) <= step_of(*first)) return std::nullopt;
         }
     }
-    std::vector<Rank> ranks;
+    std::set<Rank> ranks;
     std::vector<const Event*> samples;  // the first of each rank
     for (const WrongValue& wrong : all) {
         const bool same =
             wrong.origin == origin && step_of(wrong) == step_of(*first) && wrong.name == first->name;
         if (!same) continue;
-        const bool fresh = std::find(ranks.begin(), ranks.end(), wrong.event->rank) == ranks.end();
-        ranks.push_back(wrong.event->rank);
-        if (fresh) samples.push_back(wrong.event);
+        if (ranks.insert(wrong.event->rank).second) samples.push_back(wrong.event);
     }
     const auto* sample = first->event->as<ValueSample>();
     Finding finding;
-    finding.blame = blame_ranks(evidence.facts<Lives>(), ranks);
+    finding.blame = blame_ranks(evidence.facts<Lives>(), {ranks.begin(), ranks.end()});
     finding.blame.step = sample->step;
     finding.blame.variable = first->name;
     finding.at = first->event->at;

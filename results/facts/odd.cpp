@@ -346,9 +346,7 @@ void DevicesInUse::find_odd(const Attempt& attempt, std::int32_t devices_on_host
         if (seat.device) ++offsets[seat.offset()];
     const std::int32_t usual = most_common(offsets);
     std::map<std::int32_t, Host> hosts;
-    std::map<std::int32_t, std::map<std::int32_t, std::int32_t>> devices_by_place;  // of each host
     for (const auto& [rank, seat] : attempt) {
-        if (seat.device) devices_by_place[seat.node][seat.place] = *seat.device;
         Host& host = hosts[seat.node];
         ++host.processes;
         host.usual.insert(seat.place + usual);
@@ -356,7 +354,7 @@ void DevicesInUse::find_odd(const Attempt& attempt, std::int32_t devices_on_host
         host.as_usual += seat.device && seat.offset() == usual;
         last_[rank] = seat.device.value_or(seat.place + usual);
     }
-    if (shared_on_purpose(devices_by_place)) return;
+    const std::size_t known = odd_.size();
     for (const auto& [rank, seat] : attempt) {
         const Host& host = hosts[seat.node];
         if (!seat.device || seat.offset() == usual || host.processes > devices_on_host) continue;
@@ -364,6 +362,11 @@ void DevicesInUse::find_odd(const Attempt& attempt, std::int32_t devices_on_host
         if (alone && (2 * host.as_usual <= host.processes || host.exchanged())) continue;
         odd_.push_back({rank, *seat.device, seat.place + usual, seat.at});
     }
+    if (odd_.size() == known) return;
+    std::map<std::int32_t, std::map<std::int32_t, std::int32_t>> devices_by_place;  // of each host
+    for (const auto& [rank, seat] : attempt)
+        if (seat.device) devices_by_place[seat.node][seat.place] = *seat.device;
+    if (shared_on_purpose(devices_by_place)) odd_.resize(known);
 }
 
 std::int32_t DevicesInUse::of(Rank rank) const {
