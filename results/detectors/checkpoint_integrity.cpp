@@ -1,6 +1,7 @@
 // results/detectors/checkpoint_integrity.cpp — A loaded checkpoint is damaged: cut short, changed, or
 // published before it was complete. The load fails, or returns bytes that no rank ever wrote. Bytes of
 // another shard or of an older save load well; resume_regression reports those.
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -99,8 +100,12 @@ Findings checkpoint_integrity(const Evidence& evidence) {
         return {finding};
     }
     std::vector<Finding> findings;
-    if (!evidence.each<CheckpointLoad>().empty()) return findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::unreadable)) {
+        const auto loads = evidence.each<CheckpointLoad>();
+        // What a rank was seen to load is judged above; that another rank could read it excuses nobody.
+        if (std::any_of(loads.begin(), loads.end(),
+                        [&](const Event* load) { return outbreak.includes(load->rank); }))
+            continue;
         findings.push_back(finding_of(evidence, outbreak, "checkpoint_unreadable",
                                       {"non_durable_checkpoint_commit", "hardware_or_link_fault"}));
     }

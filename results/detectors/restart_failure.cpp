@@ -149,6 +149,8 @@ bool in_trouble_before(const Evidence& evidence, const Lives& lives, int attempt
     return still.any && time - still.since >= lives.hang_after();
 }
 
+bool ended_well(const Life& life) { return life.start && life.ended != never && !life.failed(); }
+
 // All ranks were asked to leave, or killed at once, and none had failed.
 std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
     const auto stops = evidence.each<JobStop>();
@@ -156,8 +158,10 @@ std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
     const int attempt = lives.attempts() - 1;
     std::vector<Rank> ended;
     Time first = never, last{0};
+    Rank well = 0;  // as whoever asked the others may have
     bool asked = false;
     for (const Life& life : lives.of(attempt)) {
+        well += ended_well(life);
         if (!life.failed()) continue;
         const int signal = ending_signal(life);
         const bool asks = signal == 15 || signal == 2 || signal == 1;  // SIGTERM, SIGINT, SIGHUP
@@ -166,13 +170,13 @@ std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
         asked |= asks;
         first = std::min(first, life.ended), last = std::max(last, life.ended);
     }
-    if (ended.empty() || static_cast<Rank>(ended.size()) != lives.count()) return {};
+    if (ended.empty() || static_cast<Rank>(ended.size()) + well != lives.count()) return {};
     const bool one_killed_first = std::any_of(ended.begin(), ended.end(), [&](Rank rank) {
         const Life* life = lives.find(attempt, rank);
         return ending_signal(*life) == 9 && life->ended == first;
     });
     const bool at_once = !asked && ended.size() > 1 && last - first <= std::chrono::seconds(1);
-    if (at_once && !in_trouble_before(evidence, lives, attempt, first))
+    if (at_once && well == 0 && !in_trouble_before(evidence, lives, attempt, first))
         return {restart_finding(lives, {}, first,
                                 fmt::format("all ranks were killed by SIGKILL at {}, and the job did not "
                                             "come back",
@@ -180,15 +184,21 @@ std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
                                 "unpropagated_rank_failure")};
     if (!asked || one_killed_first) return {};
     if (launcher_saw_one_fail(evidence, lives, attempt)) {
-        if (const auto few = asked_first(lives, attempt, ended); !few.empty()) {
-            return {restart_finding(
-                lives, few, first,
-                fmt::format("{} ended {} at {}, the others ended after {}, and the job did not come back",
-                            signal_name(ending_signal(*lives.find(attempt, few.front()))), ranks_text(few),
-                            duration_text(first), few.size() == 1 ? "it" : "them"),
-                "unpropagated_rank_failure")};
+        auto few = asked_first(lives, attempt, ended);
+        const bool only_they = few.empty() && well > 0;
+        if (only_they) few = sorted(std::move(ended));
+        if (!few.empty()) {
+            return {restart_finding(lives, few, first,
+                                    fmt::format("{} ended {} at {}, {}and the job did not come back",
+                                                signal_name(ending_signal(*lives.find(attempt, few.front()))),
+                                                ranks_text(few), duration_text(first),
+                                                only_they         ? ""
+                                                : few.size() == 1 ? "the others ended after it, "
+                                                                  : "the others ended after them, "),
+                                    "unpropagated_rank_failure")};
         }
     }
+    if (well > 0) return {};
     return {
         restart_finding(lives, {}, first,
                         fmt::format("all ranks were asked to end at {}, and the job did not come back: {}",

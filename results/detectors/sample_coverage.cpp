@@ -127,28 +127,46 @@ std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
                            {"rng_or_seed_coordination_error", "rank_or_device_derivation_error"})};
 }
 
-// An epoch begins with the same shuffled batch as the epoch before.
+// Who began an epoch with the samples of the epoch before, and how many began it at all.
+struct Beginnings {
+    std::vector<Rank> again;
+    std::size_t ranks = 0;
+    const Event* first = nullptr;  // that repeats
+    bool twice = false;            // and did so an epoch ago
+};
+
+// An epoch begins with the same shuffled batch as the epoch before. One rank of several may draw the same by
+// chance where there is little to draw from; it does not do so twice.
 std::vector<Finding> repeated_order(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<std::pair<Rank, std::int64_t>, const Event*> firsts;
-    std::vector<Rank> ranks;
-    const Event* shown = nullptr;
+    std::map<std::int64_t, Beginnings> epochs;
+    std::map<Rank, std::int64_t> repeated;  // the last epoch in which it did
     for (const Event* event : evidence.each<DataBatch>()) {
         const auto* batch = event->as<DataBatch>();
         if (lives.attempt_at(event->at) != attempt || batch->samples == TextId::none || batch->count < 2)
             continue;
         if (!firsts.try_emplace({event->rank, batch->epoch}, event).second) continue;
+        Beginnings& here = epochs[batch->epoch];
+        ++here.ranks;
         const auto before = firsts.find({event->rank, batch->epoch - 1});
         if (before == firsts.end() || before->second->as<DataBatch>()->samples != batch->samples) continue;
-        if (!shown) shown = event;
-        ranks.push_back(event->rank);
+        if (!here.first) here.first = event;
+        here.again.push_back(event->rank);
+        const auto last = repeated.find(event->rank);
+        here.twice |= last != repeated.end() && last->second == batch->epoch - 1;
+        repeated[event->rank] = batch->epoch;
     }
-    if (!shown) return {};
-    const std::int64_t epoch = shown->as<DataBatch>()->epoch;
+    const auto told = std::find_if(epochs.begin(), epochs.end(), [](const auto& one) {
+        const Beginnings& here = one.second;
+        return here.first && (here.twice || 2 * here.again.size() > here.ranks);
+    });
+    if (told == epochs.end()) return {};
+    const auto& [epoch, here] = *told;
     return {
-        sample_finding(evidence, ranks, *shown,
+        sample_finding(evidence, here.again, *here.first,
                        fmt::format("{} began epoch {} with the same samples in the same order as epoch {}",
-                                   ranks_text(sorted(ranks)), epoch, epoch - 1),
+                                   ranks_text(sorted(here.again)), epoch, epoch - 1),
                        {"rng_or_seed_coordination_error"})};
 }
 

@@ -197,7 +197,12 @@ AtFault side_of_sizes(const Evidence& evidence, const Communicator& comm, const 
                       const std::vector<Party>& parties) {
     const auto majority = resized(evidence, comm, collective, parties[0]);
     const auto minority = resized(evidence, comm, collective, parties[1]);
-    if (!majority || !minority) return AtFault::untold;
+    // Members that receive know nothing of each other: what several expect alike, the root departs from.
+    const auto& few = parties[1].processes;
+    const auto root = static_cast<std::size_t>(std::max(parties[1].what->root, 0));
+    const bool root_alone = parties[1].what->op == Op::broadcast && few.size() == 1 &&
+                            root < comm.processes.size() && comm.processes[root] == few.front();
+    if (!majority || !minority) return root_alone ? AtFault::minority : AtFault::untold;
     return *minority ? AtFault::minority : AtFault::untold;
 }
 
@@ -290,6 +295,15 @@ std::int32_t most_common(const std::map<std::int32_t, int>& counts) {
     return best;
 }
 
+// How many devices a process was started with; 0 where nobody said.
+std::ptrdiff_t devices_listed(std::string_view environment) {
+    constexpr std::string_view name = "CUDA_VISIBLE_DEVICES=";
+    const std::size_t at = environment.find(name);
+    if (at == std::string_view::npos) return 0;
+    const std::string_view list = environment.substr(at + name.size());
+    return 1 + std::count(list.begin(), list.begin() + std::min(list.find('\n'), list.size()), ',');
+}
+
 // Ranks that share devices on purpose do so everywhere alike: each device in use has as many of them, and
 // each host deals its devices out as the others do. All on the first device is no choice: so it is without
 // one.
@@ -312,8 +326,11 @@ DevicesInUse::DevicesInUse(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const auto attempt_at = [&](Time at) { return static_cast<std::size_t>(lives.attempt_at(at)); };
     std::vector<Attempt> attempts(static_cast<std::size_t>(lives.attempts()));
-    for (const Event* event : evidence.each<RankStart>())
-        attempts[attempt_at(event->at)][event->rank].node = event->as<RankStart>()->node;
+    for (const Event* event : evidence.each<RankStart>()) {
+        Seat& seat = attempts[attempt_at(event->at)][event->rank];
+        seat.node = event->as<RankStart>()->node;
+        seat.environment = event->as<RankStart>()->environment;
+    }
     for (const Event* event : evidence.each<DeviceBind>()) {
         const auto* bind = event->as<DeviceBind>();
         Attempt& attempt = attempts[attempt_at(event->at)];
@@ -327,11 +344,11 @@ DevicesInUse::DevicesInUse(const Evidence& evidence) {
     for (Attempt& attempt : attempts) {
         std::map<std::int32_t, std::int32_t> next;  // place on each host
         for (auto& [rank, seat] : attempt) seat.place = next[seat.node]++;
-        find_odd(attempt, devices);
+        find_odd(evidence, attempt, devices);
     }
 }
 
-void DevicesInUse::find_odd(const Attempt& attempt, std::int32_t devices_on_host) {
+void DevicesInUse::find_odd(const Evidence& evidence, const Attempt& attempt, std::int32_t devices_on_host) {
     struct Host {
         std::int32_t processes = 0, as_usual = 0;
         std::map<std::int32_t, int> users;  // by device
@@ -366,7 +383,11 @@ void DevicesInUse::find_odd(const Attempt& attempt, std::int32_t devices_on_host
     std::map<std::int32_t, std::map<std::int32_t, std::int32_t>> devices_by_place;  // of each host
     for (const auto& [rank, seat] : attempt)
         if (seat.device) devices_by_place[seat.node][seat.place] = *seat.device;
-    if (shared_on_purpose(devices_by_place)) odd_.resize(known);
+    const bool one_each = std::any_of(attempt.begin(), attempt.end(), [&](const auto& one) {
+        const Seat& seat = one.second;
+        return devices_listed(evidence.text(seat.environment)) >= hosts.at(seat.node).processes;
+    });
+    if (!one_each && shared_on_purpose(devices_by_place)) odd_.resize(known);
 }
 
 std::int32_t DevicesInUse::of(Rank rank) const {

@@ -66,13 +66,14 @@ public:
 private:
     struct Seat {
         std::int32_t node = 0, place = 0;
+        TextId environment = {};
         std::optional<std::int32_t> device;
         Time at{0};
         std::int32_t offset() const { return *device - place; }
     };
     using Attempt = std::map<Rank, Seat>;  // who was there between two restarts
 
-    void find_odd(const Attempt& attempt, std::int32_t devices_on_host);
+    void find_odd(const Evidence& evidence, const Attempt& attempt, std::int32_t devices_on_host);
 
     std::map<Rank, std::int32_t> last_;
     std::vector<Odd> odd_;

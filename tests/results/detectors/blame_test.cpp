@@ -68,6 +68,20 @@ TEST(CollectiveHang, NamesBothSidesWhereNothingTellsWhoseSizeIsRight) {
     EXPECT_EQ(blamed_for_sizes({sum, 0, {32, 32, 48, 32}}), ranks({0, 1, 2, 3}));  // nobody came before
 }
 
+// Those who receive know nothing of each other, and expect one size.
+TEST(CollectiveHang, NamesARootWhoseSizeNobodyExpects) {
+    const auto blamed = [](Rank root, Op op) {
+        EvidenceBuilder job(4);
+        job.start().world();
+        for (const Rank rank : job.everybody())
+            job.add(rank, StepBegin{0}).enters(rank, 1, 1, op, rank == 2 ? 32 : 64, Dtype::f32, root);
+        return found_by("collective_hang", job.watched(2min)).blame.ranks;
+    };
+    EXPECT_EQ(blamed(2, Op::broadcast), ranks({2}));
+    EXPECT_EQ(blamed(0, Op::broadcast), ranks({0, 1, 2, 3}));
+    EXPECT_EQ(blamed(2, Op::reduce), ranks({0, 1, 2, 3}));
+}
+
 // Rank 3 has gone on to another phase, where the same operation has another size: it left the call out.
 TEST(CollectiveHang, TakesNoOtherCallForAnotherSize) {
     EvidenceBuilder job(4);
@@ -171,6 +185,29 @@ TEST(CollectiveHang, BlamesTheSenderThatHasGoneOnWithoutSending) {
     EXPECT_EQ(waits_for_a_message(0, 0, false).blame.ranks, ranks({0}));
     // Rank 1 has not gone on: it waits for a message itself.
     EXPECT_THAT(waits_for_a_message(2, 1, true).says, testing::Not(testing::HasSubstr("without sending")));
+}
+
+// One rank of three may draw the same twice by chance; it does not do so three times, nor do most.
+TEST(SampleCoverage, TakesOneRepeatedDrawOfFewRanksForChance) {
+    const auto draws = [](const std::vector<std::vector<std::string>>& epochs) {
+        EvidenceBuilder job(3);
+        job.start();
+        for (std::size_t epoch = 0; epoch < epochs.size(); ++epoch)
+            for (const Rank rank : job.everybody()) {
+                const auto number = static_cast<std::int64_t>(epoch);
+                const std::string& read = epochs[epoch][static_cast<std::size_t>(rank)];
+                job.add(rank, DataBatch{number, number, 0, 2, 1, job.text(read)});
+            }
+        return asked("sample_coverage", job.watched());
+    };
+    EXPECT_TRUE(draws({{"0,1", "2,3", "4,5"}, {"0,1", "5,2", "3,4"}, {"4,2", "0,1", "3,5"}}).empty());
+    const auto stuck = draws({{"0,1", "2,3", "4,5"}, {"0,1", "5,2", "3,4"}, {"0,1", "4,3", "2,5"}});
+    ASSERT_EQ(stuck.size(), 1u);
+    EXPECT_EQ(stuck.front().blame.ranks, ranks({0}));
+    EXPECT_EQ(stuck.front().blame.step, 2);
+    const auto most = draws({{"0,1", "2,3", "4,5"}, {"0,1", "2,3", "5,4"}});
+    ASSERT_EQ(most.size(), 1u);
+    EXPECT_EQ(most.front().blame.ranks, ranks({0, 1}));
 }
 
 }  // namespace

@@ -370,5 +370,21 @@ TEST(RestartFailure, LeavesANodeAloneThatTheOthersDidWithout) {
     }
 }
 
+// Another rank that finds the file a moment later excuses nobody who died for want of it.
+TEST(CheckpointIntegrity, IsNotExcusedByWhatAnotherRankRead) {
+    const auto asked_of = [](Rank reader) {
+        EvidenceBuilder job(4);
+        job.start().world().step(0);
+        for (const Rank rank : {1, 2, 3})
+            job.log(rank, "FileNotFoundError: [Errno 2] No such file or directory: 'out/checkpoint-6/model'");
+        loads(job, reader, 6, 1, Code::ok, "out/checkpoint-6/model");
+        for (const Rank rank : {1, 2, 3}) job.exits(rank, 1);
+        return asked("checkpoint_integrity", job.watched());
+    };
+    ASSERT_EQ(asked_of(0).size(), 1u);
+    EXPECT_EQ(asked_of(0).front().blame.ranks, ranks({1, 2, 3}));
+    EXPECT_TRUE(asked_of(2).empty());
+}
+
 }  // namespace
 }  // namespace deadrank::tests

@@ -64,6 +64,8 @@ TEST(EndedBySignals, NamesThoseWhoWereEndedFirst) {
     EXPECT_NE(found_by("restart_failure", ended_by(-1, 1, 129).watched()).says.find("SIGHUP"),
               std::string::npos);
     expect_silence_of("restart_failure", ended_by(-15, 15, 1).watched());
+    // Who ended the others may have ended well.
+    EXPECT_EQ(found_by("restart_failure", ended_by(-15, 15, 0).watched()).blame.ranks, ranks({1, 3}));
 }
 
 TEST(EndedBySignals, TellsThatAllWereKilledAtOnceUnlessThereWasTroubleBefore) {

@@ -28,6 +28,20 @@ TEST(SharedDevice, IsWrongWhereTheFirstIsLeftToAllOrOneHostDealsThemOutOtherwise
     EXPECT_FALSE(asked("wrong_device", on_shared_devices(4, {0, 1, 1, 1}, 2).watched()).empty());
 }
 
+// A launcher that lists a device for each rank wants none of them shared.
+TEST(SharedDevice, IsWrongWhereEachRankWasGivenOne) {
+    const auto listed = [](const std::string& devices) {
+        EvidenceBuilder job(2, 4);
+        for (const Rank rank : job.everybody()) {
+            job.start(rank, job.environment(rank, "CUDA_VISIBLE_DEVICES=" + devices));
+            job.add(rank, DeviceBind{job.text("model"), 2});
+        }
+        return asked("wrong_device", job.watched());
+    };
+    EXPECT_TRUE(listed("2").empty());
+    ASSERT_EQ(listed("1,2").size(), 1u);
+}
+
 TEST(StrangersOnDevices, AreToldWithEachDevice) {
     const auto put = [](std::int32_t second) {
         EvidenceBuilder job = on_shared_devices(4, {0, 1, 2, 3});
