@@ -124,8 +124,8 @@ A program that puts no tensor on a device need not think of where they lie: they
 them. `device="cpu"`, `x.cpu()` and `load(path, map_location="cpu")` change nothing for other tensors; the one
 that they give lies in the node's memory. Any word that says cuda concerns all tensors of the program:
 `zeros(4, device="cuda")`, `x.cuda()`, `x.to("cuda:1")`, `set_default_device("cuda")`, `load(path,
-map_location="cuda")`, but not `allocate`, `set_device` or `init_device_mesh`; also `x.to(name)` and `device=name`, where a cuda device stands as a text elsewhere in
-the program or in `let`. Then
+map_location="cuda")`; also `x.to(name)` and `device=name`, where a cuda device stands as a text elsewhere in
+the program or in `let`. What `allocate`, `set_device` and `init_device_mesh` name does not count. Then
 
 )";
 
@@ -307,7 +307,7 @@ and from their beginning: `until_step` or `lasts` ends it. What alters one call 
 restart. Blocks and seams of `earlier` are reached by faults that wait for no step.
 
 What is known of a `skip_block` or a `bend_value` in the end is its rank, node and step, and the call before
-which it acted, if `when` names one: `blames` can ask for these, and not for a variable, a component or a shard.
+which it acted, if `when` names one: `blames` can ask for these, not for a variable, a component or a shard.
 A fault with `provokes = true` is not to be blamed, and that the process which it ends has crashed is no false
 alarm; what others say for want of it is, unless `also` lists it.
 

@@ -84,6 +84,12 @@ void CallBinder::check_method(Expr& expr) {
     }
     if (!called) return;
     note_move(expr);
+    const bool timed = expr.text == "wait" && !own && expr.parts.size() > 1 &&
+                       (expr.parts[1].kind == ExprKind::whole || expr.parts[1].kind == ExprKind::decimal);
+    if (timed)
+        return complain(expr.spot,
+                        fmt::format("wait() takes 0 arguments but {} were given", expr.parts.size() - 1),
+                        remedy_for(expr.text, {}, words));
     const bool bounded = expr.text == "wait" && !own && expr.keywords.size() + 1 == expr.parts.size() &&
                          !expr.keywords.empty() && place_in(expr.keywords, "keys") < 0;
     if (bounded)

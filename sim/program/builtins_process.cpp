@@ -70,6 +70,26 @@ Value on_signal(Interpreter& rank, Arguments& given) {
 
 }  // namespace
 
+Value Interpreter::handle_signal(int number, Value handler) {
+    handles_signals_ = true;
+    Value before = std::exchange(seldom().handlers[number], std::move(handler));
+    return before.is(Type::unset) ? Value::none() : before;
+}
+
+// As Python does: between two statements, with the number and no frame. Another one waits until it is done.
+void Interpreter::take_signals() {
+    handles_signals_ = false;
+    const Stmt* const from = now_;
+    while (const int number = world().signals().take()) {
+        const Value handler = seldom().handlers[number];
+        if (number == interrupt_signal && handler.is(Type::unset))
+            throw RankFailure("KeyboardInterrupt", 128 + interrupt_signal);
+        if (handler.is(Type::function)) call(handler, {Value::whole(number), Value::none()});
+    }
+    handles_signals_ = true;
+    now_ = from;
+}
+
 std::vector<BuiltinRow> process_builtins() {
     return {{"getpid", getpid}, {"pid_of", pid_of},       {"kill", kill},
             {"abort", abort},   {"_exit", leave_at_once}, {"on_signal", on_signal}};

@@ -36,8 +36,7 @@ private:
 
 Interpreter::Interpreter(const Program& program, Host& host, std::int64_t most_statements)
     : program_(program), host_(host), globals_(program.globals.size()), most_statements_(most_statements) {
-    if (!program.interrupts || host.over()) return;
-    keep_interrupts();
+    handles_signals_ = program.interrupts;
 }
 
 Interpreter::~Interpreter() {

@@ -125,7 +125,6 @@ private:
     using Frame = std::vector<Value>;
     class Deeper;
 
-    void keep_interrupts();
     void take_signals();
     Flow run(const std::vector<Stmt>& block);
     Flow run(const Stmt& stmt);
@@ -208,6 +207,7 @@ bool relate(scenarios::program::Operator op, const Value& a, const Value& b);
 Value element_of(const Value& object, const Value& index);
 Value slice_of(const Value& object, const Value& from, const Value& to, const Value& by = {});
 
+inline constexpr int interrupt_signal = 2;  // that Python itself handles: it raises KeyboardInterrupt
 inline constexpr std::size_t most_values = 1 << 20;  // of a list, or letters of a text
 
 // Whether an object of this type takes so many arguments in this order; raises TypeError.

@@ -294,6 +294,7 @@ void play_earlier(World& world, const ProgramSettings& settings) {
 
 void program_rank(World& world, const ProgramSettings& settings) {
     const Prepared& prepared = *settings.prepared;
+    if (prepared.program.interrupts) world.signals().keep(program::interrupt_signal, true);
     Job job(world, settings);
     job.hide_recipe();
     JobHost host(job, settings);

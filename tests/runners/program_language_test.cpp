@@ -310,6 +310,7 @@ TEST(ProgramLanguage, EveryWordOfATensorIsThere) {
           sim::program::place_methods(), sim::program::view_methods()})
         for (const auto& method : part) known.emplace_back(method.name);
     for (const std::string_view word : sim::program::words_of_places) known.emplace_back(word);
+    for (const std::string_view word : sim::program::words_of_chance) known.emplace_back(word);
     std::vector<std::string> words = {};
     for (const auto& word : scenarios::program::method_words())
         if (word.of == "tensor" && word.name() != "grad") words.push_back(word.name());

@@ -60,7 +60,7 @@ TEST(ProgramStores, RefuseAsTorchDoes) {
               std::string::npos);
 }
 
-const Words gloo_ranks = {{"gpus_per_node", "4"}, {"nodes", "1"}, {"library", "gloo"}};
+const Words four_over_gloo = {{"gpus_per_node", "4"}, {"nodes", "1"}, {"library", "gloo"}};
 
 TEST(ProgramStores, TakeFromWhoeverSentFirst) {
     const auto record = play_program(R"py(
@@ -81,7 +81,7 @@ else:
     if rank == 1:
         send(ones(1), 0)
 )py",
-                                     gloo_ranks);
+                                     four_over_gloo);
     for (results::Rank rank = 0; rank < 4; ++rank) EXPECT_EQ(last_words(record, rank), "") << rank;
     EXPECT_TRUE(symptoms_in(record).empty());
     EXPECT_EQ(last_words(play_program("recv(zeros(1))")),
@@ -103,7 +103,7 @@ TEST(ProgramStores, GlooGroupsReadTheirOwnInterface) {
 }
 
 TEST(ProgramStores, WaitForAnybodyIsSeen) {
-    const auto record = play_program("if rank == 0:\n    recv(zeros(1))", gloo_ranks);
+    const auto record = play_program("if rank == 0:\n    recv(zeros(1))", four_over_gloo);
     EXPECT_FALSE(record.truth.completed());
     EXPECT_FALSE(symptoms_in(record).empty());
 }

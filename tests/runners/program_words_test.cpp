@@ -7,13 +7,13 @@
 namespace deadrank::tests {
 namespace {
 
-void expect_well(const char* step, const Words& cluster = two_ranks) {
+void expect_fine(const char* step, const Words& cluster = two_ranks) {
     const auto record = play_program(step, cluster);
     for (results::Rank rank = 0; rank < 2; ++rank) EXPECT_EQ(last_words(record, rank), "") << rank;
 }
 
 TEST(ProgramWords, ClassesHaveValuesOfTheirOwn) {
-    expect_well(R"py(
+    expect_fine(R"py(
 class Scaler:
     "a text says nothing"
     scale = 1.0
@@ -38,7 +38,7 @@ assert b.note(2) == -2 and a.note(1) == 3
 }
 
 TEST(ProgramWords, ClassesSayWhatComesNext) {
-    expect_well(R"py(
+    expect_fine(R"py(
 class Sampler:
     def __init__(self, n):
         self.n = n
@@ -92,7 +92,7 @@ assert said == "reduce() of empty iterable with no initial value"
 }
 
 TEST(ProgramWords, AMethodIsAValueAmongArguments) {
-    expect_well(R"py(
+    expect_fine(R"py(
 class Stream:
     def __init__(self):
         self.queue = []
@@ -110,7 +110,8 @@ assert x[0] == 2.0 and list(map("a b".split, [" "])) == [["a", "b"]]
 total = []
 for f in [total.append]:
     f(3)
-assert total == [3] and callable(len)
+counts = {"a": 1, "b": 3}
+assert total == [3] and max(counts, key=counts.get) == "b"
 )py");
 }
 
@@ -125,7 +126,7 @@ TEST(ProgramWords, InterruptsRaiseAsInPython) {
 }
 
 TEST(ProgramWords, TensorsHaveMoreWords) {
-    expect_well(R"py(
+    expect_fine(R"py(
 x = zeros(1000)
 assert x.normal_() is x and x.mean() < 0.2 and x.mean() > -0.2 and x.std() > 0.8
 y = empty([2, 500]).uniform_(2, 3)
