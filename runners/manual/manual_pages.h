@@ -25,6 +25,7 @@ std::vector<Page> pages_of(const Library& library, const std::vector<Page>& more
 // Markdown. The run is played on the default cluster.
 std::string workload_page(const sim::WorkloadKind& kind);
 std::string program_sections();  // what the page of the workload `program` has besides
+std::string stream_section();    // of these, that of streams
 
 // The settings that every training job has, with their defaults.
 std::vector<scenarios::Parameter> settings_of_every_job();

@@ -143,6 +143,14 @@ constexpr TableRow device_rows[] = {
     {"`load`, and objects of other ranks",
      "give tensors that lie where they lay; of a device that the rank does not see, `RuntimeError: "
      "Attempting to deserialize object on CUDA device 3 but torch.cuda.device_count() is 2. …`"},
+    {"a world that was told no device",
+     "with `start = \"own\"`, where set_device stands nowhere: `init_process_group(device_id=local_rank)` "
+     "tells it "
+     "one. Without, NCCL takes the device of the first tensor that is handed to it, and a barrier before "
+     "that guesses "
+     "the number of the rank among those that it sees, and warns: `using GPU 1 as device used by this "
+     "process is "
+     "currently unknown`"},
     {"the first use of a device",
      "opens a context there, as CUDA does. On a device that is not the rank's own it takes `context_size` of "
      "that one's memory, and observers see it: device.bind. It stays, as does what was allocated there, when "
@@ -183,26 +191,16 @@ With `async_op=True`, `isend` and `irecv` a call gives a handle. Until its `wait
 | the order | the collectives of a group follow each other: after `wait()` of one, all before it are done |
 | without `wait()` | the result does not arrive |
 
-What is read or overwritten too early is the race of many reports; the third example plays one. For other
-work on a device, keep functions in a list and call them when they are waited for:
-
-```python
-class Stream:
-    def __init__(self):
-        self.queue = []
-    def launch(self, kernel):
-        self.queue.append(kernel)
-    def synchronize(self):
-        while self.queue:
-            self.queue.pop(0)()
-```
+What is read or overwritten too early is the race of many reports; the third example plays one.
 
 **Messages** of one rank to another are taken in the order of their calls, whatever their `tag` is.
 `sleep(0)` is allowed. `phase` may be called in `finish` too. **The time of a call** follows from the sizes:
 a ring takes 2(n-1)/n of the bytes of an all_reduce over the slowest `link.bandwidth` on its way, and
 transfers over one card of a node at the same time share it, as `nics` says.
 
-## What becomes of what a program tells
+)";
+
+constexpr std::string_view telling = R"(## What becomes of what a program tells
 )";
 
 constexpr TableRow telling_rows[] = {
@@ -363,7 +361,7 @@ std::string examples_section() {
 std::string program_sections() {
     return std::string(language) + table_of({"", ""}, language_rows) +
            fmt::format("{}\n{}", after_language, devices) + table_of({"", ""}, device_rows) +
-           fmt::format("{}\n{}\n{}", after_devices, lets, waiting) +
+           fmt::format("{}\n{}\n{}{}{}", after_devices, lets, waiting, stream_section(), telling) +
            table_of({"the program", "found as"}, telling_rows) +
            fmt::format("{}\n{}\n", after_tellings, reached) + functions_section() + names_section() +
            examples_section();

@@ -47,8 +47,6 @@ std::string remedy_for(std::string_view function, std::string_view keyword,
 
 std::string hint_for(std::string_view function, const std::vector<std::string>& known) {
     static constexpr std::pair<std::string_view, const char*> hints[] = {
-        {"synchronize",
-         "leave it out: a call that is not async is done when it returns, and a handle has wait()"},
         {"type", "isinstance(x, int) says whether it is one"},
         {"next", "keep the place in a number, and write x[place]"},
         {"iter", "walk over the list itself"},
@@ -147,6 +145,7 @@ void CallBinder::bind(Expr& call) {
     call.slot = -1 - builtin;
     program_.makes_folders |= call.text == "makedirs";
     program_.chooses_device |= call.text == "set_device";
+    program_.has_streams |= builtin_words()[static_cast<std::size_t>(builtin)].group == "Streams";
     const BuiltinWord& word = builtin_words()[static_cast<std::size_t>(builtin)];
     if (!word.variadic() && bind_spread(call, call.slot)) return;
     if (word.variadic() || word.keyworded())

@@ -51,7 +51,8 @@ constexpr BuiltinWord rows_of_groups[] = {
      "`ValueError: Group rank 5 is not part of group tp`"},
     {"Groups", "get_group_rank(group, global_rank)", "the place in it of a rank of the world", not_in_group},
     {"Groups",
-     "init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None)",
+     "init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, "
+     "device_id=None)",
      "with `start = \"own\"`: reads the environment, meets the others at the store and makes the world's "
      "communicator, as other workloads do before their first step. `rank` and `world_size` that are stated "
      "go "
@@ -68,7 +69,8 @@ constexpr BuiltinWord rows_of_groups[] = {
      "stated: `rank` and `world_size`, and ranks in calls, are then those of it, and its communicators show "
      "the processes that it is made of. After destroy_process_group there may be another, of the same ranks "
      "or others. Where torchrun's agent, a service or a file keeps the store it has to be at another address "
-     "or prefix: there the key of the first one is found",
+     "or prefix: there the key of the first one is found. `device_id`: the "
+     "device over which the world's calls go; see [devices](#devices)",
      "all that start-up refuses; `ValueError: Error initializing torch.distributed using tcp:// rendezvous: "
      "rank "
      "parameter missing`, `RuntimeError: No rendezvous handler for …`; a rank beyond the world: `Invalid "

@@ -70,6 +70,17 @@ constexpr BuiltinWord rows_of_jobs[] = {
     {"Time and memory", "device_count()",
      "how many devices it sees: those of its node, or those that CUDA_VISIBLE_DEVICES names"},
 
+    {"Streams", "Stream(device=None, priority=0)",
+     "a stream of the device in use; `torch.cuda.` may stand before it and those below. See "
+     "[streams](#streams)"},
+    {"Streams", "Event(enable_timing=False, blocking=False, interprocess=False)",
+     "an event, which nothing has recorded yet"},
+    {"Streams", "stream(stream)",
+     "`with stream(s):` what its block queues goes to s; of None, to the stream that is current"},
+    {"Streams", "current_stream(device=None)", "the stream to which kernels go"},
+    {"Streams", "default_stream(device=None)", "the one that is current where nothing else is said"},
+    {"Streams", "synchronize(device=None)", "the host waits for all streams"},
+
     {"Told to observers", "phase(name)",
      "the phase of the step that begins: data, forward, backward, reduce, optimizer, checkpoint, evaluate or "
      "serve. A fault may wait for it. Evaluating and saving are no training: what a rank does meanwhile "
@@ -130,6 +141,18 @@ constexpr BuiltinWord rows_of_jobs[] = {
      "or "
      "sleeps, comes to its end first",
      "`OSError: [Errno 22] Invalid argument` of SIGKILL and SIGSTOP"},
+    {"Chance and environment",
+     "Popen(args, lasts=None, returncode=0, device_memory=0, host_memory=0, device=None, daemon=False, "
+     "ignores_sigterm=False)",
+     "`subprocess.Popen`: a process beside the rank, on its node: a loader's worker, a wrapper's program. It "
+     "runs "
+     "no code: it holds so much memory of the rank's device, or of another one, and of the node, and ends by "
+     "itself after `lasts` with `returncode`, or when a signal ends it. It outlives the rank, and a restart "
+     "of the "
+     "job, unless it is a `daemon`. That it has died only poll() and wait() tell",
+     "`OSError: [Errno 12] Cannot allocate memory`, where the node has too little for it. Where the device "
+     "has "
+     "too little, it is over at once, with 1"},
     {"Chance and environment", "abort()", "`os.abort()`: ends the process by SIGABRT", "", "rank.exit"},
     {"Chance and environment", "_exit(code)",
      "`os._exit`: ends the process at once; neither `except` nor `finally` runs, and the log says nothing",

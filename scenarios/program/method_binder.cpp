@@ -68,6 +68,8 @@ void CallBinder::check_method(Expr& expr) {
     std::vector<const MethodWord*> words;
     bool other = false;
     for (const MethodWord& word : method_words()) {
+        const bool of_others = word.of == "stream" || word.of == "event" || word.of == "process";
+        if (of_others && !program_.starts_others) continue;
         other |= word.name() == expr.text;
         if (word.called() != called) continue;
         known.push_back(word.name());
@@ -84,14 +86,16 @@ void CallBinder::check_method(Expr& expr) {
     }
     if (!called) return;
     note_move(expr);
-    const bool timed = expr.text == "wait" && !own && expr.parts.size() > 1 &&
+    const bool timed = expr.text == "wait" && !own && !program_.starts_others && expr.parts.size() > 1 &&
                        (expr.parts[1].kind == ExprKind::whole || expr.parts[1].kind == ExprKind::decimal);
     if (timed)
         return complain(expr.spot,
                         fmt::format("wait() takes 0 arguments but {} were given", expr.parts.size() - 1),
                         remedy_for(expr.text, {}, words));
-    const bool bounded = expr.text == "wait" && !own && expr.keywords.size() + 1 == expr.parts.size() &&
-                         !expr.keywords.empty() && place_in(expr.keywords, "keys") < 0;
+    program_.has_streams |= place_in(expr.keywords, "non_blocking") >= 0 && !own;
+    const bool bounded = expr.text == "wait" && !own && !program_.starts_others &&
+                         expr.keywords.size() + 1 == expr.parts.size() && !expr.keywords.empty() &&
+                         place_in(expr.keywords, "keys") < 0;
     if (bounded)
         return complain(expr.spot,
                         fmt::format("wait() got an unexpected keyword argument '{}'", expr.keywords.front()),

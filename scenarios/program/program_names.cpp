@@ -143,8 +143,30 @@ void attributes_in(const std::vector<Stmt>& block, std::vector<std::string>& nam
 constexpr std::vector<Stmt> Program::*all_texts[] = {&Program::setup, &Program::step, &Program::finish,
                                                      &Program::earlier};
 
+bool starts_others(const Expr& expr) {
+    static const std::vector<std::string> words = {"Stream",         "Event",          "Popen",
+                                                   "current_stream", "default_stream", "record_event"};
+    const bool called = expr.kind == ExprKind::call || expr.kind == ExprKind::method;
+    return (called && place_in(words, expr.text) >= 0) ||
+           std::any_of(expr.parts.begin(), expr.parts.end(),
+                       [](const Expr& part) { return starts_others(part); });
+}
+
+bool starts_others(const std::vector<Stmt>& block) {
+    return std::any_of(block.begin(), block.end(), [](const Stmt& stmt) {
+        return std::any_of(stmt.parts.begin(), stmt.parts.end(),
+                           [](const Expr& part) { return starts_others(part); }) ||
+               std::any_of(stmt.blocks.begin(), stmt.blocks.end(),
+                           [](const auto& inner) { return starts_others(inner); });
+    });
+}
+
 void collect_attributes(Program& program) {
-    for (const auto text : all_texts) attributes_in(program.*text, program.attributes);
+    for (const auto text : all_texts) {
+        attributes_in(program.*text, program.attributes);
+        program.starts_others |= starts_others(program.*text);
+    }
+    for (const Function& function : program.functions) program.starts_others |= starts_others(function.body);
     for (const Function& function : program.functions) attributes_in(function.body, program.attributes);
     for (const Class& one : program.classes)
         for (const auto& [name, place] : one.methods) add_once(program.attributes, name);

@@ -171,6 +171,8 @@ struct Program {
     bool places_tensors = false, moves_tensors = false, names_device = false;
     Spot places_since = {};       // the first place that does
     bool interrupts = false;      // it names SIGINT: then that one raises KeyboardInterrupt, as in Python
+    bool starts_others = false;   // streams, events or processes, which have a wait() too
+    bool has_streams = false;     // it names a stream, an event, or non_blocking: kernels are queued
     bool chooses_device = false;  // it names set_device: until that is called, a process has device 0
 };
 

@@ -45,7 +45,13 @@ bool RankEnv::send(int pid, int number) {
         machine_.processes.settle(process_);
         return true;
     }
-    return false;
+    return machine_.children.signal(process_.node, pid, number);
+}
+
+int RankEnv::start(const ChildRequest& child) { return machine_.children.start(process_, child); }
+std::optional<int> RankEnv::code_of(int child) { return machine_.children.code_of(child); }
+bool RankEnv::wait_for(int child, Time patience) {
+    return machine_.children.wait_for(process_, child, patience);
 }
 
 void RankEnv::keep(int number, bool yes) {

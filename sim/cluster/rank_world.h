@@ -35,6 +35,9 @@ public:
     void keep(int number, bool yes) override;
     int take() override;
     [[noreturn]] void leave(int code) override;
+    int start(const ChildRequest& child) override;
+    std::optional<int> code_of(int child) override;
+    bool wait_for(int child, Time patience) override;
 
 private:
     Fabric& machine_;

@@ -17,6 +17,10 @@ bool buffers_are_there(const Communicator& comm, Rank index) {
     return std::uncaught_exceptions() == 0 && !comm.member(index).closed;
 }
 
+Time deadline_after(const Fabric& machine, Time patience) {
+    return patience == results::never ? patience : machine.engine.now() + patience;
+}
+
 }  // namespace
 
 Code why_over(const Communicator& comm, Rank index) {
@@ -74,6 +78,17 @@ void SimWork::wait() {
     check_usable(machine_, process_, comm_, index_);
 }
 
+bool SimWork::wait_for(Time patience, const std::function<bool()>& enough) {
+    if (!bound()) return true;
+    if (PendingCollective* pending = comm_.pending(seq_)) comm_.offer(*pending, index_).waiting = true;
+    const auto over = [&] { return done_ || comm_.failed() || comm_.is_over_for(index_); };
+    if (patience > Time{0})
+        machine_.wait_until(process_, {.kind = WaitKind::collective, .comm = &comm_, .number = seq_},
+                            deadline_after(machine_, patience),
+                            [&] { return over() || (enough && enough()); });
+    return over();
+}
+
 SimP2pWork::~SimP2pWork() {
     if (!posted_ || call_->done) return;
     const bool dying = !process_.alive || process_.pending_signal != 0;
@@ -115,6 +130,19 @@ void SimP2pWork::wait() {
         [&] { return call_->done || comm_.is_over_for(index); });
     show();
     if (!call_->done) check_usable(machine_, process_, comm_, index);
+}
+
+bool SimP2pWork::wait_for(Time patience, const std::function<bool()>& enough) {
+    if (!posted_) return true;
+    const auto over = [&] { return call_->done || comm_.is_over_for(call_->caller()); };
+    if (patience > Time{0})
+        machine_.wait_until(process_,
+                            {.kind = call_->is_send ? WaitKind::send : WaitKind::recv,
+                             .comm = &comm_,
+                             .number = call_->peer()},
+                            deadline_after(machine_, patience),
+                            [&] { return over() || (enough && enough()); });
+    return over();
 }
 
 }  // namespace deadrank::sim

@@ -22,6 +22,7 @@ public:
 
     bool ready() override;
     void wait() override;
+    bool wait_for(Time patience, const std::function<bool()>& enough) override;
 
 private:
     void show();
@@ -51,6 +52,7 @@ public:
 
     bool ready() override;
     void wait() override;
+    bool wait_for(Time patience, const std::function<bool()>& enough) override;
 
 private:
     void show();

@@ -62,12 +62,16 @@ void Devices::refuse() {
                        "reported at some other API call, so the stacktrace below might be incorrect.");
 }
 
-void Devices::compute(Process& process, Time nominal) {
+Time Devices::queue(Process& process, Time nominal) {
     check(process);
     DeviceState& device = of(process);
     const Time real = nominal / 1000 * device.slow_permille + nominal % 1000 * device.slow_permille / 1000;
     device.busy += real;
-    machine_.engine.sleep(real);
+    return real;
+}
+
+void Devices::compute(Process& process, Time nominal) {
+    machine_.engine.sleep(queue(process, nominal));
     machine_.processes.settle(process);
     check(process);
 }
@@ -138,7 +142,7 @@ void Devices::process_gone(const Process& process) {
         const Process& other = machine_.processes[id];
         if (other.alive && other.device == process.device) return;
     }
-    device.used = 0;
+    device.used = machine_.children.held(process.node, process.device);
 }
 
 void Devices::replace(int node) {

@@ -62,9 +62,11 @@ public:
         if (of(process).off_bus) refuse();
     }
     void compute(Process& process, Time nominal);
+    Time queue(Process& process, Time nominal);  // as compute(), beside the process
     // On `device` of its node, or on its own; says which. Throws OutOfMemory.
     int allocate(Process& process, std::int64_t bytes, int device = -1);
     std::int64_t limit(Process& process) { return limit_of(of(process)); }
+    std::int64_t limit_of(const DeviceState& device) const;
     void step(Process& process);  // leaks
     void change(Process& process, const DeviceChange& change);
     void process_gone(const Process& process);
@@ -74,7 +76,6 @@ private:
     int choose(Process& process, bool by_place);
     [[noreturn]] static void refuse();
     void report(const Process& process, int device, int xid);
-    std::int64_t limit_of(const DeviceState& device) const;
 
     Machine& machine_;
     int per_node_;
@@ -95,6 +96,8 @@ public:
     void begin_at_first() override;
     void choose(int device) override;
     void compute(Time nominal) override;
+    Time queue(Time nominal) override;
+    Time clock() const override;
     std::int64_t allocate(std::int64_t bytes) override { return allocate_on(-1, bytes); }
     std::int64_t allocate_on(int device, std::int64_t bytes) override;
     void release(std::int64_t handle) override;

@@ -23,6 +23,7 @@ Machine::Machine(Engine& engine_of_stage, const ClusterSettings& cluster, Seed d
       network(*this),
       hosts(*this),
       devices(*this),
+      children(*this),
       files(*this),
       processes(*this),
       gate(*this),
@@ -38,6 +39,7 @@ void Machine::begin_attempt() {
 
 void Machine::replace_node(int node) {
     if (!hosts[node].down) files.local_lost(node);
+    children.node_gone(node);
     hosts.replace(node);
     devices.replace(node);
     network.replace(node);
@@ -80,6 +82,17 @@ void RankDevice::compute(Time nominal) {
     }
     machine_.devices.compute(process_, std::max(nominal, Time{0}));
 }
+
+Time RankDevice::queue(Time nominal) {
+    if (process_.armed) {
+        Call call{.kind = CallKind::compute, .name = "compute", .count = nominal.count()};
+        if (machine_.gate.plain(process_, call)) return Time{0};
+        nominal = Time(call.count);
+    }
+    return machine_.devices.queue(process_, std::max(nominal, Time{0}));
+}
+
+Time RankDevice::clock() const { return machine_.engine.now(); }
 
 std::int64_t RankDevice::allocate_on(int device, std::int64_t bytes) {
     if (process_.armed) {

@@ -129,6 +129,7 @@ void Processes::end(Process& process, ProcessEnd how, int code, int signal) {
     if (!process.lost) machine_.recorder.record(process.id, results::RankExit{process.exit_code, signal});
     machine_.process_gone(process);
     machine_.stores.process_gone(process);
+    machine_.children.parent_gone(process);
     machine_.devices.process_gone(process);
     machine_.launcher.process_ended(process);
 }

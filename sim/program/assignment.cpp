@@ -6,6 +6,7 @@
 #include "sim/program/interpreter.h"
 #include "sim/program/program_number.h"
 #include "sim/program/program_tensor.h"
+#include "sim/program/queues.h"
 
 namespace deadrank::sim::program {
 
@@ -99,6 +100,7 @@ void Interpreter::assign(const Expr& target, Value value) {
 
 void Interpreter::assign_index(const Expr& target, Value value) {
     const Value object = eval(target.parts[0]);
+    if (queues() && object.is(Type::tensor)) return assign_queued(target, object, value);
     if (!object.is(Type::tensor) && holds(value, object))
         raise("ValueError", "a list or dict cannot hold itself");
     if (target.kind == ExprKind::slice) {
@@ -129,6 +131,20 @@ void Interpreter::assign_index(const Expr& target, Value value) {
     raise("TypeError", fmt::format("{} object does not support item assignment", type_word(object)));
 }
 
+void Interpreter::assign_queued(const Expr& target, const Value& object, const Value& value) {
+    const bool slice = target.kind == ExprKind::slice;
+    Value index = slice ? Value::range(eval(target.parts[1]), eval(target.parts[2]),
+                                       target.parts.size() > 3 ? eval(target.parts[3]) : Value())
+                        : eval(target.parts[1]);
+    if (slice && target.parts.size() < 4) {
+        const auto& ends = index.list().items;
+        return queues()->copy(slice_of(object, ends[0], ends[1]), value, true);
+    }
+    queues()->change(
+        object, {index, value},
+        [](const Value& into, std::vector<Value>& given) { put(into, given[0], given[1]); }, true);
+}
+
 // x += y changes a list or a tensor in place, as in Python.
 void Interpreter::augment(const Stmt& stmt) {
     const Expr& target = stmt.parts[0];
@@ -136,7 +152,7 @@ void Interpreter::augment(const Stmt& stmt) {
     const Value by = eval(stmt.parts[1]);
     if (old.is(Type::tensor)) {
         spend(old.tensor().count());
-        const Value sum = operate(stmt.op, old, by);
+        const Value sum = operated(stmt.op, old, by);
         if (sum.tensor().shape != old.tensor().shape)
             raise("RuntimeError",
                   fmt::format("output with shape {} doesn't match the broadcast shape {}",
@@ -146,6 +162,7 @@ void Interpreter::augment(const Stmt& stmt) {
                                               old.tensor().dtype == Dtype::i64 ? "Long" : "Int"));
         const bool within = target.kind == ExprKind::index && eval(target.parts[0]).is(Type::tensor);
         if (within) return assign_index(target, sum);  // what stands between brackets may be a copy
+        if (queues()) return queues()->copy(old, sum, true);
         return program::assign(old.tensor(), sum);
     }
     if (old.is(Type::list) && !old.list().fixed && stmt.op == Operator::add) {

@@ -19,7 +19,8 @@ Builtin builtin(int place) {
         for (const auto& part : {python_builtins(), value_builtins(), tensor_builtins(), group_builtins(),
                                  mesh_builtins(), comm_builtins(), message_builtins(), object_builtins(),
                                  file_builtins(), device_builtins(), chance_builtins(), world_builtins(),
-                                 process_builtins(), store_builtins(), told_builtins(), training_builtins()})
+                                 process_builtins(), store_builtins(), told_builtins(), training_builtins(),
+                                 stream_builtins()})
             rows.insert(rows.end(), part.begin(), part.end());
         std::vector<Builtin> calls;
         for (const auto& word : scenarios::program::builtin_words()) {
@@ -306,6 +307,7 @@ Value method_of(Interpreter& rank, const Value& object, const std::string& name,
             return text_method(object, name, arguments);
         case Type::handle: {
             Handle& handle = object.handle();
+            if (name == "is_completed" && handle.entry) return Value::boolean(rank.is_over(handle));
             if (name == "is_completed") return Value::boolean(!handle.work || handle.work->ready());
             if (name != "wait") no_method(object, name);
             rank.wait(handle);

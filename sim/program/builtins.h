@@ -2,6 +2,8 @@
 // of values other than tensors.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +40,7 @@ std::vector<BuiltinRow> process_builtins();
 std::vector<BuiltinRow> store_builtins();
 std::vector<BuiltinRow> told_builtins();
 std::vector<BuiltinRow> training_builtins();
+std::vector<BuiltinRow> stream_builtins();
 
 // Methods of what is there already: a generator, a mesh.
 Value own_method(Interpreter& rank, const Value& object, const std::string& name,
@@ -61,6 +64,14 @@ std::optional<std::string> variable_in(const Value& environment, const Value& na
 void set_variable(const Value& environment, const Value& name, const Value& value);
 Value environment_method(const Value& object, const std::string& name, const std::vector<Value>& given);
 
+// … and of a process that the program has started.
+Value process_method(Interpreter& rank, const Value& object, const std::string& name,
+                     const std::vector<Value>& arguments);
+std::int64_t bytes_in(const Value& size);               // "1GiB", or a number
+int device_in(Interpreter& rank, const Value& device);  // of the node, as the host counts them
+Value stream_method(Interpreter& rank, const Value& object, const std::string& name,
+                    const std::vector<Value>& arguments);
+
 Value method_of(Interpreter& rank, const Value& object, const std::string& name,
                 const std::vector<Value>& arguments);
 
@@ -77,6 +88,20 @@ bool stated(const Value& value);   // neither left out nor None
 // on.
 Place place_for(Interpreter& rank, const Value& stated_device);
 Place group_place(Interpreter& rank);
+// The rank uses this device meanwhile, and afterwards the one from before.
+class OnDevice {
+public:
+    OnDevice(Interpreter& rank, const Value& device);
+    ~OnDevice();
+    OnDevice(const OnDevice&) = delete;
+    OnDevice& operator=(const OnDevice&) = delete;
+
+private:
+    Interpreter& rank_;
+    int before_ = -1;
+};
+// A world that was told no device takes that of its first tensor, and a barrier guesses.
+void connect_world(Interpreter& rank, std::string_view call, Place place);
 void lay(Interpreter& rank, Tensor& made, const Value& stated_device);  // a new one, there
 // What came from a file or another rank lies where it lay, or where `mapped` says.
 void settle_places(Interpreter& rank, const Value& value, const Value& mapped, int depth = 0);
@@ -118,6 +143,15 @@ Rank place_of(const Comm& comm, const Value& asked, const Value& group, std::str
 // each other, or nullptr.
 Value handle_of(Interpreter& rank, const Comm* stream, std::vector<std::shared_ptr<Tensor>> held,
                 std::unique_ptr<Work> work);
+
+// Of a program with streams: the call is queued, and the host waits for it, unless it is async. Nothing where
+// there are none, or the library moves the node's memory.
+using CallOn = std::function<std::unique_ptr<Work>(const std::vector<std::shared_ptr<Tensor>>& held)>;
+std::optional<Value> queued_call(Interpreter& rank, Comm& comm, std::vector<std::shared_ptr<Tensor>> held,
+                                 bool async, const CallOn& call);
+
+// Before a call that is made at once.
+void wait_for_kernels(Interpreter& rank);
 
 // A text in which a value stands as a format says: "05d", ".3f", ">8".
 std::string format_text(const Value& value, std::string_view format);

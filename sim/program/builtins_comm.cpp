@@ -10,7 +10,10 @@
 namespace deadrank::sim::program {
 
 Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call) {
-    if (!stated(group)) return &rank.host().comm();
+    if (!stated(group)) {
+        connect_world(rank, call, anywhere);
+        return &rank.host().comm();
+    }
     if (!group.is(Type::group))
         raise("TypeError", fmt::format("group must be a ProcessGroup, not {}", type_word(group)));
     if (Comm* own = group.group().own.get()) return own;
@@ -45,8 +48,10 @@ void check_places(Interpreter& rank, Comm& comm, const Value& group,
     if (strided && !(unseen && comm.moves_host_memory())) raise("ValueError", "Tensors must be contiguous");
     if (comm.moves_host_memory()) return;
     const Place own = stated(group) ? group.group().place : rank.world_place;
+    const bool any_device = !stated(group) && !rank.world_bound;
     for (const auto& tensor : tensors) {
         if (tensor->place == anywhere || tensor->place == own) continue;
+        if (any_device && tensor->place >= 0) continue;
         if (tensor->place == on_host) {
             tell_why_on_host(rank, *tensor);
             raise("RuntimeError", "No backend type associated with device type cpu");
@@ -58,41 +63,12 @@ void check_places(Interpreter& rank, Comm& comm, const Value& group,
 
 Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call,
               const std::vector<std::shared_ptr<Tensor>>& tensors) {
+    for (const auto& tensor : tensors)
+        if (!stated(group) && tensor->place >= 0) connect_world(rank, call, tensor->place);
     Comm* comm = comm_of(rank, group, call);
     const bool unseen = call == "broadcast" || call == "reduce" || call == "scatter";
     if (comm) check_places(rank, *comm, group, tensors, unseen);
     return comm;
-}
-
-// Ranks in calls are those of the world.
-Rank place_of(const Comm& comm, const Value& asked, const Value& group, std::string_view what) {
-    const std::int64_t global = as_whole(asked, what);
-    if (!stated(group)) {
-        if (global < 0 || global >= comm.size())
-            raise("ValueError", fmt::format("Invalid {} rank {}: the group has ranks 0 to {}", what, global,
-                                            comm.size() - 1));
-        return static_cast<Rank>(global);
-    }
-    const auto& ranks = group.group().ranks;
-    const auto found = std::find(ranks.begin(), ranks.end(), global);
-    if (found == ranks.end())
-        raise("ValueError",
-              fmt::format("Global rank {} is not part of group {}", global, group.group().name));
-    return static_cast<Rank>(found - ranks.begin());
-}
-
-Rank root_of(const Comm& comm, const Value& global, const Value& local, const Value& group,
-             std::string_view what) {
-    if (!stated(local)) {
-        if (!stated(global)) raise("ValueError", "Must specify global_rank or group_rank");
-        return place_of(comm, global, group, what);
-    }
-    if (stated(global)) raise("ValueError", "Can't specify both group_rank and global_rank");
-    const std::int64_t place = as_whole(local, what);
-    if (place < 0 || place >= comm.size())
-        raise("ValueError", fmt::format("Group rank {} is not part of group {}", place,
-                                        stated(group) ? group.group().name : "default_pg"));
-    return static_cast<Rank>(place);
 }
 
 Value handle_of(Interpreter& rank, const Comm* stream, std::vector<std::shared_ptr<Tensor>> held,
@@ -145,6 +121,12 @@ Value all_reduce(Interpreter& rank, Arguments& given) {
     const ReduceOp op = reduction(given[1]);
     Comm* comm = comm_of(rank, given[2], "all_reduce", {tensor});
     if (!comm) return Value::none();
+    if (rank.queues() && op != ReduceOp::prod)
+        if (auto queued = queued_call(rank, *comm, {tensor}, truth(given[3]), [=](const auto& held) {
+                return comm->all_reduce_async(held[0]->data(), op, held[0]->dtype);
+            }))
+            return *queued;
+    wait_for_kernels(rank);
     Factors factors(*tensor, op);
     if (truth(given[3]) && !factors.does())
         return handle_of(rank, comm, {tensor}, comm->all_reduce_async(tensor->data(), op, tensor->dtype));
@@ -160,6 +142,11 @@ Value broadcast(Interpreter& rank, Arguments& given) {
     if (!comm) return Value::none();
     tensor = behind_pointer(tensor);
     const Rank root = root_of(*comm, given[1], given[4], given[2], "source");
+    if (rank.queues())
+        if (auto queued = queued_call(rank, *comm, {tensor}, truth(given[3]), [=](const auto& held) {
+                return comm->broadcast_async(held[0]->data(), root, held[0]->dtype);
+            }))
+            return *queued;
     if (truth(given[3]))
         return handle_of(rank, comm, {tensor}, comm->broadcast_async(tensor->data(), root, tensor->dtype));
     comm->broadcast(tensor->data(), root, tensor->dtype);
@@ -173,6 +160,12 @@ Value reduce(Interpreter& rank, Arguments& given) {
     if (!comm) return Value::none();
     tensor = behind_pointer(tensor);
     const Rank root = root_of(*comm, given[1], given[5], given[3], "destination");
+    if (rank.queues() && op != ReduceOp::prod)
+        if (auto queued = queued_call(rank, *comm, {tensor}, truth(given[4]), [=](const auto& held) {
+                return comm->reduce_async(held[0]->data(), root, op, held[0]->dtype);
+            }))
+            return *queued;
+    wait_for_kernels(rank);
     Factors factors(*tensor, op);
     if (truth(given[4]) && !factors.does())
         return handle_of(rank, comm, {tensor}, comm->reduce_async(tensor->data(), root, op, tensor->dtype));
@@ -206,6 +199,9 @@ public:
           work_(comm.all_gather_async(tensor->data(), all_, tensor->dtype)) {}
 
     bool ready() override { return !work_ || work_->ready(); }
+    bool wait_for(Time patience, const std::function<bool()>& enough) override {
+        return !work_ || work_->wait_for(patience, enough);
+    }
     void wait() override {
         if (work_) work_->wait();
         auto from = all_.begin();
@@ -237,7 +233,17 @@ Value gather_into_list(Interpreter& rank, const Value& list, const Value& input,
     if (into[own]->count() != tensor->count())
         raise("ValueError", fmt::format("invalid tensor size at index {} (expected {}, got {})", own,
                                         shape_text(tensor->shape), shape_text(into[own]->shape)));
+    if (rank.queues() && alike(into)) {
+        auto held = into;
+        held.push_back(tensor);
+        if (auto queued = queued_call(rank, *comm, std::move(held), !waits, [=](const auto& pins) {
+                return std::make_unique<ListWork>(
+                    *comm, pins.back(), std::vector<std::shared_ptr<Tensor>>(pins.begin(), pins.end() - 1));
+            }))
+            return *queued;
+    }
     if (!alike(into)) {
+        wait_for_kernels(rank);
         std::copy_n(tensor->data().begin(), tensor->count(), into[own]->data().begin());
         comm->group_start();
         for (Rank root = 0; root < comm->size(); ++root) {
@@ -269,7 +275,11 @@ Value all_gather(Interpreter& rank, Arguments& given) {
     Comm* comm = comm_of(rank, stated(given[1]) ? given[1] : given[2], "all_gather", {tensor});
     if (!comm) return Value::none();
     const auto all = new_tensor(tensor->dtype, {tensor->count() * comm->size()}, tensor->place);
-    comm->all_gather(tensor->data(), all->data(), tensor->dtype);
+    const bool queued =
+        rank.queues() && queued_call(rank, *comm, {all, tensor}, false, [=](const auto& held) {
+            return comm->all_gather_async(held[1]->data(), held[0]->data(), held[1]->dtype);
+        });
+    if (!queued) comm->all_gather(tensor->data(), all->data(), tensor->dtype);
     std::vector<Value> members;
     for (Rank member = 0; member < comm->size(); ++member)
         members.push_back(Value::of(all->part(member * tensor->count(), tensor->shape)));
@@ -289,6 +299,11 @@ Value all_gather_into(Interpreter& rank, Arguments& given) {
     check_types(*output, *input);
     if (output->count() != input->count() * comm->size())
         raise("ValueError", "output tensor size must be equal to world_size times input tensor size");
+    if (rank.queues())
+        if (auto queued = queued_call(rank, *comm, {output, input}, truth(given[3]), [=](const auto& held) {
+                return comm->all_gather_async(held[1]->data(), held[0]->data(), held[1]->dtype);
+            }))
+            return *queued;
     if (truth(given[3]))
         return handle_of(rank, comm, {output, input},
                          comm->all_gather_async(input->data(), output->data(), input->dtype));
@@ -301,6 +316,11 @@ Value scattered(Interpreter& rank, Comm& comm, const std::shared_ptr<Tensor>& ou
     check_types(*output, *input);
     if (input->count() != output->count() * comm.size())
         raise("ValueError", "input tensor must be the same size as output size times world size");
+    if (rank.queues())
+        if (auto queued = queued_call(rank, comm, {output, input}, !waits, [&comm, op](const auto& held) {
+                return comm.reduce_scatter_async(held[1]->data(), held[0]->data(), op, held[1]->dtype);
+            }))
+            return *queued;
     if (!waits)
         return handle_of(rank, &comm, {output, input},
                          comm.reduce_scatter_async(input->data(), output->data(), op, input->dtype));
@@ -331,6 +351,7 @@ Value reduce_scatter(Interpreter& rank, Arguments& given) {
         auto input = joined(flat, 0).shared_tensor();
         return scattered(rank, *comm, output, input, op, !truth(given[4]));
     }
+    wait_for_kernels(rank);
     const auto own = static_cast<std::size_t>(comm->rank());
     if (from[own]->count() != output->count())
         raise("ValueError", fmt::format("invalid tensor size at index {} (expected {}, got {})", own,

@@ -95,6 +95,37 @@ Place place_for(Interpreter& rank, const Value& stated_device) {
 
 Place group_place(Interpreter& rank) { return place_in_use(rank); }
 
+OnDevice::OnDevice(Interpreter& rank, const Value& device) : rank_(rank) {
+    if (!stated(device)) return;
+    const Place place = place_in(rank, device);
+    if (place == on_host)
+        raise("ValueError", "init_process_group device_id parameter must be an accelerator");
+    before_ = rank.world().device().number();
+    open_context(rank, place);
+    rank.world().device().choose(place);
+}
+
+OnDevice::~OnDevice() {
+    if (before_ >= 0) rank_.world().device().choose(before_);
+}
+
+void connect_world(Interpreter& rank, std::string_view call, Place place) {
+    if (!rank.host().unconnected()) return;
+    if (place < 0 && call == "barrier") {
+        place = static_cast<Place>(rank.host().rank() % std::max(rank.world().device().visible(), 1));
+        rank.world().log(
+            fmt::format(
+                "[PG ID 0 PG GUID 0 Rank {}]  using GPU {} as device used by this process is currently "
+                "unknown. This can potentially cause a hang if this rank to GPU mapping is incorrect. "
+                "You can specify device_id in init_process_group() to force use of a particular device.",
+                rank.host().rank(), place),
+            1);
+    }
+    const OnDevice on(rank, place < 0 ? Value() : Value::whole(place));
+    (void)rank.host().comm();
+    rank.world_place = group_place(rank);
+}
+
 void lay(Interpreter& rank, Tensor& made, const Value& stated_device) {
     made.place = place_for(rank, stated_device);
     const scenarios::program::Spot* const now = rank.spot_now();
@@ -175,14 +206,20 @@ std::optional<Value> device_attribute(Interpreter& rank, const Value& object, co
     return index ? Value::whole(*index) : Value::none();
 }
 
-namespace {
-
 std::int64_t bytes_in(const Value& size) {
     if (!size.is(Type::text)) return std::max<std::int64_t>(as_whole(size, "a size"), 0);
     const auto parsed = scenarios::parse_value(scenarios::ValueType::bytes, size.text());
     if (!parsed) raise("ValueError", fmt::format("'{}' is not a size: write \"1GiB\" or bytes", size.text()));
     return parsed->number;
 }
+
+int device_in(Interpreter& rank, const Value& device) {
+    const Place place = place_in(rank, device);
+    if (place == on_host) raise("ValueError", "Expected a cuda device, but got: cpu");
+    return rank.world().device().seen(place);
+}
+
+namespace {
 
 Value allocate(Interpreter& rank, Arguments& given) {
     const std::int64_t bytes = bytes_in(given[0]);

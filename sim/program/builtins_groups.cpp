@@ -185,6 +185,10 @@ Value init_process_group(Interpreter& rank, Arguments& given) {
         if (!request.rank) raise("AssertionError", "rank must be non-negative if using store");
         std::tie(request.store, request.method) = store_in(rank, given[5]);
     }
+    const bool places = rank.program().places_tensors && !rank.program().chooses_device;
+    request.with_first_call = places && !stated(given[6]);
+    rank.world_bound = !request.with_first_call;
+    const OnDevice on(rank, given[6]);
     rank.host().start(request);
     rank.groups_made = 0;
     rank.world_place = group_place(rank);
@@ -202,6 +206,37 @@ Value destroy_process_group(Interpreter& rank, Arguments& given) {
 }
 
 }  // namespace
+
+// Ranks in calls are those of the world.
+Rank place_of(const Comm& comm, const Value& asked, const Value& group, std::string_view what) {
+    const std::int64_t global = as_whole(asked, what);
+    if (!stated(group)) {
+        if (global < 0 || global >= comm.size())
+            raise("ValueError", fmt::format("Invalid {} rank {}: the group has ranks 0 to {}", what, global,
+                                            comm.size() - 1));
+        return static_cast<Rank>(global);
+    }
+    const auto& ranks = group.group().ranks;
+    const auto found = std::find(ranks.begin(), ranks.end(), global);
+    if (found == ranks.end())
+        raise("ValueError",
+              fmt::format("Global rank {} is not part of group {}", global, group.group().name));
+    return static_cast<Rank>(found - ranks.begin());
+}
+
+Rank root_of(const Comm& comm, const Value& global, const Value& local, const Value& group,
+             std::string_view what) {
+    if (!stated(local)) {
+        if (!stated(global)) raise("ValueError", "Must specify global_rank or group_rank");
+        return place_of(comm, global, group, what);
+    }
+    if (stated(global)) raise("ValueError", "Can't specify both group_rank and global_rank");
+    const std::int64_t place = as_whole(local, what);
+    if (place < 0 || place >= comm.size())
+        raise("ValueError", fmt::format("Group rank {} is not part of group {}", place,
+                                        stated(group) ? group.group().name : "default_pg"));
+    return static_cast<Rank>(place);
+}
 
 std::vector<BuiltinRow> group_builtins() {
     return {{"new_group", new_group},

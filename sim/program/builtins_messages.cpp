@@ -60,6 +60,10 @@ public:
         return std::all_of(messages_.begin(), messages_.end(),
                            [](const auto& message) { return message->ready(); });
     }
+    bool wait_for(Time patience, const std::function<bool()>& enough) override {
+        return std::all_of(messages_.begin(), messages_.end(),
+                           [&](const auto& message) { return message->wait_for(patience, enough); });
+    }
     void wait() override {
         for (const auto& message : messages_) message->wait();
         if (kept_) std::copy_n(kept_->data().begin(), kept_->count(), into_->data().begin());
@@ -71,6 +75,17 @@ private:
 };
 
 Value exchanged(Interpreter& rank, Comm& comm, const Tensors& to, const Tensors& from, bool waits) {
+    if (rank.queues()) {
+        Tensors held;
+        for (const Tensors* list : {&to, &from})
+            for (const auto& tensor : *list) held.push_back(tensor);
+        if (auto queued = queued_call(rank, comm, std::move(held), !waits, [&comm](const Tensors& pins) {
+                const auto half = pins.begin() + std::ssize(pins) / 2;
+                return std::make_unique<ExchangeWork>(comm, Tensors(pins.begin(), half),
+                                                      Tensors(half, pins.end()));
+            }))
+            return *queued;
+    }
     if (waits) {
         exchange(comm, to, from);
         return Value::none();
@@ -122,6 +137,12 @@ Value all_to_all_single(Interpreter& rank, Arguments& given) {
     if (!stated(given[2]) && !stated(given[3])) {
         if (output->count() != input->count())
             raise("RuntimeError", "Split sizes doesn't match total dim 0 size");
+        if (rank.queues())
+            if (auto queued =
+                    queued_call(rank, *comm, {output, input}, truth(given[5]), [=](const auto& held) {
+                        return comm->all_to_all_async(held[1]->data(), held[0]->data(), held[1]->dtype);
+                    }))
+                return *queued;
         if (truth(given[5]))
             return handle_of(rank, comm, {output, input},
                              comm->all_to_all_async(input->data(), output->data(), input->dtype));
@@ -224,6 +245,11 @@ Line line_of(Interpreter& rank, Arguments& given, const std::shared_ptr<Tensor>&
 Value send(Interpreter& rank, Arguments& given) {
     const auto tensor = behind_pointer(tensor_in(given[0], "send", "tensor"));
     const Line line = line_of(rank, given, tensor, "send", "destination");
+    if (line.comm && rank.queues())
+        if (auto queued = queued_call(rank, *line.comm, {tensor}, false, [line](const Tensors& held) {
+                return line.comm->send_async(held[0]->data(), line.peer, line.tag, held[0]->dtype);
+            }))
+            return *queued;
     if (line.comm) line.comm->send(tensor->data(), line.peer, line.tag, tensor->dtype);
     return Value::none();
 }
@@ -231,6 +257,13 @@ Value send(Interpreter& rank, Arguments& given) {
 Value recv(Interpreter& rank, Arguments& given) {
     const auto tensor = behind_pointer(tensor_in(given[0], "recv", "tensor"));
     const Line line = line_of(rank, given, tensor, "recv", "source");
+    if (line.comm && line.peer != any_source && rank.queues())
+        if (auto queued = queued_call(rank, *line.comm, {tensor}, false, [line](const Tensors& held) {
+                return line.comm->recv_async(held[0]->data(), line.peer, line.tag, held[0]->dtype);
+            }))
+            return Value::whole(stated(given[3]) ? given[3].group().ranks[static_cast<std::size_t>(line.peer)]
+                                                 : line.peer);
+    wait_for_kernels(rank);
     if (!line.comm) return Value::whole(-1);
     Rank from = line.peer;
     if (from != any_source) {
@@ -246,6 +279,11 @@ Value recv(Interpreter& rank, Arguments& given) {
 Value isend(Interpreter& rank, Arguments& given) {
     const auto tensor = behind_pointer(tensor_in(given[0], "isend", "tensor"));
     const Line line = line_of(rank, given, tensor, "isend", "destination");
+    if (line.comm && rank.queues())
+        if (auto queued = queued_call(rank, *line.comm, {tensor}, true, [line](const Tensors& held) {
+                return line.comm->send_async(held[0]->data(), line.peer, line.tag, held[0]->dtype);
+            }))
+            return *queued;
     if (!line.comm) return Value::none();
     return handle_of(rank, nullptr, {tensor},
                      line.comm->send_async(tensor->data(), line.peer, line.tag, tensor->dtype));
@@ -254,6 +292,11 @@ Value isend(Interpreter& rank, Arguments& given) {
 Value irecv(Interpreter& rank, Arguments& given) {
     const auto tensor = behind_pointer(tensor_in(given[0], "irecv", "tensor"));
     const Line line = line_of(rank, given, tensor, "irecv", "source");
+    if (line.comm && rank.queues())
+        if (auto queued = queued_call(rank, *line.comm, {tensor}, true, [line](const Tensors& held) {
+                return line.comm->recv_async(held[0]->data(), line.peer, line.tag, held[0]->dtype);
+            }))
+            return *queued;
     if (!line.comm) return Value::none();
     return handle_of(rank, nullptr, {tensor},
                      line.comm->recv_async(tensor->data(), line.peer, line.tag, tensor->dtype));

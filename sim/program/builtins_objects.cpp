@@ -173,6 +173,8 @@ Value own_method(Interpreter& rank, const Value& object, const std::string& name
     if (object.instance().kind == generator_kind) return generator_method(rank, object, name, arguments);
     if (object.instance().kind == environment_kind) return environment_method(object, name, arguments);
     if (object.instance().kind == store_kind) return store_method(rank, object, name, arguments);
+    if (object.instance().kind == process_kind) return process_method(rank, object, name, arguments);
+    if (object.instance().held) return stream_method(rank, object, name, arguments);
     if (object.instance().kind == mesh_kind) return mesh_method(rank, object, name, arguments);
     raise("AttributeError", fmt::format("{} object has no attribute '{}'", type_word(object), name));
 }

@@ -68,6 +68,27 @@ Value on_signal(Interpreter& rank, Arguments& given) {
     return rank.handle_signal(number, usual || none ? Value::none() : handler);
 }
 
+// Its pid and its code stand behind its dot.
+Value popen(Interpreter& rank, Arguments& given) {
+    ChildRequest child;
+    child.name = shown_text(given[0]);
+    child.lasts = stated(given[1]) ? time_in(given[1]) : results::never;
+    child.code = stated(given[2]) ? static_cast<int>(as_whole(given[2], "returncode") & 255) : 0;
+    child.device_bytes = stated(given[3]) ? bytes_in(given[3]) : 0;
+    child.host_bytes = stated(given[4]) ? bytes_in(given[4]) : 0;
+    if (stated(given[5])) child.device = device_in(rank, given[5]);
+    child.ends_with_parent = stated(given[6]) && truth(given[6]);
+    child.ignores_sigterm = stated(given[7]) && truth(given[7]);
+    auto made = std::make_shared<Instance>();
+    made->kind = process_kind;
+    made->name = "Popen";
+    made->rank = &rank;
+    made->fields = {{"args", given[0]},
+                    {"pid", Value::whole(signals_of(rank).start(child))},
+                    {"returncode", Value::none()}};
+    return Value::of(std::move(made));
+}
+
 }  // namespace
 
 Value Interpreter::handle_signal(int number, Value handler) {
@@ -90,9 +111,35 @@ void Interpreter::take_signals() {
     now_ = from;
 }
 
+Value process_method(Interpreter& rank, const Value& object, const std::string& name,
+                     const std::vector<Value>& given) {
+    Fields& fields = object.instance().fields;
+    Signals& signals = signals_of(rank);
+    const int pid = static_cast<int>(find_field(fields, "pid")->number());
+    const auto code = [&] {
+        const auto found = signals.code_of(pid);
+        if (found) set_field(fields, "returncode", Value::whole(*found));
+        return found ? Value::whole(*found) : Value::none();
+    };
+    if (name == "poll") return code();
+    if (name == "wait") {
+        const bool bounded = !given.empty() && stated(given[0]);
+        if (!signals.wait_for(pid, bounded ? time_in(given[0]) : results::never))
+            raise("subprocess.TimeoutExpired",
+                  fmt::format("Command {} timed out after {} seconds", repr(*find_field(fields, "args")),
+                              shown_text(given[0])));
+        return code();
+    }
+    const int number = name == "terminate" ? results::sigterm
+                       : name == "kill"    ? results::sigkill
+                                           : signal_in(needed(given, 0, name));
+    (void)signals.send(pid, number);  // one that is over is passed over, as Python does
+    return Value::none();
+}
+
 std::vector<BuiltinRow> process_builtins() {
-    return {{"getpid", getpid}, {"pid_of", pid_of},       {"kill", kill},
-            {"abort", abort},   {"_exit", leave_at_once}, {"on_signal", on_signal}};
+    return {{"Popen", popen}, {"getpid", getpid},       {"pid_of", pid_of},      {"kill", kill},
+            {"abort", abort}, {"_exit", leave_at_once}, {"on_signal", on_signal}};
 }
 
 Value environment_of(Interpreter& rank) {

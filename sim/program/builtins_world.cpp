@@ -5,6 +5,7 @@
 #include "scenarios/model/value.h"
 #include "sim/program/builtins.h"
 #include "sim/program/program_tensor.h"
+#include "sim/program/queues.h"
 
 namespace deadrank::sim::program {
 
@@ -43,11 +44,13 @@ Value store_check(Interpreter& rank, Arguments& given) {
 // Time.
 
 Value compute(Interpreter& rank, Arguments& given) {
+    if (rank.queues()) return rank.queues()->kernel(time_in(given[0])), Value::none();
     rank.world().device().compute(time_in(given[0]));
     return Value::none();
 }
 
 Value sleep(Interpreter& rank, Arguments& given) {
+    if (rank.queues()) return rank.queues()->streams().sleep(time_in(given[0])), Value::none();
     rank.world().timer().sleep(time_in(given[0]));
     return Value::none();
 }

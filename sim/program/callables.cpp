@@ -16,7 +16,7 @@ Value Interpreter::called(const Expr& expr) {
     std::vector<Value> arguments;
     arguments.reserve(expr.parts.size());
     for (const Expr& part : expr.parts) arguments.push_back(eval(part));
-    return builtin(-1 - expr.slot)(*this, arguments);
+    return call_word(-1 - expr.slot, arguments);
 }
 
 Value Interpreter::called_function(const Expr& expr) {
@@ -158,7 +158,7 @@ Value Interpreter::call_builtin(int place, std::vector<Value> arguments,
         std::vector<Value> given = {Value::new_list(std::move(arguments))};
         given.resize(word.parameters().size() + (word.keyworded() ? 1 : 0));
         if (word.keyworded()) given[1] = Value::new_dict();
-        return builtin(place)(*this, given);
+        return call_word(place, given);
     }
     const auto parameters = word.parameters();
     for (std::size_t i = arguments.size(); i < parameters.size(); ++i)
@@ -168,7 +168,7 @@ Value Interpreter::call_builtin(int place, std::vector<Value> arguments,
         raise("TypeError", fmt::format("{}() takes {} arguments but {} were given", name, parameters.size(),
                                        arguments.size()));
     arguments.resize(parameters.size());
-    return builtin(place)(*this, arguments);
+    return call_word(place, arguments);
 }
 
 int Interpreter::method_of_kind(int kind, std::string_view name) const {
@@ -307,6 +307,7 @@ Value Interpreter::built_in_method(const Expr& expr, const Value& object, std::v
     if (object.is(Type::tensor)) {
         spend(object.tensor().count());
         if (auto drawn = draws_in_place(*this, object, expr.text, arguments)) return std::move(*drawn);
+        if (queues()) return queued_method(*this, object, expr.text, std::move(arguments));
         if (auto made = moved(*this, object, expr.text, arguments)) return std::move(*made);
         return program::method(object, expr.text, arguments);
     }

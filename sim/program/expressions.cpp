@@ -92,12 +92,12 @@ Value Interpreter::eval(const Expr& expr) {
         case ExprKind::slice:
             return sliced(expr);
         case ExprKind::negate:
-            return operate(Operator::multiply, eval(expr.parts[0]), Value::whole(-1));
+            return operated(Operator::multiply, eval(expr.parts[0]), Value::whole(-1));
         case ExprKind::binary: {
             const Value left = eval(expr.parts[0]);
             const Value right = eval(expr.parts[1]);
             if (left.is(Type::tensor)) spend(left.tensor().count());
-            return operate(expr.operators[0], left, right);
+            return operated(expr.operators[0], left, right);
         }
         case ExprKind::invert:
         case ExprKind::both:
@@ -191,6 +191,7 @@ Value Interpreter::constant(int place) {
 
 Value Interpreter::formatted(const Expr& expr) {
     Value value = eval(expr.parts[0]);
+    look_at(value);
     if (expr.number == 'r') value = Value::new_text(repr(value));
     return Value::new_text(format_text(value, expr.text));
 }
@@ -220,13 +221,13 @@ Value Interpreter::mapped(const Expr& expr) {
 }
 
 Value Interpreter::logical(const Expr& expr) {
-    if (expr.kind == ExprKind::invert) return Value::boolean(!truth(eval(expr.parts[0])));
+    if (expr.kind == ExprKind::invert) return Value::boolean(!is_true(eval(expr.parts[0])));
     if (expr.kind == ExprKind::choice)
-        return truth(eval(expr.parts[1])) ? eval(expr.parts[0]) : eval(expr.parts[2]);
+        return is_true(eval(expr.parts[1])) ? eval(expr.parts[0]) : eval(expr.parts[2]);
     const bool stops = expr.kind == ExprKind::either;
     for (std::size_t i = 0; i + 1 < expr.parts.size(); ++i) {
         Value value = eval(expr.parts[i]);
-        if (truth(value) == stops) return value;
+        if (is_true(value) == stops) return value;
     }
     return eval(expr.parts.back());
 }
@@ -239,7 +240,8 @@ Value Interpreter::compared(const Expr& expr) {
         const bool tensors =
             (left.is(Type::tensor) || right.is(Type::tensor)) && op <= Operator::greater_equal;
         if (tensors && expr.operators.size() == 1 && !left.is(Type::none) && !right.is(Type::none))
-            return calculated(op, left, right);
+            return operated(op, left, right);
+        if (queues()) look_at(left), look_at(right);
         if (!relate(op, left, right)) return Value::boolean(false);
         left = std::move(right);
     }
@@ -249,7 +251,8 @@ Value Interpreter::compared(const Expr& expr) {
 Value Interpreter::indexed(const Expr& expr) {
     const Value object = eval(expr.parts[0]);
     const Value index = eval(expr.parts[1]);
-    if (object.is(Type::tensor)) return picked(object, index);
+    if (object.is(Type::tensor))
+        return queues() ? queued_element(*this, object, index) : picked(object, index);
     if (object.is(Type::object) && object.instance().kind == mesh_kind)
         return mesh_part(*this, object, index);
     if (is_environment(object)) {
@@ -267,11 +270,16 @@ Value Interpreter::sliced(const Expr& expr) {
     const Value object = eval(expr.parts[0]);
     const Value from = eval(expr.parts[1]);
     const Value to = eval(expr.parts[2]);
-    return slice_of(object, from, to, expr.parts.size() > 3 ? eval(expr.parts[3]) : Value());
+    const Value by = expr.parts.size() > 3 ? eval(expr.parts[3]) : Value();
+    if (queues() && object.is(Type::tensor) && expr.parts.size() > 3)
+        return queued_element(*this, object, Value::range(from, to, by));
+    return slice_of(object, from, to, by);
 }
 
 std::vector<Value> Interpreter::walked(const Expr& expr) {
-    std::vector<Value> items = items_of(eval(expr));
+    const Value walks = eval(expr);
+    if (walks.is(Type::tensor) && walks.tensor().shape.size() == 1) look_at(walks);  // numbers
+    std::vector<Value> items = items_of(walks);
     spend(std::ssize(items));
     return items;
 }
@@ -315,7 +323,7 @@ void Interpreter::comprehend(const Expr& expr, std::size_t clause, std::vector<V
         spend(0);
         assign(expr.parts[clause], std::move(value));
         const Expr& condition = expr.parts[clause + 2];
-        if (condition.kind != ExprKind::absent && !truth(eval(condition))) continue;
+        if (condition.kind != ExprKind::absent && !is_true(eval(condition))) continue;
         comprehend(expr, clause + 3, items, dict);
     }
 }

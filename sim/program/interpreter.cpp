@@ -7,6 +7,7 @@
 
 #include "scenarios/program/program_kind.h"
 #include "sim/program/program_tensor.h"
+#include "sim/program/queues.h"
 
 namespace deadrank::sim::program {
 
@@ -76,6 +77,7 @@ void finish(Handle& handle) {
 }  // namespace
 
 void Interpreter::wait(Handle& handle) {
+    if (handle.entry) return queues()->wait(handle);
     if (auto stream = streams_.find(handle.stream); handle.stream && handle.work) {
         auto& calls = stream->second;
         while (!calls.empty()) {
@@ -112,6 +114,7 @@ void Interpreter::run(Part part, std::int64_t step) {
             : part == Part::step   ? program_.step
             : part == Part::finish ? program_.finish
                                    : program_.earlier);
+        if (program_.has_streams) come_to_an_end(part);
         if (const std::string line = printed(); !line.empty()) world().log(line);
     } catch (const RankFailure& failure) {
         if (now_ && failure.code != 0) {  // exit(0) says nothing
@@ -182,7 +185,7 @@ Interpreter::Flow Interpreter::run(const Stmt& stmt) {
 
 Interpreter::Flow Interpreter::branch(const Stmt& stmt) {
     for (std::size_t i = 0; i < stmt.parts.size(); ++i)
-        if (truth(eval(stmt.parts[i]))) return run(stmt.blocks[i]);
+        if (is_true(eval(stmt.parts[i]))) return run(stmt.blocks[i]);
     return stmt.blocks.size() > stmt.parts.size() ? run(stmt.blocks.back()) : Flow::on;
 }
 
@@ -202,7 +205,7 @@ Interpreter::Flow Interpreter::each(const Stmt& stmt) {
 }
 
 Interpreter::Flow Interpreter::loop(const Stmt& stmt) {
-    while (truth(eval(stmt.parts[0]))) {
+    while (is_true(eval(stmt.parts[0]))) {
         ++statements_;
         spend(0);
         const Flow flow = run(stmt.blocks[0]);
@@ -294,6 +297,10 @@ Interpreter::Flow Interpreter::guard(const Stmt& stmt) {
 Interpreter::Flow Interpreter::within(const Stmt& stmt) {
     const Value manager = eval(stmt.parts[0]);
     if (manager.is(Type::object) && manager.instance().kind == context_kind) return run(stmt.blocks[0]);
+    if (manager.is(Type::object) && manager.instance().kind == stream_kind) {
+        const OnStream on(*this, manager);
+        return run(stmt.blocks[0]);
+    }
     const auto enters = attribute(manager, "__enter__"), leaves = attribute(manager, "__exit__");
     if (!enters || !leaves)
         raise("TypeError",
@@ -332,7 +339,7 @@ void Interpreter::raise_stated(const Stmt& stmt) {
 }
 
 void Interpreter::check(const Stmt& stmt) {
-    if (truth(eval(stmt.parts[0]))) return;
+    if (is_true(eval(stmt.parts[0]))) return;
     raise("AssertionError", stmt.parts.size() > 1 ? shown_text(eval(stmt.parts[1])) : "");
 }
 

@@ -27,6 +27,7 @@ struct StartRequest {
     Store* store = nullptr;  // that ranks meet at instead
     Time timeout{0};
     CommLibrary library = CommLibrary::usual;
+    bool with_first_call = false;  // NCCL is told no device: it takes that of the first tensor
 };
 
 class ProgramStore;
@@ -42,6 +43,7 @@ public:
     virtual void begin_at(std::int64_t step) = 0;         // the first step to make
     virtual void start(const StartRequest& request) = 0;  // what init_process_group does
     virtual bool started() const = 0;                     // whether there is a default group
+    virtual bool unconnected() const { return false; }    // it is there, and has no device yet
     virtual void leave() = 0;                             // what destroy_process_group does
     virtual Comm& comm() = 0;                             // throws what torch does where there is none
     // Played for a job that came before: what it does is not seen, only its files are left.
@@ -51,6 +53,8 @@ public:
                                             Time timeout, CommLibrary library) = 0;
     virtual Store& store() = 0;
 };
+
+class Queues;
 
 class Interpreter {
 public:
@@ -91,6 +95,7 @@ public:
     std::int64_t groups_made = 0;
     Value default_device;                          // of new tensors, where the program has set one
     Place world_place = 0;                         // the device of the world's group
+    bool world_bound = true;                       // … which it was told, or had to take
     std::shared_ptr<Instance> chance;              // the rank's own generator, once it is used
     std::uint64_t garbage_drawn = 0;               // numbers that empty() gave
     std::map<std::string, std::int64_t> barriers;  // monitored ones, by group
@@ -103,6 +108,7 @@ public:
         std::map<int, Value> handlers;            // of signals
         std::map<int, Fields> kinds;              // what classes themselves hold
         std::vector<std::shared_ptr<ProgramStore>> stores;
+        std::shared_ptr<Queues> queues;  // of a program with streams
     };
     Seldom& seldom() {
         if (!seldom_) seldom_ = std::make_unique<Seldom>();
@@ -116,6 +122,16 @@ public:
     // A group's collectives follow each other: a rank that waits for one has waited for those before it.
     void under_way(const std::shared_ptr<Handle>& collective);
     void wait(Handle& handle);
+    bool is_over(Handle& handle);  // of a program with streams
+
+    // nullptr where the program has no streams: then all is done when it is called.
+    Queues* queues() { return program_.has_streams ? queues_made() : nullptr; }
+    // The host looks at it.
+    void look_at(const Value& value);
+    bool is_true(const Value& value) {
+        look_at(value);
+        return truth(value);
+    }
 
     // An operation on many elements is as long as so many statements.
     void spend(std::int64_t elements);
@@ -125,6 +141,10 @@ private:
     using Frame = std::vector<Value>;
     class Deeper;
 
+    Queues* queues_made();
+    void come_to_an_end(Part part);
+    Value call_word(int place, std::vector<Value>& arguments);
+    Value operated(scenarios::program::Operator op, const Value& a, const Value& b);
     void take_signals();
     Flow run(const std::vector<Stmt>& block);
     Flow run(const Stmt& stmt);
@@ -177,6 +197,7 @@ private:
 
     void assign(const Expr& target, Value value);
     void assign_index(const Expr& target, Value value);
+    void assign_queued(const Expr& target, const Value& object, const Value& value);
     void augment(const Stmt& stmt);
     Value& slot(const Expr& expr);
 
@@ -197,6 +218,22 @@ private:
     bool exhausted_ = false;
     bool handles_signals_ = false;
     std::map<const Comm*, std::vector<std::weak_ptr<Handle>>> streams_;  // what nobody has waited for yet
+};
+
+// Of a program with streams: a method of a tensor, what stands between brackets, and a block of a stream.
+Value queued_method(Interpreter& rank, const Value& object, const std::string& name,
+                    std::vector<Value> given);
+Value queued_element(Interpreter& rank, const Value& object, const Value& index);
+class OnStream {
+public:
+    OnStream(Interpreter& rank, const Value& stream);
+    ~OnStream();
+    OnStream(const OnStream&) = delete;
+    OnStream& operator=(const OnStream&) = delete;
+
+private:
+    Interpreter& rank_;
+    int before_;
 };
 
 // Operators on any values; raises TypeError.

@@ -28,9 +28,11 @@ std::string_view type_in_table(const Value& object) {
         case Type::group:
             return "group";
         case Type::object:
-            return object.instance().kind == mesh_kind    ? "mesh"
-                   : object.instance().kind == store_kind ? "store"
-                                                          : "generator";
+            return object.instance().kind == mesh_kind      ? "mesh"
+                   : object.instance().kind == stream_kind  ? "stream"
+                   : object.instance().kind == event_kind   ? "event"
+                   : object.instance().kind == process_kind ? "process"
+                                                            : "generator";
         default:
             return {};
     }

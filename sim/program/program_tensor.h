@@ -86,7 +86,8 @@ bool is_stated(const TensorArguments& given, std::size_t place);
 
 // Words behind a tensor's dot that only the rank can answer.
 inline constexpr std::string_view words_of_chance[] = {"normal_", "uniform_"};
-inline constexpr std::string_view words_of_places[] = {"device", "is_cuda", "to", "cuda", "cpu"};
+inline constexpr std::string_view words_of_places[] = {"device", "is_cuda", "to",
+                                                       "cuda",   "cpu",     "record_stream"};
 
 Value method(const Value& object, const std::string& name, const std::vector<Value>& arguments);
 

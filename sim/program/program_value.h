@@ -14,6 +14,10 @@
 #include "sim/world/numbers.h"
 #include "sim/world/world.h"
 
+namespace deadrank::sim {
+struct StreamEntry;
+}
+
 namespace deadrank::sim::program {
 
 enum class Type : std::uint8_t {
@@ -166,6 +170,9 @@ struct Group final : Object {
 struct Handle final : Object {
     std::vector<std::shared_ptr<Tensor>> held;
     std::unique_ptr<Work> work;
+    // Of a program with streams: where it is queued, and what it holds until somebody waits for it.
+    std::shared_ptr<StreamEntry> entry = nullptr;
+    std::shared_ptr<std::vector<std::shared_ptr<Tensor>>> kept = nullptr;
     const Comm* stream = nullptr;  // of a collective: the group whose calls follow each other; else nullptr
 };
 
@@ -186,14 +193,16 @@ struct Callable final : Object {
 };
 
 inline constexpr int namespace_kind = -1, generator_kind = -2, mesh_kind = -3, context_kind = -4,
-                     environment_kind = -5, store_kind = -16, iterator_kind = -17;
+                     environment_kind = -5, stream_kind = -6, event_kind = -7, process_kind = -8,
+                     store_kind = -16, iterator_kind = -17;
 class Interpreter;
 
 struct Instance final : Object {
     int kind = namespace_kind;  // the class's place in the program, or one of those above
     std::string name;           // of the class
     Fields fields;
-    Interpreter* rank = nullptr;  // that runs its methods
+    Interpreter* rank = nullptr;             // that runs its methods
+    std::shared_ptr<Object> held = nullptr;  // of a stream, an event and a process
     ~Instance() override;
 };
 

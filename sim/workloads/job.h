@@ -35,6 +35,7 @@ struct Meeting {
     Store* store = nullptr;  // that it brings along; `endpoint` is what it is called
     Time timeout{0};
     CommLibrary library = CommLibrary::usual;
+    bool with_first_call = false;  // the communicator is made then, by comm(), and not before
 };
 
 class Job {
@@ -51,6 +52,7 @@ public:
     Rank rank() const { return rank_; }  // as RANK says
     Rank size() const { return size_; }
     Comm& comm();  // throws what torch does when no process group was made
+    bool unconnected() const { return later_.has_value(); }
     Footprint& memory() { return memory_; }
     ModelShape shape(std::int64_t experts = 0) const;  // experts of a last layer; 0 = none
 
@@ -144,6 +146,7 @@ private:
     std::int64_t configured_rate() const;
     [[noreturn]] void fail_test(std::int64_t step, Number mine, Number right);
     void meet(const Meeting& meeting);
+    void connect(const CommRequest& request);
     void exchange_id();
     std::int64_t position_of(std::int64_t step, Rank replicas) const;
     std::int64_t samples_by(std::int64_t step) const;
@@ -187,6 +190,7 @@ private:
         std::unique_ptr<Comm> comm;
     };
     std::vector<Ended> ended_;  // worlds that were left, whose calls may still be under way
+    std::optional<CommRequest> later_ = {};  // for the world, until its first call
     State state_;
     Footprint memory_;
     std::unique_ptr<Reference> reference_;

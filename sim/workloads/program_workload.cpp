@@ -174,7 +174,9 @@ public:
             program::raise(old ? "RuntimeError" : "ValueError",
                            "trying to initialize the default process group twice!");
         }
-        const Meeting meeting = meeting_of(request);
+        Meeting meeting = meeting_of(request);
+        const bool nccl = request.library != CommLibrary::gloo;
+        meeting.with_first_call = nccl && request.with_first_call;
         if (std::exchange(left_, false))
             job_.end_world();
         else if (own_store_)
@@ -186,8 +188,9 @@ public:
         guard.done = true;
     }
     bool started() const override { return started_ && !left_; }
+    bool unconnected() const override { return job_.unconnected(); }
     void leave() override {
-        (void)comm();
+        if (!job_.unconnected()) (void)comm();
         left_ = true;
         job_.leave_world();
     }

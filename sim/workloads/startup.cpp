@@ -266,7 +266,14 @@ void Job::start(const Meeting& meeting) {
     CommRequest request{"world", Members::range(0, std::max<Rank>(size_, 0)), rank_};
     request.timeout = meeting.timeout;
     request.library = meeting.library;
-    world_comm_ = world_.communicator(as_processes(std::move(request)));
+    if (meeting.with_first_call)
+        later_ = as_processes(std::move(request));
+    else
+        connect(as_processes(std::move(request)));
+}
+
+void Job::connect(const CommRequest& request) {
+    world_comm_ = world_.communicator(request);
     try_links();
     if (ended_.empty()) memory_.open();
     call_across_releases(world_, Calling::start);
@@ -284,6 +291,7 @@ void Job::end_world() {
 }
 
 Comm& Job::comm() {
+    if (const auto request = std::exchange(later_, std::nullopt)) connect(*request);
     if (!world_comm_) {
         throw RankFailure(
             "ValueError: Default process group has not been initialized, please make sure to call "

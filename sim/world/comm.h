@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +34,12 @@ public:
     virtual bool ready() = 0;
     virtual void wait() = 0;
     virtual Rank source() const { return -1; }  // of a message that was taken: its sender's place
+    // Waits no longer than that, or until `enough` (which may be empty) says so; whether it is over. A
+    // backend without it waits for the end.
+    virtual bool wait_for(Time /*patience*/, const std::function<bool()>& /*enough*/) {
+        wait();
+        return true;
+    }
 };
 
 inline constexpr Rank any_source = -1;  // of a recv: whoever sent first

@@ -38,6 +38,17 @@ public:
     }
 };
 
+// A process that is no rank: a loader's worker, a daemon, a wrapper. It holds memory and waits for its end.
+struct ChildRequest {
+    std::string name;
+    Time lasts{0};  // results::never: until somebody ends it
+    int code = 0;   // then
+    std::int64_t device_bytes = 0, host_bytes = 0;
+    int device = -1;  // its own
+    bool ends_with_parent = false;
+    bool ignores_sigterm = false;
+};
+
 // What a process may do to others of its node, and to itself.
 class Signals {
 public:
@@ -49,6 +60,13 @@ public:
     virtual void keep(int number, bool yes) = 0;
     virtual int take() = 0;                         // a signal that was kept; 0: there is none
     [[noreturn]] virtual void leave(int code) = 0;  // at once: nothing else of the process runs
+    // A child's pid; throws where it cannot be started. Of one that is over its code, a signal's below 0; the
+    // wait says false where it still runs when `patience` is over.
+    virtual int start(const ChildRequest& /*child*/) {
+        throw RankFailure("RuntimeError: here a process starts no others");
+    }
+    virtual std::optional<int> code_of(int /*child*/) { return std::nullopt; }
+    virtual bool wait_for(int /*child*/, Time /*patience*/) { return true; }
 };
 
 // One accelerator. Times are nominal: a throttled or slow one takes longer.
@@ -68,7 +86,13 @@ public:
     virtual void choose(int device) {  // from now on this one, where a backend can
         if (device != index()) throw RankFailure("RuntimeError: here a rank keeps the device that it has");
     }
-    virtual void compute(Time nominal) = 0;                 // blocks the rank that long
+    virtual void compute(Time nominal) = 0;  // blocks the rank that long
+    // Of a kernel that runs beside the rank: how long it takes. A backend without streams computes at once.
+    virtual Time queue(Time nominal) {
+        compute(nominal);
+        return Time{0};
+    }
+    virtual Time clock() const { return Time{0}; }  // that no host's clock disturbs; all at 0 without streams
     virtual std::int64_t allocate(std::int64_t bytes) = 0;  // a handle; throws OutOfMemory
     // On another device of the node, as a careless process does; where a backend cannot, on its own.
     virtual std::int64_t allocate_on(int /*device*/, std::int64_t bytes) { return allocate(bytes); }

@@ -261,5 +261,40 @@ assert f"\"{x}\"" == '"3"' and f"\\{x}" == "\\3" and len("\d") == 2 and f"\d" ==
     EXPECT_EQ(last_words(record), "");
 }
 
+// Goal: a world that was told no device takes that of its first tensor; a barrier before that guesses.
+TEST(ProgramDevices, AWorldTakesTheDeviceOfItsFirstTensor) {
+    const Words own = {{"start", "own"}};
+    const auto ends = [&](const std::string& setup) {
+        return last_words(play_program("loss(1.0)", two_ranks, setup, own));
+    };
+    const std::string reduces =
+        "x = ones(2, device=f\"cuda:{local_rank}\")\nall_reduce(x)\nassert x.sum() == 4.0";
+    EXPECT_EQ(ends("init_process_group()\n" + reduces), "");
+    EXPECT_EQ(ends("init_process_group(device_id=local_rank)\n" + reduces), "");
+    EXPECT_EQ(
+        ends("init_process_group(device_id=device(\"cuda\", local_rank))\nassert current_device() == 0\n" +
+             reduces),
+        "");
+    EXPECT_NE(ends("init_process_group()\nx = ones(2, device=\"cuda\")\nall_reduce(x)")
+                  .find("Duplicate GPU detected"),
+              std::string::npos);
+    EXPECT_NE(ends("init_process_group(device_id=0)\n" + reduces).find("Duplicate GPU detected"),
+              std::string::npos);
+    const auto record =
+        play_program("loss(1.0)", two_ranks, "init_process_group()\nbarrier()\n" + reduces, own);
+    EXPECT_EQ(last_words(record), "");
+    int guesses = 0;
+    for (const results::Event* event : record.evidence.each<results::RankLog>())
+        guesses += record.evidence.text(event->as<results::RankLog>()->line).find("currently unknown") !=
+                   std::string::npos;
+    EXPECT_EQ(guesses, 2);
+    EXPECT_TRUE(last_words(play_program("loss(1.0)", two_ranks,
+                                        "init_process_group(device_id=local_rank)\n"
+                                        "all_reduce(ones(2, device=\"cuda:0\"))",
+                                        own),
+                           1)
+                    .starts_with("torch.distributed.DistBackendError: Attempt to perform collective on"));
+}
+
 }  // namespace
 }  // namespace deadrank::tests

@@ -38,4 +38,12 @@ inline std::string last_words(const runners::Record& record, results::Rank rank 
     return newline == std::string::npos ? said : said.substr(newline + 1);
 }
 
+// How many ranks came to their end without an error: one that waits for ever says nothing either.
+inline int ended_well(const runners::Record& record) {
+    int ended = 0;
+    for (const results::Event* event : record.evidence.each<results::RankExit>())
+        ended += event->as<results::RankExit>()->code == 0;
+    return ended;
+}
+
 }  // namespace deadrank::tests
