@@ -178,6 +178,12 @@ Value queued_method(Interpreter& rank, const Value& object, const std::string& n
         queues.use_on(object, stream_in(needed(given, 0, name), 0));
         return Value::none();
     }
+    if (name == "normal_" || name == "uniform_") {  // the host draws once
+        const Value drawn = Value::of(cast(object.tensor(), object.tensor().dtype));
+        (void)draws_in_place(rank, drawn, name, given);
+        queues.copy(object, drawn, true);
+        return object;
+    }
     if (name == "to" || name == "cuda" || name == "cpu") {
         queues.streams().catch_up();
         const Value made = *moved(rank, object, name, given);

@@ -306,8 +306,8 @@ Value Interpreter::built_in_method(const Expr& expr, const Value& object, std::v
         check_given(expr, object, arguments.size());
     if (object.is(Type::tensor)) {
         spend(object.tensor().count());
-        if (auto drawn = draws_in_place(*this, object, expr.text, arguments)) return std::move(*drawn);
         if (queues()) return queued_method(*this, object, expr.text, std::move(arguments));
+        if (auto drawn = draws_in_place(*this, object, expr.text, arguments)) return std::move(*drawn);
         if (auto made = moved(*this, object, expr.text, arguments)) return std::move(*made);
         return program::method(object, expr.text, arguments);
     }
