@@ -86,7 +86,8 @@ void CallBinder::check_method(Expr& expr) {
     }
     if (!called) return;
     note_move(expr);
-    const bool timed = expr.text == "wait" && !own && !program_.starts_others && expr.parts.size() > 1 &&
+    const bool timed = expr.text == "wait" && !own && !program_.starts_others &&
+                       expr.parts.size() > 1 + expr.keywords.size() &&
                        (expr.parts[1].kind == ExprKind::whole || expr.parts[1].kind == ExprKind::decimal);
     if (timed)
         return complain(expr.spot,

@@ -117,8 +117,9 @@ assert total == [3] and max(counts, key=counts.get) == "b"
 
 TEST(ProgramWords, InterruptsRaiseAsInPython) {
     const auto caught = play_program(
-        "try:\n    if rank == 0:\n        os.kill(pid_of(1), signal.SIGINT)\n    else:\n        while True:\n"
-        "            sleep(\"10ms\")\nexcept KeyboardInterrupt:\n    print(\"stopped\")",
+        "try:\n    barrier()\n    if rank == 0:\n        os.kill(pid_of(1), signal.SIGINT)\n    while rank "
+        "== 1:\n"
+        "        sleep(\"10ms\")\nexcept KeyboardInterrupt:\n    print(\"stopped\")",
         two_ranks);
     EXPECT_TRUE(caught.truth.completed());
     const auto free = play_program("if rank == 0:\n    os.kill(pid_of(1), SIGINT)\nsleep(1)", two_ranks);
