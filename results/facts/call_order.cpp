@@ -268,6 +268,8 @@ std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& 
         });
         if (process != no_rank && parts) unlike.push_back(process);
     }
+    // Of two groups that differ at several places, either may have departed at each of them.
+    if (siblings.size() == 1 && unlike.size() > 1) return {};
     return unlike.size() < comm.processes.size() ? unlike : std::vector<Rank>{};
 }
 

@@ -127,6 +127,37 @@ bool Waits::culprits_by_message(const Circle& circle, Standstill& found) const {
     return !found.culprits.empty();
 }
 
+// Of the collectives that most of a group has entered, the wait with the fewest ranks missing; of several,
+// the one that began first, since it holds up the others. Null if no group has a majority, as in a pair.
+const Wait* Waits::nearly_complete(const Circle& circle) const {
+    const Wait* least = nullptr;
+    for (const Rank process : circle.behind_it) {
+        for (const Wait& wait : waits_.at(process)) {
+            const std::size_t missing = wait.for_whom.size();
+            if (!wait.collective || missing == 0 || missing * 2 >= wait.collective->calls.size()) continue;
+            const auto order = [](const Wait& one) { return std::pair(one.for_whom.size(), one.since); };
+            if (!least || order(wait) < order(*least)) least = &wait;
+        }
+    }
+    return least;
+}
+
+// Who is missing in further groups of the circle to which most have come, and has not come to one itself.
+std::vector<Rank> Waits::missing_elsewhere(const Circle& circle, const Wait& least) const {
+    std::set<Rank> came(least.for_whom.begin(), least.for_whom.end()), missing;
+    for (const Rank process : circle.behind_it) {
+        for (const Wait& wait : waits_.at(process)) {
+            const std::size_t absent = wait.for_whom.size();
+            if (!wait.collective || absent == 0 || absent * 2 >= wait.collective->calls.size()) continue;
+            came.insert(process);
+            missing.insert(wait.for_whom.begin(), wait.for_whom.end());
+        }
+    }
+    std::vector<Rank> all;
+    std::set_difference(missing.begin(), missing.end(), came.begin(), came.end(), std::back_inserter(all));
+    return all;
+}
+
 // "ranks 0,2 wait in all_gather 1 of world for ranks 1,3, which wait in barrier 1 of cpu": those of the
 // circle that wait in the same call as its first rank, and those who wait with the first of whom they wait
 // for.

@@ -47,7 +47,8 @@ constexpr Phrase phrases[] = {
     {"Detected mismatch between collectives", Trouble::mismatch},
     {"distributed collective mismatch", Trouble::mismatch},
     {"collective mismatch error", Trouble::mismatch},
-    {"message truncated : receiv", Trouble::mismatch},
+    {"message truncated : receiving", Trouble::mismatch},
+    {"Message truncated : received", Trouble::mismatch},
     {"DDP expects same model across all ranks", Trouble::mismatch},
     {"appears not to match sizes of the same param", Trouble::mismatch},
 

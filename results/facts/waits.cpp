@@ -223,21 +223,6 @@ void Waits::name_those_inside(Standstill& found) const {
     }
 }
 
-// Of the collectives that most of a group has entered, the wait with the fewest ranks missing; of several,
-// the one that began first, since it holds up the others. Null if no group has a majority, as in a pair.
-const Wait* Waits::nearly_complete(const Circle& circle) const {
-    const Wait* least = nullptr;
-    for (const Rank process : circle.behind_it) {
-        for (const Wait& wait : waits_.at(process)) {
-            const std::size_t missing = wait.for_whom.size();
-            if (!wait.collective || missing == 0 || missing * 2 >= wait.collective->calls.size()) continue;
-            const auto order = [](const Wait& one) { return std::pair(one.for_whom.size(), one.since); };
-            if (!least || order(wait) < order(*least)) least = &wait;
-        }
-    }
-    return least;
-}
-
 // A wait for one of these ranks: in a collective, or else in a message.
 const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
     const Wait* message = nullptr;
@@ -310,6 +295,11 @@ Standstill Waits::culprits_in(const Circle& circle) const {
         found.why = fmt::format("{} never entered {} {} of {}, and waits in {} {} of {}",
                                 ranks_text(found.culprits), name_of(wait->op), wait->seq, wait->comm->name,
                                 name_of(theirs.op), theirs.seq, theirs.comm->name);
+        if (const auto others = missing_elsewhere(circle, *wait); !others.empty()) {
+            found.why += fmt::format("; {} of another group likewise", ranks_text(others));
+            found.culprits.insert(found.culprits.end(), others.begin(), others.end());
+            found.culprits = sorted(std::move(found.culprits));
+        }
         return found;
     }
     found.culprits = culprits_by_habit(circle);

@@ -63,6 +63,7 @@ private:
     std::vector<Rank> stuck_groups() const;
     void name_those_inside(Standstill& found) const;
     const Wait* nearly_complete(const Circle& circle) const;
+    std::vector<Rank> missing_elsewhere(const Circle& circle, const Wait& least) const;
     const Wait* wait_for(const std::vector<Rank>& culprits) const;
     void culprits_in_circles(Standstill& found) const;
     Standstill culprits_in(const Circle& circle) const;

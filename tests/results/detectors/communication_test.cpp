@@ -50,6 +50,19 @@ TEST(CollectiveHang, OfACircleBlamesWhoLeftTheUsualOrder) {
               (std::vector<std::string>{"rank_divergent_control_flow", "communication_order_divergence"}));
 }
 
+// A circle through two groups of one name: 2 waits for 3, 3 for 7, 7 for 6 and 6 for 2.
+TEST(CollectiveHang, OfACircleThroughSeveralGroupsBlamesWhoIsMissingInEach) {
+    EvidenceBuilder job(8);
+    job.start().world().comm(2, "intra", {0, 1, 2, 3}).comm(3, "intra", {4, 5, 6, 7});
+    for (const Rank rank : {0, 1, 2, 3}) job.comm(4 + static_cast<CommId>(rank), "inter", {rank, rank + 4});
+    for (const Rank rank : {0, 1, 2}) job.enters(rank, 2, 1);
+    for (const Rank rank : {4, 5, 7}) job.enters(rank, 3, 1);
+    job.enters(3, 7, 1).enters(6, 6, 1);
+    const Finding found = found_by("collective_hang", job.watched(2min));
+    EXPECT_EQ(found.blame.ranks, ranks({3, 6}));
+    EXPECT_THAT(found.says, testing::HasSubstr("rank 6 of another group likewise"));
+}
+
 TEST(CollectiveHang, OfTwoThatSendToEachOtherBlamesBoth) {
     EvidenceBuilder job(2);
     job.start().world();
