@@ -142,11 +142,16 @@ const Wait* Waits::nearly_complete(const Circle& circle) const {
     return least;
 }
 
-// Who is missing in further groups of the circle to which most have come, and has not come to one itself.
+// Who is missing in further groups of the circle to which most have come, has not come to one itself, and
+// does not wait for who is missing in the first.
 std::vector<Rank> Waits::missing_elsewhere(const Circle& circle, const Wait& least) const {
     std::set<Rank> came(least.for_whom.begin(), least.for_whom.end()), missing;
     for (const Rank process : circle.behind_it) {
         for (const Wait& wait : waits_.at(process)) {
+            const bool for_them =
+                std::find_first_of(wait.for_whom.begin(), wait.for_whom.end(), least.for_whom.begin(),
+                                   least.for_whom.end()) != wait.for_whom.end();
+            if (for_them) came.insert(process);
             const std::size_t absent = wait.for_whom.size();
             if (!wait.collective || absent == 0 || absent * 2 >= wait.collective->calls.size()) continue;
             came.insert(process);

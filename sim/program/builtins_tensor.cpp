@@ -1,5 +1,5 @@
-// sim/program/builtins_tensor.cpp — Functions that make tensors, and what torch.nn has for a step: losses, and
-// the norm of gradients. Texts: torch 2.11.
+// sim/program/builtins_tensor.cpp — Functions that make tensors, and what torch.nn has for a step: losses,
+// and the norm of gradients. Texts: torch 2.11.
 #include <algorithm>
 #include <fmt/format.h>
 #include <utility>
