@@ -281,7 +281,8 @@ void gather(const Harvest& harvest, Record& record) {
     results::Evidence& evidence = record.evidence;
     StepPattern steps;
     if (!harvest.manifest.step.empty()) steps = {std::regex(harvest.manifest.step), harvest.manifest.fields};
-    const LogReading log = read_log(harvest.launched.lines, harvest.launched.started, evidence, steps);
+    const auto lines = given_to_ranks(harvest.launched.lines, harvest.launched.ranks);
+    const LogReading log = read_log(lines, harvest.launched.started, evidence, steps);
     Printed printed(evidence, log);
     if (const int torn = read_left_events(harvest.directory, harvest.launched.started, printed)) {
         record.notes.push_back(fmt::format("{} lines of evidence were torn or unknown", torn));

@@ -17,6 +17,7 @@ namespace deadrank::runners {
 
 struct JobPlace {
     std::filesystem::path directory;    // of this run
+    std::filesystem::path temporary;    // TMPDIR, short enough for sockets below it
     std::filesystem::path hook;         // goes to PYTHONPATH
     int port = 0;                       // where the ranks meet
     std::string preload;                // LD_PRELOAD for the ranks, separated by colons

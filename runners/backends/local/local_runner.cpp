@@ -191,6 +191,15 @@ scenarios::Result<void> check_launcher(const scenarios::Plan& plan) {
         "play this scenario with --runner sim");
 }
 
+// A directory of its own for temporary files where the run's has a long name: sockets below it must fit.
+scenarios::Result<std::optional<Scratch>> temporary_of(const Scratch& scratch) {
+    constexpr std::size_t short_enough = 40;  // of 107 bytes; Ray's need 66
+    if ((scratch.path() / "tmp").native().size() <= short_enough) return std::nullopt;
+    auto made = Scratch::make({}, {"tmp"});
+    if (!made) return tl::unexpected(made.error());
+    return std::optional<Scratch>(std::move(*made));
+}
+
 LocalLevers levers_for(const scenarios::Plan& plan, const Manifest& manifest, const Scratch& scratch) {
     LocalLevers levers(static_cast<results::Rank>(plan.world_size()),
                        static_cast<results::Rank>(cluster_number(plan, "gpus_per_node", 0)),
@@ -319,7 +328,10 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     if (!arming) return tl::unexpected(arming.error());
     std::ofstream(scratch.path() / "plan.json") << arming->hook_plan;
 
+    const auto temporary = temporary_of(scratch);
+    if (!temporary) return tl::unexpected(temporary.error());
     JobPlace place{.directory = scratch.path(),
+                   .temporary = (*temporary ? (*temporary)->path() : scratch.path()) / "tmp",
                    .hook = *home / "hook",
                    .port = TakenPort::any_free(),
                    .preload = preloaded(levers, theirs)};

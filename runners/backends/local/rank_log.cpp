@@ -132,6 +132,22 @@ int level_of(const std::string& line, bool error) {
                                                                                                        : 0;
 }
 
+std::vector<Line> given_to_ranks(std::span<const Line> lines, const std::map<int, results::Rank>& ranks) {
+    static const std::regex named(R"(^(?:\x1b\[[0-9;]*m)*\(\w+ pid=(\d+)[^)]*\)(?:\x1b\[[0-9;]*m)* ?)");
+    static const std::regex colour(R"(\x1b\[[0-9;]*m)");
+    std::vector<Line> given(lines.begin(), lines.end());
+    for (Line& line : given) {
+        std::smatch found;
+        if (line.rank >= 0 || !holds_words(line.text, " pid=") || !std::regex_search(line.text, found, named))
+            continue;
+        const auto rank = ranks.find(std::atoi(found[1].str().c_str()));
+        if (rank == ranks.end()) continue;
+        line.rank = rank->second;
+        line.text = std::regex_replace(found.suffix().str(), colour, "");
+    }
+    return given;
+}
+
 LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::EventSink& sink,
                     const StepPattern& steps) {
     LogReading reading;

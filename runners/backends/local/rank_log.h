@@ -41,6 +41,10 @@ struct LogReading {
     std::map<results::Rank, ExitReport> ends;  // by rank, from mpirun
 };
 
+// Lines in which a launcher names the process that printed them, as Ray's "(RayTrainWorker pid=7811) …", are
+// given to its rank, without that and without colours. `ranks`: by pid.
+std::vector<Line> given_to_ranks(std::span<const Line> lines, const std::map<int, results::Rank>& ranks);
+
 // Writes rank.log for each line, and rank.config and shard.layout where a line says so.
 LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::EventSink& sink,
                     const StepPattern& steps = own_steps());

@@ -76,6 +76,23 @@ TEST(JobLog, ShowsStepsSettingsAndShards) {
     EXPECT_EQ(evidence.each<results::RankLog>().size(), 3u);
 }
 
+// Goal: what Ray prints of a worker is that rank's word; of its other processes it is nobody's.
+TEST(JobLog, GivesLinesToTheRankWhoseProcessIsNamed) {
+    const std::string cyan = "\x1b[36m", plain = "\x1b[0m";
+    const Line lines[] = {
+        {.text = cyan + "(RayTrainWorker pid=7811)" + plain + " OSError: [Errno 28] No space" + plain},
+        {.text = "(RayTrainWorker pid=7835, ip=10.0.0.2) done"},
+        {.text = "(TrainController pid=7713) OSError: [Errno 28]"},
+        {.rank = 1, .text = "(RayTrainWorker pid=7811) mine"}};
+    const auto given = given_to_ranks(lines, {{7811, 0}, {7835, 1}});
+    EXPECT_EQ(given[0].rank, 0);
+    EXPECT_EQ(given[0].text, "OSError: [Errno 28] No space");
+    EXPECT_EQ(given[1].rank, 1);
+    EXPECT_EQ(given[1].text, "done");
+    EXPECT_EQ(given[2].rank, results::no_rank);
+    EXPECT_EQ(given[3].text, "(RayTrainWorker pid=7811) mine");
+}
+
 // Goal: how children ended is read from what torchrun says, by pid.
 TEST(JobLog, ReadsEndsFromTorchrun) {
     results::Evidence evidence;
