@@ -21,10 +21,12 @@ public:
     explicit MemoryPool(DeviceStreams& streams) : streams_(streams) {}
 
     struct Block {
+        Block(Memory memory, std::weak_ptr<MemoryPool> of, int on)
+            : storage(std::move(memory)), pool(std::move(of)), stream(on) {}
         Memory storage;
         std::weak_ptr<MemoryPool> pool;
         int stream = 0;
-        std::set<int> used_on = {};
+        std::set<int> used_on;
         ~Block() {
             if (const auto owner = pool.lock()) owner->take_back(*this);
         }

@@ -140,6 +140,7 @@ Keeper::Keeper() : directory_(resolved(variable("DEADRANK_KEPT"))) {
     std::string evidence = variable("DEADRANK_EVIDENCE");
     while (evidence.ends_with('/')) evidence.pop_back();
     run_ = resolved(evidence.substr(0, evidence.rfind('/')));
+    temporary_ = resolved(variable("DEADRANK_TEMPORARY"));
     cache_ = resolved(variable("XDG_CACHE_HOME"));
     if (directory_.empty()) return;
     const File alive(::open((directory_ + "/" + kept_alive).c_str(), O_RDWR | O_CLOEXEC));
@@ -160,7 +161,9 @@ bool Keeper::passes(const std::string& path) const {
         return !above.empty() && path.starts_with(above) &&
                (path.size() == above.size() || path[above.size()] == '/');
     };
-    if (directory_.empty() || path.empty() || below(directory_) || below(run_) || below(cache_)) return true;
+    if (directory_.empty() || path.empty() || below(directory_) || below(run_) || below(temporary_) ||
+        below(cache_))
+        return true;
     for (const char* machine : {"/dev", "/proc", "/sys"}) {
         if (below(machine)) return true;
     }

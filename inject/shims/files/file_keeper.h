@@ -39,7 +39,7 @@ private:
     bool copy(Kept& kept);  // false: nothing has to be kept
     void remember(const Kept& kept);
 
-    std::string directory_, run_, cache_;
+    std::string directory_, run_, temporary_, cache_;
     std::int64_t* alive_ = nullptr;
     std::mutex guard_;
     std::unordered_map<std::string, bool>

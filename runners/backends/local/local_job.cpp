@@ -47,7 +47,7 @@ Variables shared_by_all(const scenarios::Plan& plan, const Manifest& manifest, c
         job["DEADRANK_NETWORK"] = place.network;
         job["GLOO_SOCKET_IFNAME"] = Namespaces::interface;
     }
-    job["TMPDIR"] = place.temporary.string();
+    job["TMPDIR"] = job["DEADRANK_TEMPORARY"] = place.temporary.string();
     for (const auto& [name, value] : manifest.environment) job[name] = value;
     const auto debug = plan.cluster.find("debug");
     if (debug != plan.cluster.end() && debug->second.text == "detail")

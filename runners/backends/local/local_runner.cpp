@@ -354,6 +354,7 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     spec.children = children_of(plan, *manifest, *subject, *python, place);
     if (around->network) put_into(*around->network, levers, spec.children);
     spec.directory = scratch.path();
+    if (*temporary) spec.temporary = place.temporary;
     spec.stop = options.stop;
     const auto launched = launch(spec);
     if (guard) {

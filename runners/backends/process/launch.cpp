@@ -179,9 +179,12 @@ private:
         weighed_ = time;
         std::uintmax_t sum = 0;
         std::error_code ignored;
-        for (const auto& entry : fs::recursive_directory_iterator(spec_.directory, ignored)) {
-            const std::uintmax_t size = entry.is_regular_file(ignored) ? entry.file_size(ignored) : 0;
-            if (size != static_cast<std::uintmax_t>(-1)) sum += size;
+        for (const fs::path& directory : {spec_.directory, spec_.temporary}) {
+            if (directory.empty()) continue;
+            for (const auto& entry : fs::recursive_directory_iterator(directory, ignored)) {
+                const std::uintmax_t size = entry.is_regular_file(ignored) ? entry.file_size(ignored) : 0;
+                if (size != static_cast<std::uintmax_t>(-1)) sum += size;
+            }
         }
         return sum > static_cast<std::uintmax_t>(spec_.disk);
     }

@@ -28,7 +28,8 @@ struct LaunchSpec {
     results::Time start{0};           // until the first sign of life; 0 = same as `quiet`
     results::Time quiet{0};           // that long without a sign of life: stuck
     results::Time limit{0};           // of the whole run
-    std::int64_t disk = 0;            // bytes below the directory; 0 = unbounded
+    std::filesystem::path temporary;  // the job's TMPDIR, if that lies elsewhere
+    std::int64_t disk = 0;            // bytes below both; 0 = unbounded
     std::int64_t largest_file = 0;    // bytes in any file; 0 = unbounded
     std::atomic<bool>* stop = nullptr;
 };

@@ -111,6 +111,30 @@ TEST_F(DeviceBadSubject, ThatFillsTheDiskIsStopped) {
     EXPECT_THAT(record.notes, Contains(HasSubstr("it wrote more than 8 MiB")));
 }
 
+// Under a directory of a long name the temporary one stays short, is weighed, and is gone at the end.
+TEST_F(DeviceBadSubject, ThatFillsItsTemporaryDirectoryElsewhereIsStopped) {
+    const fs::path kept = fs::temp_directory_path() / fmt::format("deadrank-bad-subject-kept-{}", getpid()) /
+                          "of_a_run_whose_name_is_rather_long";
+    const std::string script =
+        "echo step 0 loss 1; echo $TMPDIR >$PID_FILE; i=0; while :; do head -c 1000000 /dev/zero "
+        ">$TMPDIR/f$i; "
+        "i=$((i+1)); echo $i; done";
+    Manifest manifest = typed_subject({"/bin/sh", "-c", script});
+    manifest.hook = false;
+    manifest.step = R"(^step (\d+) loss (\S+))";
+    manifest.environment["PID_FILE"] = pid_file_.string();
+    manifest.start = manifest.quiet = manifest.limit = std::chrono::seconds(60);
+    manifest.disk = manifest.largest_file = 8 << 20;
+    const auto record = LocalRunner(manifest).run(subject_plan(), {.directory = kept});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(record->notes, Contains(HasSubstr("it wrote more than 8 MiB")));
+    std::string place;
+    std::getline(std::ifstream(pid_file_) >> std::ws, place);
+    EXPECT_LE(place.size(), 40u) << place;
+    EXPECT_FALSE(fs::exists(place)) << place;
+    fs::remove_all(kept.parent_path());
+}
+
 TEST_F(DeviceBadSubject, ThatNeverEndsIsStoppedAtItsLimit) {
     const Record record = play("while :; do echo step 0 loss 1; sleep 0.1; done",
                                [](Manifest& manifest) { manifest.limit = std::chrono::seconds(1); });
