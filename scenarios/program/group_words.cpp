@@ -78,6 +78,9 @@ constexpr BuiltinWord rows_of_groups[] = {
      "requested : 5/4`; twice: `ValueError: trying to initialize the default process group twice!`; `NCCL "
      "error: ncclSystemError … connect to the root of a ncclUniqueId of another round`",
      meetings},
+    {"Groups", "_get_default_group()",
+     "the default group as a value, for `group=`, `destroy_process_group` and its `abort()`; "
+     "`dist.group.WORLD` is the same. None where there is no default group"},
     {"Groups", "is_initialized()", "whether the rank has a default group"},
     {"Groups", "destroy_process_group(group=None)",
      "leaves it without waiting for anybody: what others still call in it waits for this rank", no_group},

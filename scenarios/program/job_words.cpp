@@ -28,13 +28,20 @@ constexpr BuiltinWord rows_of_jobs[] = {
     {"Files", "exists(path)", "whether there is such a file or folder, without passing time"},
     {"Files", "listdir(prefix)", "all paths that begin so, sorted; those of folders end with /"},
     {"Files", "rename(old, new)", "of a file: at once, for all that look", "`FileNotFoundError: …`"},
-    {"Files", "remove(path)", "of a file", "`FileNotFoundError: …`, `IsADirectoryError: [Errno 21] …`"},
+    {"Files", "remove(path)", "of a file; `os.unlink` is the same",
+     "`FileNotFoundError: …`, `IsADirectoryError: [Errno 21] …`"},
     {"Files", "makedirs(path, exist_ok=False)",
      "a folder, and those above it. It is made a moment after the call, as every write is: of ranks that "
      "looked before it was there, one makes it. A program that calls this nowhere finds all folders there; "
      "in one that does, only `shared`, `node0`, … are there from the start. `os.` may stand before it",
      "`FileExistsError: [Errno 17] File exists: 'path'`"},
-    {"Files", "isdir(path)", "whether there is such a folder, without passing time"},
+    {"Files", "isdir(path)",
+     "whether there is such a folder, made or with something in it, without passing time"},
+    {"Files", "rmdir(path)", "of an empty folder", "`FileNotFoundError: …`, `OSError: [Errno 39] …`"},
+    {"Files", "rmtree(path, ignore_errors=False)",
+     "a folder with all that is in it, one file after the other as they were found: of two ranks that do so "
+     "at once, one misses what the other has removed. `shutil.` may stand before it",
+     "`FileNotFoundError: [Errno 2] No such file or directory: 'path'`, `NotADirectoryError: …`"},
     {"Files", "write_text(path, text, mode=\"w\")",
      "a plain file, which no observer takes for a checkpoint. \"a\" puts it behind what is there, \"x\" "
      "makes "

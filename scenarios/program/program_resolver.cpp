@@ -286,27 +286,18 @@ private:
     // Of Python's modules, what has a function here that does the same.
     bool as_function(Expr& expr) const {
         static constexpr std::pair<std::string_view, std::string_view> known[] = {
-            {"time.time", "now"},
-            {"time.perf_counter", "now"},
-            {"time.monotonic", "now"},
-            {"time.sleep", "sleep"},
-            {"sys.exit", "exit"},
-            {"os.getenv", "env"},
-            {"os.environ.get", "env"},
-            {"os.path.join", "path_join"},
-            {"os.path.exists", "exists"},
-            {"os.path.isdir", "isdir"},
-            {"os.makedirs", "makedirs"},
-            {"os.rename", "rename"},
-            {"os.replace", "rename"},
-            {"os.remove", "remove"},
-            {"os.kill", "kill"},
-            {"os.getpid", "getpid"},
-            {"os.abort", "abort"},
-            {"os._exit", "_exit"},
-            {"signal.signal", "on_signal"},
-            {"subprocess.Popen", "Popen"},
-            {"functools.reduce", "functools_reduce"}};
+            {"time.time", "now"},          {"time.perf_counter", "now"},
+            {"time.monotonic", "now"},     {"time.sleep", "sleep"},
+            {"sys.exit", "exit"},          {"os.getenv", "env"},
+            {"os.environ.get", "env"},     {"os.path.join", "path_join"},
+            {"os.path.exists", "exists"},  {"os.path.isdir", "isdir"},
+            {"os.makedirs", "makedirs"},   {"os.rename", "rename"},
+            {"os.replace", "rename"},      {"os.remove", "remove"},
+            {"os.unlink", "remove"},       {"os.rmdir", "rmdir"},
+            {"shutil.rmtree", "rmtree"},   {"os.kill", "kill"},
+            {"os.getpid", "getpid"},       {"os.abort", "abort"},
+            {"os._exit", "_exit"},         {"signal.signal", "on_signal"},
+            {"subprocess.Popen", "Popen"}, {"functools.reduce", "functools_reduce"}};
         if (expr.kind != ExprKind::method) return false;
         const std::string path = path_of(expr);
         const auto found = std::find_if(std::begin(known), std::end(known),
@@ -339,8 +330,9 @@ private:
     void leave_module_out(Expr& expr) {
         if (expr.kind != ExprKind::method && expr.kind != ExprKind::attribute) return;
         const std::string whole = expr.text == "WORLD" ? path_of(expr) : std::string();
-        if (whole == "dist.group.WORLD" || whole == "torch.distributed.group.WORLD") {
-            expr.kind = ExprKind::none;
+        if (whole == "group.WORLD" || whole.ends_with(".group.WORLD")) {
+            expr.kind = ExprKind::call;
+            expr.text = "_get_default_group";
             expr.parts.clear();
             return;
         }

@@ -16,11 +16,11 @@ namespace deadrank::sim::program {
 Builtin builtin(int place) {
     static const std::vector<Builtin> table = [] {
         std::vector<BuiltinRow> rows;
-        for (const auto& part : {python_builtins(), value_builtins(), tensor_builtins(), group_builtins(),
-                                 mesh_builtins(), comm_builtins(), message_builtins(), object_builtins(),
-                                 file_builtins(), device_builtins(), chance_builtins(), world_builtins(),
-                                 process_builtins(), store_builtins(), told_builtins(), training_builtins(),
-                                 stream_builtins()})
+        for (const auto& part :
+             {python_builtins(), value_builtins(), tensor_builtins(), group_builtins(), mesh_builtins(),
+              comm_builtins(), message_builtins(), object_builtins(), file_builtins(), device_builtins(),
+              chance_builtins(), world_builtins(), process_builtins(), store_builtins(), told_builtins(),
+              training_builtins(), stream_builtins()})
             rows.insert(rows.end(), part.begin(), part.end());
         std::vector<Builtin> calls;
         for (const auto& word : scenarios::program::builtin_words()) {
@@ -316,11 +316,16 @@ Value method_of(Interpreter& rank, const Value& object, const std::string& name,
         case Type::object:
             return own_method(rank, object, name, arguments);
         case Type::group: {
+            const Group& group = object.group();
+            Comm* const own = !group.is_world   ? group.own.get()
+                              : name == "abort" ? &rank.host().comm()
+                                                : nullptr;
+            if (name == "rank" && group.is_world) return Value::whole(rank.host().rank());
             if (name == "size") return Value::whole(std::ssize(object.group().ranks));
-            if (name == "rank") return Value::whole(object.group().own ? object.group().own->rank() : -1);
+            if (name == "rank") return Value::whole(own ? own->rank() : -1);
             if (name == "name") return Value::new_text(object.group().name);
             if (name == "abort") {
-                if (Comm* own = object.group().own.get()) own->abort();
+                if (own) own->abort();
                 return Value::none();
             }
             if (name != "ranks") no_method(object, name);

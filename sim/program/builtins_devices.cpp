@@ -109,9 +109,14 @@ OnDevice::~OnDevice() {
     if (before_ >= 0) rank_.world().device().choose(before_);
 }
 
+// A process that has neither chosen a device nor used the one it began with has no current device.
+bool knows_device(Interpreter& rank) {
+    return rank.device_chosen || rank.contexts.contains(rank.world().device().index());
+}
+
 void connect_world(Interpreter& rank, std::string_view call, Place place) {
     if (!rank.host().unconnected()) return;
-    if (place < 0 && call == "barrier") {
+    if (place < 0 && call == "barrier" && !knows_device(rank)) {
         place = static_cast<Place>(rank.host().rank() % std::max(rank.world().device().visible(), 1));
         rank.world().log(
             fmt::format(
@@ -121,7 +126,10 @@ void connect_world(Interpreter& rank, std::string_view call, Place place) {
                 rank.host().rank(), place),
             1);
     }
+    const int told = rank.world().device().index();
     const OnDevice on(rank, place < 0 ? Value() : Value::whole(place));
+    if (rank.world().device().index() != told)
+        rank.world().record(results::DeviceBind{rank.world().text("model"), rank.world().device().index()});
     (void)rank.host().comm();
     rank.world_place = group_place(rank);
 }
@@ -187,7 +195,7 @@ std::optional<Value> moved(Interpreter& rank, const Value& object, const std::st
     if (place == tensor.place && dtype == tensor.dtype && place != anywhere) return object;
     const auto made = cast(tensor, dtype);
     made->place = place;
-    return Value::of(made);
+    return Value::of(in_order_of(tensor, made));
 }
 
 std::optional<Value> device_attribute(Interpreter& rank, const Value& object, const std::string& name) {
@@ -253,6 +261,7 @@ Value set_device(Interpreter& rank, Arguments& given) {
     if (!index) return Value::none();
     if (*index < 0 || *index >= device.count()) refuse_number(*index, device.count());
     move_to(rank, static_cast<int>(*index));
+    rank.device_chosen = true;
     if (rank.host().started())
         rank.world().record(results::DeviceBind{rank.world().text("model"), device.index()});
     return Value::none();

@@ -44,8 +44,9 @@ std::string folder_of(const std::string& path) {
     return folder == "shared" || own_disk ? "" : folder;
 }
 
+// One that was made, or in which something lies.
 bool is_folder(Interpreter& rank, const std::string& path) {
-    return is_there(rank, path + "/") || folder_of(path + "/").empty();
+    return folder_of(path + "/").empty() || !rank.world().storage().list(path + "/").empty();
 }
 
 bool lacks_its_folder(Interpreter& rank, const std::string& path) {
@@ -58,7 +59,7 @@ bool lacks_its_folder(Interpreter& rank, const std::string& path) {
 }
 
 void refuse_folder(Interpreter& rank, const std::string& path) {
-    if (is_there(rank, path + "/"))
+    if (is_folder(rank, path) && !is_there(rank, path))
         raise("IsADirectoryError", fmt::format("[Errno 21] Is a directory: '{}'", path));
 }
 
@@ -81,7 +82,7 @@ Value makedirs(Interpreter& rank, Arguments& given) {
         if (answer != Code::invalid_usage) check_disk(answer, *folder);
     }
     if (is_there(rank, path)) refuse_existing(path);
-    const bool always = folder_of(path + "/").empty();
+    const bool always = is_folder(rank, path);
     const Code answer =
         always ? Code::invalid_usage : rank.world().storage().write(path + "/", {}, WriteMode::create);
     if (answer != Code::invalid_usage)
@@ -199,8 +200,8 @@ Value resume_at(Interpreter& rank, Arguments& given) {
 }
 
 Value exists(Interpreter& rank, Arguments& given) {
-    const std::string& path = text_in(given[0], "a path");
-    return Value::boolean(is_there(rank, path) || is_there(rank, path + "/"));
+    const std::string path = path_in(given[0]);
+    return Value::boolean(is_there(rank, path) || is_folder(rank, path));
 }
 
 Value listdir(Interpreter& rank, Arguments& given) {
@@ -227,6 +228,43 @@ Value remove(Interpreter& rank, Arguments& given) {
     return Value::none();
 }
 
+// The folder itself, which need not have been made.
+void remove_folder(Interpreter& rank, const std::string& path) {
+    if (is_there(rank, path + "/")) check_disk(rank.world().storage().remove(path + "/"), path);
+}
+
+std::vector<std::string> inside(Interpreter& rank, const std::string& path) {
+    if (is_there(rank, path))
+        raise("NotADirectoryError", fmt::format("[Errno 20] Not a directory: '{}'", path));
+    if (!is_folder(rank, path)) check_disk(Code::not_found, path);
+    auto found = rank.world().storage().list(path + "/");
+    std::erase(found, path + "/");
+    return found;
+}
+
+Value rmdir(Interpreter& rank, Arguments& given) {
+    const std::string path = path_in(given[0]);
+    if (!inside(rank, path).empty())
+        raise("OSError", fmt::format("[Errno 39] Directory not empty: '{}'", path));
+    remove_folder(rank, path);
+    return Value::none();
+}
+
+// One after the other, as they were found: what another rank has removed meanwhile is missed.
+Value rmtree(Interpreter& rank, Arguments& given) {
+    const std::string path = path_in(given[0]);
+    const bool ignores = stated(given[1]) && truth(given[1]);
+    if (ignores && (is_there(rank, path) || !is_folder(rank, path))) return Value::none();
+    auto found = inside(rank, path);
+    std::reverse(found.begin(), found.end());  // what lies in a folder goes before it
+    for (const std::string& one : found) {
+        const Code answer = rank.world().storage().remove(one);
+        if (!ignores) check_disk(answer, one);
+    }
+    remove_folder(rank, path);
+    return Value::none();
+}
+
 }  // namespace
 
 std::vector<BuiltinRow> file_builtins() {
@@ -235,7 +273,8 @@ std::vector<BuiltinRow> file_builtins() {
             {"listdir", listdir},     {"rename", rename},
             {"remove", remove},       {"makedirs", makedirs},
             {"isdir", isdir},         {"write_text", write_text},
-            {"read_text", read_text}};
+            {"read_text", read_text}, {"rmdir", rmdir},
+            {"rmtree", rmtree}};
 }
 
 }  // namespace deadrank::sim::program

@@ -9,7 +9,11 @@
 
 namespace deadrank::sim::program {
 
-bool stated(const Value& value) { return !value.is(Type::unset) && !value.is(Type::none); }
+// The default group is what a call takes that names none.
+bool stated(const Value& value) {
+    return !value.is(Type::unset) && !value.is(Type::none) &&
+           !(value.is(Type::group) && value.group().is_world);
+}
 
 namespace {
 
@@ -185,8 +189,9 @@ Value init_process_group(Interpreter& rank, Arguments& given) {
         if (!request.rank) raise("AssertionError", "rank must be non-negative if using store");
         std::tie(request.store, request.method) = store_in(rank, given[5]);
     }
-    const bool places = rank.program().places_tensors && !rank.program().chooses_device;
-    request.with_first_call = places && !stated(given[6]);
+    // A process that has not chosen its device yet may still do so before the first call.
+    const bool places = rank.program().places_tensors || rank.program().chooses_device;
+    request.with_first_call = places && !rank.device_chosen && !stated(given[6]);
     rank.world_bound = !request.with_first_call;
     const OnDevice on(rank, given[6]);
     rank.host().start(request);
@@ -195,13 +200,27 @@ Value init_process_group(Interpreter& rank, Arguments& given) {
     return Value::none();
 }
 
+// dist.group.WORLD: None where there is no default group.
+Value default_group(Interpreter& rank, Arguments&) {
+    if (!rank.host().started()) return Value::none();
+    if (!rank.whole) {
+        rank.whole = std::make_shared<Group>();
+        rank.whole->is_world = true;
+        rank.whole->name = "default_pg";
+        rank.whole->ranks = all_ranks(rank);
+    }
+    return Value::of(rank.whole);
+}
+
 Value is_initialized(Interpreter& rank, Arguments&) { return Value::boolean(rank.host().started()); }
 
 Value destroy_process_group(Interpreter& rank, Arguments& given) {
-    if (stated(given[0]))
+    if (stated(given[0])) {
         group_in(given[0], "destroy_process_group").own.reset();
-    else
+    } else {
         rank.host().leave();
+        rank.whole = nullptr;
+    }
     return Value::none();
 }
 
@@ -250,6 +269,7 @@ std::vector<BuiltinRow> group_builtins() {
             {"get_group_rank", get_group_rank},
             {"init_process_group", init_process_group},
             {"is_initialized", is_initialized},
+            {"_get_default_group", default_group},
             {"destroy_process_group", destroy_process_group}};
 }
 

@@ -96,6 +96,7 @@ public:
     Value default_device;                          // of new tensors, where the program has set one
     Place world_place = 0;                         // the device of the world's group
     bool world_bound = true;                       // … which it was told, or had to take
+    bool device_chosen = false;                    // by set_device
     std::shared_ptr<Instance> chance;              // the rank's own generator, once it is used
     std::uint64_t garbage_drawn = 0;               // numbers that empty() gave
     std::map<std::string, std::int64_t> barriers;  // monitored ones, by group

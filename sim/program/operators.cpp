@@ -11,13 +11,18 @@ namespace deadrank::sim::program {
 
 using namespace scenarios::program;
 
+std::string_view sign_of(Operator op) {
+    static constexpr std::string_view signs[] = {"+", "-",  "*",  "/", "//", "%", "**",
+                                                 "@", "<<", ">>", "&", "|",  "^"};
+    const auto place = static_cast<std::size_t>(op);
+    return place < std::size(signs) ? signs[place] : "comparison";
+}
+
 namespace {
 
 [[noreturn]] void refuse_types(Operator op, const Value& a, const Value& b) {
-    static constexpr std::string_view signs[] = {"+", "-",  "*",  "/", "//", "%", "**",
-                                                 "@", "<<", ">>", "&", "|",  "^"};
-    raise("TypeError", fmt::format("unsupported operand type(s) for {}: {} and {}",
-                                   signs[static_cast<std::size_t>(op)], type_word(a), type_word(b)));
+    raise("TypeError", fmt::format("unsupported operand type(s) for {}: {} and {}", sign_of(op), type_word(a),
+                                   type_word(b)));
 }
 
 Value repeated(const Value& what, std::int64_t times) {

@@ -300,8 +300,8 @@ bool compares(Operator op) { return op >= Operator::equal && op <= Operator::gre
 Value calculated(Operator op, const Value& a, const Value& b) {
     for (const Value* one_of : {&a, &b})
         if (!one_of->is(Type::tensor) && !one_of->is_number())
-            raise("TypeError",
-                  fmt::format("unsupported operand type(s): {} and {}", type_word(a), type_word(b)));
+            raise("TypeError", fmt::format("unsupported operand type(s) for {}: {} and {}", sign_of(op),
+                                           type_word(a), type_word(b)));
     const auto x = as_tensor(a, b.is(Type::tensor) ? b.tensor().dtype : Dtype::f32);
     const auto y = as_tensor(b, a.is(Type::tensor) ? a.tensor().dtype : Dtype::f32);
     Dtype dtype = promoted(x->dtype, y->dtype);
@@ -323,7 +323,10 @@ Value calculated(Operator op, const Value& a, const Value& b) {
             elementwise(op, converted(left, x->dtype, common), converted(right, y->dtype, common), decimal),
             compares(op) ? Dtype::i64 : dtype);
     }
-    return Value::of(made);
+    // The first operand of the result's shape has the order.
+    const bool first = a.is(Type::tensor) && a.tensor().shape == made->shape;
+    const Value& leads = first ? a : b;
+    return Value::of(leads.is(Type::tensor) ? in_order_of(leads.tensor(), made) : made);
 }
 
 void assign(Tensor& into, const Value& value) {

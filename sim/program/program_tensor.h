@@ -36,7 +36,10 @@ Number converted(Number element, Dtype from, Dtype to);
 Number element_from(const Value& value, Dtype dtype);
 
 Value calculated(scenarios::program::Operator op, const Value& a, const Value& b);  // one is a tensor
-std::shared_ptr<Tensor> cast(const Tensor& tensor, Dtype dtype);                    // always a copy
+std::string_view sign_of(scenarios::program::Operator op);                          // as Python writes it
+// An elementwise result in the order in memory of this operand of its shape, as torch's preserve_format does.
+std::shared_ptr<Tensor> in_order_of(const Tensor& operand, std::shared_ptr<Tensor> made);
+std::shared_ptr<Tensor> cast(const Tensor& tensor, Dtype dtype);    // always a copy
 void assign(Tensor& into, const Value& value);                      // of one shape, or one number for all
 Value joined(const std::vector<Value>& tensors, std::int64_t dim);  // torch.cat
 Value stacked(const std::vector<Value>& tensors, std::int64_t dim = 0);

@@ -164,6 +164,7 @@ struct Group final : Object {
     std::vector<Rank> ranks;
     std::unique_ptr<Comm> own;  // nullptr where the rank is no member
     Place place = 0;            // the device that its calls move data on
+    bool is_world = false;      // the default group, whose calls the host makes
 };
 
 // A call under way. It holds the memory that it reads and writes, and gives that up after the call.

@@ -286,6 +286,7 @@ void Job::leave_world() {
 void Job::end_world() {
     if (world_comm_) ended_.push_back({store_ ? store_->meeting() : 0, std::move(world_comm_)});
     store_ = nullptr;
+    later_.reset();
     people_.clear();
     groups_made_ = 0;
 }

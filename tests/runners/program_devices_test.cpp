@@ -296,5 +296,22 @@ TEST(ProgramDevices, AWorldTakesTheDeviceOfItsFirstTensor) {
                     .starts_with("torch.distributed.DistBackendError: Attempt to perform collective on"));
 }
 
+// Goal: what stands between init_process_group and the first call decides on the device, and no alarm rings.
+TEST(ProgramDevices, AWorldIsConnectedByItsFirstCall) {
+    const Words own = {{"start", "own"}};
+    const auto play = [&](const std::string& setup) {
+        return play_program("loss(1.0)", two_ranks, setup, own);
+    };
+    const auto quiet = [&](const auto& record) {
+        EXPECT_EQ(last_words(record), "");
+        EXPECT_EQ(symptoms_in(record), std::vector<std::string>{});
+    };
+    quiet(play("init_process_group()\nset_device(local_rank)\nbarrier()"));
+    quiet(play("init_process_group()\nall_reduce(ones(2, device=f\"cuda:{local_rank}\"))"));
+    const auto late =
+        play("init_process_group()\nx = ones(1, device=\"cuda\")\nbarrier()\nset_device(local_rank)");
+    EXPECT_NE(last_words(late).find("Duplicate GPU detected"), std::string::npos) << last_words(late);
+}
+
 }  // namespace
 }  // namespace deadrank::tests

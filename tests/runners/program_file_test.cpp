@@ -277,5 +277,31 @@ TEST(ProgramFile, FailuresOfTwoAttemptsAreBothTold) {
               (std::vector<std::string>{"host_resource_exhaustion", "checkpoint_unreadable"}));
 }
 
+// Goal: a folder is where something lies below it, and goes as rmdir and rmtree say.
+TEST(ProgramFile, FoldersAreThereWithWhatTheyHold) {
+    EXPECT_EQ(last_words(play_program(R"py(
+assert not exists("shared/a") and not isdir("shared/a")
+barrier()
+if rank == 0:
+    write_text("shared/a/b", "x")
+    write_text("shared/a/c/d", "x")
+    assert exists("shared/a") and isdir("shared/a/c") and isdir("shared/a/") and not isdir("shared/a/b")
+    try:
+        os.rmdir("shared/a")
+        assert False
+    except OSError as error:
+        assert str(error) == "[Errno 39] Directory not empty: 'shared/a'"
+    os.unlink("shared/a/b")
+    shutil.rmtree("shared/a")
+    assert not exists("shared/a") and listdir("shared/a") == []
+    try:
+        rmtree("shared/a")
+        assert False
+    except FileNotFoundError:
+        rmtree("shared/a", ignore_errors=True)
+)py")),
+              "");
+}
+
 }  // namespace
 }  // namespace deadrank::tests

@@ -329,5 +329,34 @@ assert mine.item() == rank
               "");
 }
 
+// Goal: dist.group.WORLD is a group like others, until there is none.
+TEST(ProgramPython, TheDefaultGroupHasAHandle) {
+    EXPECT_EQ(after(R"py(
+world = dist.group.WORLD
+assert world is not None and world.size() == world_size and world.rank() == rank
+x = ones(1)
+all_reduce(x, group=world)
+assert x.item() == world_size and dist.get_rank(world) == rank and get_backend(group.WORLD) == "nccl"
+assert get_process_group_ranks(torch.distributed.group.WORLD) == list(range(world_size))
+try:
+    x = None * ones(2)
+except TypeError as error:
+    assert str(error) == "unsupported operand type(s) for *: 'NoneType' and 'Tensor'"
+barrier()
+destroy_process_group(world)
+assert not is_initialized() and dist.group.WORLD is None
+sys.exit(0)
+)py"),
+              "");
+    const std::string aborted = after(R"py(
+if rank == 0:
+    work = all_reduce(ones(1), async_op=True)
+    dist.group.WORLD.abort()
+    work.wait()
+)py");
+    EXPECT_NE(aborted.find("abort"), std::string::npos) << aborted;
+    EXPECT_EQ(aborted.find("AttributeError"), std::string::npos) << aborted;
+}
+
 }  // namespace
 }  // namespace deadrank::tests
