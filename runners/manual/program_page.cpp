@@ -103,12 +103,14 @@ that is 1 or missing is repeated.
 **Differences from torch.** An index of a one-dimensional tensor is a number. A slice, a row, a column `x[:,
 0]`, `x[::2]`, `chunk`, `split`, `narrow`, `t`, `transpose`, `permute`, `expand` and `view` share memory
 with the whole, as in torch; a mask and a list of places are copies. Elements of such a view need not follow
-each other: `is_contiguous()` says so, `contiguous()` and `clone()` copy, and `reshape`, `flatten`,
-`unsqueeze` and `squeeze` of it are copies. NCCL refuses it in collectives, `ValueError: Tensors must be
-contiguous`, and so does gloo, but for `broadcast`, `reduce` and `scatter`, which take as many elements as
-there are from behind the first one, as `send` and `recv` do with both. `+` and its kin make a new tensor,
-`+=` changes the one that is there. float16 and bfloat16 round to their bits, also what comes of a call, and
-float16 is inf beyond 65504; float64 has no more than float32, whose elements have the steps of all decimals.
+each other: `is_contiguous()` says so, `contiguous()` copies, and `reshape`, `flatten`, `unsqueeze` and
+`squeeze` of it are copies. `clone()`, `zeros_like` and its kin, and what is computed for each element, keep
+the order in memory of a transposed tensor, as torch's preserve_format does. NCCL refuses it in collectives,
+`ValueError: Tensors must be contiguous`, and so does gloo, but for `broadcast`, `reduce` and `scatter`,
+which take as many elements as there are from behind the first one, as `send` and `recv` do with both. `+`
+and its kin make a new tensor, `+=` changes the one that is there. float16 and bfloat16 round to their bits,
+also what comes of a call, and float16 is inf beyond 65504; float64 has no more than float32, whose elements
+have the steps of all decimals.
 Comparisons, `a == b` too, give int8 for each element, which indexes as a mask. Tensors of size 0 are there:
 `empty(0)`, `x[6:6]`, their sum is 0 and their mean nan. A shape is a list or several numbers, also of `rand`
 and `randn`. A call without a group, or with `group=None`, is one of the world. Ranks in calls (`src`, `dst`,
@@ -144,13 +146,11 @@ constexpr TableRow device_rows[] = {
      "give tensors that lie where they lay; of a device that the rank does not see, `RuntimeError: "
      "Attempting to deserialize object on CUDA device 3 but torch.cuda.device_count() is 2. …`"},
     {"a world that was told no device",
-     "with `start = \"own\"`, where set_device stands nowhere: `init_process_group(device_id=local_rank)` "
-     "tells it "
-     "one. Without, NCCL takes the device of the first tensor that is handed to it, and a barrier before "
-     "that guesses "
-     "the number of the rank among those that it sees, and warns: `using GPU 1 as device used by this "
-     "process is "
-     "currently unknown`"},
+     "with `start = \"own\"`: neither by `init_process_group(device_id=local_rank)` nor by set_device before "
+     "it. The first call makes its communicator, over the device of its first tensor, or the one in use "
+     "then. A barrier takes the one in use where set_device was called or something lies there; otherwise it "
+     "guesses the number of the rank among those that it sees, and warns: `using GPU 1 as device used by "
+     "this process is currently unknown`"},
     {"the first use of a device",
      "opens a context there, as CUDA does. On a device that is not the rank's own it takes `context_size` of "
      "that one's memory, and observers see it: device.bind. It stays, as does what was allocated there, when "

@@ -32,6 +32,7 @@ void fill_unwritten(Interpreter& rank, Tensor& made) {
         element =
             converted(static_cast<Number>(drawn) - static_cast<Number>(spread / 2), Dtype::i64, made.dtype);
     }
+    made.flush();
 }
 
 Value new_from(Interpreter& rank, Arguments& given) {
@@ -87,7 +88,7 @@ std::shared_ptr<Tensor> alike(Interpreter& rank, const Value& other, std::string
     auto made = new_tensor(stated_dtype(dtype, like->dtype), like->shape, like->place);
     if (stated(where)) made->place = place_for(rank, where);
     rank.spend(made->count());
-    return made;
+    return in_order_of(*like, made);
 }
 
 Value zeros_like(Interpreter& rank, Arguments& given) {

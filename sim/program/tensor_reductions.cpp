@@ -347,6 +347,16 @@ constexpr std::string_view words_of_views[] = {"shape",     "size",   "numel",  
                                                "chunk",     "split",  "expand", "is_contiguous", "stride",
                                                "view",      "detach", "data",   "contiguous",    "dtype"};
 
+// What gives an element for each one, in their order in memory.
+constexpr std::string_view words_of_elements[] = {
+    "exp",   "log",   "sin",   "cos",  "sqrt",     "sigmoid", "tanh",     "relu", "silu",       "gelu",
+    "floor", "round", "abs",   "neg",  "isnan",    "isinf",   "isfinite", "pow",  "maximum",    "minimum",
+    "clamp", "clone", "float", "half", "bfloat16", "double",  "long",     "int",  "masked_fill"};
+
+bool is_among(std::span<const std::string_view> words, std::string_view name) {
+    return std::find(words.begin(), words.end(), name) != words.end();
+}
+
 }  // namespace
 
 Value method(const Value& object, const std::string& name, const std::vector<Value>& arguments) {
@@ -360,12 +370,12 @@ Value method(const Value& object, const std::string& name, const std::vector<Val
     const auto found = table.find(name);
     if (found == table.end())
         raise("AttributeError", fmt::format("'Tensor' object has no attribute '{}'", name));
-    const bool view =
-        std::find(std::begin(words_of_views), std::end(words_of_views), name) != std::end(words_of_views);
-    if (!object.tensor().strided || view) return found->second(object, arguments);
+    if (!object.tensor().strided || is_among(words_of_views, name)) return found->second(object, arguments);
     // All else is done with its elements in a row, and what changed them goes back to where they lie.
     const Value dense = Value::of(object.tensor().dense());
     const Value answer = found->second(dense, arguments);
+    if (is_among(words_of_elements, name) && answer.is(Type::tensor))
+        return Value::of(in_order_of(object.tensor(), answer.shared_tensor()));
     if (!name.ends_with('_')) return answer;
     *object.tensor().memory = *dense.tensor().memory;
     object.tensor().flush();

@@ -3,6 +3,7 @@
 // they lie before each use and written back after each change. Texts: torch 2.11.
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 
 #include "sim/program/interpreter.h"
 #include "sim/program/program_tensor.h"
@@ -98,6 +99,28 @@ std::shared_ptr<Tensor> part_of_view(const Tensor& tensor, std::int64_t from, Sh
     if (shape == inner(tensor.shape))
         return view_of(tensor, row * strides.front(), std::move(shape), inner(strides));
     return tensor.dense()->part(from, std::move(shape));
+}
+
+std::shared_ptr<Tensor> in_order_of(const Tensor& operand, std::shared_ptr<Tensor> made) {
+    if (!operand.strided || operand.shape != made->shape) return made;
+    const Shape& shape = made->shape;
+    const Shape& steps = operand.strided->strides;
+    std::vector<std::size_t> order(shape.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (const std::size_t dim : order)
+        if (steps[dim] == 0 && shape[dim] > 1) return made;  // expanded: none of its own
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return steps[a] > steps[b]; });
+    Shape strides(shape.size(), 1);
+    std::int64_t next = 1;
+    for (auto dim = order.rbegin(); dim != order.rend(); ++dim) {
+        strides[*dim] = next;
+        next *= std::max<std::int64_t>(shape[*dim], 1);
+    }
+    if (follows(shape, strides)) return made;
+    const auto kept = view_of(*new_tensor(made->dtype, shape, made->place), 0, shape, std::move(strides));
+    std::copy_n(made->data().begin(), made->count(), kept->memory->begin());
+    kept->flush();
+    return kept;
 }
 
 std::shared_ptr<Tensor> behind_pointer(const std::shared_ptr<Tensor>& tensor) {

@@ -28,7 +28,7 @@ turned.transpose(0, 1)[0].fill_(1)
 assert x.tolist() == [[1, 1, 1], [3, 82, 8]]
 own = turned.contiguous()
 own[0, 0] = 99
-assert x[0, 0] == 1 and own.is_contiguous() and turned.clone().is_contiguous()
+assert x[0, 0] == 1 and own.is_contiguous() and turned.clone().stride() == (1, 3)
 assert arange(6)[::2].tolist() == [0, 2, 4] and x[:, 0:1].shape == [2, 1]
 parts = x.chunk(3, dim=1)
 parts[2].zero_()
@@ -83,6 +83,29 @@ else:
 )py";
     const auto record = play_program(step, over_gloo);
     EXPECT_EQ(last_words(record, 0) + last_words(record, 1), "");
+}
+
+// Goal: what an operation makes of a transposed tensor keeps its order in memory, as preserve_format does.
+TEST(ProgramViews, ResultsKeepTheOrderOfTheirOperand) {
+    EXPECT_EQ(last_words(play_program(R"py(
+x = arange(6).reshape(2, 3).float()
+for y in [x.t() * 2, 2 + x.t(), x.t() + ones(2), x.t() + zeros(3, 2), x.t().clone(), x.t().exp(),
+          zeros_like(x.t()), empty_like(x.t()), x.t().long()]:
+    assert y.stride() == (1, 3) and y.shape == [3, 2]
+assert (x.t() * 2).tolist() == [[0.0, 6.0], [2.0, 8.0], [4.0, 10.0]]
+assert full_like(x.t(), 3.0).tolist() == [[3.0, 3.0]] * 3
+assert (zeros(3, 2) + x.t()).is_contiguous() and (x.t() @ x).is_contiguous()
+assert x.t().contiguous().stride() == (2, 1) and x[:, 0].clone().is_contiguous()
+y = x.t().clone()
+y[0, 1] = 9.0
+assert y.tolist()[0] == [0.0, 9.0] and x[1, 0] == 3.0
+try:
+    all_reduce(x.t() * 2)
+    assert False
+except ValueError as error:
+    assert str(error) == "Tensors must be contiguous"
+)py")),
+              "");
 }
 
 }  // namespace
