@@ -83,7 +83,10 @@ constexpr BuiltinWord rows_of_groups[] = {
      "`dist.group.WORLD` is the same. None where there is no default group"},
     {"Groups", "is_initialized()", "whether the rank has a default group"},
     {"Groups", "destroy_process_group(group=None)",
-     "leaves it without waiting for anybody: what others still call in it waits for this rank", no_group},
+     "leaves it without waiting for anybody: what others still call in it waits for this rank. torch since "
+     "2.6 lets the rank's own calls of NCCL end first and then destroys the communicator, for which NCCL "
+     "wants all members on the node: that wait is not played, and a handshake at the store stands for it",
+     no_group},
 
     {"Collectives", "all_reduce(tensor, op=\"sum\", group=None, async_op=False)",
      "in place; op is sum, avg, max, min or prod, also as `ReduceOp.SUM`. float16 and bfloat16 are rounded "
@@ -165,7 +168,8 @@ constexpr BuiltinWord rows_of_groups[] = {
     {"Messages", "P2POp(op, tensor, peer, group=None, tag=0, group_peer=None)",
      "a message to be made: P2POp(isend, x, 1)", "`ValueError: Invalid ``op``. …`"},
     {"Messages", "batch_isend_irecv(p2p_op_list)",
-     "begins all of them before any is waited for; a list of handles",
+     "begins all of them before any is waited for; a list of handles. Each of them ends by itself: that NCCL "
+     "makes one kernel of a batch, behind which the next one queues, is not played",
      "`ValueError: p2p_op_list must not be empty`", messages},
     {"Messages", "group_start(group=None)", "until group_end, calls wait for each other only at its end"},
     {"Messages", "group_end(group=None)", "waits for all of them together"},
