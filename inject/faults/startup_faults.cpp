@@ -169,12 +169,17 @@ extern const FaultRow break_name_row{
     {.name = "break_name",
      .what = "A host name does not lead to its host for these ranks.",
      .parameters = {rank_parameter(),
-                    {"host", ValueType::text, "node0", "the name"},
+                    {"host", ValueType::text, "node0",
+                     "the name; own = that of the host that the rank is on. Gloo without GLOO_SOCKET_IFNAME "
+                     "gives its peers the address that its own host's name leads to"},
                     {"how",
                      ValueType::choice,
                      "unresolvable",
-                     "unknown to the resolver, or known and out of reach",
-                     {"unresolvable", "unroutable"}}},
+                     "unknown to the resolver; known and out of reach; or leading to the loopback, 127.0.1.1, "
+                     "as /etc/hosts of Debian has a host's own name. Of its own host's name each of them "
+                     "leaves gloo the loopback (of the first two torch warns), and its peers on other nodes "
+                     "are refused at once",
+                     {"unresolvable", "unroutable", "loopback"}}},
      .levers = {BreakName::lever},
      .at_start = true},
     [](const FaultSpec& spec) {
@@ -184,7 +189,7 @@ extern const FaultRow break_name_row{
                                             [host, how](Levers& levers, Rank rank) {
                                                 return levers.pull(BreakName{rank, host, how});
                                             },
-                                        .blame = aimed(spec, {.variable = "MASTER_ADDR"})});
+                                        .blame = aimed(spec, {.variable = host == "own" ? "" : "MASTER_ADDR"})});
     }};
 
 // Two jobs, or a job and what an earlier one left behind, have one name in a store that outlives both.
@@ -216,7 +221,8 @@ extern const FaultRow share_store_row{
 // A node has one more network interface than expected: a container bridge, a management network.
 extern const FaultRow add_interface_row{
     {.name = "add_interface",
-     .what = "The node has a further network interface, which may be chosen wrongly.",
+     .what = "The node has a further network interface, which NCCL may choose wrongly; gloo, where "
+             "GLOO_SOCKET_IFNAME names it.",
      .parameters = {node_parameter(),
                     {"name", ValueType::text, "veth0", "the interface"},
                     {"routable", ValueType::boolean, "false", "can peers be reached through it?"},

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 11> storage_troubles = {
     "", "flip", "truncate", "tear", "lose", "stale", "swap", "delete", "slow", "full", "read_only"};
 constexpr std::array<std::string_view, 7> store_troubles = {"",     "mute",   "refuse", "cut",
                                                             "late", "narrow", "flip"};
-constexpr std::array<std::string_view, 3> name_troubles = {"", "unresolvable", "unroutable"};
+constexpr std::array<std::string_view, 4> name_troubles = {"", "unresolvable", "unroutable", "loopback"};
 
 template <class Trouble, std::size_t n>
 Trouble trouble_named(const std::array<std::string_view, n>& names, std::string_view name) {

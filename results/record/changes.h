@@ -75,7 +75,7 @@ struct StoreChange {
         0;  // cut: bytes that still pass; narrow: bytes a second; flip: which bit of the answers
 };
 
-enum class NameTrouble { none, unresolvable, unroutable };
+enum class NameTrouble { none, unresolvable, unroutable, loopback };
 
 // How one call of a rank is altered. The shims for real libraries read the same names from the plan file.
 struct Alteration {

@@ -160,7 +160,9 @@ void Cluster::take_port(int node, std::string_view port, bool mute) {
 }
 
 void Cluster::break_name(Rank process, std::string_view host, NameTrouble how) {
-    machine_->processes[process].tamper().broken_names.emplace_back(host, how);
+    Process& there = machine_->processes[process];
+    there.tamper().broken_names.emplace_back(
+        host == own_host ? machine_->topology.host_name(there.node) : std::string(host), how);
 }
 
 void Cluster::change_store(Rank process, StoreTrouble trouble, Time late) {

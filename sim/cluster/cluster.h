@@ -98,6 +98,8 @@ public:
     // Another job's keys in the kept store, under that run id; `came`: how many of its ranks have come, -1 =
     // as many as this job has. False: each job has a store of its own.
     bool share_store(std::string_view run_id, std::int64_t came);
+    // `own_host`: the name of the node that the process is on.
+    static constexpr std::string_view own_host = "own";
     void break_name(Rank process, std::string_view host, NameTrouble how);
     void add_interface(int node, const Interface& interface, bool sorts_first);
     bool rename_interface(int node, std::string_view name, std::string_view new_name);  // empty: it is gone

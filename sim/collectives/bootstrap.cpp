@@ -14,6 +14,7 @@ namespace deadrank::sim {
 namespace {
 
 constexpr std::int64_t shared_segment = 9'637'888;  // what one rank's transports map in /dev/shm
+constexpr Time closing_takes{1'000'000};  // until a rank hears that a peer's process has closed its end
 constexpr std::int64_t sockets = 16;
 constexpr std::int64_t registered_memory = 16 << 20;  // that one rank's buffers for RDMA must lock
 
@@ -110,6 +111,7 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
     if (call.answer != Code::ok) fail(process, met.id, call.answer, "ncclCommInitRank failed");
     machine_.devices.bind(process);
     machine_.devices.check(process);
+    warn_of_own_name(process, met);
     if (!settings_of(process.id, met.over_gloo).problem.empty()) {
         const NcclSettings settings = settings_of(process.id, met.over_gloo);
         if (settings.problem_after > Time{0}) machine_.engine.sleep(settings.problem_after);
@@ -148,10 +150,23 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
     return std::make_unique<SimComm>(machine_, process, met.comm, place, met.id, met.name);
 }
 
+void Bootstrap::warn_of_own_name(const Process& process, const Gathering& met) {
+    if (!settings_of(process.id, met.over_gloo).falls_back) return;
+    machine_.recorder.log(process.id, 1,
+                          "[Gloo] Unable to resolve hostname to a (local) address. Using the loopback address "
+                          "as fallback. Manually set the network interface to bind to with "
+                          "GLOO_SOCKET_IFNAME.");
+}
+
 void Bootstrap::fail_as_decided(Process& process, const Gathering& met) {
     if (met.after > Time{0}) {
         machine_.engine.sleep(met.after);
         machine_.processes.settle(process);
+    }
+    if (const auto lost = met.closed.find(process.id); lost != met.closed.end()) {
+        machine_.engine.sleep(closing_takes);
+        machine_.processes.settle(process);
+        fail_with(process, met.id, Code::remote_error, lost->second, "RuntimeError: " + lost->second);
     }
     if (!met.raises.empty()) fail_with(process, met.id, met.code, met.text, met.raises);
     warn(process, "init.cc:896", met.text);

@@ -47,10 +47,12 @@ private:
     void decide(Gathering& gathering);
     bool decide_by_version(Gathering& gathering);
     bool decide_by_ports(Gathering& gathering);
+    bool decide_by_loopback(Gathering& gathering);
     void fail_all(Gathering& gathering, Code code, std::string text);
     void succeed(Gathering& gathering);
     [[noreturn]] void give_up(Process& process, Gathering& gathering, Time after);
     [[noreturn]] void fail(Process& process, CommId comm, Code code, const std::string& last_error);
+    void warn_of_own_name(const Process& process, const Gathering& gathering);
     [[noreturn]] void fail_as_decided(Process& process, const Gathering& gathering);
     [[noreturn]] void fail_with(Process& process, CommId comm, Code code, const std::string& last_error,
                                 const std::string& raises);
@@ -106,6 +108,7 @@ struct Bootstrap::Gathering {
     Code code = Code::ok;
     std::string text;
     std::string raises;  // instead of NCCL's exception
+    std::map<Rank, std::string> closed;  // by process: its peers failed, and their ends closed
     Time after{0};       // how long a member tries before it fails so
     Communicator* comm = nullptr;
 };

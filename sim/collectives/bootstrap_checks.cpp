@@ -142,6 +142,34 @@ bool Bootstrap::decide_by_ports(Gathering& met) {
     return false;
 }
 
+// gloo: a peer on another node connects to the loopback of its own, where nobody listens, and is refused at
+// once; the rank that gave that address away loses its peers.
+bool Bootstrap::decide_by_loopback(Gathering& met) {
+    const auto& members = met.members;
+    const auto refused_by = [&](const Gathering::Member& member) -> const Gathering::Member* {
+        const auto peer = std::find_if(members.begin(), members.end(), [&](const Gathering::Member& one) {
+            return !one.settings->loopback.empty() && one.process->node != member.process->node;
+        });
+        return peer == members.end() ? nullptr : &*peer;
+    };
+    for (const Gathering::Member& member : members) {
+        const Gathering::Member* const peer = refused_by(member);
+        if (!peer) continue;
+        const std::string& address = peer->settings->loopback;
+        fail_all(met, Code::system_error, fmt::format("connect [{}]:41743: Connection refused", address));
+        met.raises = fmt::format("RuntimeError: Gloo connectFullMesh failed with "
+                                 "[../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error: SO_ERROR: "
+                                 "Connection refused, remote=[{}]:41743",
+                                 address);
+        const std::string host = machine_.topology.host_name(member.process->node);
+        for (const Gathering::Member& one : members) {
+            if (!refused_by(one)) met.closed[one.process->id] = gloo_closed_text(host);
+        }
+        return true;
+    }
+    return false;
+}
+
 void Bootstrap::decide(Gathering& met) {
     met.members.clear();
     for (Rank place = 0; place < static_cast<Rank>(met.processes.size()); ++place) {
@@ -149,7 +177,7 @@ void Bootstrap::decide(Gathering& met) {
         if (process == results::no_rank) continue;
         met.members.push_back({place, &machine_.processes[process], &settings_of(process, met.over_gloo)});
     }
-    if (decide_by_version(met) || decide_by_ports(met)) return;
+    if (decide_by_version(met) || decide_by_ports(met) || decide_by_loopback(met)) return;
     const std::vector<Gathering::Member>& members = met.members;
     const auto any = [&](auto holds) { return std::any_of(members.begin(), members.end(), holds); };
     const auto differs = [&](auto field) {

@@ -98,10 +98,25 @@ void choose_interface(NcclSettings& settings, const std::vector<Interface>& offe
     take(settings, *chosen);
 }
 
-// gloo takes one interface by its whole name; without a name the one that its host's name leads to.
+void take_loopback(NcclSettings& settings, std::string address) {
+    take(settings, {"lo", false});
+    settings.loopback = std::move(address);
+}
+
+// gloo takes one interface by its whole name; without a name the one that its host's name leads to. Where
+// that name leads nowhere, torch says so and takes the loopback; where it leads to the loopback, as /etc/hosts
+// of Debian has it, nobody says anything.
 void choose_gloo_interface(NcclSettings& settings, const std::vector<Interface>& offered,
-                           const std::optional<std::string>& wish) {
+                           const std::optional<std::string>& wish, NameTrouble own_name) {
     const bool named = wish && !wish->empty();
+    if (!named && own_name != NameTrouble::none) {
+        settings.falls_back = own_name != NameTrouble::loopback;
+        return take_loopback(settings, settings.falls_back ? "127.0.0.1" : "127.0.1.1");
+    }
+    if (named && *wish == "lo" && std::any_of(offered.begin(), offered.end(), [](const Interface& one) {
+            return one.name == "lo" && !one.routable;
+        }))
+        return take_loopback(settings, "127.0.0.1");
     const auto chosen = std::find_if(offered.begin(), offered.end(), [&](const Interface& candidate) {
         return named ? candidate.name == *wish : candidate.routable;
     });
@@ -214,7 +229,8 @@ NcclSettings read_nccl_settings(const Fabric& machine, const Process& process, b
     settings.warns = settings.informs || debug == "WARN";
     const HostState& host = machine.hosts[process.node];
     if (over_gloo)
-        choose_gloo_interface(settings, host.interfaces, get("GLOO_SOCKET_IFNAME"));
+        choose_gloo_interface(settings, host.interfaces, get("GLOO_SOCKET_IFNAME"),
+                              trouble_with(process, machine.topology.host_name(process.node)));
     else
         choose_interface(settings, host.interfaces, get("NCCL_SOCKET_IFNAME"));
     if (const auto address = get("NCCL_COMM_ID")) read_root_address(settings, *address);

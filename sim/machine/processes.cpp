@@ -202,6 +202,14 @@ void Processes::leave(Process& process, int code) {
     std::terminate();
 }
 
+NameTrouble trouble_with(const Process& process, std::string_view host) {
+    if (!process.tampering) return NameTrouble::none;
+    for (const auto& [name, how] : process.tampering->broken_names) {
+        if (name == host || name.empty()) return how;
+    }
+    return NameTrouble::none;
+}
+
 void Processes::take_pending(Process& process) {
     if (std::exchange(process.pending_stop, false)) {
         set_stopped(process, true);

@@ -114,6 +114,9 @@ struct Process {
 
 struct Machine;
 
+// What is wrong with the way from this name to its host, for this process.
+NameTrouble trouble_with(const Process& process, std::string_view host);
+
 class Processes {
 public:
     explicit Processes(Machine& machine);

@@ -35,14 +35,6 @@ std::string round_prefix(std::string_view run_id, std::string_view restart_count
     return fmt::format("/{}/attempt_{}/", run_id, restart_count);
 }
 
-NameTrouble trouble_with(const Process& process, std::string_view host) {
-    if (!process.tampering) return NameTrouble::none;
-    for (const auto& [name, how] : process.tampering->broken_names) {
-        if (name == host || name.empty()) return how;
-    }
-    return NameTrouble::none;
-}
-
 int torch_major(const Machine& machine, const Process& process) {
     const std::string version = machine.environment.version(process, "torch");
     return version.empty() ? 2 : static_cast<int>(lax_integer(version));
@@ -172,8 +164,8 @@ Store& Stores::connect(Process& process, std::string_view endpoint, bool host, T
     if (host && (own || machine_.settings.store == StoreLife::rank)) listen(process, port, own);
 
     const NameTrouble trouble = trouble_with(process, name);
-    const bool local =
-        name == "localhost" || name.starts_with("127.") || name == machine_.topology.host_name(process.node);
+    const bool local = trouble == NameTrouble::loopback || name == "localhost" || name.starts_with("127.") ||
+                       name == machine_.topology.host_name(process.node);
     const int node = local ? process.node : machine_.topology.node_named(name);
     if (trouble == NameTrouble::unroutable) no_route(process, name, port, timeout);
     if (trouble == NameTrouble::unresolvable || node < 0) no_such_name(process, name, port, timeout);
