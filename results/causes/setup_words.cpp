@@ -2,8 +2,10 @@
 #include "results/causes/setup_words.h"
 
 #include <charconv>
+#include <set>
 
 #include "results/facts/complaints.h"
+#include "results/facts/lives.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {
@@ -52,6 +54,28 @@ std::int64_t clients_joined(std::string_view text) {
     std::int64_t joined = 0;
     std::from_chars(text.data() + begin, text.data() + end, joined);
     return joined;
+}
+
+bool refused_by_loopback(std::string_view text) {
+    return text.find("Connection refused, remote=[127.") != std::string_view::npos;
+}
+
+std::vector<Rank> never_refused(const Evidence& evidence, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    std::set<Rank> refused;
+    for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
+        if (complaint.attempt != attempt || !refused_by_loopback(complaint.text)) continue;
+        for (const Event* start : evidence.each<RankStart>()) {
+            if (start->rank != complaint.process) continue;
+            const std::vector<Rank> there = lives.on_node(start->as<RankStart>()->node);
+            refused.insert(there.begin(), there.end());
+        }
+    }
+    std::vector<Rank> others;
+    for (Rank rank = 0; rank < lives.count(); ++rank) {
+        if (!refused.contains(rank)) others.push_back(rank);
+    }
+    return others;
 }
 
 std::vector<std::string> causes_of_setup(std::string_view text, bool own) {

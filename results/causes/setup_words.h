@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "results/record/evidence.h"
+
 namespace deadrank::results::detectors {
 
 // "RANK expected, but not set" → RANK; a port or a name that cannot be had speaks of the variable that
@@ -25,6 +27,11 @@ std::string component_of_setup(std::string_view text);
 std::string_view key_waited_for(std::string_view text);
 std::string_view host_sought(std::string_view text);
 std::int64_t clients_joined(std::string_view text);
+
+// gloo: refused at "remote=[127.0.1.1]", an address of the rank's own host that a rank of another one gave it.
+bool refused_by_loopback(std::string_view text);
+// The ranks of hosts that no rank was so refused on: theirs is that address. Empty where all hosts were.
+std::vector<Rank> never_refused(const Evidence& evidence, int attempt);
 
 // own: the rank failed by itself, and neither waited in vain nor sought a peer.
 std::vector<std::string> causes_of_setup(std::string_view text, bool own);

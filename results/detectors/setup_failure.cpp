@@ -96,6 +96,8 @@ std::vector<Rank> behind_closed_ports(const Evidence& evidence, std::string_view
 // host that a library's own ports cannot be reached at.
 std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
     const auto at = complaint.text.find("Duplicate GPU detected");
+    if (at == std::string_view::npos && refused_by_loopback(complaint.text))
+        return never_refused(evidence, complaint.attempt);
     if (at == std::string_view::npos) return behind_closed_ports(evidence, complaint.text);
     const std::string_view words = complaint.text.substr(at, complaint.text.find(" both on", at) - at);
     std::vector<Rank> processes;

@@ -33,13 +33,14 @@ std::string_view reaction_text(Reaction reaction) {
 }
 
 std::string_view wanted_text(std::string_view wanted) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> texts = {{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> texts = {{
         {"complete", "complete"},
         {"warn_and_complete", "warn and complete"},
         {"restart", "restart and complete"},
         {"refuse_to_start", "refuse to start"},
         {"clear_error", "end with an error that names the culprit"},
         {"error", "end with an error"},
+        {"finish", "come to its end"},
     }};
     for (const auto& [word, text] : texts) {
         if (word == wanted) return text;
@@ -59,6 +60,7 @@ bool reaction_meets(std::string_view wanted, const Grade& job) {
     if (wanted == "refuse_to_start") return !job.stepped && ended_with_error(reaction);
     if (wanted == "clear_error")
         return reaction == Reaction::clear_error || reaction == Reaction::refused_to_start;
+    if (wanted == "finish") return !ended_with_error(reaction) && reaction != Reaction::hung;
     if (wanted == "error") return ended_with_error(reaction);
     return wanted.empty() || wanted == "any";
 }

@@ -182,7 +182,9 @@ there. With `start = "own"` meet the other ranks before you load.
 
 ## Calls that do not wait
 
-With `async_op=True`, `isend` and `irecv` a call gives a handle. Until its `wait()`:
+A collective without `async_op` holds its rank up until the data has moved: the host waits as well, where
+NCCL's own call would return and let the stream wait. With `async_op=True`, `isend` and `irecv` a call gives
+a handle. Until its `wait()`:
 
 | | |
 |---|---|
@@ -260,7 +262,7 @@ What is told in `setup` counts as of step 0, and in `finish` as of the step behi
 **Which one is told.** The first step in which something differs. In one step a digest comes before a
 `check`, that one before a `reference`, that one before a `restored`, and samples are the last. Of several
 names of one kind the first that was told stands for all: the finding has its name and the ranks on which it
-is wrong, and does not speak of the others.
+is wrong, and does not speak of the others. `check("evaluation.samples", …)` is of the samples, and so last.
 
 **What is asked.** A rank that raises ends the job soon, so that others with the same fate may say nothing:
 where a whole host is concerned, expect `blames = ["node"]`. With a fault on all ranks `blames = ["rank"]`
@@ -280,7 +282,8 @@ makes no further step, and leaves `finish` out. Or put an `if` around all that t
 goes through its last steps without a call, and runs `finish`. Where all ranks leave off before `steps`, by
 `exit()`, that is told as wrong_sample_coverage, unless they made a call together in the step in which they
 left, by which they can have agreed on it; the `if` is never told. `exit(16)` writes `SystemExit: 16` into the
-log.
+log and fails the job, but no detector speaks of a code alone: its symptom is that of the peers that wait for
+the rank, or none. `raise` says what is wrong.
 )";
 
 constexpr std::string_view reached = R"(## How faults reach it

@@ -17,7 +17,7 @@ const std::vector<std::string>& blame_words() {
 
 const std::vector<std::string>& reaction_words() {
     static const std::vector<std::string> words = {
-        "any", "clear_error", "error", "refuse_to_start", "restart", "warn_and_complete", "complete"};
+        "any", "clear_error", "error", "refuse_to_start", "restart", "warn_and_complete", "complete", "finish"};
     return words;
 }
 

@@ -96,7 +96,8 @@ FileTable expect_table(const Taxonomy& taxonomy) {
           "rank of the node shows anything"},
          {"ranks", Form::ranks, "another name for `rank`"},
          {"step", Form::integer, "instead of the fault's own step"},
-         {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated"},
+         {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated. A fault without `when` happens at the "
+          "start of the job, also where the block or value that it bends is first reached much later"},
          {"others", Form::words, "\"none\", or further symptoms that are right to report", others, false,
           list},
          {"also", Form::words,
@@ -146,21 +147,24 @@ constexpr ListedWord all_words[] = {
      "SIGTERM "
      "to the others, SIGKILL 30s later, reports the first failure as the root cause, and starts the job "
      "again "
-     "up to restarts_max times. With nodes_min there is an agent on each node, and they go on with fewer."},
+     "up to restarts_max times. The code of job.stop is 0, or 1 where a rank or a node failed for good. With nodes_min there is an agent on each node, and they go on with fewer."},
     {"launcher", "mpirun",
-     "Notices at once that a rank has ended badly, names it, ends all others, and never starts again."},
+     "Notices at once that a rank has ended badly, names it, ends all others, and never starts again. "
+     "The code of job.stop is that rank's."},
     {"launcher", "bare",
      "The ranks are started and nothing watches them, as with ssh in a loop: a rank that is gone is "
      "noticed by "
-     "its peers alone, and nothing ends them."},
+     "its peers alone, and nothing ends them. The code of job.stop is that of the first rank to end badly, "
+     "whatever the others return: a main process that hides the failure of its workers cannot be played."},
     {"launcher", "test",
      "A unit test that starts the ranks as processes and waits for them for test_timeout, as torch's "
-     "MultiProcessTestCase does; then it fails with what its processes told."},
+     "MultiProcessTestCase does; then it fails with what its processes told: the code of job.stop "
+     "is 1."},
 
     {"launcher", "replicas",
      "Each rank has its own launcher. A rank that ends with an error is restarted after a second, up to "
      "restarts_max times, while the others continue; one of spare_nodes takes the place of a lost node. The "
-     "store is a process beside the ranks (a lighthouse) and outlives them."},
+     "store is a process beside the ranks (a lighthouse) and outlives them. The code of job.stop is 1 where a replica failed for good."},
 
     {"phase", "setup", "before the first step: start-up, groups, what is loaded"},
     {"phase", "data", "a rank draws its samples of the step"},
@@ -185,9 +189,12 @@ constexpr ListedWord all_words[] = {
      "it comes to its end with the right result: each rank's last loss, the last digest of each name, the "
      "samples of each step and every served answer are those of the control, as far as it has them"},
 
+    {"reaction", "finish", "all ranks end well, whatever the result: nothing is compared with the control"},
+
     {"library", "nccl", "a peer that is gone is silence, until the watchdog's bound"},
     {"library", "gloo",
-     "pairs of TCP connections: a peer that is gone closes them, and that is an error at once"},
+     "pairs of TCP connections: a peer that is gone closes them, and that is an error at once. Between nodes "
+     "the loopback lo is refused at once, and another interface that reaches no peer is a hang"},
 
     {"topology", "single_switch", "all nodes at one switch"},
     {"topology", "rails", "a switch for each place in a node: devices of one place are one hop apart"},

@@ -74,7 +74,7 @@ void plan(const PlanArguments& arguments, Session& session) {
         if (!session.take(trial)) continue;
         print_plan(chosen_plan(*trial, arguments.variant), arguments.json);
         if (!arguments.json && arguments.variant == "fault" && arguments.runner == "sim")
-            print_notes(scenario, *trial, **runner);
+            print_notes(scenario, *trial, library->taxonomy, **runner);
     }
 }
 

@@ -103,7 +103,14 @@ void print_asked(const scenarios::Expectation& expect) {
 
 // Of a heal that keeps a fault, which the settings alone do not tell.
 void print_proof(const scenarios::Trial& trial, const Record& control, Runner& runner) {
+    if (fails(control.evidence)) {
+        fmt::print("# heal: the control itself fails, as is said above: until it runs, the healed run proves "
+                   "nothing\n");
+        return;
+    }
     const auto healed = runner.run(trial.healed, {});
+    if (healed && fails(healed->evidence))
+        fmt::print("# healed: {}\n", first_trouble(healed->evidence));
     if (healed && results::same_events(healed->evidence, control.evidence))
         fmt::print(
             "# heal: the fault stays, and yet the healed run equals its control event for event: it proves "
@@ -112,9 +119,20 @@ void print_proof(const scenarios::Trial& trial, const Record& control, Runner& r
             "the trigger leave a trace that the fix does not take away\n");
 }
 
+// The taxonomy's pairs are those of public reports; a bug of another pair is as welcome.
+void print_pair(const scenarios::Bug& bug, const scenarios::Taxonomy& taxonomy) {
+    const bool known = std::any_of(taxonomy.pairs.begin(), taxonomy.pairs.end(), [&](const auto& pair) {
+        return pair.symptom == bug.symptom && pair.cause == bug.cause;
+    });
+    if (known || bug.symptom.empty() || bug.cause.empty()) return;
+    fmt::print("# bug: {} with {} is not among the pairs of the taxonomy; allowed\n", bug.symptom, bug.cause);
+}
+
 }  // namespace
 
-void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& trial, Runner& runner) {
+void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& trial,
+                 const scenarios::Taxonomy& taxonomy, Runner& runner) {
+    print_pair(scenario.bug, taxonomy);
     const bool heals_to_control = scenario.heal.is_the_control();
     if (too_large(trial.control)) {
         fmt::print("# control: not played here for the time of a step, with more than 4096 ranks\n");

@@ -4,10 +4,12 @@
 #include "runners/runner/runner.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/scenario.h"
+#include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::commands {
 
 // As comments behind the plan: the time of a step, what the expectation asks for, what the heal proves.
-void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& trial, Runner& runner);
+void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& trial,
+                 const scenarios::Taxonomy& taxonomy, Runner& runner);
 
 }  // namespace deadrank::runners::commands
