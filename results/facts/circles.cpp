@@ -128,18 +128,24 @@ bool Waits::culprits_by_message(const Circle& circle, Standstill& found) const {
 }
 
 // Of the collectives that most of a group has entered, the wait with the fewest ranks missing; of several,
-// the one that began first, since it holds up the others. Null if no group has a majority, as in a pair.
+// the one that began first, since it holds up the others. Null if no group has a majority, as in a pair. Half
+// of a group is enough, two at least, where it waits in the only collective and the others in messages.
 const Wait* Waits::nearly_complete(const Circle& circle) const {
-    const Wait* least = nullptr;
+    const Wait *least = nullptr, *half = nullptr;
+    std::set<const Collective*> met;
     for (const Rank process : circle.behind_it) {
         for (const Wait& wait : waits_.at(process)) {
             const std::size_t missing = wait.for_whom.size();
-            if (!wait.collective || missing == 0 || missing * 2 >= wait.collective->calls.size()) continue;
+            if (wait.collective) met.insert(wait.collective);
+            if (!wait.collective || missing == 0) continue;
+            const std::size_t came = wait.collective->calls.size() - missing;
+            if (missing == came && came >= 2) half = &wait;
+            if (missing >= came) continue;
             const auto order = [](const Wait& one) { return std::pair(one.for_whom.size(), one.since); };
             if (!least || order(wait) < order(*least)) least = &wait;
         }
     }
-    return least;
+    return least || met.size() > 1 ? least : half;
 }
 
 // Who is missing in further groups of the circle to which most have come, has not come to one itself, and
@@ -163,10 +169,10 @@ std::vector<Rank> Waits::missing_elsewhere(const Circle& circle, const Wait& lea
     return all;
 }
 
-// "ranks 0,2 wait in all_gather 1 of world for ranks 1,3, which wait in barrier 1 of cpu": those of the
-// circle that wait in the same call as its first rank, and those who wait with the first of whom they wait
-// for.
+// "ranks 0,2 wait in all_gather 1 of world for ranks 1,3, which wait in barrier 1 of cpu": from one rank to
+// the first of whom it waits for, each with those of the circle that wait in the same call, until it closes.
 std::string Waits::told(const Circle& circle) const {
+    constexpr std::size_t links_max = 6;
     const auto with = [&](const Wait& first) {
         std::vector<Rank> together;
         for (const Rank rank : circle.members) {
@@ -176,15 +182,23 @@ std::string Waits::told(const Circle& circle) const {
         }
         return together;
     };
-    const Rank one = circle.members.front();
-    const Wait& mine = waits_.at(one).front();
-    const Rank other = mine.for_whom.empty() ? one : mine.for_whom.front();
-    const Wait& theirs = waits_.at(other).front();
-    const std::vector<Rank> here = with(mine), there = with(theirs);
-    const auto verb = [](const std::vector<Rank>& ranks) { return ranks.size() == 1 ? "waits" : "wait"; };
-    return fmt::format("{} {} in {} {} of {} for {}, which {} in {} {} of {}", ranks_text(here), verb(here),
-                       name_of(mine.op), mine.seq, mine.comm->name, ranks_text(there), verb(there),
-                       name_of(theirs.op), theirs.seq, theirs.comm->name);
+    std::string text;
+    std::set<Rank> told;
+    Rank one = circle.members.front();
+    for (std::size_t links = 0; links < links_max; ++links) {
+        const Wait& wait = waits_.at(one).front();
+        const std::vector<Rank> here = with(wait);
+        text += fmt::format("{}{}{} {} in {} {} of {}", links == 0 ? "" : " for ", ranks_text(here),
+                            links == 0 ? "" : ", which", here.size() == 1 ? "waits" : "wait",
+                            name_of(wait.op), wait.seq, wait.comm->name);
+        told.insert(here.begin(), here.end());
+        const auto next = std::find_if(wait.for_whom.begin(), wait.for_whom.end(),
+                                       [&](Rank rank) { return waits_.contains(rank); });
+        if (next == wait.for_whom.end()) return text;
+        if (told.contains(*next)) return links < 2 ? text : text + fmt::format(" for rank {}", *next);
+        one = *next;
+    }
+    return text + ", and so on";
 }
 
 }  // namespace deadrank::results::detectors

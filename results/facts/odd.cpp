@@ -191,8 +191,8 @@ std::optional<bool> resized(const Evidence& evidence, const Communicator& comm, 
     return usual->count != party.what->count;
 }
 
-// Whose size is wrong: that most have one size says nothing by itself. If only one side changed its size, it
-// is that side; but if most changed it alike and the others kept theirs, either may be wrong.
+// Whose size is wrong: that most have one size says little by itself, on the first lap three to one at least.
+// If only one side changed its size, it is that side; but if most changed it alike, either may be wrong.
 AtFault side_of_sizes(const Evidence& evidence, const Communicator& comm, const Collective& collective,
                       const std::vector<Party>& parties) {
     const auto majority = resized(evidence, comm, collective, parties[0]);
@@ -202,7 +202,8 @@ AtFault side_of_sizes(const Evidence& evidence, const Communicator& comm, const 
     const auto root = static_cast<std::size_t>(std::max(parties[1].what->root, 0));
     const bool root_alone = parties[1].what->op == Op::broadcast && few.size() == 1 &&
                             root < comm.processes.size() && comm.processes[root] == few.front();
-    if (!majority || !minority) return root_alone ? AtFault::minority : AtFault::untold;
+    const bool one_of_many = !majority && !minority && parties[0].processes.size() >= 3 * few.size();
+    if (!majority || !minority) return root_alone || one_of_many ? AtFault::minority : AtFault::untold;
     return *minority ? AtFault::minority : AtFault::untold;
 }
 

@@ -158,6 +158,9 @@ bool Waits::culprits_in_meeting(Standstill& found) const {
             found.why = fmt::format("{} entered {} {} of {} with {}", ranks_text(odd.odd),
                                     name_of(odd.usual->op), wait.seq, wait.comm->name, odd.aspect);
             found.cause = odd.skipped ? "rank_divergent_control_flow" : "communication_order_divergence";
+            // Who makes another call has made them in another order, or has left this one out.
+            if (!odd.skipped && odd.usual->op != odd.unusual->op)
+                found.else_cause = "rank_divergent_control_flow";
         }
     }
     found.culprits = sorted(std::move(found.culprits));
@@ -292,9 +295,12 @@ Standstill Waits::culprits_in(const Circle& circle) const {
         found.last = *wait;
         found.left_a_call_out = true;
         const Wait& theirs = waits_.at(found.culprits.front()).front();
-        found.why = fmt::format("{} never entered {} {} of {}, and waits in {} {} of {}",
-                                ranks_text(found.culprits), name_of(wait->op), wait->seq, wait->comm->name,
-                                name_of(theirs.op), theirs.seq, theirs.comm->name);
+        found.why = fmt::format("{} never entered {} {} of {}, and ", ranks_text(found.culprits),
+                                name_of(wait->op), wait->seq, wait->comm->name);
+        const bool one = found.culprits.size() == 1;
+        found.why += one || theirs.collective ? fmt::format("{} in {} {} of {}", one ? "waits" : "wait",
+                                                            name_of(theirs.op), theirs.seq, theirs.comm->name)
+                                              : told(circle);
         if (const auto others = missing_elsewhere(circle, *wait); !others.empty()) {
             found.why += fmt::format("; {} of another group likewise", ranks_text(others));
             found.culprits.insert(found.culprits.end(), others.begin(), others.end());
