@@ -87,7 +87,7 @@ Findings collective_hang(const Evidence& evidence) {
         const Rank who = found.culprits.empty() ? found.stuck.front() : found.culprits.front();
         finding.blame.step = step_at(evidence, who, look);
         if (found.left_a_call_out && found.last.collective) {
-            if (const auto step = step_short_of_calls(evidence, *found.last.comm, who, look))
+            if (const auto step = step_short_of_calls(evidence, *found.last.comm, found.culprits, look))
                 finding.blame.step = step;
         }
         return {finding};

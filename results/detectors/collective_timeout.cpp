@@ -51,8 +51,7 @@ Findings collective_timeout(const Evidence& evidence) {
         finding.blame.step =
             culprits.empty() ? outbreak.step : step_at(evidence, culprits.front(), outbreak.at);
         if (found.any && found.left_a_call_out && found.last.collective && !culprits.empty()) {
-            if (const auto step =
-                    step_short_of_calls(evidence, *found.last.comm, culprits.front(), outbreak.at))
+            if (const auto step = step_short_of_calls(evidence, *found.last.comm, culprits, outbreak.at))
                 finding.blame.step = step;
         }
         findings.push_back(std::move(finding));

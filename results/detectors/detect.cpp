@@ -61,31 +61,7 @@ void tell_what_was_caught(std::vector<Finding>& findings) {
 
 }  // namespace
 
-namespace {
-
-std::vector<Finding> settle_among(std::vector<Finding> findings, const detectors::Lives* lives);
-
-}  // namespace
-
 std::unique_ptr<Detector> make_detector(const DetectorRow& row) { return std::make_unique<RowDetector>(row); }
-
-std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors) {
-    std::vector<Finding> all;
-    for (const auto& detector : detectors) {
-        try {
-            for (Finding& finding : detector->examine(evidence)) {
-                if (!rests_on_lost_evidence(finding, evidence)) all.push_back(std::move(finding));
-            }
-        } catch (const std::exception& problem) {
-            all.push_back(crash(*detector, evidence, problem.what()));
-        } catch (...) {
-            all.push_back(crash(*detector, evidence, "it threw something other than an exception"));
-        }
-    }
-    std::vector<Finding> kept = settle_among(std::move(all), &evidence.facts<detectors::Lives>());
-    tell_what_was_caught(kept);
-    return kept;
-}
 
 namespace {
 
@@ -155,6 +131,17 @@ Time lead_of(const Finding& finding) {
         return 90s;
     if (finding.symptom == "restart_or_recovery_failure") return 15min;
     return 1s;
+}
+
+// An end that says nothing may follow from whatever else was found; only slowness ends no job.
+void ask_for_the_end(const Evidence& evidence, const Detectors& detectors, std::vector<Finding>& findings) {
+    const bool asked = std::any_of(detectors.begin(), detectors.end(),
+                                   [](const auto& one) { return one->name() == "runtime_exception"; });
+    const bool explained = std::any_of(findings.begin(), findings.end(),
+                                       [](const Finding& one) { return rule_of(one).layer != Layer::speed; });
+    if (!asked || explained) return;
+    auto end = detectors::unexplained_end(evidence);
+    if (end && !rests_on_lost_evidence(*end, evidence)) findings.push_back(*std::move(end));
 }
 
 constexpr Time aftermath = 2h;  // how long after a failure others may still follow from it
@@ -370,6 +357,25 @@ std::vector<Finding> settle_among(std::vector<Finding> unsettled, const detector
 }
 
 }  // namespace
+
+std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors) {
+    std::vector<Finding> all;
+    for (const auto& detector : detectors) {
+        try {
+            for (Finding& finding : detector->examine(evidence)) {
+                if (!rests_on_lost_evidence(finding, evidence)) all.push_back(std::move(finding));
+            }
+        } catch (const std::exception& problem) {
+            all.push_back(crash(*detector, evidence, problem.what()));
+        } catch (...) {
+            all.push_back(crash(*detector, evidence, "it threw something other than an exception"));
+        }
+    }
+    ask_for_the_end(evidence, detectors, all);
+    std::vector<Finding> kept = settle_among(std::move(all), &evidence.facts<detectors::Lives>());
+    tell_what_was_caught(kept);
+    return kept;
+}
 
 std::vector<Finding> settle(std::vector<Finding> findings) {
     return settle_among(std::move(findings), nullptr);

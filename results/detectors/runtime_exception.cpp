@@ -1,12 +1,81 @@
 // results/detectors/runtime_exception.cpp — A framework raised an exception in which no more specific phrase
-// was found.
+// was found; or a process ended with an error code, and nothing that anybody said tells why.
+#include <algorithm>
+#include <fmt/format.h>
 #include <iterator>
+#include <optional>
+#include <vector>
 
 #include "results/causes/exception_words.h"
 #include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/facts/complaints.h"
+#include "results/facts/findings.h"
+#include "results/facts/lives.h"
+#include "results/text/heart.h"
 
 namespace deadrank::results::detectors {
+
+namespace {
+
+constexpr int codes_of_signals = 128;  // a shell's code of a signal, as a launcher's 143
+
+bool ended_by_itself(const Life& life) {
+    return life.ended != never && life.signal == 0 && life.code > 0 && life.code < codes_of_signals;
+}
+
+bool complained_by(const Evidence& evidence, int attempt, Time time) {
+    const auto& all = evidence.facts<Complaints>().all();
+    return std::any_of(all.begin(), all.end(), [&](const Complaint& complaint) {
+        return complaint.attempt == attempt && complaint.at <= time;
+    });
+}
+
+// Empty if the rank said nothing of an error.
+std::string_view last_error_line(const Evidence& evidence, int attempt, Rank rank, Time time) {
+    std::string_view last;
+    for (const Event* event : evidence.each<RankLog>()) {
+        const auto* log = event->as<RankLog>();
+        const bool its_own = event->rank == rank && evidence.facts<Lives>().attempt_at(event->at) == attempt;
+        if (its_own && event->at <= time && log->level >= 2) last = evidence.text(log->line);
+    }
+    return last;
+}
+
+}  // namespace
+
+std::optional<Finding> unexplained_end(const Evidence& evidence) {
+    const auto stops = evidence.each<JobStop>();
+    if (stops.empty() || stops.back()->as<JobStop>()->code == 0) return std::nullopt;
+    const Lives& lives = evidence.facts<Lives>();
+    const int attempt = lives.attempts() - 1;
+    const auto all = lives.of(attempt);
+    Time first = never;
+    for (const Life& life : all)
+        if (life.failed()) first = std::min(first, life.ended);
+    if (first == never) return std::nullopt;
+    const Time until = first + std::chrono::seconds(1);
+    std::vector<Rank> ranks;
+    const Life* leader = nullptr;
+    for (const Life& life : all) {
+        if (life.ended == first && !ended_by_itself(life) && life.failed()) return std::nullopt;
+        if (life.ended > until || !ended_by_itself(life)) continue;
+        ranks.push_back(life.process);
+        if (!leader || life.ended < leader->ended) leader = &life;
+    }
+    if (!leader || complained_by(evidence, attempt, until)) return std::nullopt;
+    const std::string_view line = last_error_line(evidence, attempt, leader->process, until);
+    const std::string said = line.empty() ? std::string("without an error in any line")
+                                          : fmt::format("and said: {}", quoted(line));
+    Finding finding{.symptom = "framework_runtime_exception",
+                    .blame = blame_ranks(lives, ranks),
+                    .at = first,
+                    .says = fmt::format("{} ended with code {} {}", ranks_text(ranks), leader->code, said),
+                    .causes = causes_of_exception(line, std::ssize(ranks) == lives.started(attempt))};
+    finding.detector = "runtime_exception";
+    finding.blame.step = step_at(evidence, leader->process, first);
+    return finding;
+}
 
 Findings runtime_exception(const Evidence& evidence) {
     std::vector<Finding> findings;

@@ -92,8 +92,8 @@ std::vector<Rank> behind_closed_ports(const Evidence& evidence, std::string_view
     return {};
 }
 
-// "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000" names the culprits, and so does the
-// host that a library's own ports cannot be reached at.
+// "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000" names the culprits, or one who is
+// where it belongs and one who is not. So does the host that a library's own ports cannot be reached at.
 std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
     const auto at = complaint.text.find("Duplicate GPU detected");
     if (at == std::string_view::npos && refused_by_loopback(complaint.text))
@@ -104,7 +104,9 @@ std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
     for (const Rank rank : parse_members(words)) {
         processes.push_back(evidence.facts<Calls>().process_of(complaint.attempt, rank));
     }
-    return sorted(std::move(processes));
+    processes = sorted(std::move(processes));
+    const auto off = off_their_local_ranks(evidence, complaint.attempt, processes, complaint.at);
+    return off.empty() ? processes : off;
 }
 
 // Ranks that never entered the store-based barrier, which counts all ranks when a group is created.

@@ -23,6 +23,15 @@ Findings shard_mismatch(const Evidence& evidence);
 // and hang, asked in this order.
 std::optional<Finding> communication_breakage(const Evidence& evidence);
 
+// The job failed, the first ranks to end had an error code of their own, and nobody had said anything that is
+// known to tell of trouble. detect() asks for it only where no other detector explains the end.
+std::optional<Finding> unexplained_end(const Evidence& evidence);
+
+// Those of these ranks that had taken another device by then than their LOCAL_RANK says. Empty where that is
+// not known of each of them, or where CUDA_VISIBLE_DEVICES numbers the devices anew.
+std::vector<Rank> off_their_local_ranks(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks,
+                                        Time until);
+
 // The limits beyond which a detector reports, to be shown to readers. Each is taken from its constant, at the
 // end of the detector's file.
 struct Threshold {

@@ -149,14 +149,16 @@ Counts calls_by_step(const Evidence& evidence, const Communicator& comm, Time un
 }  // namespace
 
 std::optional<std::int64_t> step_short_of_calls(const Evidence& evidence, const Communicator& comm,
-                                                Rank process, Time until) {
+                                                const std::vector<Rank>& blamed, Time until) {
+    if (blamed.empty()) return std::nullopt;
     for (const auto& [step, counts] : calls_by_step(evidence, comm, until)) {
-        const auto own = counts.find(process);
+        const auto own = counts.find(blamed.front());
         if (own == counts.end()) continue;
         std::size_t more = 0, others = 0;
         for (const Rank peer : comm.processes) {
             const auto theirs = counts.find(peer);
-            if (peer == process || theirs == counts.end()) continue;
+            const bool too = std::find(blamed.begin(), blamed.end(), peer) != blamed.end();
+            if (too || theirs == counts.end()) continue;
             ++others;
             more += theirs->second > own->second;
         }

@@ -57,10 +57,11 @@ private:
     std::vector<ProgramStep> steps_;
 };
 
-// The first step in which this process made fewer calls on the communicator than most of its peers did in
-// theirs: where it left one out, though its peers may notice steps later. Nothing if it never did.
+// The first step in which the first of these processes made fewer calls on the communicator than most of its
+// other peers did in theirs: where it left one out, though its peers may notice steps later. Those who are
+// blamed with it left the same call out and are no measure. Nothing if it never did.
 std::optional<std::int64_t> step_short_of_calls(const Evidence& evidence, const Communicator& comm,
-                                                Rank process, Time until);
+                                                const std::vector<Rank>& blamed, Time until);
 
 // Whether this process called on the communicator in one of its steps, and not in set-up alone.
 bool calls_in_its_steps(const Evidence& evidence, const Communicator& comm, Rank process);

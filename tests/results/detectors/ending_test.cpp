@@ -1,6 +1,8 @@
 // tests/results/detectors/ending_test.cpp — Goal: how a job ended tells who is at fault. A part that calls on
 // all ranks while its own groups lie idle waits for those who are right to be gone; a job that signals ended
 // is told; an end that all ranks agreed on is none that came too early.
+#include <functional>
+
 #include "tests/results/detectors/asked.h"
 
 namespace deadrank::tests {
@@ -80,6 +82,61 @@ TEST(EndedBySignals, TellsThatAllWereKilledAtOnceUnlessThereWasTroubleBefore) {
     EXPECT_NE(found_by("restart_failure", killed("", 0s)).says.find("SIGKILL"), std::string::npos);
     expect_silence_of("restart_failure", killed("ValueError: no such key", 0s));
     expect_silence_of("restart_failure", killed("", 10min));
+}
+
+// Ranks 1 and 3 end with an error code, and the others are ended for it.
+Evidence ended_with(int code, const std::string& line, const std::function<void(EvidenceBuilder&)>& before) {
+    EvidenceBuilder job = three_steps(4);
+    before(job);
+    if (!line.empty()) job.log(1, line);
+    job.exits(1, code).exits(3, code).after(2s).exits(0, 143).exits(2, -15, 15);
+    job.add(no_rank, JobStop{.code = 1, .reason = job.text("rank 1 failed")});
+    return job.watched();
+}
+
+Findings told_of_end(
+    int code, const std::string& line = "",
+    const std::function<void(EvidenceBuilder&)>& before = [](EvidenceBuilder&) {}) {
+    return results::detect(ended_with(code, line, before), results::all_detectors());
+}
+
+TEST(EndWithoutAWord, IsToldOfThoseWhoEndedFirst) {
+    const Findings silent = told_of_end(3);
+    ASSERT_EQ(silent.size(), 1u);
+    EXPECT_EQ(silent[0].symptom, "framework_runtime_exception");
+    EXPECT_EQ(silent[0].blame.ranks, ranks({1, 3}));
+    EXPECT_EQ(silent[0].blame.step, 3);
+    EXPECT_THAT(silent[0].says, testing::HasSubstr("ended with code 3"));
+    const Findings exits = told_of_end(2, "SystemExit: 2");
+    ASSERT_EQ(exits.size(), 1u);
+    EXPECT_THAT(exits[0].says, testing::HasSubstr("SystemExit: 2"));
+}
+
+TEST(EndWithoutAWord, IsNotToldBesideWhatExplainsIt) {
+    for (const Finding& finding : told_of_end(143)) EXPECT_NE(finding.detector, "runtime_exception");
+    const Findings complained = told_of_end(1, "torch.OutOfMemoryError: CUDA out of memory.");
+    ASSERT_EQ(complained.size(), 1u);
+    EXPECT_EQ(complained[0].symptom, "device_out_of_memory");
+    const Findings wrong = told_of_end(1, "", [](EvidenceBuilder& job) {
+        job.add(1, ValueSample{3, job.text("check.norm"), 2.0, 1.0});
+    });
+    ASSERT_EQ(wrong.size(), 1u);
+    EXPECT_EQ(wrong[0].symptom, "wrong_intermediate_value");
+}
+
+// Ranks 1-3 take nothing for a step on from the fourth one, and rank 0 waits for them there.
+TEST(HangStep, IsTheOneInWhichMostOfTheRanksLeftTheirCalls) {
+    EvidenceBuilder job = three_steps(4);
+    job.enters(0, 1, 4).after(10ms);
+    for (std::int64_t step = 3; step < 8; ++step)
+        for (const Rank rank : {1, 2, 3}) {
+            if (step > 3) job.add(rank, StepBegin{step});
+            job.add(rank, StepEnd{step, 1.0, 1.0});
+        }
+    for (const Rank rank : {1, 2, 3}) job.exits(rank, 0);
+    const Finding found = found_by("collective_hang", job.watched(5min));
+    EXPECT_EQ(found.blame.ranks, ranks({1, 2, 3}));
+    EXPECT_EQ(found.blame.step, 3);
 }
 
 enum class Agreed { in_the_step, by_a_flag_before, by_a_save_before, by_nothing, uneven };

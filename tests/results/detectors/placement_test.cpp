@@ -42,6 +42,27 @@ TEST(SharedDevice, IsWrongWhereEachRankWasGivenOne) {
     ASSERT_EQ(listed("1,2").size(), 1u);
 }
 
+// Rank 0 is where its LOCAL_RANK says, and rank 1 is not.
+TEST(DeviceTakenTwice, IsTheFaultOfWhoDoesNotBelongThere) {
+    const auto blamed = [](std::int32_t of_the_other, const std::string& more) {
+        EvidenceBuilder job(2);
+        for (const Rank rank : job.everybody()) {
+            job.start(rank, job.environment(rank, more));
+            if (rank == 0 || of_the_other >= 0)
+                job.add(rank, DeviceBind{job.text("model"), rank == 0 ? 0 : of_the_other});
+        }
+        for (const Rank rank : job.everybody()) job.rendezvous(rank, rank, 2);
+        for (const Rank rank : job.everybody()) job.joins(rank, 1, "world", {0, 1}, rank);
+        const TextId words = job.text("Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000");
+        for (const Rank rank : job.everybody()) job.add(rank, CommError{1, Code::invalid_usage, words});
+        return found_by("setup_failure", job.watched()).blame.ranks;
+    };
+    EXPECT_EQ(blamed(0, ""), ranks({1}));
+    EXPECT_EQ(blamed(1, ""), ranks({0, 1}));   // both where they belong: the devices are one
+    EXPECT_EQ(blamed(-1, ""), ranks({0, 1}));  // nobody knows of rank 1
+    EXPECT_EQ(blamed(0, "CUDA_VISIBLE_DEVICES=1"), ranks({0, 1}));
+}
+
 TEST(StrangersOnDevices, AreToldWithEachDevice) {
     const auto put = [](std::int32_t second) {
         EvidenceBuilder job = on_shared_devices(4, {0, 1, 2, 3});
