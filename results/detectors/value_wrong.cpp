@@ -14,6 +14,7 @@
 
 #include "results/causes/value_causes.h"
 #include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/facts/calls.h"
 #include "results/facts/findings.h"
 #include "results/facts/meetings.h"
@@ -284,11 +285,28 @@ Finding unlike_its_definition(const Evidence& evidence, Finding finding) {
     return finding;
 }
 
+// Whether an evaluation's wrong count of samples was told in that step before this value. Of two numbers that
+// differ from what they should be the first that was told stands for both.
+bool counted_wrong_before(const Evidence& evidence, const Finding& finding) {
+    for (const Event* event : evidence.each<ValueSample>()) {
+        const auto* sample = event->as<ValueSample>();
+        if (sample->step != finding.blame.step || sample->value == sample->expected) continue;
+        const std::string_view name = evidence.text(sample->name);
+        if (name.ends_with(finding.blame.variable) && !std::isnan(sample->expected)) return false;
+        if (name != "evaluation.samples") continue;
+        const Findings samples = sample_coverage(evidence);
+        return !samples.empty() && samples.front().blame.step == finding.blame.step;
+    }
+    return false;
+}
+
 }  // namespace
 
 Findings value_wrong(const Evidence& evidence) {
-    if (auto finding = first_wrong(evidence, Origin::definition))
+    if (auto finding = first_wrong(evidence, Origin::definition)) {
+        if (counted_wrong_before(evidence, *finding)) return {};
         return {unlike_its_definition(evidence, std::move(*finding))};
+    }
     const BySteps rates = logged(evidence, "learning_rate");
     auto rate = rate_unlike_its_peers(evidence, rates);
     if (!rate) rate = rate_unlike_its_configuration(evidence, rates);

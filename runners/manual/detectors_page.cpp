@@ -243,7 +243,8 @@ std::string words_text() {
         "JAX, "
         "TensorFlow, Triton and the libraries of kernels; Python's own exceptions, as `IndexError: list "
         "index out of range`, and "
-        "all others are `framework_runtime_exception`, and so are arguments that argparse refuses. What "
+        "all others are `framework_runtime_exception`, and so are arguments that argparse refuses and "
+        "the end of a process with an error code that nothing explains. What "
         "another finding explains is not told, but an error's finding keeps the standstill that follows from "
         "it (`followed_by`).\n\n" +
         heading_row({"symptom", "words"});

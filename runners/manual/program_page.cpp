@@ -248,6 +248,8 @@ constexpr TableRow telling_rows[] = {
     {"a key does not come: `DistStoreError: wait timeout`", "communication_setup_failure, whenever that is"},
     {"any other exception, and so `assert` and `raise AssertionError(…)`; with `launcher = \"test\"`",
      "framework_runtime_exception; ci_or_test_failure"},
+    {"`raise SystemExit(2)`, where nothing else explains the end of the job",
+     "framework_runtime_exception, about those who ended first"},
 };
 
 constexpr std::string_view after_tellings = R"(
@@ -262,7 +264,8 @@ What is told in `setup` counts as of step 0, and in `finish` as of the step behi
 **Which one is told.** The first step in which something differs. In one step a digest comes before a
 `check`, that one before a `reference`, that one before a `restored`, and samples are the last. Of several
 names of one kind the first that was told stands for all: the finding has its name and the ranks on which it
-is wrong, and does not speak of the others. `check("evaluation.samples", …)` is of the samples, and so last.
+is wrong in that step, and does not speak of the others. `check("evaluation.samples", …)` is one of them. A
+rank whose number goes wrong in the next step is not named: any call between may have brought the error there.
 
 **What is asked.** A rank that raises ends the job soon, so that others with the same fate may say nothing:
 where a whole host is concerned, expect `blames = ["node"]`. With a fault on all ranks `blames = ["rank"]`

@@ -91,5 +91,25 @@ TEST(SetupHang, AtTheStoreSpeaksOfTheStore) {
     EXPECT_EQ(found_by("setup_hang", groups.watched(5min)).causes.front(), "group_construction_error");
 }
 
+// Goal: of a wrong count of samples and a wrong number the first that was told stands for both.
+TEST(ValueWrong, LeavesTheStepToACountOfSamplesThatWasToldFirst) {
+    const auto told = [](bool count_first, std::int64_t step) {
+        EvidenceBuilder job(2);
+        job.start();
+        for (const Rank rank : job.everybody()) {
+            const ValueSample count{3, job.text("evaluation.samples"), 16, 14};
+            const ValueSample loss{step, job.text("check.loss"), 4.625, 4.25};
+            if (count_first) job.add(rank, count);
+            job.add(rank, loss);
+            if (!count_first) job.add(rank, count);
+        }
+        const Findings findings = results::detect(job.watched(), results::all_detectors());
+        return findings.size() == 1 ? findings.front().symptom : "";
+    };
+    EXPECT_EQ(told(true, 3), "wrong_sample_coverage");
+    EXPECT_EQ(told(false, 3), "wrong_intermediate_value");
+    EXPECT_EQ(told(true, 2), "wrong_intermediate_value");
+}
+
 }  // namespace
 }  // namespace deadrank::tests
