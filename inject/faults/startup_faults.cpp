@@ -168,28 +168,30 @@ extern const FaultRow take_port_row{
 extern const FaultRow break_name_row{
     {.name = "break_name",
      .what = "A host name does not lead to its host for these ranks.",
-     .parameters = {rank_parameter(),
-                    {"host", ValueType::text, "node0",
-                     "the name; own = that of the host that the rank is on. Gloo without GLOO_SOCKET_IFNAME "
-                     "gives its peers the address that its own host's name leads to"},
-                    {"how",
-                     ValueType::choice,
-                     "unresolvable",
-                     "unknown to the resolver; known and out of reach; or leading to the loopback, 127.0.1.1, "
-                     "as /etc/hosts of Debian has a host's own name. Of its own host's name each of them "
-                     "leaves gloo the loopback (of the first two torch warns), and its peers on other nodes "
-                     "are refused at once",
-                     {"unresolvable", "unroutable", "loopback"}}},
+     .parameters =
+         {rank_parameter(),
+          {"host", ValueType::text, "node0",
+           "the name; own = that of the host that the rank is on. Gloo without GLOO_SOCKET_IFNAME "
+           "gives its peers the address that its own host's name leads to"},
+          {"how",
+           ValueType::choice,
+           "unresolvable",
+           "unknown to the resolver; known and out of reach; or leading to the loopback, 127.0.1.1, "
+           "as /etc/hosts of Debian has a host's own name. Of its own host's name each of them "
+           "leaves gloo the loopback (of the first two torch warns), and its peers on other nodes "
+           "are refused at once",
+           {"unresolvable", "unroutable", "loopback"}}},
      .levers = {BreakName::lever},
      .at_start = true},
     [](const FaultSpec& spec) {
         const std::string host = spec.text("host");
         const NameTrouble how = results::name_trouble_named(spec.text("how"));
-        return make_simple_fault(spec, {.apply =
-                                            [host, how](Levers& levers, Rank rank) {
-                                                return levers.pull(BreakName{rank, host, how});
-                                            },
-                                        .blame = aimed(spec, {.variable = host == "own" ? "" : "MASTER_ADDR"})});
+        return make_simple_fault(spec,
+                                 {.apply =
+                                      [host, how](Levers& levers, Rank rank) {
+                                          return levers.pull(BreakName{rank, host, how});
+                                      },
+                                  .blame = aimed(spec, {.variable = host == "own" ? "" : "MASTER_ADDR"})});
     }};
 
 // Two jobs, or a job and what an earlier one left behind, have one name in a store that outlives both.

@@ -28,7 +28,8 @@ std::string_view key_waited_for(std::string_view text);
 std::string_view host_sought(std::string_view text);
 std::int64_t clients_joined(std::string_view text);
 
-// gloo: refused at "remote=[127.0.1.1]", an address of the rank's own host that a rank of another one gave it.
+// gloo: refused at "remote=[127.0.1.1]", an address of the rank's own host that a rank of another one gave
+// it.
 bool refused_by_loopback(std::string_view text);
 // The ranks of hosts that no rank was so refused on: theirs is that address. Empty where all hosts were.
 std::vector<Rank> never_refused(const Evidence& evidence, int attempt);

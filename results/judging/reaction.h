@@ -30,7 +30,8 @@
 // whatever its words; `restart` for a job that started again and ended well, whatever its result, which a
 // detector has to notice; `error` for any end by an error, whatever it names, where the software under test
 // cannot know the culprit; `finish` for a job whose ranks all end well, whatever its result, as a fixed job
-// may skip a step that the control makes. `clear_error`, `complete` and `warn_and_complete` ask for the grade.
+// may skip a step that the control makes. `clear_error`, `complete` and `warn_and_complete` ask for the
+// grade.
 #pragma once
 
 #include <cstdint>

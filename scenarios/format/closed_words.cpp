@@ -17,7 +17,8 @@ const std::vector<std::string>& blame_words() {
 
 const std::vector<std::string>& reaction_words() {
     static const std::vector<std::string> words = {
-        "any", "clear_error", "error", "refuse_to_start", "restart", "warn_and_complete", "complete", "finish"};
+        "any",     "clear_error",       "error",    "refuse_to_start",
+        "restart", "warn_and_complete", "complete", "finish"};
     return words;
 }
 

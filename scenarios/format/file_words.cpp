@@ -96,7 +96,8 @@ FileTable expect_table(const Taxonomy& taxonomy) {
           "rank of the node shows anything"},
          {"ranks", Form::ranks, "another name for `rank`"},
          {"step", Form::integer, "instead of the fault's own step"},
-         {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated. A fault without `when` happens at the "
+         {"within", Form::duration,
+          "after the fault, in the run's own time; 60s unless stated. A fault without `when` happens at the "
           "start of the job, also where the block or value that it bends is first reached much later"},
          {"others", Form::words, "\"none\", or further symptoms that are right to report", others, false,
           list},
@@ -147,7 +148,8 @@ constexpr ListedWord all_words[] = {
      "SIGTERM "
      "to the others, SIGKILL 30s later, reports the first failure as the root cause, and starts the job "
      "again "
-     "up to restarts_max times. The code of job.stop is 0, or 1 where a rank or a node failed for good. With nodes_min there is an agent on each node, and they go on with fewer."},
+     "up to restarts_max times. The code of job.stop is 0, or 1 where a rank or a node failed for good. With "
+     "nodes_min there is an agent on each node, and they go on with fewer."},
     {"launcher", "mpirun",
      "Notices at once that a rank has ended badly, names it, ends all others, and never starts again. "
      "The code of job.stop is that rank's."},
@@ -164,7 +166,8 @@ constexpr ListedWord all_words[] = {
     {"launcher", "replicas",
      "Each rank has its own launcher. A rank that ends with an error is restarted after a second, up to "
      "restarts_max times, while the others continue; one of spare_nodes takes the place of a lost node. The "
-     "store is a process beside the ranks (a lighthouse) and outlives them. The code of job.stop is 1 where a replica failed for good."},
+     "store is a process beside the ranks (a lighthouse) and outlives them. The code of job.stop is 1 where "
+     "a replica failed for good."},
 
     {"phase", "setup", "before the first step: start-up, groups, what is loaded"},
     {"phase", "data", "a rank draws its samples of the step"},

@@ -128,13 +128,14 @@ private:
 };
 
 std::string selector_remedy(ValueType type) {
-    return type == ValueType::ranks ? "write a number, [1, 2], \"any\", \"any 2\", \"any but 0\", \"any "
-                                      "other\", \"any of node 1\", \"all\", "
-                                      "\"all but 0\", \"first\", \"last\", \"node 1\", \"node 1 and node 2\", "
-                                      "\"any node\", \"same\" or \"others\""
-                                    : "write a number, [0, 1], \"any\", \"any 2\", \"any but 0\", \"any "
-                                      "other\", \"all\", \"first\", \"last\", "
-                                      "\"same\" or \"others\"";
+    return type == ValueType::ranks
+               ? "write a number, [1, 2], \"any\", \"any 2\", \"any but 0\", \"any "
+                 "other\", \"any of node 1\", \"all\", "
+                 "\"all but 0\", \"first\", \"last\", \"node 1\", \"node 1 and node 2\", "
+                 "\"any node\", \"same\" or \"others\""
+               : "write a number, [0, 1], \"any\", \"any 2\", \"any but 0\", \"any "
+                 "other\", \"all\", \"first\", \"last\", "
+                 "\"same\" or \"others\"";
 }
 
 tl::unexpected<Error> bad_selector(std::string what, std::string help = {}) {

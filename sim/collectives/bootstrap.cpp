@@ -152,10 +152,11 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
 
 void Bootstrap::warn_of_own_name(const Process& process, const Gathering& met) {
     if (!settings_of(process.id, met.over_gloo).falls_back) return;
-    machine_.recorder.log(process.id, 1,
-                          "[Gloo] Unable to resolve hostname to a (local) address. Using the loopback address "
-                          "as fallback. Manually set the network interface to bind to with "
-                          "GLOO_SOCKET_IFNAME.");
+    machine_.recorder.log(
+        process.id, 1,
+        "[Gloo] Unable to resolve hostname to a (local) address. Using the loopback address "
+        "as fallback. Manually set the network interface to bind to with "
+        "GLOO_SOCKET_IFNAME.");
 }
 
 void Bootstrap::fail_as_decided(Process& process, const Gathering& met) {

@@ -107,9 +107,9 @@ struct Bootstrap::Gathering {
     std::vector<Member> members;
     Code code = Code::ok;
     std::string text;
-    std::string raises;  // instead of NCCL's exception
+    std::string raises;                  // instead of NCCL's exception
     std::map<Rank, std::string> closed;  // by process: its peers failed, and their ends closed
-    Time after{0};       // how long a member tries before it fails so
+    Time after{0};                       // how long a member tries before it fails so
     Communicator* comm = nullptr;
 };
 

@@ -157,10 +157,11 @@ bool Bootstrap::decide_by_loopback(Gathering& met) {
         if (!peer) continue;
         const std::string& address = peer->settings->loopback;
         fail_all(met, Code::system_error, fmt::format("connect [{}]:41743: Connection refused", address));
-        met.raises = fmt::format("RuntimeError: Gloo connectFullMesh failed with "
-                                 "[../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error: SO_ERROR: "
-                                 "Connection refused, remote=[{}]:41743",
-                                 address);
+        met.raises = fmt::format(
+            "RuntimeError: Gloo connectFullMesh failed with "
+            "[../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error: SO_ERROR: "
+            "Connection refused, remote=[{}]:41743",
+            address);
         const std::string host = machine_.topology.host_name(member.process->node);
         for (const Gathering::Member& one : members) {
             if (!refused_by(one)) met.closed[one.process->id] = gloo_closed_text(host);

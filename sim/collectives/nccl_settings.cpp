@@ -104,8 +104,8 @@ void take_loopback(NcclSettings& settings, std::string address) {
 }
 
 // gloo takes one interface by its whole name; without a name the one that its host's name leads to. Where
-// that name leads nowhere, torch says so and takes the loopback; where it leads to the loopback, as /etc/hosts
-// of Debian has it, nobody says anything.
+// that name leads nowhere, torch says so and takes the loopback; where it leads to the loopback, as
+// /etc/hosts of Debian has it, nobody says anything.
 void choose_gloo_interface(NcclSettings& settings, const std::vector<Interface>& offered,
                            const std::optional<std::string>& wish, NameTrouble own_name) {
     const bool named = wish && !wish->empty();

@@ -26,9 +26,9 @@ struct NcclSettings {
 
     int version = 0;  // as nccl_version_code() has it
     Algorithm algorithm = Algorithm::automatic;
-    std::string interface = {};            // chosen for the bootstrap
-    bool reaches_peers = true;             // whether other nodes can answer to it
-    std::string loopback = {};             // gloo: the address of its own host alone that it gives its peers
+    std::string interface = {};  // chosen for the bootstrap
+    bool reaches_peers = true;   // whether other nodes can answer to it
+    std::string loopback = {};   // gloo: the address of its own host alone that it gives its peers
     bool falls_back = false;  // gloo: to the loopback, since the host's name leads to no address of its own
     std::int64_t interface_bandwidth = 0;  // that sockets over it reach; 0 = the link's
     std::string root_address = {};         // NCCL_COMM_ID

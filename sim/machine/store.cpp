@@ -90,8 +90,8 @@ void Stores::listen(Process& process, int port, bool own) {
 // An agent's outlives what ranks do with it, and so is found again, with all that is in it.
 Stores::Server* Stores::found_by(const Process& process, int node, int port) const {
     Server* const there = listening(node, port);
-    const bool kept = there && !there->own &&
-                      (there->owner == results::no_rank || machine_.settings.agent_keeps_store);
+    const bool kept =
+        there && !there->own && (there->owner == results::no_rank || machine_.settings.agent_keeps_store);
     return there && !kept && there->left_by(process.id) ? nullptr : there;
 }
 

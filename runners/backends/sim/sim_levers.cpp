@@ -112,9 +112,10 @@ Result<Done> SimLevers::carry_out(const inject::ShareStore& pull) {
 }
 Result<Done> SimLevers::carry_out(const inject::AddInterface& pull) {
     if (pull.name == "lo" && cluster_.settings().library == sim::LibraryKind::gloo)
-        return refuse("gloo does not choose among the interfaces, and each node has lo",
-                      "say kind = \"break_name\", host = \"own\", how = \"loopback\": gloo gives its peers the "
-                      "address that its host's own name leads to");
+        return refuse(
+            "gloo does not choose among the interfaces, and each node has lo",
+            "say kind = \"break_name\", host = \"own\", how = \"loopback\": gloo gives its peers the "
+            "address that its host's own name leads to");
     return on_node(pull.node).map([&](Done done) {
         const sim::Interface added{std::string(pull.name), pull.routable, pull.bandwidth};
         return cluster_.add_interface(pull.node, added, pull.sorts_first), done;

@@ -104,13 +104,13 @@ void print_asked(const scenarios::Expectation& expect) {
 // Of a heal that keeps a fault, which the settings alone do not tell.
 void print_proof(const scenarios::Trial& trial, const Record& control, Runner& runner) {
     if (fails(control.evidence)) {
-        fmt::print("# heal: the control itself fails, as is said above: until it runs, the healed run proves "
-                   "nothing\n");
+        fmt::print(
+            "# heal: the control itself fails, as is said above: until it runs, the healed run proves "
+            "nothing\n");
         return;
     }
     const auto healed = runner.run(trial.healed, {});
-    if (healed && fails(healed->evidence))
-        fmt::print("# healed: {}\n", first_trouble(healed->evidence));
+    if (healed && fails(healed->evidence)) fmt::print("# healed: {}\n", first_trouble(healed->evidence));
     if (healed && results::same_events(healed->evidence, control.evidence))
         fmt::print(
             "# heal: the fault stays, and yet the healed run equals its control event for event: it proves "
