@@ -324,6 +324,21 @@ TEST(JudgeHealed, IsHeldToItsOwnExpectation) {
     ends.reaction = "complete";
     expect_judgement(judge_as(healed, ends, stays, evidence, rings), Verdict::fail, Outcome::caught,
                      "where it should complete");
+    ends.reaction = "finish";
+    expect_judgement(judge_as(healed, ends, stays, evidence, rings), Verdict::fail, Outcome::caught,
+                     "where it should come to its end");
+}
+
+// Goal: `finish` takes whatever result a job ends with, and neither an error nor a hang.
+TEST(Judge, FinishAsksForAnEndAlone) {
+    using results::Grade;
+    using results::Reaction;
+    for (const Reaction ends : {Reaction::completed, Reaction::warned_and_completed, Reaction::restarted,
+                                Reaction::silent_wrong_result, Reaction::not_checked})
+        EXPECT_TRUE(results::reaction_meets("finish", Grade{.reaction = ends})) << name_of(ends);
+    for (const Reaction fails : {Reaction::clear_error, Reaction::misleading_error, Reaction::wrong_rank,
+                                 Reaction::refused_to_start, Reaction::hung})
+        EXPECT_FALSE(results::reaction_meets("finish", Grade{.reaction = fails})) << name_of(fails);
 }
 
 // Goal: one fault may stop two groups or fill two hosts; findings about none but culprits count together.

@@ -152,8 +152,9 @@ TEST(LoadRefuses, ValuesThatCannotBe) {
     EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = \"anyone\"\n"),
               "20:8: 'rank' cannot be that: 'anyone' does not say which ranks — write a number, [1, 2], "
               "\"any\", \"any 2\", "
-              "\"any but 0\", \"any other\", \"any of node 1\", \"all\", \"first\", \"last\", \"node 1\", "
-              "\"any node\", \"same\" or "
+              "\"any but 0\", \"any other\", \"any of node 1\", \"all\", \"all but 0\", \"first\", \"last\", "
+              "\"node 1\", "
+              "\"node 1 and node 2\", \"any node\", \"same\" or "
               "\"others\"");
     EXPECT_EQ(text_with_fault("kind = \"kill_rank\"\nrank = 1\nwhen = { nth = 0, before = \"send\" }\n"),
               "21:16: 'nth' cannot be 0 — the least is 1");
