@@ -86,6 +86,19 @@ std::size_t Program::first_unusual() const {
     return steps_.size();
 }
 
+bool sizes_vary(const Communicator& comm, const Collective& collective, const CollectiveEnter& what) {
+    std::optional<std::int64_t> size;
+    for (const auto& [seq, earlier] : comm.collectives) {
+        if (seq >= collective.seq) break;
+        for (const Call& call : earlier.calls) {
+            if (!call.what || call.what->op != what.op || call.what->dtype != what.dtype) continue;
+            if (size && *size != call.what->count) return true;
+            size = call.what->count;
+        }
+    }
+    return false;
+}
+
 // A rendezvous looks the same at both ends of a job; a step in between tells them apart.
 
 bool had_worked(const Evidence& evidence, int attempt, Rank process, Time before) {

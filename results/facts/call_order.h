@@ -63,6 +63,9 @@ private:
 std::optional<std::int64_t> step_short_of_calls(const Evidence& evidence, const Communicator& comm,
                                                 const std::vector<Rank>& blamed, Time until);
 
+// Whether this operation had more than one size in the communicator before this call.
+bool sizes_vary(const Communicator& comm, const Collective& collective, const CollectiveEnter& what);
+
 // Whether this process called on the communicator in one of its steps, and not in set-up alone.
 bool calls_in_its_steps(const Evidence& evidence, const Communicator& comm, Rank process);
 

@@ -129,7 +129,7 @@ bool Waits::culprits_by_message(const Circle& circle, Standstill& found) const {
 
 // Of the collectives that most of a group has entered, the wait with the fewest ranks missing; of several,
 // the one that began first, since it holds up the others. Null if no group has a majority, as in a pair. Half
-// of a group is enough, two at least, where it waits in the only collective and the others in messages.
+// of a group is enough, two at least, where it waits in a barrier and the others in messages.
 const Wait* Waits::nearly_complete(const Circle& circle) const {
     const Wait *least = nullptr, *half = nullptr;
     std::set<const Collective*> met;
@@ -139,7 +139,7 @@ const Wait* Waits::nearly_complete(const Circle& circle) const {
             if (wait.collective) met.insert(wait.collective);
             if (!wait.collective || missing == 0) continue;
             const std::size_t came = wait.collective->calls.size() - missing;
-            if (missing == came && came >= 2) half = &wait;
+            if (missing == came && came >= 2 && wait.op == Op::barrier) half = &wait;
             if (missing >= came) continue;
             const auto order = [](const Wait& one) { return std::pair(one.for_whom.size(), one.since); };
             if (!least || order(wait) < order(*least)) least = &wait;

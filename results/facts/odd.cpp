@@ -10,6 +10,7 @@
 
 #include "results/facts/findings.h"
 #include "results/facts/lives.h"
+#include "results/facts/variables.h"
 
 namespace deadrank::results::detectors {
 
@@ -191,8 +192,9 @@ std::optional<bool> resized(const Evidence& evidence, const Communicator& comm, 
     return usual->count != party.what->count;
 }
 
-// Whose size is wrong: that most have one size says little by itself, on the first lap three to one at least.
-// If only one side changed its size, it is that side; but if most changed it alike, either may be wrong.
+// Whose size is wrong: that most have one size says little by itself. Three to one at least say something on
+// the first lap, and where sizes vary anyway. If only one side changed its size, it is that side; but if most
+// changed it alike, either may be wrong.
 AtFault side_of_sizes(const Evidence& evidence, const Communicator& comm, const Collective& collective,
                       const std::vector<Party>& parties) {
     const auto majority = resized(evidence, comm, collective, parties[0]);
@@ -202,9 +204,11 @@ AtFault side_of_sizes(const Evidence& evidence, const Communicator& comm, const 
     const auto root = static_cast<std::size_t>(std::max(parties[1].what->root, 0));
     const bool root_alone = parties[1].what->op == Op::broadcast && few.size() == 1 &&
                             root < comm.processes.size() && comm.processes[root] == few.front();
-    const bool one_of_many = !majority && !minority && parties[0].processes.size() >= 3 * few.size();
-    if (!majority || !minority) return root_alone || one_of_many ? AtFault::minority : AtFault::untold;
-    return *minority ? AtFault::minority : AtFault::untold;
+    const bool one_of_many = parties[0].processes.size() >= 3 * few.size();
+    if (!majority && !minority) return root_alone || one_of_many ? AtFault::minority : AtFault::untold;
+    if (!majority || !minority) return root_alone ? AtFault::minority : AtFault::untold;
+    const bool varies = one_of_many && sizes_vary(comm, collective, *parties[0].what);
+    return *minority || varies ? AtFault::minority : AtFault::untold;
 }
 
 // Of two sides of a size, one makes a call that neither has made before, and the other has gone on to its
@@ -294,15 +298,6 @@ std::int32_t most_common(const std::map<std::int32_t, int>& counts) {
         most = count;
     }
     return best;
-}
-
-// How many devices a process was started with; 0 where nobody said.
-std::ptrdiff_t devices_listed(std::string_view environment) {
-    constexpr std::string_view name = "CUDA_VISIBLE_DEVICES=";
-    const std::size_t at = environment.find(name);
-    if (at == std::string_view::npos) return 0;
-    const std::string_view list = environment.substr(at + name.size());
-    return 1 + std::count(list.begin(), list.begin() + std::min(list.find('\n'), list.size()), ',');
 }
 
 // Ranks that share devices on purpose do so everywhere alike: each device in use has as many of them, and

@@ -127,4 +127,12 @@ std::string objection(const Variable& variable, std::string_view value) {
     return {};
 }
 
+std::ptrdiff_t devices_listed(std::string_view environment) {
+    constexpr std::string_view name = "CUDA_VISIBLE_DEVICES=";
+    const std::size_t at = environment.find(name);
+    if (at == std::string_view::npos) return 0;
+    const std::string_view list = environment.substr(at + name.size());
+    return 1 + std::count(list.begin(), list.begin() + std::min(list.find('\n'), list.size()), ',');
+}
+
 }  // namespace deadrank::results::detectors

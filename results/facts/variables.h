@@ -2,6 +2,7 @@
 // may hold.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -23,5 +24,8 @@ std::string_view misspelled(std::string_view name);
 
 // What is wrong with this value, in a sentence; empty if nothing is.
 std::string objection(const Variable& variable, std::string_view value);
+
+// How many devices CUDA_VISIBLE_DEVICES lists among these "NAME=value" lines; 0 where it is not there.
+std::ptrdiff_t devices_listed(std::string_view environment);
 
 }  // namespace deadrank::results::detectors
