@@ -167,6 +167,15 @@ scenarios::Result<Surroundings> surround(const LocalLevers& levers, int port) {
     return around;
 }
 
+// What the job must know of them.
+void put_job_into(const Surroundings& around, const LocalLevers& levers, JobPlace& place, Record& record) {
+    if (around.proxy) place.store = around.proxy->told();
+    if (!around.network) return;
+    place.address = Namespaces::address(0);
+    place.network = around.network->told(levers);
+    record.notes.push_back("each node is a network namespace of its own");
+}
+
 // Why the nodes of this job cannot have networks of their own; empty = they can.
 std::string network_missing(const Manifest& manifest) {
     if (manifest.starts == Starts::itself)
@@ -337,12 +346,7 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
                    .preload = preloaded(levers, theirs)};
     const auto around = surround(levers, place.port);
     if (!around) return tl::unexpected(around.error());
-    if (around->proxy) place.store = around->proxy->told();
-    if (around->network) {
-        place.address = Namespaces::address(0);
-        place.network = around->network->told(levers);
-        record.notes.push_back("each node is a network namespace of its own");
-    }
+    put_job_into(*around, levers, place, record);
     std::optional<Guard> guard;
     if (theirs) {
         auto begun = Guard::begin(*manifest, options.stop);
