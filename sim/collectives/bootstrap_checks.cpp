@@ -7,6 +7,7 @@
 
 #include "sim/collectives/bootstrap.h"
 #include "sim/collectives/fabric.h"
+#include "sim/collectives/library_texts.h"
 
 namespace deadrank::sim {
 
