@@ -12,6 +12,7 @@
 #include "scenarios/model/document.h"
 #include "scenarios/program/program_examples.h"
 #include "scenarios/program/program_parser.h"
+#include "tests/support/program_play.h"
 
 namespace deadrank::tests {
 namespace {
