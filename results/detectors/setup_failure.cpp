@@ -206,7 +206,7 @@ Beliefs beliefs_of(const Evidence& evidence, int attempt) {
     return beliefs;
 }
 
-// All that it takes have come to a place where nobody else goes: a world of its own, which waits for nobody.
+// As many ranks as the meeting expects have come to it, and no other rank goes there: that world is complete.
 bool leave_out_worlds_of_their_own(Beliefs& beliefs) {
     const auto shared = [&](const auto& belief) {
         return std::count_if(beliefs.begin(), beliefs.end(), [&](const auto& other) {

@@ -127,6 +127,15 @@ bool Waits::culprits_by_message(const Circle& circle, Standstill& found) const {
     return !found.culprits.empty();
 }
 
+namespace {
+
+bool most_have_come(const Wait& wait) {
+    const std::size_t missing = wait.for_whom.size();
+    return wait.collective && missing > 0 && missing * 2 < wait.collective->calls.size();
+}
+
+}  // namespace
+
 // Of the collectives that most of a group has entered, the wait with the fewest ranks missing; of several,
 // the one that began first, since it holds up the others. Null if no group has a majority, as in a pair. Half
 // of a group is enough, two at least, where it waits in a barrier and the others in messages.
@@ -135,12 +144,12 @@ const Wait* Waits::nearly_complete(const Circle& circle) const {
     std::set<const Collective*> met;
     for (const Rank process : circle.behind_it) {
         for (const Wait& wait : waits_.at(process)) {
+            if (!wait.collective) continue;
+            met.insert(wait.collective);
             const std::size_t missing = wait.for_whom.size();
-            if (wait.collective) met.insert(wait.collective);
-            if (!wait.collective || missing == 0) continue;
-            const std::size_t came = wait.collective->calls.size() - missing;
-            if (missing == came && came >= 2 && wait.op == Op::barrier) half = &wait;
-            if (missing >= came) continue;
+            const bool by_half = missing >= 2 && missing * 2 == wait.collective->calls.size();
+            if (by_half && wait.op == Op::barrier) half = &wait;
+            if (!most_have_come(wait)) continue;
             const auto order = [](const Wait& one) { return std::pair(one.for_whom.size(), one.since); };
             if (!least || order(wait) < order(*least)) least = &wait;
         }
@@ -151,21 +160,20 @@ const Wait* Waits::nearly_complete(const Circle& circle) const {
 // Who is missing in further groups of the circle to which most have come, has not come to one itself, and
 // does not wait for who is missing in the first.
 std::vector<Rank> Waits::missing_elsewhere(const Circle& circle, const Wait& least) const {
-    std::set<Rank> came(least.for_whom.begin(), least.for_whom.end()), missing;
+    std::set<Rank> excused(least.for_whom.begin(), least.for_whom.end()), missing;
     for (const Rank process : circle.behind_it) {
         for (const Wait& wait : waits_.at(process)) {
             const bool for_them =
                 std::find_first_of(wait.for_whom.begin(), wait.for_whom.end(), least.for_whom.begin(),
                                    least.for_whom.end()) != wait.for_whom.end();
-            if (for_them) came.insert(process);
-            const std::size_t absent = wait.for_whom.size();
-            if (!wait.collective || absent == 0 || absent * 2 >= wait.collective->calls.size()) continue;
-            came.insert(process);
+            if (for_them || most_have_come(wait)) excused.insert(process);
+            if (!most_have_come(wait)) continue;
             missing.insert(wait.for_whom.begin(), wait.for_whom.end());
         }
     }
     std::vector<Rank> all;
-    std::set_difference(missing.begin(), missing.end(), came.begin(), came.end(), std::back_inserter(all));
+    std::set_difference(missing.begin(), missing.end(), excused.begin(), excused.end(),
+                        std::back_inserter(all));
     return all;
 }
 

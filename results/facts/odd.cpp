@@ -205,8 +205,9 @@ AtFault side_of_sizes(const Evidence& evidence, const Communicator& comm, const 
     const bool root_alone = parties[1].what->op == Op::broadcast && few.size() == 1 &&
                             root < comm.processes.size() && comm.processes[root] == few.front();
     const bool one_of_many = parties[0].processes.size() >= 3 * few.size();
-    if (!majority && !minority) return root_alone || one_of_many ? AtFault::minority : AtFault::untold;
-    if (!majority || !minority) return root_alone ? AtFault::minority : AtFault::untold;
+    const bool first_lap = !majority && !minority;
+    if (!majority || !minority)
+        return root_alone || (first_lap && one_of_many) ? AtFault::minority : AtFault::untold;
     const bool varies = one_of_many && sizes_vary(comm, collective, *parties[0].what);
     return *minority || varies ? AtFault::minority : AtFault::untold;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "sim/program/builtins.h"
+#include "sim/program/program_number.h"
 #include "sim/program/program_tensor.h"
 
 namespace deadrank::sim::program {
@@ -91,11 +92,9 @@ Value config(Interpreter& rank, Arguments& given) {
     return Value::none();
 }
 
-// A sum made in another order is off by the last of a decimal's 16 fractional bits, as for allclose().
 bool only_rounding_apart(Number a, Number b) {
-    constexpr Number grains = 8;
     if (a == not_a_number || b == not_a_number) return false;
-    return a > b ? a - grains <= b : b - grains <= a;
+    return a > b ? a - rounding <= b : b - rounding <= a;
 }
 
 // What a value is compared with stands before its name, so that a detector knows what it means.

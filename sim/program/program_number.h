@@ -21,6 +21,10 @@ Number exponential(Number decimal);
 Number sine(Number decimal);  // of radians
 Number cosine(Number decimal);
 
+// How far apart two decimals may be and still count as the same: sums in another order differ by the last of
+// their 16 fractional bits.
+constexpr Number rounding = 8;
+
 constexpr bool is_special(Number decimal) { return decimal >= infinite || decimal <= -infinite; }
 Number plus_any(Number a, Number b);  // also of what is not finite
 

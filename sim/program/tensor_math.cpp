@@ -215,10 +215,9 @@ Value masked_fill(const Value& object, const TensorArguments& given) {
     return chosen(needed(given, 0, "masked_fill"), needed(given, 1, "masked_fill"), object);
 }
 
-// Of the shortest distance that counts as the same: decimals have no more than 16 fractional bits.
 Value allclose(const Value& object, const TensorArguments& given) {
     const Value apart = calculated(Operator::subtract, object, needed(given, 0, "allclose"));
-    const Number bound = is_stated(given, 1) ? element_from(given[1], Dtype::f32) : 8;
+    const Number bound = is_stated(given, 1) ? element_from(given[1], Dtype::f32) : rounding;
     const auto data = cast(apart.tensor(), Dtype::f32);
     return Value::boolean(std::all_of(data->data().begin(), data->data().end(), [&](Number x) {
         return x != not_a_number && x <= bound && x >= -bound;
