@@ -3,6 +3,7 @@
 #include "runners/watch/watch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <poll.h>
 #include <set>
 #include <sys/syscall.h>
@@ -42,10 +44,15 @@ constexpr std::int64_t look_share = 100;  // looks take at most 1/look_share of 
 constexpr std::size_t events_most = 3'000'000;
 constexpr std::int64_t blind_after = 16;  // steps
 
-// The process to which we forward signals.
-std::atomic<int>& told() {
-    static std::atomic<int> child{0};
-    return child;
+// What a signal's handler knows: to which process it goes on, and which one was to end the job, as Ctrl-C or
+// a scheduler's time limit does.
+std::atomic<int> told{0}, asked_to_end{0};
+
+constexpr auto passed_on = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+void pass_on(int signal) {
+    if (signal != SIGUSR1 && signal != SIGUSR2) asked_to_end = signal;
+    if (signal != SIGINT && signal != SIGQUIT) kill(told, signal);  // a terminal sends those to all itself
 }
 
 double processor_seconds() {
@@ -129,21 +136,18 @@ private:
         words.push_back(nullptr), names.push_back(nullptr);
         int line[2];
         if (pipe2(line, O_CLOEXEC) != 0) return cannot_start(errno);
-        for (const int signal : {SIGINT, SIGQUIT})
-            std::signal(signal, SIG_IGN);  // the terminal sends it both signals itself
-        for (const int signal : {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
-            std::signal(signal, [](int which) { kill(told(), which); });
+        asked_to_end = 0;
+        for (const int signal : passed_on) std::signal(signal, pass_on);
         child_ = fork();
         if (child_ == 0) {
-            for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
-                std::signal(signal, SIG_DFL);
+            for (const int signal : passed_on) std::signal(signal, SIG_DFL);
             execvpe(words[0], words.data(), names.data());
             const int why = errno;
             [[maybe_unused]] const auto ignored = write(line[1], &why, sizeof why);
             _exit(127);
         }
         close(line[1]);
-        told() = child_;
+        told = child_;
         int why = child_ < 0 ? errno : 0;
         const bool broken = child_ < 0 || ::read(line[0], &why, sizeof why) > 0;
         close(line[0]);
@@ -163,7 +167,9 @@ private:
     bool wait_a_moment() {
         std::vector<pollfd> open;
         for (const auto& [pid, process] : processes_) open.push_back({process.descriptor, POLLIN, 0});
+        const Time before = time();
         poll(open.data(), open.size(), 100);
+        if (asked_to_end != 0 && !asked_at_) asked_at_ = before;
         for (const pollfd& one : open) {
             if (one.revents == 0) continue;
             const auto found = std::find_if(processes_.begin(), processes_.end(), [&](const auto& entry) {
@@ -177,7 +183,7 @@ private:
         if (waitpid(child_, &status, WNOHANG) != child_) return false;
         done_.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
         done_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-        told() = 0;
+        told = 0;
         return true;
     }
 
@@ -295,6 +301,7 @@ private:
         // same instant.
         std::set<std::string> now;
         for (const results::Finding& finding : found) {
+            if (asked_at_ && finding.at >= *asked_at_) continue;  // what somebody's order to end leads to
             const std::string key = fmt::format("{} {}", finding.symptom, finding.blame.text());
             now.insert(key);
             if ((last || seen_.contains(key)) && known_.insert(finding.symptom).second) ring(finding);
@@ -353,6 +360,9 @@ private:
         } else if (!trains_) {
             note("nothing was watched: no rank opened a process group of torch.distributed");
         }
+        if (asked_at_)
+            note(fmt::format("the job was asked to end by {} after {}: what followed was not judged",
+                             results::signal_name(asked_to_end), results::duration_text(*asked_at_)));
         if (!whole())
             note(fmt::format("{} of {} ranks ran here: what concerns all of them was not looked at",
                              standing_.ranks.size(), world_));
@@ -373,6 +383,7 @@ private:
     ToldPipe pipe_;
     std::size_t unreadable_ = 0;  // lines that were cut short
     Time next_look_ = first_look;
+    std::optional<Time> asked_at_;
     JobStatus standing_;
     Watched done_;
 };

@@ -94,6 +94,36 @@ TEST_F(DeviceWatch, SaysThatEvidenceIsMissingWhereThereIsNoRoomForIt) {
                 Contains(AllOf(HasSubstr("evidence is missing: of rank 1"), HasSubstr("File too large"))));
 }
 
+// A user's Ctrl-C reaches all processes of the terminal, a scheduler's SIGTERM perhaps the watch alone. What
+// the ranks then say is no bug of theirs; what they had shown before is.
+TEST_F(DeviceWatch, WhatFollowsAnOrderToEndIsNoAlarm) {
+    const fs::path program = script(std::string(trained) + R"(
+for number in range(2000):
+    step()
+    if rank == 1 and "spoil" in sys.argv and number == 20:
+        model.module.weight.data += 1
+    if number == 100:
+        print("far enough", flush=True)
+    time.sleep(0.01)
+)");
+    const auto ended_by = [&](const std::string& kill, const std::string& argument) {
+        std::string line = "cd " + directory_.string() +
+                           "; rm -f told; DEADRANK_PYTHON=" + python_.program.string() +
+                           " setsid " DEADRANK_BINARY_DIRECTORY "/deadrank watch --json told --";
+        for (const std::string& word : torchrun(program)) line += " " + word;
+        line += " " + argument +
+                " > said 2>&1 & job=$!; until grep -q 'far enough' said; do sleep 0.2; done; " + kill +
+                "; wait $job; cat said told";
+        return tests::shell(line).out;
+    };
+    for (const std::string kill : {"kill -INT -$job", "kill -TERM $job"}) {
+        const std::string said = ended_by(kill, "");
+        EXPECT_THAT(said, HasSubstr("the job was asked to end by SIG")) << kill;
+        EXPECT_THAT(said, HasSubstr("no alarm")) << kill;
+    }
+    EXPECT_THAT(ended_by("kill -INT -$job", "spoil"), HasSubstr("replica_state_divergence"));
+}
+
 // Half of the program is seen, and no alarm in it.
 TEST_F(DeviceWatch, DoesNotSayNoAlarmOfWhatItCouldNotSee) {
     std::string line = "cd " + directory_.string() +
