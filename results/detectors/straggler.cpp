@@ -1,7 +1,8 @@
 // results/detectors/straggler.cpp — One rank, fixed or rotating, is late and the others wait. Only a rank's
 // own time counts, not its waiting, and only beyond the job's usual scatter from step to step. Fixed: late in
 // four steps in a row; where that is so little that losing a processor once explains it, late by far in six
-// steps in which no rank lost its own. Rotating: most of eight steps have a late rank, at least three
+// steps in which no rank lost its own. Where what others do beside their receives is untold, late even if they
+// worked all that time, or later than it was itself. Rotating: most of eight steps have a late rank, at least three
 // different ones. Paused: a single stop of ten steps and ten seconds.
 #include <algorithm>
 #include <deque>
@@ -37,6 +38,7 @@ constexpr std::ptrdiff_t starved_steps = 2;  // of a window: the machine has few
 constexpr Time late_min = std::chrono::milliseconds(5);
 constexpr std::int64_t scatter_factor = 3;  // times the usual difference between consecutive steps of a rank
 constexpr std::size_t scatter_steps = 32;
+constexpr std::ptrdiff_t habit_min = 3;  // steps of a rank before they tell what is usual for it
 // Of a rank that is late by less than a time slice: it must be known that no rank waited for a processor.
 constexpr int short_streak_min = 6;
 constexpr std::int64_t short_permille = 2000;
@@ -51,9 +53,9 @@ std::int64_t permille(Time part, Time whole) {
 }
 
 // Counts only if it delays the whole step.
-bool slow(const Pace& pace, const StepPace& step, std::int64_t limit, Time scatter) {
-    const Time late = pace.own - step.own - pace.starved;  // time without a processor is not the rank's own
-    return permille(pace.own - pace.starved, step.own) >= limit && late * 50 >= step.whole &&
+bool slow(const Pace& pace, Time usual, const StepPace& step, std::int64_t limit, Time scatter) {
+    const Time late = pace.own - usual - pace.starved;  // time without a processor is not the rank's own
+    return permille(pace.own - pace.starved, usual) >= limit && late * 50 >= step.whole &&
            late >= late_min && late >= scatter_factor * scatter;
 }
 
@@ -150,13 +152,16 @@ public:
             slowest_.clear();
             starved_.clear();
             scatter_.forget();
+            habits_.clear();
         }
         if (step.first || step.ranks.size() < 2) return {};
         scatter_.add(step);
         if (auto found = pause(step); !found.empty()) return found;
         const Time scatter = scatter_.usual();
         const auto is_late = [&](const Pace& pace) {
-            return slow(pace, step, limit_, scatter) ? Late::yes : Late::no;
+            const bool late = slow(pace, step.own, step, limit_, scatter) && told_apart(pace, step, scatter);
+            if (!late && pipelined_) keep(habits_[pace.process], pace.own);
+            return late ? Late::yes : Late::no;
         };
         if (auto found = fixed(step, streaks_, straggler_streak_min, is_late); !found.empty()) return found;
         const auto is_far_behind = [&](const Pace& pace) {
@@ -170,6 +175,17 @@ public:
     }
 
 private:
+    static void keep(std::vector<Time>& before, Time own) {
+        if (before.size() < scatter_steps) before.push_back(own);
+    }
+
+    // Later than the others could have been, or than it was itself.
+    bool told_apart(const Pace& pace, const StepPace& step, Time scatter) {
+        if (step.at_most == step.own || slow(pace, step.at_most, step, limit_, scatter)) return true;
+        const std::vector<Time>& before = habits_[pace.process];
+        return std::ssize(before) >= habit_min && slow(pace, lower_median(before), step, limit_, scatter);
+    }
+
     using Streaks = std::map<Rank, std::pair<int, std::int64_t>>;  // how long, since which step
 
     std::vector<Finding> pause(const StepPace& step) const {
@@ -227,7 +243,7 @@ private:
         // On an oversubscribed machine, chance makes one rank late and then another. So does a draw where
         // batches differ in length: then every rank's steps differ as much as one rank is late.
         const bool counts = !pipelined_ && !profiled_.has(slowest->process, step.step) &&
-                            slow(*slowest, step, rotating_permille, std::max(scatter, slowest->starved));
+                            slow(*slowest, step.own, step, rotating_permille, std::max(scatter, slowest->starved));
         slowest_.push_back(counts ? slowest->process : no_rank);
         starved_.push_back(step.starved >= late_min);
         if (slowest_.size() > window) slowest_.pop_front();
@@ -255,6 +271,7 @@ private:
     std::deque<Rank> slowest_;
     std::deque<bool> starved_;
     Scatter scatter_;
+    std::map<Rank, std::vector<Time>> habits_;  // own times in the steps in which it was not late
 };
 
 }  // namespace

@@ -26,21 +26,22 @@ void Messages::enters(const Event& event, std::uint32_t mark) {
     Message& message = lane->messages[next++];
     (sends ? message.sent : message.taken) = event.at;
     (sends ? message.send_seq : message.receive_seq) = enter->seq;
-    if (sends) message.mark = mark;
+    (sends ? message.send_mark : message.receive_mark) = mark;
 }
 
-UnderWay Messages::leaves(const Event& event) {
+UnderWay Messages::leaves(const Event& event, std::uint32_t unknown) {
     const auto* leave = event.as<P2pLeave>();
     Lane* lane = lane_of(event, leave->comm, leave->peer, leave->op);
-    if (!lane) return {};
+    if (!lane) return {.mark = unknown};
     const bool sends = leave->op == Op::send;
     const auto found =
         std::find_if(lane->messages.begin(), lane->messages.end(), [&](const Message& message) {
             return (sends ? message.send_seq : message.receive_seq) == leave->seq;
         });
-    if (found == lane->messages.end()) return {};
+    if (found == lane->messages.end()) return {.mark = unknown};
     const Time from = std::max(found->sent, found->taken);
-    const UnderWay message{from, std::max(from, std::min(event.at, found->received)), found->mark};
+    const UnderWay message{from, std::max(from, std::min(event.at, found->received)),
+                           sends ? found->send_mark : found->receive_mark};
     if (sends) found->send_over = true;
     if (!sends) found->received = event.at;
     while (!lane->messages.empty() && lane->messages.front().send_over &&
@@ -49,7 +50,7 @@ UnderWay Messages::leaves(const Event& event) {
         --lane->sends;
         --lane->receives;
     }
-    return sends && message.from != never ? message : UnderWay{};
+    return sends && message.from != never ? message : UnderWay{.mark = message.mark};
 }
 
 }  // namespace deadrank::results::detectors

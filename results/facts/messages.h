@@ -13,8 +13,8 @@ namespace deadrank::results::detectors {
 
 // Of a send that has ended: from when both had come until the receiver had it, or until the sender was told.
 struct UnderWay {
-    Time from{0}, to{0};     // equal where the receiver has not been seen
-    std::uint32_t mark = 0;  // the sender's, from when it entered
+    Time from{0}, to{0};     // equal where the receiver has not been seen, and of a receive
+    std::uint32_t mark = 0;  // that of the rank which leaves, from when it entered
 };
 
 // Fed with the events of a job in order of time. A message is forgotten when both ends have left it.
@@ -24,13 +24,14 @@ public:
         : lives_(evidence.facts<Lives>()), calls_(evidence.facts<Calls>()) {}
 
     void enters(const Event& event, std::uint32_t mark);
-    UnderWay leaves(const Event& event);  // of a receive: nothing
+    // `unknown` is the mark where nobody saw the message begin.
+    UnderWay leaves(const Event& event, std::uint32_t unknown);
 
 private:
     struct Message {
         Time sent = never, taken = never, received = never;
         std::int64_t send_seq = -1, receive_seq = -1;
-        std::uint32_t mark = 0;
+        std::uint32_t send_mark = 0, receive_mark = 0;
         bool send_over = false;
     };
     struct Lane {

@@ -1,5 +1,5 @@
-// results/facts/paces.cpp — How long each rank took for each step, how much of that was its own, and how long
-// calls took once all members had come. A rank that writes a checkpoint for all is not slow.
+// results/facts/paces.cpp — How long each rank took for each step, and how much of that was its own. A rank
+// that writes a checkpoint for all is not slow.
 #include "results/facts/paces.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Watch {
     std::int64_t step = 0;
     Time began{0};
     Time last{0};
-    Time own{0}, starved{0};
+    Time own{0}, starved{0}, untold{0};
     Time turned{-1};           // when a phase of this step began or ended last
     std::int32_t open = 0;     // calls of this step that have not been seen to end
     std::int32_t trained = 0;  // microseconds
@@ -155,8 +155,8 @@ public:
             messages_.enters(event, watch.others);
             if (watch.inside) call_begins(event, watch);
         } else if (event.as<P2pLeave>()) {
-            const UnderWay sent = messages_.leaves(event);
-            if (watch.inside) message_ends(event, sent, watch);
+            const UnderWay message = messages_.leaves(event, watch.others);
+            if (watch.inside) message_ends(event, message, watch);
         } else {
             ++watch.others;
             return watch.inside && takes_no_message(event, watch);
@@ -181,7 +181,10 @@ private:
     // A send counts where nothing else of the rank shows meanwhile. One that goes beside other work is not
     // waited for.
     static void message_ends(const Event& event, const UnderWay& sent, Watch& watch) {
-        if (event.as<P2pLeave>()->op != Op::send) return call_ends(event, watch);
+        if (event.as<P2pLeave>()->op != Op::send) {
+            if (sent.mark != watch.others && !watch.saving) watch.untold += event.at - watch.last;
+            return call_ends(event, watch);
+        }
         if (sent.to <= sent.from || sent.mark != watch.others || watch.saving) return;
         const Time waited = std::max(sent.to - std::max(sent.from, watch.last), Time{0});
         watch.own += event.at - watch.last - waited;
@@ -281,6 +284,7 @@ void summarize(StepPace& step) {
         step.starved = std::max(step.starved, pace.starved);
     }
     step.own = median([](const Pace& pace) { return pace.own; });
+    step.at_most = median([](const Pace& pace) { return pace.own + pace.untold; });
     step.whole = median([](const Pace& pace) { return pace.whole; });
     step.trained = median([](const Pace& pace) { return Time(std::chrono::microseconds(pace.trained)); });
 }
@@ -317,7 +321,8 @@ void rank_ends(const Event& end, Watch& watch, const Timing& timing, GatheredSte
     if (watch.usual == 0) watch.usual = watch.read;
     if (watch.read > watch.usual) step.portions.push_back({step.pace.ranks.size(), watch.read, watch.usual});
     step.pace.ranks.push_back(
-        {end.rank, watch.trained, watch.own + rest, end.at - watch.began, end.at, watch.starved});
+        {end.rank, watch.trained, watch.own + rest, end.at - watch.began, end.at, watch.starved,
+         watch.untold});
 }
 
 }  // namespace
@@ -367,34 +372,6 @@ Paces::Paces(const Evidence& evidence) {
         std::count_if(steps_.begin(), steps_.end(), [](const StepPace& step) { return step.epoch_begins; });
     if (begins * 2 > std::ssize(steps_))
         for (StepPace& step : steps_) step.epoch_begins = false;
-}
-
-// A transfer begins when the last member came, or when the transfer before it ended.
-
-std::vector<CommTransfers> transfers_of(const Evidence& evidence) {
-    std::vector<CommTransfers> all;
-    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
-        CommTransfers transfers{.comm = &comm};
-        Time before{0};
-        for (const auto& [seq, collective] : comm.collectives) {
-            Time left{0};
-            for (const Call& call : collective.calls) left = std::max(left, call.left);
-            const Time complete = collective.complete_at();
-            if (complete == never || left == never || collective.calls.size() < 2) continue;
-            const CollectiveEnter& what = *collective.calls.front().what;
-            const Time began = std::max(complete, before);
-            // With asynchronous calls the end of a later one may be seen first, if it is waited for first.
-            const Time first_left =
-                std::min_element(collective.calls.begin(), collective.calls.end(),
-                                 [](const Call& a, const Call& b) { return a.left < b.left; })
-                    ->left;
-            transfers.kinds[{what.op, what.count * size_of(what.dtype)}].push_back(
-                {left, std::max(Time{0}, first_left - began)});
-            before = std::max(before, first_left);
-        }
-        all.push_back(std::move(transfers));
-    }
-    return all;
 }
 
 }  // namespace deadrank::results::detectors

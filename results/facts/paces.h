@@ -13,7 +13,8 @@ namespace deadrank::results::detectors {
 
 // A rank's own time in a step is what it did not spend waiting. A stretch up to the start of a call was its
 // own work; a stretch up to the end of a call was waiting. Of a send only the time counts as waiting in which
-// the message was under way.
+// the message was under way. Where a receive ends beside which the rank did something else, nothing tells when
+// the rank began to wait for it: the stretch is waiting or work, and `untold`.
 //
 // Work of one rank for all is not its own either. Rank 0 takes everybody's prompts, asks a server and hands
 // the answers out: the others wait for what it hands out, as the program means them to. It is told from slow
@@ -36,6 +37,7 @@ struct Pace {
     Time whole{0};
     Time ended{0};
     Time starved{0};  // of its own: ready to work, but without a processor; 0 if not reported
+    Time untold{0};   // work or waiting, and not part of its own
 };
 
 // One training step of one attempt, over all ranks that ended it.
@@ -43,7 +45,8 @@ struct StepPace {
     int attempt = 0;
     std::int64_t step = 0;
     std::vector<Pace> ranks = {};
-    Time own{0};  // medians; of an even number the lower one
+    Time own{0};      // medians; of an even number the lower one
+    Time at_most{0};  // own time, had the ranks worked in all that is untold
     Time whole{0};
     Time trained{0};
     Time ended{0};              // when the last rank ended it

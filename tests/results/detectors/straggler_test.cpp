@@ -150,6 +150,32 @@ TEST(Straggler, CountsTheTimeInASendAsWaiting) {
     EXPECT_EQ(found_by("straggler", sender(5ms, 20ms)).blame.ranks, ranks({0}));
 }
 
+// Rank 0 posts a receive, goes on, and waits for it in its next phase, until rank 1 has worked and sent. Whether
+// it worked meanwhile, nothing tells.
+Evidence receiver(bool goes_on, Time later = 0ms) {
+    EvidenceBuilder job(2);
+    job.start().world();
+    for (std::int64_t step = 0; step < 16; ++step) {
+        for (const Rank rank : {0, 1}) job.add(rank, StepBegin{step});
+        job.add(0, results::P2pEnter{1, step + 1, 600, 1, 0, Op::recv, Dtype::f32});
+        if (goes_on) job.add(0, results::PhaseBegin{step, Phase::backward});
+        job.after(80ms + (step >= 8 ? later : 0ms));
+        job.add(1, results::P2pEnter{1, step + 1, 600, 0, 0, Op::send, Dtype::f32}).after(1ms);
+        job.add(1, results::P2pLeave{1, step + 1, 0, Op::send, Code::ok});
+        job.add(0, results::P2pLeave{1, step + 1, 1, Op::recv, Code::ok}).after(20ms);
+        for (const Rank rank : {0, 1}) job.add(rank, StepEnd{step, 1, 1});
+    }
+    return job.watched();
+}
+
+TEST(Straggler, DoesNotTakeTheTimeBesideAReceiveForWaiting) {
+    EXPECT_EQ(found_by("straggler", receiver(false)).blame.ranks, ranks({1}));
+    expect_silence_of("straggler", receiver(true));
+    const Finding later = found_by("straggler", receiver(true, 80ms));
+    EXPECT_EQ(later.blame.ranks, ranks({1}));
+    EXPECT_EQ(later.blame.step, 8);
+}
+
 // Four replicas read two samples each. From step 6 on `left` are left, of whom rank 1 reads and works more.
 Evidence smaller(std::vector<Rank> left, std::int32_t reads, Time works) {
     EvidenceBuilder job(4);
