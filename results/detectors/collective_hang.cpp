@@ -26,14 +26,28 @@ std::vector<Time> last_looks(const Evidence& evidence, const Lives& lives, int a
     return looks;
 }
 
-// The later of two moments: the last rank began to wait, and the culprits were last heard of.
+// The later of two moments: the last rank began to wait, and the culprits last did something new.
 Time still_since(const Lives& lives, int attempt, const Standstill& found) {
     Time since = found.since;
     for (const Rank culprit : found.culprits) {
         const Life* life = lives.find(attempt, culprit);
-        if (life) since = std::max(since, std::min(life->last_seen, life->ended));
+        if (life) since = std::max(since, std::min(life->moved, life->ended));
     }
     return since;
+}
+
+bool works_aside(const Evidence& evidence, int attempt, Rank rank) {
+    const auto aside = [&](const Event& event, Phase phase) {
+        return event.rank == rank && evidence.facts<Lives>().attempt_at(event.at) == attempt &&
+               (phase == Phase::checkpoint || phase == Phase::evaluate);
+    };
+    const auto begun = evidence.each<PhaseBegin>();
+    const auto ended = evidence.each<PhaseEnd>();
+    return std::count_if(begun.begin(), begun.end(), [&](const Event* one) {
+               return aside(*one, one->as<PhaseBegin>()->phase);
+           }) > std::count_if(ended.begin(), ended.end(), [&](const Event* one) {
+               return aside(*one, one->as<PhaseEnd>()->phase);
+           });
 }
 
 // All steps are done, but ranks do not exit: they wait at the store for their peers. Blame the ranks that
@@ -67,6 +81,36 @@ std::vector<Finding> stuck_at_the_end(const Evidence& evidence, const Lives& liv
     return {finding};
 }
 
+// All others have ended as they should, and these are silent: in a wait that no call shows, for a child or a
+// thread of their own. Saving or evaluating alone may take that long.
+std::vector<Finding> never_ending(const Evidence& evidence, const Lives& lives, int attempt) {
+    if (!evidence.each<JobStop>().empty()) return {};
+    std::vector<Rank> left;
+    std::size_t ended = 0;
+    Time since{0};
+    for (const Life& life : lives.of(attempt)) {
+        if (!life.start) continue;
+        if (life.failed()) return {};
+        const bool over = life.ended != never;
+        over ? ++ended : (left.push_back(life.process), 0U);
+        since = std::max(since, over ? life.ended : life.moved);
+    }
+    const Time at = since + lives.hang_after();
+    if (left.empty() || left.size() > ended || at > evidence.observed_until()) return {};
+    for (const Event* event : evidence.each<EvidenceLost>())
+        if (std::find(left.begin(), left.end(), event->rank) != left.end()) return {};
+    for (const Rank rank : left)
+        if (works_aside(evidence, attempt, rank)) return {};
+    Finding finding{.symptom = "collective_deadlock_hang",
+                    .blame = blame_ranks(lives, left),
+                    .at = at,
+                    .says = fmt::format("{} had not ended {} after all others had, and waited in no call",
+                                        ranks_text(left), duration_text(lives.hang_after())),
+                    .causes = {"rank_divergent_control_flow", "misused_framework_api"}};
+    finding.blame.step = step_at(evidence, left.front(), at);
+    return {finding};
+}
+
 }  // namespace
 
 Findings collective_hang(const Evidence& evidence) {
@@ -92,7 +136,8 @@ Findings collective_hang(const Evidence& evidence) {
         }
         return {finding};
     }
-    return stuck_at_the_end(evidence, lives, attempt);
+    if (auto stuck = stuck_at_the_end(evidence, lives, attempt); !stuck.empty()) return stuck;
+    return never_ending(evidence, lives, attempt);
 }
 
 extern const DetectorRow collective_hang_row{

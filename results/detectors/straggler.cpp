@@ -1,9 +1,9 @@
 // results/detectors/straggler.cpp — One rank, fixed or rotating, is late and the others wait. Only a rank's
 // own time counts, not its waiting, and only beyond the job's usual scatter from step to step. Fixed: late in
 // four steps in a row; where that is so little that losing a processor once explains it, late by far in six
-// steps in which no rank lost its own. Where what others do beside their receives is untold, late even if they
-// worked all that time, or later than it was itself. Rotating: most of eight steps have a late rank, at least three
-// different ones. Paused: a single stop of ten steps and ten seconds.
+// steps in which no rank lost its own. Where nothing tells what others do beside their receives: late even if
+// they worked all that time, or later than it was itself. Rotating: most of eight steps have a late rank, at
+// least three different ones. Paused: a single stop of ten steps and ten seconds.
 #include <algorithm>
 #include <deque>
 #include <fmt/format.h>
@@ -55,8 +55,8 @@ std::int64_t permille(Time part, Time whole) {
 // Counts only if it delays the whole step.
 bool slow(const Pace& pace, Time usual, const StepPace& step, std::int64_t limit, Time scatter) {
     const Time late = pace.own - usual - pace.starved;  // time without a processor is not the rank's own
-    return permille(pace.own - pace.starved, usual) >= limit && late * 50 >= step.whole &&
-           late >= late_min && late >= scatter_factor * scatter;
+    return permille(pace.own - pace.starved, usual) >= limit && late * 50 >= step.whole && late >= late_min &&
+           late >= scatter_factor * scatter;
 }
 
 enum class Late { no, yes, untold };
@@ -242,8 +242,9 @@ private:
                                               [](const Pace& a, const Pace& b) { return a.own < b.own; });
         // On an oversubscribed machine, chance makes one rank late and then another. So does a draw where
         // batches differ in length: then every rank's steps differ as much as one rank is late.
-        const bool counts = !pipelined_ && !profiled_.has(slowest->process, step.step) &&
-                            slow(*slowest, step.own, step, rotating_permille, std::max(scatter, slowest->starved));
+        const bool counts =
+            !pipelined_ && !profiled_.has(slowest->process, step.step) &&
+            slow(*slowest, step.own, step, rotating_permille, std::max(scatter, slowest->starved));
         slowest_.push_back(counts ? slowest->process : no_rank);
         starved_.push_back(step.starved >= late_min);
         if (slowest_.size() > window) slowest_.pop_front();

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <set>
+#include <tuple>
 
 namespace deadrank::results::detectors {
 
@@ -203,11 +205,24 @@ void Calls::take_collectives(const Evidence& evidence) {
     }
 }
 
+namespace {
+
+using Lane = std::tuple<CommId, std::int32_t, Rank, Rank>;  // communicator, tag, from, to
+
+}  // namespace
+
 void Calls::take_p2p(const Evidence& evidence) {
     const auto enters = evidence.each<P2pEnter>();
     const auto leaves = evidence.each<P2pLeave>();
     // Both are in order of time and calls end soon, so the list of open calls stays short.
     std::size_t next = 0;
+    const auto lane_of = [](const P2pCall& call) {
+        const bool sends = call.what->op == Op::send;
+        return Lane{call.what->comm, call.what->tag, sends ? call.process : call.peer,
+                    sends ? call.peer : call.process};
+    };
+    std::map<std::pair<int, Lane>, std::pair<std::int64_t, std::int64_t>> made;  // sends and receives
+    std::map<std::pair<int, Lane>, std::set<std::int64_t>> taken;                // of which no send has left
     const auto finish = [&](const Event* event) {
         const auto* leave = event->as<P2pLeave>();
         const auto found = index_.find({lives_.attempt_at(event->at), leave->comm});
@@ -221,6 +236,9 @@ void Calls::take_p2p(const Evidence& evidence) {
                 call.result = leave->result;
                 return;
             }
+            auto& over = taken[{communicators_[found->second].attempt, lane_of(call)}];
+            if (call.what->op == Op::recv) over.insert(call.number);
+            if (call.what->op == Op::send) over.erase(call.number);
             call = calls.back();
             calls.pop_back();
             return;
@@ -235,8 +253,18 @@ void Calls::take_p2p(const Evidence& evidence) {
                                  .peer = peer < comm.processes.size() ? comm.processes[peer] : no_rank,
                                  .what = enter,
                                  .entered = event->at});
+        P2pCall& call = comm.open_p2p.back();
+        auto& [sends, receives] = made[{comm.attempt, lane_of(call)}];
+        call.number = enter->op == Op::send ? sends++ : receives++;
     }
     while (next < leaves.size()) finish(leaves[next++]);
+    for (Communicator& comm : communicators_) {
+        std::erase_if(comm.open_p2p, [&](const P2pCall& call) {
+            const auto lane = taken.find({comm.attempt, lane_of(call)});
+            return call.what->op == Op::send && call.peer != no_rank && lane != taken.end() &&
+                   lane->second.contains(call.number);
+        });
+    }
 }
 
 // The first fingerprint in a text is the printing rank's own, whatever its number in the group.

@@ -37,6 +37,7 @@ struct P2pCall {
     Time entered{0};
     Time left = never;
     Code result = Code::ok;
+    std::int64_t number = 0;  // of its kind between the two, of one tag
 };
 
 // How one member joined the communicator.
@@ -56,7 +57,8 @@ struct Communicator {
     std::vector<Rank> processes = {};  // by place; no_rank = nobody came there
     std::vector<Joining> joinings = {};
     std::map<std::int64_t, Collective> collectives = {};
-    std::vector<P2pCall> open_p2p = {};  // calls without a successful end
+    // Calls without a successful end. A send whose message was taken waits for nothing, though nobody asked.
+    std::vector<P2pCall> open_p2p = {};
 
     std::size_t place_of(Rank process) const;  // size() when it is no member
 };

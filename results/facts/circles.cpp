@@ -7,9 +7,11 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "results/facts/findings.h"
 #include "results/facts/waits.h"
+#include "results/text/heart.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {
@@ -62,6 +64,56 @@ std::vector<Circle> closed_circles(const WaitGraph& graph) {
     std::sort(circles.begin(), circles.end(),
               [](const Circle& a, const Circle& b) { return a.members.front() < b.members.front(); });
     return circles;
+}
+
+namespace {
+
+// What the program raises, and not what a call says of its peers.
+bool raised_in_the_program(const Complaint& complaint) {
+    switch (complaint.trouble) {
+        case Trouble::none:
+        case Trouble::launcher:
+        case Trouble::mismatch:
+        case Trouble::timeout:
+        case Trouble::connection:
+        case Trouble::setup:
+            return false;
+        default:
+            return complaint.comm == 0;
+    }
+}
+
+}  // namespace
+
+// The error that a rank raised in the step in which it stands: what it waits in since, if in anything, is its
+// way out, or was begun before and is never asked for. Empty if there is none.
+std::string_view Waits::raised_by(Rank rank) const {
+    const Life* life = lives_.find(attempt_, rank);
+    for (const Complaint& complaint : evidence_.facts<Complaints>().all()) {
+        if (complaint.process != rank || complaint.attempt != attempt_ || complaint.at > when_) continue;
+        const bool here = life && step_at(evidence_, rank, complaint.at).value_or(-1) == life->step;
+        if (here && raised_in_the_program(complaint)) return complaint.text;
+    }
+    return {};
+}
+
+// Some of the circle have raised an error and the others have not: those wait for them.
+bool Waits::culprits_by_error(const Circle& circle, Standstill& found) const {
+    for (const Rank rank : circle.members)
+        if (!raised_by(rank).empty()) found.culprits.push_back(rank);
+    const Wait* wait = wait_for(found.culprits);
+    if (found.culprits.empty() || found.culprits.size() == circle.members.size() || !wait) {
+        found.culprits.clear();
+        return false;
+    }
+    found.last = *wait;
+    found.left_a_call_out = true;
+    found.cause = "unpropagated_rank_failure";
+    found.why =
+        fmt::format("{} had raised an error, and {} {} of {} is never over without {}: {}",
+                    ranks_text(found.culprits), name_of(wait->op), wait->seq, wait->comm->name,
+                    found.culprits.size() == 1 ? "it" : "them", quoted(raised_by(found.culprits.front())));
+    return true;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #include "results/facts/lives.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace deadrank::results::detectors {
 
@@ -53,7 +54,8 @@ Lives::Lives(const Evidence& evidence) {
     started_.push_back(0);
     attempts_.emplace_back(static_cast<std::size_t>(count_));
     node_of_.assign(static_cast<std::size_t>(count_), 0);
-    for (const Event& event : evidence.events()) see(event);
+    Lines said;
+    for (const Event& event : evidence.events()) see(event, evidence, said);
     for (auto& attempt : attempts_) {
         for (std::size_t i = 0; i < attempt.size(); ++i) attempt[i].process = static_cast<Rank>(i);
     }
@@ -61,7 +63,34 @@ Lives::Lives(const Evidence& evidence) {
     median_step_ = median_step_of(evidence);
 }
 
-void Lives::see(const Event& event) {
+std::string kind_of_line(std::string_view line) {
+    const auto digit = [&](std::size_t at) {
+        return at < line.size() && std::isdigit(static_cast<unsigned char>(line[at])) != 0;
+    };
+    std::string kind;
+    for (std::size_t at = 0; at < line.size(); ++at) {
+        if (!digit(at)) {
+            kind += line[at];
+            continue;
+        }
+        while (digit(at + 1) || (line[at + 1 < line.size() ? at + 1 : at] == '.' && digit(at + 2))) ++at;
+        const std::string_view rest = line.substr(at + 1);
+        if (rest.starts_with('%') || rest.starts_with(" %") || (rest.starts_with('/') && digit(at + 2)))
+            return {};
+        kind += '#';
+    }
+    return kind;
+}
+
+namespace {
+
+bool is_sample(const Event& event) {
+    return event.as<MemorySample>() || event.as<HostSample>() || event.as<DeviceSample>();
+}
+
+}  // namespace
+
+void Lives::see(const Event& event, const Evidence& evidence, Lines& said) {
     if (event.as<Restart>()) {
         begins_.push_back(event.at);
         started_.push_back(0);
@@ -69,8 +98,15 @@ void Lives::see(const Event& event) {
     }
     if (event.rank < 0) return;
     Life& life = attempts_.back()[static_cast<std::size_t>(event.rank)];
-    if (!event.as<LinkSample>() && !event.as<DeviceError>() && !event.as<EvidenceLost>())
-        life.last_seen = event.at;
+    const bool own = !event.as<LinkSample>() && !event.as<DeviceError>() && !event.as<EvidenceLost>();
+    if (own) life.last_seen = event.at;
+    if (const auto* log = event.as<RankLog>()) {
+        const std::string kind = kind_of_line(evidence.text(log->line));
+        if (kind.empty() || said[event.rank].insert(kind).second) life.moved = event.at;
+    } else if (own && !is_sample(event)) {
+        life.moved = event.at;
+        if (const auto lines = said.find(event.rank); lines != said.end()) lines->second.clear();
+    }
     if (const auto* start = event.as<RankStart>()) {
         if (life.start) life.ended = never;  // again, while the others went on
         if (!life.start) ++started_.back();

@@ -2,7 +2,10 @@
 // ended.
 #pragma once
 
+#include <map>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +18,7 @@ struct Life {
     const RankStart* start = nullptr;  // null: nothing of it was seen in this attempt
     Time started{0};
     Time last_seen{0};
+    Time moved{0};       // last seen to do something new: a log line that it repeats is nothing new
     Time ended = never;  // rank.exit
     int code = 0;
     int signal = 0;
@@ -55,7 +59,8 @@ public:
     Time hang_after() const;                           // how long silence must last to be called a hang
 
 private:
-    void see(const Event& event);
+    using Lines = std::map<Rank, std::set<std::string>>;
+    void see(const Event& event, const Evidence& evidence, Lines& said);
 
     std::vector<Time> begins_;
     std::vector<Rank> started_;
@@ -65,6 +70,10 @@ private:
     int nodes_ = 0;
     Time median_step_{0};
 };
+
+// A log line without its numbers, which a rank that waits may repeat for ever: "still waiting after # s".
+// Empty where they count towards an end, as "17/40" or "42 %" do.
+std::string kind_of_line(std::string_view line);
 
 // The upper median of them, 0 if there are none.
 std::int64_t median(std::vector<std::int64_t> values);

@@ -47,4 +47,26 @@ private:
     std::map<Key, Lane> lanes_;
 };
 
+// How long calls took once all members had come: the network's share, free of stragglers.
+
+// Calls that move the same amount the same way.
+struct TransferKind {
+    Op op = Op::none;
+    std::int64_t bytes = 0;
+    auto operator<=>(const TransferKind&) const = default;
+};
+
+struct Transfer {
+    Time at{0};  // when the last member left
+    Time lasted{0};
+};
+
+struct CommTransfers {
+    const Communicator* comm = nullptr;
+    std::map<TransferKind, std::vector<Transfer>> kinds = {};  // in order of sequence
+};
+
+// By communicator, in order of creation. Calls that did not end on all members are left out.
+std::vector<CommTransfers> transfers_of(const Evidence& evidence);
+
 }  // namespace deadrank::results::detectors

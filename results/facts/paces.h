@@ -1,9 +1,6 @@
-// results/facts/paces.h — How long each rank took for each step, how much of that was its own, and how long
-// calls took once all members had come.
+// results/facts/paces.h — How long each rank took for each step, and how much of that was its own.
 #pragma once
 
-#include <map>
-#include <tuple>
 #include <vector>
 
 #include "results/facts/calls.h"
@@ -13,8 +10,8 @@ namespace deadrank::results::detectors {
 
 // A rank's own time in a step is what it did not spend waiting. A stretch up to the start of a call was its
 // own work; a stretch up to the end of a call was waiting. Of a send only the time counts as waiting in which
-// the message was under way. Where a receive ends beside which the rank did something else, nothing tells when
-// the rank began to wait for it: the stretch is waiting or work, and `untold`.
+// the message was under way. Where a receive ends beside which the rank did something else, nothing tells
+// when the rank began to wait for it: the stretch is waiting or work, and `untold`.
 //
 // Work of one rank for all is not its own either. Rank 0 takes everybody's prompts, asks a server and hands
 // the answers out: the others wait for what it hands out, as the program means them to. It is told from slow
@@ -92,27 +89,5 @@ private:
     std::size_t most_ranks_ = 0;  // of a step so far
     bool pipelined_ = false, starvation_told_ = false;
 };
-
-// How long calls took once all members had come: the network's share, free of stragglers.
-
-// Calls that move the same amount the same way.
-struct TransferKind {
-    Op op = Op::none;
-    std::int64_t bytes = 0;
-    auto operator<=>(const TransferKind&) const = default;
-};
-
-struct Transfer {
-    Time at{0};  // when the last member left
-    Time lasted{0};
-};
-
-struct CommTransfers {
-    const Communicator* comm = nullptr;
-    std::map<TransferKind, std::vector<Transfer>> kinds = {};  // in order of sequence
-};
-
-// By communicator, in order of creation. Calls that did not end on all members are left out.
-std::vector<CommTransfers> transfers_of(const Evidence& evidence);
 
 }  // namespace deadrank::results::detectors

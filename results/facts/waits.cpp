@@ -10,6 +10,7 @@
 #include "results/facts/call_order.h"
 #include "results/facts/circles.h"
 #include "results/facts/findings.h"
+#include "results/text/heart.h"
 #include "results/text/words.h"
 
 namespace deadrank::results::detectors {
@@ -265,8 +266,9 @@ std::vector<Rank> Waits::culprits_by_habit(const Circle& circle) const {
     return circle.members;
 }
 
-// The ranks wait for each other in a circle, so that no rank is simply absent. Five questions are asked in
-// this order, and the first that has an answer names the culprits:
+// The ranks wait for each other in a circle, so that no rank is simply absent. One that has raised an error
+// in this step is to blame. Else five questions are asked in this order, and the first that has an answer
+// names the culprits:
 //   1. Does a rank do something else than its siblings, at the same place in groups of the same name?
 //   2. Does a rank wait for a message of one that has gone on to a collective? Then that one.
 //   3. Has most of one group come to a collective, and only a few are missing? Then those few.
@@ -277,6 +279,7 @@ std::vector<Rank> Waits::culprits_by_habit(const Circle& circle) const {
 // come, so rank 0 is named.
 Standstill Waits::culprits_in(const Circle& circle) const {
     Standstill found;
+    if (culprits_by_error(circle, found)) return found;
     found.last = waits_.at(circle.members.front()).front();
     const Wait* wait = nullptr;
     std::set<const Communicator*> asked;
@@ -331,7 +334,9 @@ void Waits::culprits_in_circles(Standstill& found) const {
         if (first) {
             found.last = own.last;
             found.left_a_call_out = own.left_a_call_out;
-            if (own.left_a_call_out) {
+            if (!own.cause.empty()) {
+                found.cause = own.cause;
+            } else if (own.left_a_call_out) {
                 found.else_cause = found.cause;
                 found.cause = "rank_divergent_control_flow";
             }
@@ -357,13 +362,16 @@ void Waits::explain(Standstill& found) const {
     const bool gone = life && !life->alive_at(when_);
     const bool done = gone && life->code == 0 && life->signal == 0;
     const bool one = found.culprits.size() == 1;
-    const std::string state = !gone  ? ""
+    const std::string_view error = gone ? std::string_view() : raised_by(found.culprits.front());
+    const std::string state = !error.empty() ? fmt::format(", and had raised an error: {}", quoted(error))
+                              : !gone        ? ""
                               : done ? one ? ": it had ended by itself" : ": they had ended by themselves"
                               : one  ? ": it was gone"
                                      : ": they were gone";
     found.why = fmt::format("{} never entered {} {} of {}{}", ranks_text(found.culprits),
                             name_of(found.last.op), found.last.seq, found.last.comm->name, state);
-    found.cause = gone && !done ? "unpropagated_rank_failure" : "rank_divergent_control_flow";
+    const bool failed = (gone && !done) || !error.empty();
+    found.cause = failed ? "unpropagated_rank_failure" : "rank_divergent_control_flow";
 }
 
 Standstill Waits::standstill() const {

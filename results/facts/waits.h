@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "results/facts/odd.h"
 
@@ -69,6 +70,8 @@ private:
     Standstill culprits_in(const Circle& circle) const;
     std::vector<Rank> culprits_by_habit(const Circle& circle) const;
     bool culprits_by_message(const Circle& circle, Standstill& found) const;
+    std::string_view raised_by(Rank rank) const;
+    bool culprits_by_error(const Circle& circle, Standstill& found) const;
     std::string told(const Circle& circle) const;
     void explain(Standstill& found) const;
 

@@ -150,8 +150,8 @@ TEST(Straggler, CountsTheTimeInASendAsWaiting) {
     EXPECT_EQ(found_by("straggler", sender(5ms, 20ms)).blame.ranks, ranks({0}));
 }
 
-// Rank 0 posts a receive, goes on, and waits for it in its next phase, until rank 1 has worked and sent. Whether
-// it worked meanwhile, nothing tells.
+// Rank 0 posts a receive, goes on, and waits for it in its next phase, until rank 1 has worked and sent.
+// Whether it worked meanwhile, nothing tells.
 Evidence receiver(bool goes_on, Time later = 0ms) {
     EvidenceBuilder job(2);
     job.start().world();

@@ -1,0 +1,105 @@
+// tests/results/detectors/standstill_test.cpp — Goal: what counts as standing still, and whom the others wait
+// for: who raised an error, who never ends, who only repeats itself; and not who sent what was taken.
+#include "tests/results/detectors/asked.h"
+
+namespace deadrank::tests {
+namespace {
+
+// Rank 0 has posted a receive from rank 1, which waits to receive from it; rank 0 says `error` meanwhile.
+Finding circle_with(const std::string& error) {
+    EvidenceBuilder job = three_steps(4);
+    job.add(0, P2pEnter{.comm = 1, .seq = 1, .peer = 1, .op = Op::recv}).after(20ms);
+    if (!error.empty()) job.log(0, error);
+    job.add(1, P2pEnter{.comm = 1, .seq = 1, .peer = 0, .op = Op::recv});
+    for (const Rank rank : {2, 3}) job.enters(rank, 1, 4);
+    return found_by("collective_hang", job.watched(2min));
+}
+
+TEST(Standstill, IsTheFaultOfTheRankThatRaisedAnError) {
+    EXPECT_EQ(circle_with("").blame.ranks, ranks({0, 1}));
+    const Finding found = circle_with("RuntimeError: no sample left");
+    EXPECT_EQ(found.blame.ranks, ranks({0}));
+    EXPECT_EQ(found.causes.front(), "unpropagated_rank_failure");
+    EXPECT_THAT(found.says, testing::HasSubstr("rank 0 had raised an error"));
+    EXPECT_THAT(found.says, testing::HasSubstr("no sample left"));
+    // What a call says of its peers is no error of the program.
+    EXPECT_EQ(circle_with("RuntimeError: Connection closed by peer [10.0.0.2]:40").blame.ranks,
+              ranks({0, 1}));
+}
+
+TEST(Standstill, TellsTheErrorOfARankThatNeverCame) {
+    EvidenceBuilder job = three_steps(4);
+    job.log(1, "ValueError: nothing to train");
+    for (const Rank rank : {0, 2, 3}) job.enters(rank, 1, 4);
+    const Finding found = found_by("collective_hang", job.watched(2min));
+    EXPECT_EQ(found.blame.ranks, ranks({1}));
+    EXPECT_EQ(found.causes.front(), "unpropagated_rank_failure");
+    EXPECT_THAT(found.says, testing::HasSubstr("nothing to train"));
+}
+
+// All have made their steps; ranks below `left` have not ended.
+EvidenceBuilder ends_without(Rank left) {
+    EvidenceBuilder job(4);
+    job.start().world().step(0).step(1).step(2);
+    for (const Rank rank : job.everybody())
+        if (rank >= left) job.exits(rank, 0);
+    return job;
+}
+
+TEST(Standstill, IsTheFaultOfARankThatNeverEnds) {
+    const Finding found = found_by("collective_hang", ends_without(1).watched(2min));
+    EXPECT_EQ(found.symptom, "collective_deadlock_hang");
+    EXPECT_EQ(found.blame.ranks, ranks({0}));
+    EXPECT_EQ(found_by("collective_hang", ends_without(2).watched(2min)).blame.ranks, ranks({0, 1}));
+    expect_silence_of("collective_hang", ends_without(1).watched(50s));
+    expect_silence_of("collective_hang", ends_without(3).watched(2min));  // most go on
+    expect_silence_of("collective_hang", ends_without(1).add(no_rank, JobStop{}).watched(2min));
+}
+
+TEST(Standstill, IsNoneOfARankThatSavesAloneOrHasSomethingToSay) {
+    EvidenceBuilder saving(4);
+    saving.start().world().step(0).step(1);
+    saving.add(0, PhaseBegin{1, Phase::checkpoint});
+    for (const Rank rank : {1, 2, 3}) saving.exits(rank, 0);
+    expect_silence_of("collective_hang", saving.watched(5min));
+    EvidenceBuilder copying = ends_without(1);
+    for (int part = 1; part < 6; ++part) copying.after(40s).log(0, fmt::format("copied {}/6", part), 0);
+    expect_silence_of("collective_hang", copying.watched(30s));
+}
+
+// Ranks 1-3 wait for rank 0, which says `line` every ten seconds.
+Evidence says(const char* line, bool numbered) {
+    EvidenceBuilder job = three_steps(4);
+    for (const Rank rank : {1, 2, 3}) job.enters(rank, 1, 4);
+    for (int i = 1; i <= 20; ++i)
+        job.after(10s).log(0, numbered ? fmt::format("{} {} s", line, 10 * i) : std::string(line), 0);
+    return job.watched(10s);
+}
+
+TEST(Standstill, IsNotPutOffByALineThatRepeatsItself) {
+    EXPECT_LT(found_by("collective_hang", says("still waiting for worker 0", false)).at, 2min);
+    EXPECT_LT(found_by("collective_hang", says("still waiting, so far", true)).at, 2min);
+    EvidenceBuilder job = three_steps(4);
+    for (const Rank rank : {1, 2, 3}) job.enters(rank, 1, 4);
+    for (int i = 1; i <= 20; ++i) job.after(10s).log(0, fmt::format("evaluated {}/20", i), 0);
+    expect_silence_of("collective_hang", job.watched(10s));
+}
+
+// Rank 0 has sent to rank 1 without asking for the end, and goes on; rank 1 takes the message, or does not.
+Evidence sent(bool taken) {
+    EvidenceBuilder job = three_steps(2);
+    job.add(0, P2pEnter{.comm = 1, .seq = 1, .peer = 1, .op = Op::send});
+    if (taken) {
+        job.add(1, P2pEnter{.comm = 1, .seq = 1, .peer = 0, .op = Op::recv});
+        job.add(1, P2pLeave{.comm = 1, .seq = 1, .peer = 0, .op = Op::recv});
+    }
+    return job.watched(2min);
+}
+
+TEST(Standstill, IsNoneOfASenderWhoseMessageWasTaken) {
+    EXPECT_EQ(found_by("collective_hang", sent(false)).blame.ranks, ranks({1}));
+    expect_silence_of("collective_hang", sent(true));
+}
+
+}  // namespace
+}  // namespace deadrank::tests
