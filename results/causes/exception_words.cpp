@@ -41,7 +41,8 @@ constexpr Row rows[] = {
     {{"KeyError: "}, {derived, misaligned, misused}},
     // a device
     {{"No backend type associated with device", "backend does not support"}, {misused, derived, versions}},
-    {{"not on device", "same device", "invalid device", "device ordinal", "CUDA_VISIBLE_DEVICES"},
+    {{"not on device", "same device", "invalid device", "device ordinal", "invalid resource handle",
+      "CUDA_VISIBLE_DEVICES"},
      {derived, misused, versions}},
     // what this release, library or device cannot do
     {{"no support for", "not supported", "not support", "NotImplementedError", "not implemented",

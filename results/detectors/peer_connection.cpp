@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "results/causes/store_sought.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/facts/calls.h"
@@ -47,12 +48,9 @@ Culprit dead_before(const Lives& lives, const Outbreak& outbreak) {
     return {ranks, {}, fmt::format("{} had ended before", ranks_text(ranks))};
 }
 
-// The store goes with rank 0, unless a launcher keeps it: then nobody loses it.
-Culprit host_of_the_store(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
-    if (!lost_the_store(outbreak.text)) return {};
-    const Rank host = evidence.facts<Calls>().process_of(outbreak.attempt, 0);
-    const Life* life = lives.find(outbreak.attempt, host);
-    if (!life || life->ended > outbreak.at + std::chrono::milliseconds(500)) return {};
+Culprit host_of_the_store(const Evidence& evidence, const Outbreak& outbreak) {
+    const Rank host = gone_with_its_store(evidence, outbreak.attempt, outbreak.text, outbreak.at);
+    if (host == no_rank) return {};
     return {{host}, "store", fmt::format("rank {}, which keeps the store, had ended before", host)};
 }
 
@@ -236,7 +234,7 @@ Findings peer_connection(const Evidence& evidence) {
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : outbreaks(evidence, Trouble::connection)) {
         if (saw_somebody_leave(lives, outbreak)) continue;
-        Culprit culprit = host_of_the_store(evidence, lives, outbreak);
+        Culprit culprit = host_of_the_store(evidence, outbreak);
         if (culprit.why.empty()) culprit = dead_before(lives, outbreak);
         if (culprit.why.empty()) culprit = turned_away(evidence, lives, outbreak);
         if (culprit.why.empty()) culprit = bad_port(evidence, lives, outbreak);

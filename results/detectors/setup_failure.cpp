@@ -8,12 +8,12 @@
 #include <set>
 
 #include "results/causes/setup_words.h"
+#include "results/causes/store_sought.h"
 #include "results/causes/unset_key.h"
 #include "results/detectors/shared.h"
 #include "results/facts/calls.h"
 #include "results/facts/complaints.h"
 #include "results/facts/findings.h"
-#include "results/facts/pairs.h"
 #include "results/text/heart.h"
 
 namespace deadrank::results::detectors {
@@ -93,7 +93,8 @@ std::vector<Rank> behind_closed_ports(const Evidence& evidence, std::string_view
 }
 
 // "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000" names the culprits, or one who is
-// where it belongs and one who is not. So does the host that a library's own ports cannot be reached at.
+// where it belongs and one who is not; the library stops at the first pair. So does the host that a library's
+// own ports cannot be reached at.
 std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
     const auto at = complaint.text.find("Duplicate GPU detected");
     if (at == std::string_view::npos && refused_by_loopback(complaint.text))
@@ -104,7 +105,7 @@ std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
     for (const Rank rank : parse_members(words)) {
         processes.push_back(evidence.facts<Calls>().process_of(complaint.attempt, rank));
     }
-    processes = sorted(std::move(processes));
+    processes = on_the_device_of(evidence, complaint.attempt, sorted(std::move(processes)), complaint.at);
     const auto off = off_their_local_ranks(evidence, complaint.attempt, processes, complaint.at);
     return off.empty() ? processes : off;
 }
@@ -159,30 +160,14 @@ bool failed_by_themselves(const Evidence& evidence, int attempt, const std::vect
     });
 }
 
-// Where a rank looked for the store in vain, as it says: "while trying to connect to (node1, 29500)".
-enum class Sought { unknown, at_rank_0, at_another };  // which machine of the job
-
-Sought sought_by(const Evidence& evidence, int attempt, std::string_view text) {
-    const std::string_view host = host_sought(text);
-    if (host.empty()) return Sought::unknown;
-    const Rank first = evidence.facts<Calls>().process_of(attempt, 0);
-    std::string_view own;
-    bool known = false;
-    for (const Event* start : evidence.each<RankStart>()) {
-        const std::string_view name = evidence.text(start->as<RankStart>()->host);
-        if (start->rank == first) own = name;
-        known |= name == host;
-    }
-    if (!known || own.empty()) return Sought::unknown;
-    return own == host ? Sought::at_rank_0 : Sought::at_another;
-}
-
-// Rank 0 keeps the store. Where it, too, seeks one on its own machine, nobody serves it.
-bool serves_no_store(const Evidence& evidence, int attempt, const std::vector<Complaint>& complaints) {
+// Rank 0 keeps the store. Where it, too, seeks one on its own machine, nobody serves it; where it seeks one
+// on a machine without ranks, the address is wrong for all.
+bool rank_0_seeks(Sought where, const Evidence& evidence, int attempt,
+                  const std::vector<Complaint>& complaints) {
     const Rank first = evidence.facts<Calls>().process_of(attempt, 0);
     return std::any_of(complaints.begin(), complaints.end(), [&](const Complaint& complaint) {
         return complaint.process == first && weight_of(complaint) == cannot_reach &&
-               sought_by(evidence, attempt, complaint.text) == Sought::at_rank_0;
+               sought_by(evidence, attempt, complaint.text) == where;
     });
 }
 
@@ -229,6 +214,8 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Compla
         const std::string_view rest = complaint.text.substr(at);
         return missed_barrier(evidence, attempt, rest.substr(0, rest.find(' ')));
     }
+    if (const Rank host = gone_with_its_store(evidence, attempt, complaint.text, told); host != no_rank)
+        return {host};
     Beliefs beliefs = beliefs_of(evidence, attempt);
     std::set<Rank> came;
     for (const auto& [belief, ranks] : beliefs) came.insert(ranks.begin(), ranks.end());
@@ -275,15 +262,10 @@ Rank world_waited_for(const Evidence& evidence, int attempt) {
 
 // The variable that the words are about. A port or a name that the process was not started with came from the
 // program, as with init_method="tcp://…".
-std::string variable_in(const Evidence& evidence, int attempt, const Complaint& complaint) {
+std::string variable_in(const Evidence& evidence, const Complaint& complaint) {
     const std::string variable = variable_of_setup(complaint.text);
     if (variable.empty() || names_its_variable(complaint.text)) return variable;
-    const PairTables tables(evidence, attempt, PairTables::Of::environment);
-    const auto place = static_cast<std::size_t>(complaint.process);
-    const Pairs* pairs = place < tables.by_process().size() ? tables.by_process()[place] : nullptr;
-    const auto held = pairs ? pairs->find(variable) : Pairs::const_iterator();
-    const bool another =
-        pairs && held != pairs->end() && complaint.text.find(held->second) == std::string_view::npos;
+    const bool another = was_given(evidence, complaint, variable) && !held_in(evidence, complaint, variable);
     return another ? std::string() : variable;
 }
 
@@ -334,7 +316,8 @@ Spoilers spoilers_of(const Evidence& evidence, int attempt, const std::vector<Co
         found.ranks = never_came_to_set(evidence, first);
         found.never_set = !found.ranks.empty();
     }
-    if (found.ranks.empty() && least == cannot_reach && serves_no_store(evidence, attempt, complaints))
+    if (found.ranks.empty() && least == cannot_reach &&
+        rank_0_seeks(Sought::at_rank_0, evidence, attempt, complaints))
         found.ranks = {evidence.facts<Calls>().process_of(attempt, 0)};
     if (!found.ranks.empty()) return found;
     for (const Complaint& complaint : complaints) {
@@ -344,10 +327,25 @@ Spoilers spoilers_of(const Evidence& evidence, int attempt, const std::vector<Co
 }
 
 // What the evidence says beside the words that are quoted.
-void tell_more(const Evidence& evidence, int attempt, const Complaint& first, const Spoilers& spoilers,
-               Finding& finding) {
-    if (sought_by(evidence, attempt, first.text) == Sought::at_another)
+void tell_more(const Evidence& evidence, int attempt, const std::vector<Complaint>& complaints,
+               const Complaint& first, const Spoilers& spoilers, Finding& finding) {
+    const Sought where = sought_by(evidence, attempt, first.text);
+    if (where == Sought::at_another) finding.blame.variable = "MASTER_ADDR";
+    if (where == Sought::at_none && held_in(evidence, first, "MASTER_ADDR") &&
+        rank_0_seeks(where, evidence, attempt, complaints)) {
         finding.blame.variable = "MASTER_ADDR";
+        finding.says += fmt::format("; no rank runs on {}", host_sought(first.text));
+        finding.causes = {"misconfigured_environment_variable", "rendezvous_store_or_endpoint_error"};
+    }
+    if (gone_with_its_store(evidence, attempt, first.text, first.at) != no_rank &&
+        weight_of(first) == waited) {
+        finding.blame.component = "store";
+        finding.says +=
+            fmt::format("; {}, which keeps the store, had ended before", ranks_text(finding.blame.ranks));
+    }
+    if (finding.blame.ranks.size() > 1 && first.text.find("Duplicate GPU") != std::string_view::npos)
+        finding.says +=
+            fmt::format("; {} are on the device of another rank", ranks_text(finding.blame.ranks));
     tell_refused(evidence, attempt, finding);
     if (!spoilers.nameless.empty()) {
         finding.blame.variable = "MASTER_ADDR";
@@ -383,9 +381,9 @@ Findings setup_failure(const Evidence& evidence) {
                         .at = first->at,
                         .says = fmt::format("{} said: {}", ranks_text({first->process}), quoted(first->text)),
                         .causes = causes_of_setup(first->text, weight_of(*first) == own_error)};
-        finding.blame.variable = variable_in(evidence, attempt, *first);
+        finding.blame.variable = variable_in(evidence, *first);
         finding.blame.component = component_of_setup(first->text);
-        tell_more(evidence, attempt, *first, spoilers, finding);
+        tell_more(evidence, attempt, complaints, *first, spoilers, finding);
         // Unless it says why: a variable that is wrong is wrong for any start.
         if (finding.blame.variable.empty() && is_a_rejoin(lives, attempt)) continue;
         findings.push_back(std::move(finding));

@@ -27,8 +27,14 @@ std::optional<Finding> communication_breakage(const Evidence& evidence);
 // known to tell of trouble. detect() asks for it only where no other detector explains the end.
 std::optional<Finding> unexplained_end(const Evidence& evidence);
 
-// Those of these ranks that had taken another device by then than their LOCAL_RANK says. Empty where that is
-// not known of each of them, or where CUDA_VISIBLE_DEVICES numbers the devices anew.
+// These ranks, which are on one device, and all others of their host that had taken it by then, as far as
+// that is known.
+std::vector<Rank> on_the_device_of(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks,
+                                   Time until);
+
+// Those of these ranks that had taken another device by then than their LOCAL_RANK says, or their place on
+// the host where it is not set or several have the same. Empty where the device of one is not known, or where
+// CUDA_VISIBLE_DEVICES numbers the devices anew.
 std::vector<Rank> off_their_local_ranks(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks,
                                         Time until);
 

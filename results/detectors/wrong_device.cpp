@@ -1,7 +1,12 @@
 // results/detectors/wrong_device.cpp — A process computes on another device than the pattern of its peers
 // gives it. device.bind says where each process is; no event says where it was meant to be.
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
@@ -11,24 +16,72 @@
 
 namespace deadrank::results::detectors {
 
-std::vector<Rank> off_their_local_ranks(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks,
-                                        Time until) {
-    const PairTables tables(evidence, attempt, PairTables::Of::environment);
-    const auto held = [&](Rank rank, const char* name) -> std::string {
-        const auto place = static_cast<std::size_t>(rank);
-        const Pairs* pairs = place < tables.by_process().size() ? tables.by_process()[place] : nullptr;
-        const auto found = pairs ? pairs->find(name) : Pairs::const_iterator();
-        return pairs && found != pairs->end() ? std::string(found->second) : "";
-    };
+namespace {
+
+// The device of each rank's model, as far as it is known by then.
+std::map<Rank, std::int32_t> devices_by(const Evidence& evidence, int attempt, Time until) {
     std::map<Rank, std::int32_t> bound;
     for (const Event* event : evidence.each<DeviceBind>())
         if (event->at <= until && evidence.facts<Lives>().attempt_at(event->at) == attempt)
             bound[event->rank] = event->as<DeviceBind>()->device;
+    return bound;
+}
+
+class Environments {
+public:
+    Environments(const Evidence& evidence, int attempt)
+        : tables_(evidence, attempt, PairTables::Of::environment) {}
+
+    std::string held(Rank rank, const char* name) const {
+        const auto place = static_cast<std::size_t>(rank);
+        const Pairs* pairs = place < tables_.by_process().size() ? tables_.by_process()[place] : nullptr;
+        const auto found = pairs ? pairs->find(name) : Pairs::const_iterator();
+        return pairs && found != pairs->end() ? std::string(found->second) : "";
+    }
+
+private:
+    PairTables tables_;
+};
+
+}  // namespace
+
+std::vector<Rank> on_the_device_of(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks,
+                                   Time until) {
+    const auto bound = devices_by(evidence, attempt, until);
+    const Environments environments(evidence, attempt);
+    const auto place_of = [&](Rank rank) {
+        return std::tuple(evidence.facts<Lives>().node_of(rank),
+                          environments.held(rank, "CUDA_VISIBLE_DEVICES"), bound.at(rank));
+    };
+    const auto unlike = [&](Rank rank) {
+        return !bound.contains(rank) || place_of(rank) != place_of(ranks.front());
+    };
+    if (ranks.empty() || !bound.contains(ranks.front()) || std::any_of(ranks.begin(), ranks.end(), unlike))
+        return ranks;
+    std::vector<Rank> all;
+    for (const auto& [rank, device] : bound)
+        if (!unlike(rank)) all.push_back(rank);
+    return all;
+}
+
+std::vector<Rank> off_their_local_ranks(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks,
+                                        Time until) {
+    const auto bound = devices_by(evidence, attempt, until);
+    const Environments environments(evidence, attempt);
+    const Lives& lives = evidence.facts<Lives>();
+    std::set<std::pair<std::int32_t, std::string>> told;
+    bool by_variable = true;
+    for (const Rank rank : ranks) {
+        const std::string local = environments.held(rank, "LOCAL_RANK");
+        by_variable = by_variable && !local.empty() && told.insert({lives.node_of(rank), local}).second;
+    }
     std::vector<Rank> off;
     for (const Rank rank : ranks) {
         // A list of its own numbers the devices anew.
-        const std::string local = held(rank, "LOCAL_RANK");
-        if (local.empty() || !bound.contains(rank) || !held(rank, "CUDA_VISIBLE_DEVICES").empty()) return {};
+        if (!bound.contains(rank) || !environments.held(rank, "CUDA_VISIBLE_DEVICES").empty()) return {};
+        const std::vector<Rank> host = lives.on_node(lives.node_of(rank));
+        const auto place = std::find(host.begin(), host.end(), rank) - host.begin();
+        const std::string local = by_variable ? environments.held(rank, "LOCAL_RANK") : std::to_string(place);
         if (local != std::to_string(bound.at(rank))) off.push_back(rank);
     }
     return off;

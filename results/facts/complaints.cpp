@@ -6,7 +6,6 @@
 #include <iterator>
 #include <map>
 
-#include "results/facts/call_order.h"
 #include "results/facts/shape_words.h"
 #include "results/text/heart.h"
 
@@ -77,6 +76,8 @@ constexpr Phrase phrases[] = {
     {"mismatch in info from procs", Trouble::setup},
     {"driver version is insufficient", Trouble::setup},
     {"invalid device ordinal", Trouble::setup},
+    {"invalid resource handle", Trouble::setup},
+    {"invalid argument", Trouble::setup, answered_by_the_driver},
     {"new group's world size should be less or equal", Trouble::setup},
     {"clients joined", Trouble::setup},
     {"wait timeout after", Trouble::setup},
@@ -160,7 +161,8 @@ constexpr Phrase phrases[] = {
     {"CUDA_ERROR_UNKNOWN", Trouble::device},
     {"Unable to determine the device handle", Trouble::device},
     {"AER: Uncorrected", Trouble::device},
-    {"Cuda failure", Trouble::device},
+    {"Cuda failure", Trouble::device, tells_of_hardware},
+    {"Cuda failure", Trouble::setup},
 
     {"same device, but found at least two", Trouble::placement},
     {"", Trouble::shape, tells_of_shapes},
@@ -303,12 +305,7 @@ Complaints::Complaints(const Evidence& evidence) {
     });
     std::stable_sort(all_.begin(), all_.end(),
                      [](const Complaint& a, const Complaint& b) { return a.at < b.at; });
-    // The same words mean another thing of a rank that has trained: its set-up lies behind it.
-    for (Complaint& complaint : all_) {
-        if (complaint.trouble == Trouble::setup && lost_the_store(complaint.text) &&
-            had_worked(evidence, complaint.attempt, complaint.process, complaint.at))
-            complaint.trouble = Trouble::connection;
-    }
+    for (Complaint& complaint : all_) complaint.trouble = meant_by(evidence, complaint);
 }
 
 std::vector<Complaint> Complaints::first_of_each(int attempt) const {

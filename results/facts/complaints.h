@@ -63,6 +63,9 @@ struct Complaint {
     bool final = false;  // the process died of it, or said so in a traceback
 };
 
+// What the words are about, of a process that has done and said this before: its set-up may lie behind it.
+Trouble meant_by(const Evidence& evidence, const Complaint& complaint);
+
 class Complaints {
 public:
     explicit Complaints(const Evidence& evidence);

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <iterator>
 
+#include "results/facts/call_order.h"
 #include "results/facts/complaints.h"
 #include "results/text/heart.h"
 
@@ -55,6 +56,7 @@ constexpr std::string_view phrases_of_shapes[] = {
     "same number of dimensions",
     "view size is not compatible with input tensor's size",
     "index out of range in self",
+    "IndexError: Target ",
     "The shape of the mask",
     "tensor has no dimensions",
     "too many indices for tensor of dimension",
@@ -126,6 +128,64 @@ constexpr std::string_view phrases_of_shapes[] = {
 bool tells_of_shapes(std::string_view text) {
     return std::any_of(std::begin(phrases_of_shapes), std::end(phrases_of_shapes),
                        [&](std::string_view words) { return text.find(words) != text.npos; });
+}
+
+bool answered_by_the_driver(std::string_view text) {
+    return text.find("CUDA error") != text.npos || text.find("Cuda failure") != text.npos;
+}
+
+bool tells_of_hardware(std::string_view text) {
+    constexpr std::string_view words[] = {"launch failure", "unknown error", "ECC", "hardware"};
+    return text.ends_with("Cuda failure") ||
+           std::any_of(std::begin(words), std::end(words),
+                       [&](std::string_view word) { return text.find(word) != text.npos; });
+}
+
+namespace {
+
+// What an indexing kernel prints before the host hears of it.
+bool asserts_an_index(std::string_view line) {
+    constexpr std::string_view asserted[] = {"index out of bounds", "srcIndex < srcSelectDimSize",
+                                             "t >= 0 && t < n_classes",
+                                             "cur_target >= 0 && cur_target < n_classes"};
+    return line.find("Assertion `") != line.npos &&
+           std::any_of(std::begin(asserted), std::end(asserted),
+                       [&](std::string_view words) { return line.find(words) != line.npos; });
+}
+
+// It has made a communicator, or begun a step.
+bool is_set_up(const Evidence& evidence, const Complaint& complaint) {
+    const auto made = evidence.each<CommInitLeave>();
+    return had_worked(evidence, complaint.attempt, complaint.process, complaint.at) ||
+           std::any_of(made.begin(), made.end(), [&](const Event* event) {
+               return event->rank == complaint.process && event->at <= complaint.at &&
+                      event->as<CommInitLeave>()->result == Code::ok &&
+                      evidence.facts<Lives>().attempt_at(event->at) == complaint.attempt;
+           });
+}
+
+bool asserted_an_index(const Evidence& evidence, const Complaint& complaint) {
+    const auto said = evidence.each<RankLog>();
+    return std::any_of(said.begin(), said.end(), [&](const Event* event) {
+        return event->rank == complaint.process && event->at <= complaint.at &&
+               asserts_an_index(evidence.text(event->as<RankLog>()->line));
+    });
+}
+
+}  // namespace
+
+Trouble meant_by(const Evidence& evidence, const Complaint& complaint) {
+    const auto has = [&](std::string_view words) { return complaint.text.find(words) != std::string::npos; };
+    if (complaint.trouble == Trouble::setup && lost_the_store(complaint.text) &&
+        had_worked(evidence, complaint.attempt, complaint.process, complaint.at))
+        return Trouble::connection;
+    if (complaint.trouble == Trouble::setup && answered_by_the_driver(complaint.text) &&
+        !has("driver version") && is_set_up(evidence, complaint))
+        return Trouble::exception;
+    if (complaint.trouble == Trouble::native && has("device-side assert") &&
+        asserted_an_index(evidence, complaint))
+        return Trouble::shape;
+    return complaint.trouble;
 }
 
 std::span<const std::string_view> words_of_shapes() { return phrases_of_shapes; }

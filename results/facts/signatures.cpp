@@ -161,7 +161,7 @@ constexpr Row rows[] = {
      "expected input with shape|Kernel size can't be greater than actual input|and weight type (|"
      "to have one of the following scalar types|can't be cast to the desired output type|"
      "requires the source and destination dtypes match|but expected Float|"
-     "view size is not compatible with input tensor's size|index out of range in self|"
+     "view size is not compatible with input tensor's size|index out of range in self|IndexError: Target |"
      "The shape of the mask|tensor has no dimensions|too many indices for tensor of dimension|"
      "elements cannot be converted to Scalar|does not divide equally across group size|"
      "Number of tensor splits not equal|Invalid usage of tensors with different dtypes|"

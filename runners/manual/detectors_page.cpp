@@ -246,7 +246,10 @@ std::string words_text() {
         "TensorFlow, Triton and the libraries of kernels; Python's own exceptions, as `IndexError: list "
         "index out of range`, and "
         "all others are `framework_runtime_exception`, and so are arguments that argparse refuses and "
-        "the end of a process with an error code that nothing explains. What "
+        "the end of a process with an error code that nothing explains. What a driver refuses to do for "
+        "software, as `invalid device ordinal`, `invalid resource handle` or another `Cuda failure`, is "
+        "`framework_runtime_exception` too, once the rank has made a communicator or begun a step; and "
+        "`device-side assert` is a refused index where the kernel printed that assertion before. What "
         "another finding explains is not told, but an error's finding keeps the standstill that follows from "
         "it (`followed_by`).\n\n" +
         heading_row({"symptom", "words"});

@@ -63,6 +63,26 @@ TEST(DeviceTakenTwice, IsTheFaultOfWhoDoesNotBelongThere) {
     EXPECT_EQ(blamed(0, "CUDA_VISIBLE_DEVICES=1"), ranks({0, 1}));
 }
 
+// The library stops at the first pair, and says nothing of the others.
+TEST(DeviceTakenTwice, IsTheFaultOfAllWhoShareItButItsOwner) {
+    const auto blamed = [](bool local_ranks, std::int32_t of_the_last, const std::string& more = "") {
+        EvidenceBuilder job(4);
+        for (const Rank rank : job.everybody()) {
+            std::string environment = job.environment(rank, more);
+            if (!local_ranks) environment.replace(environment.find("LOCAL_RANK=") + 11, 1, "0");
+            job.start(rank, environment).add(rank, DeviceBind{job.text("model"), rank < 3 ? 0 : of_the_last});
+        }
+        for (const Rank rank : job.everybody()) job.rendezvous(rank, rank, 4);
+        const TextId words = job.text("Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000");
+        for (const Rank rank : job.everybody()) job.add(rank, CommError{1, Code::invalid_usage, words});
+        return found_by("setup_failure", job.watched()).blame.ranks;
+    };
+    EXPECT_EQ(blamed(true, 0), ranks({1, 2, 3}));
+    EXPECT_EQ(blamed(true, 3), ranks({1, 2}));
+    EXPECT_EQ(blamed(false, 0), ranks({1, 2, 3}));  // by their places on the host
+    EXPECT_EQ(blamed(true, 0, "CUDA_VISIBLE_DEVICES=2"), ranks({0, 1, 2, 3}));
+}
+
 TEST(StrangersOnDevices, AreToldWithEachDevice) {
     const auto put = [](std::int32_t second) {
         EvidenceBuilder job = on_shared_devices(4, {0, 1, 2, 3});
