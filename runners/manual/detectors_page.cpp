@@ -275,7 +275,8 @@ std::string detectors_page(const Library& library) {
     std::string text = fmt::format(
         "# Detectors\n\nEach reads evidence alone. Of several findings about one event the one nearest to "
         "its root is "
-        "kept. A silence is a hang after three median steps, and one minute at least.\n\nWhat each needs was "
+        "kept. A silence is a hang after three median steps, and one minute at least. Who is named, and how "
+        "soon: [what to expect](expect.md).\n\nWhat each needs was "
         "found out "
         "for this page: up to {} scenarios that expect its symptom were played under seed 1, and one kind of "
         "events "

@@ -75,7 +75,13 @@ Page scenario_page(const Library& library) {
         "### when\n\nOn each of the fault's ranks, in logical time. What is left out matches "
         "everything.\n\n" +
         parameter_table(scenarios::trigger_parameters());
-    for (std::size_t i = 2; i < tables.size(); ++i) text += table_section(tables[i]);
+    for (std::size_t i = 2; i < tables.size(); ++i) {
+        text += table_section(tables[i]);
+        if (tables[i].name == "[expect]")
+            text +=
+                "[What to expect](expect.md) has for each symptom what it is told of, which ranks are named, "
+                "and how soon.\n\n";
+    }
     return {"scenario.md", "A scenario file", text + list_section("Values", "value")};
 }
 
@@ -87,7 +93,9 @@ Page words_page() {
                 "results/judging/reaction.h.\n\n" +
                 list_section("Calls that `before` may name, beside collectives, seams and blocks", "call") +
                 list_section("Libraries", "library") + list_section("Topologies", "topology") +
-                list_section("What a finding may blame", "blame") + list_section("Backends", "backend")};
+                list_section("What a finding may blame", "blame") +
+                "Which ranks, for each symptom: [what to expect](expect.md).\n\n" +
+                list_section("Backends", "backend")};
 }
 
 Page faults_page(const Library& library) {
@@ -151,6 +159,8 @@ Page index_of(const std::vector<Page>& pages) {
 std::vector<Page> pages_of(const Library& library, const std::vector<Page>& more) {
     std::vector<Page> pages = more;
     pages.push_back(scenario_page(library));
+    pages.push_back({"expect.md", "What to expect: which symptom, which ranks, which step, how soon",
+                     expect_page(library)});
     for (const sim::WorkloadKind& kind : sim::workload_catalog())
         pages.push_back({fmt::format("workloads/{}.md", kind.words.name),
                          fmt::format("Workload {}", kind.words.name), workload_page(kind)});

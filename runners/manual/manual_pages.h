@@ -46,4 +46,7 @@ std::vector<DetectorNeeds> needs_of_detectors(const Library& library);
 
 std::string detectors_page(const Library& library);  // Markdown
 
+// For each symptom what it is told of, who is named and how soon; its examples are played.
+std::string expect_page(const Library& library);  // Markdown
+
 }  // namespace deadrank::runners::manual

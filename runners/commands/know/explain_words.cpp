@@ -10,6 +10,7 @@
 #include "results/record/sources.h"
 #include "runners/console/selection.h"
 #include "runners/manual/meanings.h"
+#include "runners/manual/told.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners::commands {
@@ -45,6 +46,13 @@ void detectors_of(Explanation& explanation, const Library& library, const std::s
     }
 }
 
+void told_of(Explanation& explanation, const std::string& symptom) {
+    for (const manual::ToldRow& row : manual::told_rows())
+        if (row.symptom == symptom)
+            add_row(explanation, "told where",
+                    fmt::format("{}. Named: {}. How soon: {}", row.shows, row.who, row.soon));
+}
+
 void partners(Explanation& explanation, const scenarios::Taxonomy& taxonomy, const std::string& id) {
     for (const auto& pair : taxonomy.pairs) {
         if (pair.symptom == id)
@@ -75,6 +83,7 @@ Explanation explain_entry(const Library& library, const Axis& axis, const Taxono
             add_row(explanation, "tie-break", one.rule);
     }
     partners(explanation, library.taxonomy, entry.id);
+    if (axis.name == "symptom") told_of(explanation, entry.id);
     if (axis.name == "symptom") detectors_of(explanation, library, entry.id);
     scenarios_of(explanation, library, axis, entry.id);
     return explanation;

@@ -1,0 +1,85 @@
+// runners/manual/told.cpp — All rows of what is told, and how the example of one is played.
+#include "runners/manual/told.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "results/detectors/detector.h"
+#include "runners/backends/sim/sim_runner.h"
+#include "scenarios/format/plan_file.h"
+#include "scenarios/format/scenario_file.h"
+
+namespace deadrank::runners::manual {
+
+namespace {
+
+ToldExample example_of(const scenarios::Plan& plan, const Record& record, const Library& library) {
+    ToldExample example{.finding = {}, .culprit = record.truth.culprit(), .everybody = {}};
+    const auto findings = results::detect(record.evidence, library.detectors());
+    const auto wanted = std::find_if(findings.begin(), findings.end(), [&](const results::Finding& one) {
+        return one.symptom == plan.expect.symptom;
+    });
+    if (!findings.empty()) example.finding = wanted == findings.end() ? findings.front() : *wanted;
+    example.after =
+        example.finding.at - (record.truth.applied() ? record.truth.first_fault() : results::Time{0});
+    for (const results::Event* start : record.evidence.each<results::RankStart>())
+        example.everybody.push_back(start->rank);
+    std::sort(example.everybody.begin(), example.everybody.end());
+    example.everybody.erase(std::unique(example.everybody.begin(), example.everybody.end()),
+                            example.everybody.end());
+    return example;
+}
+
+// A job of four ranks that does this in each step; with no fault, since the program itself is wrong.
+scenarios::Scenario small_job(const ToldRow& row, const scenarios::Vocabulary& words) {
+    scenarios::Scenario scenario;
+    scenario.id = "manual/example";
+    scenario.workload_kind = "program";
+    const auto set = [](scenarios::Settings& into, const std::vector<scenarios::Parameter>& known,
+                        const std::string& name, const std::string& text) {
+        for (const scenarios::Parameter& one : known)
+            if (one.name == name) into[name] = {.options = {*scenarios::parse_value(one.type, text)}};
+    };
+    const auto& known = words.workload("program")->parameters;
+    set(scenario.workload, known, "step", std::string(row.program) + "\n");
+    set(scenario.workload, known, "steps", "12");
+    set(scenario.cluster, scenarios::cluster_parameters(), "nodes", "2");
+    set(scenario.cluster, scenarios::cluster_parameters(), "gpus_per_node", "2");
+    if (const auto equals = row.cluster.find(" = "); equals != std::string_view::npos)
+        set(scenario.cluster, scenarios::cluster_parameters(), std::string(row.cluster.substr(0, equals)),
+            std::string(row.cluster.substr(equals + 3)));
+    scenario.expect.symptom = row.symptom;
+    return scenario;
+}
+
+}  // namespace
+
+const std::vector<ToldRow>& told_rows() {
+    static const std::vector<ToldRow> all = [] {
+        std::vector<ToldRow> rows = told_of_failures();
+        const std::vector<ToldRow> more = told_of_values();
+        rows.insert(rows.end(), more.begin(), more.end());
+        return rows;
+    }();
+    return all;
+}
+
+scenarios::Result<ToldExample> play_told(const Library& library, const ToldRow& row) {
+    scenarios::Scenario scenario;
+    if (row.scenario.empty()) {
+        scenario = small_job(row, library.vocabulary);
+    } else {
+        auto loaded = load_scenario(library, library.catalog / fmt::format("{}.toml", row.scenario));
+        if (!loaded) return tl::unexpected(loaded.error());
+        scenario = *std::move(loaded);
+    }
+    SimRunner runner;
+    const auto trial =
+        scenarios::resolve(scenario, scenarios::Seed{1}, runner.capabilities(), library.vocabulary);
+    if (!trial) return tl::unexpected(trial.error());
+    const auto record = runner.run(trial->fault, {});
+    if (!record) return tl::unexpected(record.error());
+    return example_of(trial->fault, *record, library);
+}
+
+}  // namespace deadrank::runners::manual

@@ -1,0 +1,42 @@
+// runners/manual/told.h — What detectors say of a trouble: the symptom, who is named, and how soon. Each row
+// has an example, which the manual plays and a test checks.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/record/finding.h"
+#include "results/record/time.h"
+#include "runners/line/library.h"
+
+namespace deadrank::runners::manual {
+
+struct ToldRow {
+    std::string_view part;  // heading of the page
+    std::string_view symptom;
+    std::string_view shows;  // what is in the evidence
+    std::string_view who;    // who is named
+    std::string_view soon;
+    // Either a scenario of the catalogue, or the step of a small program on 2 nodes with 2 ranks each.
+    std::string_view scenario = {}, program = {};
+    // Of a scenario: "fault", "all" or "nobody" are named; "" where the fault's ranks are not those that
+    // show. Of a program: the blame in full, "rank 2, step 1".
+    std::string_view names = {};
+    std::string_view cluster = {};  // lines of [cluster] of the program
+};
+
+const std::vector<ToldRow>& told_rows();  // all, in the order of the page
+std::vector<ToldRow> told_of_failures();  // start-up, errors, standstills
+std::vector<ToldRow> told_of_values();    // values, samples, speed, memory, saved state, restarts
+
+// What was said first in the example, under seed 1.
+struct ToldExample {
+    results::Finding finding;
+    results::Blame culprit;  // of the faults that acted
+    results::Time after{0};  // the alarm, after the first fault; for a program, after the job's start
+    std::vector<results::Rank> everybody;
+};
+scenarios::Result<ToldExample> play_told(const Library& library, const ToldRow& row);
+
+}  // namespace deadrank::runners::manual

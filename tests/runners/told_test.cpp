@@ -1,0 +1,64 @@
+// Goal: what the manual says of a symptom is so: each row's example is played, tells that symptom, and names
+// whom the row says.
+#include "runners/manual/told.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <set>
+#include <string>
+
+#include "results/text/words.h"
+#include "tests/support/catalog.h"
+
+namespace deadrank::tests {
+namespace {
+
+using runners::manual::ToldExample;
+using runners::manual::ToldRow;
+
+const runners::Library& shipped() {
+    static const runners::Extension ours;
+    static const runners::Library library =
+        runners::open_library({}, ours, DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog").value();
+    return library;
+}
+
+std::string place_of(const ToldRow& row) {
+    return std::string(row.symptom) + ": " + std::string(row.scenario.empty() ? row.program : row.scenario);
+}
+
+TEST(Told, EachExampleNamesWhomItsRowSays) {
+    for (const ToldRow& row : runners::manual::told_rows()) {
+        const auto played = runners::manual::play_told(shipped(), row);
+        ASSERT_TRUE(played) << place_of(row) << ": " << played.error().text();
+        const results::Blame& blame = played->finding.blame;
+        EXPECT_EQ(played->finding.symptom, row.symptom) << place_of(row) << ": " << played->finding.says;
+        if (row.names == "fault") {
+            EXPECT_FALSE(blame.ranks.empty()) << place_of(row);
+            EXPECT_EQ(blame.ranks, played->culprit.ranks) << place_of(row) << ": " << played->finding.says;
+        } else if (row.names == "all") {
+            EXPECT_EQ(blame.ranks, played->everybody) << place_of(row) << ": " << played->finding.says;
+        } else if (row.names == "nobody") {
+            EXPECT_TRUE(blame.ranks.empty()) << place_of(row) << ": " << played->finding.says;
+        } else if (!row.program.empty()) {
+            EXPECT_EQ(results::blame_text(blame, {"rank", "step"}), row.names)
+                << place_of(row) << ": " << played->finding.says;
+        }
+    }
+}
+
+TEST(Told, EverySymptomHasAScenarioThatExpectsIt) {
+    const ShippedCatalog catalog;
+    std::set<std::string> told;
+    for (const ToldRow& row : runners::manual::told_rows()) {
+        EXPECT_NE(row.scenario.empty(), row.program.empty()) << place_of(row) << " has one example";
+        if (row.scenario.empty()) continue;
+        told.emplace(row.symptom);
+        EXPECT_EQ(catalog.named(std::string(row.scenario)).expect.symptom, row.symptom) << row.scenario;
+    }
+    for (const auto& symptom : shipped().taxonomy.symptoms)
+        EXPECT_TRUE(told.contains(symptom.id)) << symptom.id << " is in no row";
+}
+
+}  // namespace
+}  // namespace deadrank::tests
