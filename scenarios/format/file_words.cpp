@@ -267,10 +267,16 @@ std::vector<FileTable> file_tables(const Taxonomy& taxonomy) {
          "[heal.workload] hold the settings that the fix changes, [[heal.change]] what it lays over a fault",
          {{"fault",
            Form::words,
-           "whether the faults are gone or stay: once for all, or one by one",
+           "whether the faults are gone or stay: once for all, or one by one. A block that is skipped and a "
+           "value "
+           "that is bent stay so in the healed run too: where that changes the result, reaction = "
+           "\"finish\", or "
+           "an end of the fault by `until_step`",
            {"none", "keep"}},
           {"says", Form::text, "one sentence: what the fix does"},
-          {"as_control", Form::text, "why the healed run is the control again"},
+          {"as_control", Form::text,
+           "why the healed run is the control again, event for event; also where a fault stays, and the fix "
+           "leaves nothing of it to be seen"},
           {"workaround", Form::text,
            "why this is no fix but what users did for want of one; such a heal is counted apart"}}},
         heal_expect_table(taxonomy),

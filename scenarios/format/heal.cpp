@@ -109,9 +109,12 @@ void check_heals(const Node& table, const Heal& heal, Problems& problems) {
                      "change something in [heal.cluster], [heal.workload] or [[heal.change]], or write "
                      "fault = \"none\"");
     }
-    if (!heal.as_control.empty() && !(heal.cluster.empty() && heal.workload.empty())) {
-        problems.add(table.place, "'as_control' contradicts what else is said",
-                     "leave it out: settings make the healed run another one than the control");
+    const bool none_kept = std::none_of(heal.faults.begin(), heal.faults.end(),
+                                        [](const HealedFault& fault) { return fault.kept; });
+    if (!heal.as_control.empty() && none_kept && !(heal.cluster.empty() && heal.workload.empty())) {
+        problems.add(
+            table.place, "'as_control' contradicts what else is said",
+            "leave it out: without a fault, settings make the healed run another one than the control");
     }
     if (!heal.as_control.empty() && !heal.workaround.empty()) {
         problems.add(table.place, "'workaround' contradicts 'as_control'",

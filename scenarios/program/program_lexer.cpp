@@ -263,7 +263,9 @@ private:
             add(TokenKind::sign, std::string(sign));
             return step(sign.size());
         }
-        fail(fmt::format("'{}' has no meaning here", peek()), "leave it out");
+        fail(fmt::format("'{}' has no meaning here", peek()),
+             peek() == '\\' ? "leave it out; within { } of an f-string write the other kind of quotes"
+                            : "leave it out");
     }
 
     std::string_view text_;

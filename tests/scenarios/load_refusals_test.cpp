@@ -194,9 +194,11 @@ TEST(LoadRefuses, Contradictions) {
               "29:1: which [[fault]] it changes is not said — add fault = 1 to 1, in the order of the file");
     EXPECT_EQ(with_heal("[[heal.change]]\nfault = 1\n"),
               "29:1: it changes nothing — give it a parameter, or a `when`");
-    EXPECT_EQ(with_heal("fault = \"keep\"\nas_control = \"x\"\n[heal.cluster]\nwatchdog = true\n"),
-              "28:1: 'as_control' contradicts what else is said — leave it out: settings make the healed run "
-              "another one than the control");
+    EXPECT_EQ(
+        with_heal("fault = \"none\"\nas_control = \"x\"\n[heal.cluster]\nwatchdog = true\n"),
+        "28:1: 'as_control' contradicts what else is said — leave it out: without a fault, settings make "
+        "the healed run another one than the control");
+    EXPECT_EQ(with_heal("fault = \"keep\"\nas_control = \"x\"\n[heal.cluster]\nwatchdog = true\n"), "loads");
     EXPECT_EQ(with_heal("fault = \"none\"\nas_control = \"x\"\nworkaround = \"y\"\n"),
               "28:1: 'workaround' contradicts 'as_control' — keep one: a run that is the control again shows "
               "no workaround");

@@ -81,8 +81,8 @@ void plan(const PlanArguments& arguments, Session& session) {
 void add_plan(CLI::App& command, Session& session) {
     command.footer(
         "The plan is TOML; `deadrank replay` plays it. Comments at its end say how long a step of the "
-        "control takes, or why it has none, "
-        "and what of the scenario asks for little.\n\n"
+        "control takes, or why it has none, where the control rings, that a fault has no effect, "
+        "and what of the scenario asks for little. Of the faulty run they say nothing else.\n\n"
         "Example:\n"
         "  deadrank plan communication/rank_leaves_all_reduce --seed 7 > plan.toml");
     auto arguments = std::make_shared<PlanArguments>();

@@ -10,28 +10,43 @@
 #include "inject/core/fault.h"
 #include "results/detectors/detector.h"
 #include "results/text/words.h"
+#include "runners/commands/play/plan_program.h"
 
 namespace deadrank::runners::commands {
 
 namespace {
 
+// "  File \"step\", line 3", which a rank's program says before its traceback: " (line 3 of step)".
+std::string line_of_program(std::string_view frame) {
+    constexpr std::string_view begins = "  File \"", between = "\", line ";
+    const auto middle = frame.find(between);
+    if (!frame.starts_with(begins) || middle == std::string_view::npos) return {};
+    return fmt::format(" (line {} of {})", frame.substr(middle + between.size()),
+                       frame.substr(begins.size(), middle - begins.size()));
+}
+
 // The first error of a run, and how far its rank had come; or how the job ended.
 std::string first_trouble(const results::Evidence& evidence) {
     std::map<results::Rank, std::int64_t> steps;
+    std::map<results::Rank, std::string> lines;
     std::string end = "the job ends";
     for (const results::Event& event : evidence.events()) {
         if (const auto* begin = event.as<results::StepBegin>()) steps[event.rank] = begin->step;
         if (const auto* stop = event.as<results::JobStop>()) end = evidence.text(stop->reason);
         const auto* log = event.as<results::RankLog>();
-        if (!log || log->level != 2) continue;
+        if (!log) continue;
         std::string_view words = evidence.text(log->line);
+        if (log->level != 2) {
+            lines[event.rank] = line_of_program(words);
+            continue;
+        }
         constexpr std::string_view heading = "Traceback (most recent call last):\n";
         if (words.starts_with(heading)) words.remove_prefix(heading.size());
         const auto step = steps.find(event.rank);
         return fmt::format(
-            "rank {} fails {}: {}", event.rank,
+            "rank {} fails {}: {}{}", event.rank,
             step == steps.end() ? "before its first step" : fmt::format("in step {}", step->second),
-            words.substr(0, words.find('\n')));
+            words.substr(0, words.find('\n')), lines[event.rank]);
     }
     return end;
 }
@@ -39,6 +54,14 @@ std::string first_trouble(const results::Evidence& evidence) {
 bool fails(const results::Evidence& evidence) {
     const auto stops = evidence.each<results::JobStop>();
     return !stops.empty() && stops.back()->as<results::JobStop>()->code != 0;
+}
+
+// In a unit that a setting takes, with digits enough to be compared with.
+std::string exact_text(results::Time time) {
+    constexpr std::int64_t nanoseconds = 1000;
+    if (time.count() == 0) return "no time";
+    return time.count() >= 100 * nanoseconds ? fmt::format("{}us", (time.count() + 500) / nanoseconds)
+                                             : fmt::format("{}ns", time.count());
 }
 
 // How long a step of the first rank takes without the fault, as it is played here, or why that is not known.
@@ -54,19 +77,57 @@ void print_usual_step(const Record& record) {
     if (!steps.empty()) {
         std::nth_element(steps.begin(), steps.begin() + std::ssize(steps) / 2, steps.end());
         fmt::print("# control: a step takes {} on rank 0, in the middle of all\n",
-                   results::duration_text(steps[steps.size() / 2]));
+                   exact_text(steps[steps.size() / 2]));
     } else {
         fmt::print("# control: rank 0 ends no step, so none has a time: {}\n", first_trouble(evidence));
     }
     if (!steps.empty() && fails(evidence)) fmt::print("# control: {}\n", first_trouble(evidence));
     // Nothing is wrong in a control: either the detectors are, or something else in the scenario is.
-    for (const results::Finding& finding : results::detect(evidence, results::all_detectors()))
+    const auto findings = results::detect(evidence, results::all_detectors());
+    for (const results::Finding& finding : findings)
         fmt::print("# control: it rings by itself: {}: {}\n", finding.symptom, finding.says);
+    if (findings.empty() && record.truth.completed())
+        fmt::print("# control: quiet, and all ranks end well\n");
 }
 
 bool too_large(const scenarios::Plan& plan) {
     constexpr std::int64_t most_ranks = 4096;
     return plan.number(plan.cluster, "nodes") * plan.number(plan.cluster, "gpus_per_node") > most_ranks;
+}
+
+// The seam or block of a fault, or its kind.
+std::string target_of(const scenarios::FaultSpec& fault) {
+    for (const char* what : {"seam", "block"})
+        if (const std::string name = fault.text(what); !name.empty())
+            return fmt::format("{} '{}'", what, name);
+    return fault.kind;
+}
+
+// Only that nothing comes of the fault: what detectors say of it, and how the job ends, the run will tell.
+void print_effect(const scenarios::Trial& trial, const Record& control, Runner& runner) {
+    const auto faulty = runner.run(trial.fault, {});
+    if (!faulty || !results::same_events(faulty->evidence, control.evidence)) return;
+    bool told = false;
+    for (const results::Mark& mark : faulty->truth.marks) {
+        const bool idle = mark.kind == results::MarkKind::missed || mark.kind == results::MarkKind::unread;
+        if ((!idle && mark.kind != results::MarkKind::refused) || mark.fault < 0) continue;
+        const auto& fault = trial.fault.faults[static_cast<std::size_t>(mark.fault)];
+        std::string remedy;
+        if (mark.kind == results::MarkKind::unread)
+            remedy = fmt::format(". Let its ranks come to {} after its moment, or choose an earlier one",
+                                 target_of(fault));
+        if (mark.kind == results::MarkKind::missed) remedy = ". Choose a moment that comes on its ranks";
+        fmt::print("# fault {}: it has no effect: {}{}\n", mark.fault + 1, mark.says, remedy);
+        told = true;
+    }
+    if (told) return;
+    std::vector<std::string> targets;
+    for (const auto& fault : trial.fault.faults) targets.push_back(target_of(fault));
+    fmt::print(
+        "# fault: it acts, and has no effect: the faulty run equals the control event for event. What {} "
+        "changes "
+        "has to be felt: in a call, a time, or a value that the job tells\n",
+        fmt::join(targets, ", "));
 }
 
 // What nothing can be compared with after the run.
@@ -92,6 +153,26 @@ void print_unnamed(const scenarios::Plan& plan) {
     }
 }
 
+bool on_all_ranks(const scenarios::Plan& plan, const scenarios::FaultSpec& fault) {
+    const std::int64_t devices =
+        plan.number(plan.cluster, "nodes") * plan.number(plan.cluster, "gpus_per_node");
+    const auto ranks = plan.cluster.find("ranks");
+    return std::ssize(fault.ranks()) == (ranks == plan.cluster.end() ? devices : ranks->second.number);
+}
+
+// A variable is known by its ranks that differ, or by the words of who refuses it.
+void print_variable(const scenarios::Plan& plan) {
+    const std::vector<std::string>& asked = plan.expect.blames;
+    if (std::find(asked.begin(), asked.end(), "variable") == asked.end()) return;
+    const bool alike = std::any_of(plan.faults.begin(), plan.faults.end(), [&](const auto& fault) {
+        return !fault.provokes && fault.kind.ends_with("_env") && on_all_ranks(plan, fault);
+    });
+    if (alike)
+        fmt::print(
+            "# expect: `blames` asks for a variable that all ranks hold alike: it is found where a library "
+            "refuses its value in words that name it, or where it can have no meaning in this job\n");
+}
+
 void print_asked(const scenarios::Expectation& expect) {
     const auto asks = [&](std::string_view field) {
         return std::find(expect.blames.begin(), expect.blames.end(), field) != expect.blames.end();
@@ -102,7 +183,7 @@ void print_asked(const scenarios::Expectation& expect) {
 }
 
 // Of a heal that keeps a fault, which the settings alone do not tell.
-void print_proof(const scenarios::Trial& trial, const Record& control, Runner& runner) {
+void print_proof(const scenarios::Trial& trial, const Record& control, bool said_to_be_it, Runner& runner) {
     if (fails(control.evidence)) {
         fmt::print(
             "# heal: the control itself fails, as is said above: until it runs, the healed run proves "
@@ -111,12 +192,19 @@ void print_proof(const scenarios::Trial& trial, const Record& control, Runner& r
     }
     const auto healed = runner.run(trial.healed, {});
     if (healed && fails(healed->evidence)) fmt::print("# healed: {}\n", first_trouble(healed->evidence));
-    if (healed && results::same_events(healed->evidence, control.evidence))
+    const bool same = healed && results::same_events(healed->evidence, control.evidence);
+    if (same && !said_to_be_it)
         fmt::print(
             "# heal: the fault stays, and yet the healed run equals its control event for event: it proves "
             "no "
-            "more than the control does. Say why it is so, fault = \"none\" with as_control = \"…\", or let "
-            "the trigger leave a trace that the fix does not take away\n");
+            "more than the control does. Say why it is so, as_control = \"…\", or let the trigger leave a "
+            "trace "
+            "that the fix does not take away\n");
+    if (healed && !same && said_to_be_it)
+        fmt::print(
+            "# heal: `as_control` says why the healed run is the control again, and it is another one: leave "
+            "it "
+            "out\n");
 }
 
 // The taxonomy's pairs are those of public reports; a bug of another pair is as welcome.
@@ -140,9 +228,18 @@ void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& tr
         fmt::print("# control: cannot be played: {}\n", control.error().what);
     } else {
         print_usual_step(*control);
-        if (!heals_to_control && !trial.healed.faults.empty()) print_proof(trial, *control, runner);
+        print_effect(trial, *control, runner);
+        if (!heals_to_control && !trial.healed.faults.empty())
+            print_proof(trial, *control, !scenario.heal.as_control.empty(), runner);
     }
+    for (const std::string& name : hidden_builtins(trial.fault))
+        fmt::print(
+            "# program: def {0} hides the built-in in all texts, and a prefix as dist.{0} is left out: what "
+            "it "
+            "calls is itself. Give the def another name\n",
+            name);
     print_asked(scenario.expect);
+    print_variable(trial.fault);
     print_unnamed(trial.fault);
     if (heals_to_control && scenario.heal.as_control.empty())
         fmt::print(
