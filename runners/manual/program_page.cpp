@@ -14,10 +14,6 @@ namespace {
 
 using namespace scenarios::program;
 
-struct TableRow {
-    std::string_view of, is;
-};
-
 constexpr std::string_view language = R"(## The language
 
 `setup` runs once on each rank, `step` in each of `steps`, `finish` after the last one. Write them between
@@ -45,7 +41,9 @@ constexpr TableRow language_rows[] = {
      "`if`; f-strings with formats, `{loss:.3f}`; `lambda`"},
     {"functions",
      "`def` with defaults, found once where the def stands, and types (which say nothing), also "
-     "within another one; functions are values, and read the names around them when they are called"},
+     "within another one; functions are values, and read the names around them when they are called: those "
+     "of "
+     "the call that made them, as a closure does"},
     {"classes",
      "methods, values of the class itself (`scale = 1.0`, also `Name.scale = 2`), `__init__`, one base, "
      "`__iter__` and `__next__`, which ends with `raise StopIteration`, `__call__`, `__enter__` and "
@@ -100,7 +98,9 @@ Python's: `class NothingToTrain(RuntimeError): pass`.
 Shapes go together as in torch: `x @ y` of one or two dimensions each, and element by element a dimension
 that is 1 or missing is repeated.
 
-**Differences from torch.** An index of a one-dimensional tensor is a number. A slice, a row, a column `x[:,
+**Differences from torch.** An index of a one-dimensional tensor is a number, and so are `x.sum()`, `x.max()`
+and their kin: they lie nowhere, and no call takes them (`x.sum(dim=0)` of a vector is a tensor without
+dimensions). A slice, a row, a column `x[:,
 0]`, `x[::2]`, `chunk`, `split`, `narrow`, `t`, `transpose`, `permute`, `expand` and `view` share memory
 with the whole, as in torch; a mask and a list of places are copies. Elements of such a view need not follow
 each other: `is_contiguous()` says so, `contiguous()` copies, and `reshape`, `flatten`, `unsqueeze` and
@@ -144,7 +144,8 @@ constexpr TableRow device_rows[] = {
      "on tensor not on device passed to init_process_group`. A group with `backend=\"gloo\"` moves all"},
     {"`load`, and objects of other ranks",
      "give tensors that lie where they lay; of a device that the rank does not see, `RuntimeError: "
-     "Attempting to deserialize object on CUDA device 3 but torch.cuda.device_count() is 2. …`"},
+     "Attempting to deserialize object on CUDA device 3 but torch.cuda.device_count() is 2. …`. They open a "
+     "context there, also of what nobody picks out of a list"},
     {"a world that was told no device",
      "with `start = \"own\"`: neither by `init_process_group(device_id=local_rank)` nor by set_device before "
      "it. The first call makes its communicator, over the device of its first tensor, or the one in use "
@@ -167,18 +168,19 @@ torch; with `start = "job"` it is the one that is meant for the rank.
 constexpr std::string_view lets = R"(## Settings of the program
 
 `[workload.let]` holds names that the program reads. A whole number, `true`, a decimal and a text are
-themselves; a list is a choice and `"3..9"` a range, which the seed decides; a text that begins with `[`
-or `{` is a list or a dict. A name that the program never reads is refused. `[heal.workload.let]` changes
-them for the healed run, and `[heal.workload] step = '''…'''` may bring other code.
+themselves; a list is a choice and `"3..9"` a range, which the seed decides; a text that begins with `[` or
+`{` is a list or a dict: `lengths = ["[5, 8]", "[3, 7, 9]"]` is a choice of two lists. A name that the
+program never reads is refused. `[heal.workload.let]` changes them for the healed run, and `[heal.workload]
+step = '''…'''` may bring other code.
 )";
 
 constexpr std::string_view waiting = R"(## The job before
 
 `earlier` is played once for each rank of a job that came before, as many as `earlier_ranks` says: what it
-saves is there when `setup` begins. It knows `rank` and `world_size` of that job, and what `let` holds in
-this run, makes no calls, and shares functions alone with the other texts. So a checkpoint can have been
-saved by 4 ranks and be loaded by 8. Nothing of it is seen, as of a job of last week; only the files are
-there. With `start = "own"` meet the other ranks before you load.
+saves is there when `setup` begins. It knows `rank`, `world_size`, devices and variables of that job, and
+what `let` holds in this run, makes no calls of other ranks, and shares functions alone with the other
+texts. So a checkpoint can have been saved by 4 ranks and be loaded by 8. Nothing of it is seen, as of a
+job of last week; only the files are there. With `start = "own"` meet the other ranks before you load.
 
 ## Calls that do not wait
 
@@ -200,93 +202,6 @@ What is read or overwritten too early is the race of many reports; the third exa
 a ring takes 2(n-1)/n of the bytes of an all_reduce over the slowest `link.bandwidth` on its way, and
 transfers over one card of a node at the same time share it, as `nics` says.
 
-)";
-
-constexpr std::string_view telling = R"(## What becomes of what a program tells
-)";
-
-constexpr TableRow telling_rows[] = {
-    {"values of `check` differ", "wrong_intermediate_value, also after a load"},
-    {"two ranks `save` one path as state of one step", "reshard_restore_failure, at an unchanged layout too"},
-    {"values of `restored` differ", "resume_state_regression"},
-    {"values of `reference` differ",
-     "parallel_result_mismatch; after a load, resume_state_regression; nothing where a "
-     "`check` differs as early"},
-    {"`check(\"evaluation.samples\", counted, of)` differs", "wrong_sample_coverage"},
-    {"`value(\"learning_rate\", …)` of a rank departs from its peers, or ranks with "
-     "different samples share a `value(\"dropout.seed\", …)`",
-     "wrong_intermediate_value"},
-    {"digests differ within a group", "replica_state_divergence"},
-    {"a step that is made again after a restart has another `loss` or digest, though the "
-     "samples are the same",
-     "resume_state_regression"},
-    {"`samples(ids)`: one is read twice in an epoch; an epoch begins as the one before; a "
-     "step reads others after a restart; ranks of one `group` read different ones",
-     "wrong_sample_coverage"},
-    {"`loss(value)` is `nan` or `inf`, or grows without end", "loss_nan_or_divergence"},
-    {"some ranks never enter a call",
-     "collective_deadlock_hang; with a time-out, collective_timeout_abort. The step is the"
-     " one in which they made fewer calls than their peers"},
-    {"some ranks enter it otherwise", "collective_mismatch_error, or one of the two above"},
-    {"an exception in the [words in which torch and others refuse](../detectors.md#words-that-are-known) "
-     "shapes, "
-     "sizes, indices and element types, whether an operation raises it or `raise` does",
-     "tensor_shape_or_dtype_error"},
-    {"an exception with \"out of memory\", \"No space left on device\", \"Missing key(s) in "
-     "state_dict\" and other words [that are known](../detectors.md#words-that-are-known)",
-     "what they say: device_out_of_memory, host_resource_exhaustion, reshard_restore_failure, …"},
-    {"`load` of what is not there; and an exception with \"No such file or directory: '…\" where the path "
-     "has `checkpoint`, `ckpt`, `global_step`, `iter_0`, `mp_rank_`, `zero_pp_rank_`, `optim_states`, "
-     "`model_states`, `.distcp` or `/.metadata` in it",
-     "checkpoint_unreadable; an exception about another path, model_or_data_loading_failure"},
-    {"the store is gone: `DistNetworkError: Failed to recv, got 0 bytes`",
-     "remote_peer_connection_error, about the rank that was its host"},
-    {"an operation meets tensors of two devices; other exceptions of devices, and the cpu handed to NCCL",
-     "wrong_device_used; framework_runtime_exception"},
-    {"tensors or `allocate` on a device that is not the rank's own",
-     "unbalanced_rank_memory, about those ranks"},
-    {"a key does not come: `DistStoreError: wait timeout`", "communication_setup_failure, whenever that is"},
-    {"any other exception, and so `assert` and `raise AssertionError(…)`; with `launcher = \"test\"`",
-     "framework_runtime_exception; ci_or_test_failure"},
-    {"`raise SystemExit(2)`, where nothing else explains the end of the job",
-     "framework_runtime_exception, about those who ended first"},
-};
-
-constexpr std::string_view after_tellings = R"(
-**What differs.** `check`, `reference` and `restored` take two numbers for the same if they are no further
-apart than 8/65536, as `allclose` does, or a millionth of the larger one: decimals are cut to steps of
-1/65536, and a sum that is made in another order differs by a few of them. Long sums, and numbers that are
-divided by small ones afterwards, differ by more: hold them against each other with `x.allclose(y, atol)`.
-`round(x, 3)` does not help, since two neighbours may be rounded apart. A `digest` is of every bit.
-
-What is told in `setup` counts as of step 0, and in `finish` as of the step behind the last one.
-
-**Which one is told.** The first step in which something differs. In one step a digest comes before a
-`check`, that one before a `reference`, that one before a `restored`, and samples are the last. Of several
-names of one kind the first that was told stands for all: the finding has its name and the ranks on which it
-is wrong in that step, and does not speak of the others. `check("evaluation.samples", …)` is one of them. A
-rank whose number goes wrong in the next step is not named: any call between may have brought the error there.
-
-**What is asked.** A rank that raises ends the job soon, so that others with the same fate may say nothing:
-where a whole host is concerned, expect `blames = ["node"]`. With a fault on all ranks `blames = ["rank"]`
-is met where the finding names all of them. A crash or a hang may hide what differed before it, also where
-it has another reason; and an `OutOfMemoryError` of `allocate` is told though the program catches it. Where
-a process ends to make a bug show, list the symptom of its end in `also`, which takes findings beside the
-symptom and never in its place. A restart begins anew: what the next attempt fails of is told beside the
-failure that ended the one before. The right result, of which `reaction = "complete"` speaks, are each
-rank's last `loss`, the last `digest` of each name, and `samples` of each step, as the control has them.
-`refuse_to_start` is met by an error before any rank has begun a step. `blames = []` asks for no rank: the
-finding may then name any ranks, as it must where no rank is the odd one. That a rank is not named cannot be
-asked for. `deadrank plan FILE` says behind the plan how long a step of the control takes, or what keeps
-it from one, and when a heal changes nothing, so that it needs `as_control`.
-
-**An early end.** A rank that runs out of batches may call `exit()`, which is `exit(0)`: it says nothing,
-makes no further step, and leaves `finish` out. Or put an `if` around all that the step does: the rank then
-goes through its last steps without a call, and runs `finish`. Where all ranks leave off before `steps`, by
-`exit()`, that is told as wrong_sample_coverage, unless they made a call together in the step in which they
-left, by which they can have agreed on it; the `if` is never told. `exit(16)` writes `SystemExit: 16` into the
-log and fails the job, but no detector speaks of a code alone: its symptom is that of the peers that wait for
-the rank, or none. `raise` says what is wrong.
 )";
 
 constexpr std::string_view reached = R"(## How faults reach it
@@ -319,13 +234,6 @@ Write the right line and the wrong one side by side, with a block between them; 
 right one. A check with `check(name, value, expected)` must compute what is expected from what the rank
 really has.
 )";
-
-template <std::size_t count>
-std::string table_of(const std::vector<std::string>& heading, const TableRow (&rows)[count]) {
-    std::string text = "\n" + heading_row(heading);
-    for (const TableRow& one : rows) text += row({std::string(one.of), std::string(one.is)});
-    return text;
-}
 
 std::string functions_section() {
     std::string text = "## What it may call\n\n";
@@ -367,10 +275,9 @@ std::string examples_section() {
 std::string program_sections() {
     return std::string(language) + table_of({"", ""}, language_rows) +
            fmt::format("{}\n{}", after_language, devices) + table_of({"", ""}, device_rows) +
-           fmt::format("{}\n{}\n{}{}{}", after_devices, lets, waiting, stream_section(), telling) +
-           table_of({"the program", "found as"}, telling_rows) +
-           fmt::format("{}\n{}\n", after_tellings, reached) + functions_section() + names_section() +
-           examples_section();
+           fmt::format("{}\n{}\n{}{}{}\n{}\n", after_devices, lets, waiting, stream_section(),
+                       telling_section(), reached) +
+           functions_section() + names_section() + examples_section();
 }
 
 }  // namespace deadrank::runners::manual

@@ -152,7 +152,9 @@ constexpr ListedWord all_words[] = {
      "nodes_min there is an agent on each node, and they go on with fewer."},
     {"launcher", "mpirun",
      "Notices at once that a rank has ended badly, names it, ends all others, and never starts again. "
-     "The code of job.stop is that rank's."},
+     "The code of job.stop is that rank's. Beside RANK and its kin a process has OMPI_COMM_WORLD_RANK, "
+     "_SIZE, "
+     "_LOCAL_RANK and _LOCAL_SIZE."},
     {"launcher", "bare",
      "The ranks are started and nothing watches them, as with ssh in a loop: a rank that is gone is "
      "noticed by "

@@ -164,7 +164,8 @@ std::vector<Parameter> machine_parameters() {
     return {
         at_least("nodes", Type::integer, "2", 1, "how many machines there are"),
         at_least("gpus_per_node", Type::integer, "4", 1, "devices of a machine, one rank each"),
-        optional("ranks", Type::integer, "processes, when fewer than devices", 1),
+        optional("ranks", Type::integer, "processes, when fewer than devices; they fill the nodes in order",
+                 1),
         choice("topology", "single_switch", {"single_switch", "rails", "leaf_spine"},
                "how the nodes are joined"),
         at_least("nodes_per_leaf", Type::integer, "4", 1, "nodes below one leaf switch"),

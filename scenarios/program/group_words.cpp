@@ -30,12 +30,14 @@ constexpr BuiltinWord rows_of_groups[] = {
      "moves "
      "what lies in the node's memory too. Without them both are those of [cluster]",
      "`ValueError: Default process group has not been initialized, …`, `torch.distributed.DistStoreError: "
-     "Timed out initializing process group in store based barrier on rank: …`",
+     "Timed out initializing process group in store based barrier on rank: …`; of `[]`, `TypeError: "
+     "__init__(): "
+     "incompatible constructor arguments.`",
      meetings},
     {"Groups", "new_subgroups(group_size=None, name=\"\", timeout=None, backend=None, group=None)",
      "cuts the world, or a group of it, into groups of so many ranks, or as many as a node has devices; "
      "gives "
-     "[the own one, all of them]. All ranks of the world call it",
+     "[the own one, all of them], which have one name. All ranks of the world call it",
      "`ValueError: The world size (4) must be divisible by 'group_size=3'`", meetings},
     {"Groups", "new_subgroups_by_enumeration(ranks_per_subgroup_list, name=\"\", timeout=None, backend=None)",
      "likewise, of lists of ranks", "`ValueError: Rank 1 has appeared in both subgroup 0 and 1`", meetings},
@@ -102,7 +104,8 @@ constexpr BuiltinWord rows_of_groups[] = {
      "each member's",
      no_group, calls},
     {"Collectives", "all_gather_into_tensor(output, input, group=None, async_op=False)",
-     "one behind the other, into a tensor that is there", gather_words, calls},
+     "one behind the other, into a tensor that is there; only the number of elements has to fit",
+     gather_words, calls},
     {"Collectives", "reduce_scatter_tensor(output, input, op=\"sum\", group=None, async_op=False)",
      "each member's part of the sum", scatter_words, calls},
     {"Collectives", "reduce_scatter(output, input_list, op=\"sum\", group=None, async_op=False)",
@@ -189,7 +192,8 @@ constexpr BuiltinWord rows_of_groups[] = {
      "TCPStore(host_name, port, world_size=None, is_master=False, timeout=\"5m\", wait_for_workers=True, "
      "multi_tenant=False, use_libuv=True)",
      "a store of the program's own, which the master hosts as long as it lives: with `world_size` the master "
-     "waits for so many, as torch's does",
+     "waits for so many, as torch's does. \"localhost\" and 127.0.0.1 are each node's own, here and in "
+     "`init_method`",
      "`torch.distributed.DistNetworkError: The client socket has timed out after 300000ms while trying to "
      "connect to (node0, 29600).`, `… EADDRINUSE …`, `torch.distributed.DistStoreError: Timed out after 301 "
      "seconds waiting for clients. 1/4 clients joined.`"},

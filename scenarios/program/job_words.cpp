@@ -16,7 +16,9 @@ constexpr BuiltinWord rows_of_jobs[] = {
      "checkpoint.save"},
     {"Files", "load(path, map_location=None)",
      "what was saved there; observers learn which step it is the state of. Tensors come back where they lay "
-     "when they were saved, or at map_location",
+     "when they were saved, or at map_location. The disk takes `storage.latency` and looks at the end of it; "
+     "a "
+     "write is there when the call is over",
      "`FileNotFoundError: [Errno 2] No such file or directory: 'path'`, `RuntimeError: "
      "PytorchStreamReader "
      "failed reading zip archive: failed finding central directory`, `RuntimeError: Attempting to "
@@ -45,14 +47,16 @@ constexpr BuiltinWord rows_of_jobs[] = {
     {"Files", "write_text(path, text, mode=\"w\")",
      "a plain file, which no observer takes for a checkpoint. \"a\" puts it behind what is there, \"x\" "
      "makes "
-     "the file or refuses, and is a lock where ranks race for it",
+     "the file or refuses, and is a lock where ranks race for it: of those at one instant the lowest comes "
+     "first",
      "`FileExistsError: …`, `FileNotFoundError: …` where its folder is missing, `OSError: …` of the disk"},
     {"Files", "read_text(path)", "the text of a plain file",
      "`FileNotFoundError: [Errno 2] No such file or directory: 'path'`, `UnicodeDecodeError: …` of what was "
      "saved"},
 
-    {"Time and memory", "compute(time)", "the device is busy so long: \"10ms\", or seconds as a number", "",
-     ""},
+    {"Time and memory", "compute(time)",
+     "the device is busy so long: \"10ms\", or seconds as a number, in steps of 15 us: f\"{n}us\" is exact",
+     "", ""},
     {"Time and memory", "sleep(time)", "the process waits so long"},
     {"Time and memory", "now()", "seconds since the job's start, by the rank's own clock"},
     {"Time and memory", "allocate(size, device=None)",
@@ -98,12 +102,14 @@ constexpr BuiltinWord rows_of_jobs[] = {
      "a line of the rank's log; also \"warning\" and \"error\", and \"debug\": to observers a line as any "
      "other",
      "", "rank.log"},
-    {"Told to observers", "loss(value)", "the step's loss", "", "step.end"},
+    {"Told to observers", "loss(value)", "the step's loss, on ranks that have one", "", "step.end"},
     {"Told to observers", "grad_norm(value)", "the step's gradient norm", "", "step.end"},
     {"Told to observers", "samples(ids, epoch=0, group=None)",
      "the samples that this rank takes in this step. A sample that is read twice in one epoch is an alarm, "
      "so "
-     "each pass over the data has an epoch of its own. Ranks that name the same group, a process group or a "
+     "each pass over the data has an epoch of its own, by the trainer's count and not by one that the bug "
+     "holds "
+     "up. Ranks that name the same group, a process group or a "
      "word, are one replica: they must read the same ones",
      "", "data.batch, rank.config"},
     {"Told to observers", "digest(name, tensor, group=\"replica\")",
@@ -167,7 +173,8 @@ constexpr BuiltinWord rows_of_jobs[] = {
 
     {"For faults", "seam(name, value)",
      "the value, unless a bend_value bends it. A whole number, a boolean, or a decimal, which is bent in "
-     "65536ths. The name is a text that stands there"},
+     "65536ths: a boolean stays one, and set = 1 makes it True. It is bent from the beginning of the fault's "
+     "step on. The name is a text that stands there"},
     {"For faults", "block(name)", "True, unless a skip_block skips it"},
 };
 

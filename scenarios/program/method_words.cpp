@@ -19,7 +19,10 @@ constexpr MethodWord methods[] = {
     {"tensor", "device", "\"cuda:1\" or \"cpu\""},
     {"tensor", "is_cuda", "whether it lies on a device"},
     {"tensor", "dim()", "how many dimensions"},
-    {"tensor", "reshape(*size)", "the same elements in another shape; -1 is what is left"},
+    {"tensor", "reshape(*size)",
+     "the same elements in another shape; -1 is what is left. `RuntimeError: shape '[3]' is invalid for "
+     "input of "
+     "size 4`"},
     {"tensor", "view(*size)", "as reshape, of what is contiguous alone"},
     {"tensor", "flatten()", "in one dimension"},
     {"tensor", "unsqueeze(dim)", "with one more dimension, of 1"},
@@ -28,9 +31,13 @@ constexpr MethodWord methods[] = {
     {"tensor", "t()", "a view with rows as columns"},
     {"tensor", "permute(*dims)", "a view with dimensions in this order"},
     {"tensor", "expand(*size)", "a view, repeated where a dimension is 1, which nothing may be written into"},
-    {"tensor", "narrow(dim, start, length)", "a part along a dimension"},
+    {"tensor", "narrow(dim, start, length)",
+     "a part along a dimension. `RuntimeError: start (3) + length (4) exceeds dimension size (4).`"},
     {"tensor", "chunk(chunks, dim=0)", "a list of so many parts, or fewer, as torch cuts them"},
-    {"tensor", "split(size, dim=0)", "a list of parts of this size, or of these sizes"},
+    {"tensor", "split(size, dim=0)",
+     "a list of parts of this size, or of these sizes. `RuntimeError: split_with_sizes expects split_sizes "
+     "to sum "
+     "exactly to 4 …`"},
     {"tensor", "sum(dim=None, keepdim=False)", along},
     {"tensor", "prod(dim=None, keepdim=False)", along},
     {"tensor", "mean(dim=None, keepdim=False)", along},
@@ -52,8 +59,12 @@ constexpr MethodWord methods[] = {
     {"tensor", "maximum(other)", "the larger of each two"},
     {"tensor", "minimum(other)", "the smaller"},
     {"tensor", "pow(exponent)", "as **"},
-    {"tensor", "index_select(dim, index)", "the rows at these places"},
-    {"tensor", "gather(dim, index)", "of each place of index, the element there along the dimension"},
+    {"tensor", "index_select(dim, index)",
+     "the rows at these places. `IndexError: index out of range in self`"},
+    {"tensor", "gather(dim, index)",
+     "of each place of index, the element there along the dimension. `RuntimeError: index 5 is out of bounds "
+     "for "
+     "dimension 1 with size 2`"},
     {"tensor", "flip(*dims)", "from the end"},
     {"tensor", "roll(shifts, dims=None)", "moved on by so many places, the last ones to the beginning"},
     {"tensor", "repeat(*sizes)", "so often along each dimension"},
@@ -62,7 +73,8 @@ constexpr MethodWord methods[] = {
     {"tensor", "outer(other)", "each element by each"},
     {"tensor", "bincount(minlength=0)", "how often each whole number is there"},
     {"tensor", "nonzero()", "the places of what is not 0, a row each"},
-    {"tensor", "matmul(other)", "as @; also mm and dot"},
+    {"tensor", "matmul(other)",
+     "as @; also mm and dot. `RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)`"},
     {"tensor", "mm(other)", ""},
     {"tensor", "dot(other)", ""},
     {"tensor", "exp()", "of each element, as the next ones"},
@@ -87,7 +99,10 @@ constexpr MethodWord methods[] = {
     {"tensor", "allclose(other, atol=None)",
      "whether no two elements are further apart; without one, 8/65536"},
     {"tensor", "equal(other)", "whether shape and elements are the same"},
-    {"tensor", "item()", "its one element; a number, as sum() gives one, is itself"},
+    {"tensor", "item()",
+     "its one element; a number, as sum() gives one, is itself. `RuntimeError: a Tensor with 2 elements "
+     "cannot be "
+     "converted to Scalar`"},
     {"tensor", "tolist()", "a list, or a list of lists"},
     {"tensor", "numel()", "how many elements"},
     {"tensor", "size(dim=None)", "shape, or one size"},
@@ -219,8 +234,8 @@ constexpr MethodWord methods[] = {
     {"generator", "randn(*size)", "likewise, of the normal distribution"},
     {"generator", "randperm(n)", "0 to n - 1 in an order of chance"},
     {"generator", "manual_seed(seed)", "begins anew"},
-    {"generator", "get_state()", "the seed, and how many numbers were taken"},
-    {"generator", "set_state(state)", ""},
+    {"generator", "get_state()", "a list: the seed, and how many numbers were taken"},
+    {"generator", "set_state(state)", "goes on from there. `RuntimeError: RNG state is wrong size`"},
 };
 
 }  // namespace

@@ -68,8 +68,11 @@ struct ProgramSettings : JobSettings {
                       "ranks start up as those of every job do, before setup; or setup begins at once, "
                       "and calls init_process_group() when it likes. Absent = job",
                       {"job", "own"});
-    std::int64_t statements = integer(
-        "statements", "1000000", "statements of a rank in all; one more ends it as a loop without an end", 1);
+    std::int64_t statements = integer("statements", "1000000",
+                                      "statements of a rank in all, and one for each 16 elements of tensors; "
+                                      "one more ends it as a loop without an "
+                                      "end",
+                                      1);
     std::int64_t earlier_ranks = integer(
         "earlier_ranks", "0", "how many ranks the job before had; 0 = as many as this one", 0, "earlier");
     std::shared_ptr<const Prepared> prepared;
