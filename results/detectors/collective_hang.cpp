@@ -81,8 +81,12 @@ std::vector<Finding> stuck_at_the_end(const Evidence& evidence, const Lives& liv
     return {finding};
 }
 
+// A rank that exports or uploads what was trained does so alone, when the others have gone, and often in
+// silence.
+constexpr Time alone_at_the_end = std::chrono::minutes(10);
+
 // All others have ended as they should, and these are silent: in a wait that no call shows, for a child or a
-// thread of their own. Saving or evaluating alone may take that long.
+// thread of their own. Saving or evaluating alone may take longer still.
 std::vector<Finding> never_ending(const Evidence& evidence, const Lives& lives, int attempt) {
     if (!evidence.each<JobStop>().empty()) return {};
     std::vector<Rank> left;
@@ -95,7 +99,7 @@ std::vector<Finding> never_ending(const Evidence& evidence, const Lives& lives, 
         over ? ++ended : (left.push_back(life.process), 0U);
         since = std::max(since, over ? life.ended : life.moved);
     }
-    const Time at = since + lives.hang_after();
+    const Time silent = std::max(lives.hang_after(), alone_at_the_end), at = since + silent;
     if (left.empty() || left.size() > ended || at > evidence.observed_until()) return {};
     for (const Event* event : evidence.each<EvidenceLost>())
         if (std::find(left.begin(), left.end(), event->rank) != left.end()) return {};
@@ -105,7 +109,7 @@ std::vector<Finding> never_ending(const Evidence& evidence, const Lives& lives, 
                     .blame = blame_ranks(lives, left),
                     .at = at,
                     .says = fmt::format("{} had not ended {} after all others had, and waited in no call",
-                                        ranks_text(left), duration_text(lives.hang_after())),
+                                        ranks_text(left), duration_text(silent)),
                     .causes = {"rank_divergent_control_flow", "misused_framework_api"}};
     finding.blame.step = step_at(evidence, left.front(), at);
     return {finding};

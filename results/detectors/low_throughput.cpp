@@ -146,6 +146,14 @@ private:
     Time shortest_{0}, longest_{0};
 };
 
+// A process may train something by itself first, as a measure for what it then trains with others: the first
+// step of an attempt that calls others. `together` tells whether one has.
+bool joins_others(const StepPace& step, bool& together) {
+    const bool joins = step.called && !together && !step.first;
+    together = step.called || (together && !step.first);
+    return joins;
+}
+
 // From some step on all work takes longer, or now and then all of it stalls.
 std::vector<Finding> against_itself(const Evidence& evidence, const Paces& paces) {
     struct Slow {
@@ -155,8 +163,9 @@ std::vector<Finding> against_itself(const Evidence& evidence, const Paces& paces
     History history;
     std::vector<Slow> row;  // which must not shift the baseline while it lasts
     Stalls stalls;
+    bool together = false;
     for (const StepPace& step : paces.steps()) {
-        if (step.first) {
+        if (step.first || (joins_others(step, together) && history.known())) {
             history.forget();
             row.clear();
             stalls.begin_at(step.step);

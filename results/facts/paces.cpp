@@ -317,6 +317,7 @@ void rank_ends(const Event& end, Watch& watch, const Timing& timing, GatheredSte
     }
     if (const Time chore = timing.chore_of(end.rank); chore > Time{0})
         step.chores.push_back({end.rank, chore});
+    step.pace.called |= watch.called || watch.open > 0;
     step.rests.add(end.rank, watch.called ? rest : Time{0});
     if (watch.usual == 0) watch.usual = watch.read;
     if (watch.read > watch.usual) step.portions.push_back({step.pace.ranks.size(), watch.read, watch.usual});

@@ -52,6 +52,7 @@ struct StepPace {
     Rank worker = no_rank;      // whose
     bool first = false;         // of its attempt: warm-up
     bool epoch_begins = false;  // loaders and shuffles may begin anew with it
+    bool called = false;        // a rank called others in it
 };
 
 // One slow rank of a pair does not pass for the usual pace. 0 of none.

@@ -355,5 +355,27 @@ TEST(DetectorPlanned, SamplesReadTwiceAreToldWhateverTheNumberOfRanks) {
     EXPECT_EQ(found.blame.ranks, ranks({0, 1}));
 }
 
+// Each rank trains something by itself for ten quick steps, or all do so together; then steps are slow.
+Evidence then_slow(bool alone) {
+    EvidenceBuilder job(2);
+    job.start().world();
+    for (int number = 0; number < 10; ++number) {
+        if (!alone) {
+            job.step(number, 1.0, 1ms);
+            continue;
+        }
+        for (const Rank rank : job.everybody()) job.add(rank, StepBegin{number});
+        job.after(1ms);
+        for (const Rank rank : job.everybody()) job.add(rank, StepEnd{number, 1.0, 1.0});
+    }
+    for (int number = 10; number < 30; ++number) job.step(number, 1.0, 30ms);
+    return job.all_exit().watched();
+}
+
+TEST(DetectorPlanned, IsATrainingWithOthersAfterOneOfEachRankAlone) {
+    expect_silence_of("low_throughput", then_slow(true));
+    EXPECT_EQ(found_by("low_throughput", then_slow(false)).blame.step, 10);
+}
+
 }  // namespace
 }  // namespace deadrank::tests
