@@ -22,8 +22,8 @@ extern const DetectorRow version_skew_row, environment_fault_row, rank_order_row
     tensor_shape_row, restart_failure_row, test_failure_row;
 
 extern const Thresholds straggler_thresholds, low_throughput_thresholds, loss_anomaly_thresholds,
-    host_exhaustion_thresholds, transport_degraded_thresholds, unbalanced_memory_thresholds,
-    peer_connection_thresholds, restart_failure_thresholds;
+    device_memory_thresholds, host_exhaustion_thresholds, transport_degraded_thresholds,
+    unbalanced_memory_thresholds, peer_connection_thresholds, restart_failure_thresholds;
 
 const Thresholds& thresholds_of(std::string_view detector) {
     static const Thresholds none;
@@ -31,6 +31,7 @@ const Thresholds& thresholds_of(std::string_view detector) {
         {"straggler", &straggler_thresholds},
         {"low_throughput", &low_throughput_thresholds},
         {"loss_anomaly", &loss_anomaly_thresholds},
+        {"device_memory", &device_memory_thresholds},
         {"host_exhaustion", &host_exhaustion_thresholds},
         {"transport_degraded", &transport_degraded_thresholds},
         {"unbalanced_memory", &unbalanced_memory_thresholds},

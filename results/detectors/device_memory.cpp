@@ -1,9 +1,12 @@
 // results/detectors/device_memory.cpp — An allocation on a device failed; the first rank decides. The sizes
-// asked for and free come from the event; without one, from the exception.
+// asked for and free come from the event; without one, from the exception. What rose until then is told, and
+// makes a lifetime the first of the causes: a batch that is too large fails in its first step.
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"
 #include "results/facts/complaints.h"
+#include "results/facts/lives.h"
 
 namespace deadrank::results::detectors {
 
@@ -14,6 +17,34 @@ const MemoryOom* oom_of(const Evidence& evidence, Rank rank, Time at) {
         if (event->rank == rank && event->at >= at) return event->as<MemoryOom>();
     }
     return nullptr;
+}
+
+constexpr std::size_t rises_min = 4;
+constexpr std::int64_t rise_share = 10;  // of the device, at least, by all rises together
+
+struct Rise {
+    std::int64_t from = 0, to = 0;
+    std::size_t samples = 0;
+};
+
+// What the rank's device held up to then, from where it last fell. Four samples of five rise.
+std::optional<Rise> rise_until(const Evidence& evidence, const Outbreak& outbreak) {
+    const Rank rank = outbreak.ranks.front();
+    std::vector<std::int64_t> used;
+    std::int64_t limit = 0;
+    std::size_t rises = 0;
+    for (const Event* event : evidence.each<MemorySample>()) {
+        if (event->rank != rank || event->at > outbreak.at) continue;
+        if (evidence.facts<Lives>().attempt_at(event->at) != outbreak.attempt) continue;
+        const auto* sample = event->as<MemorySample>();
+        limit = sample->limit;
+        if (!used.empty() && sample->used < used.back()) used.clear(), rises = 0;
+        rises += !used.empty() && sample->used > used.back();
+        used.push_back(sample->used);
+    }
+    if (rises < rises_min || rises * 5 < (used.size() - 1) * 4) return std::nullopt;
+    if (used.back() - used.front() < limit / rise_share) return std::nullopt;
+    return Rise{used.front(), used.back(), used.size()};
 }
 
 }  // namespace
@@ -34,11 +65,22 @@ Findings device_memory(const Evidence& evidence) {
             finding.says = fmt::format("{} asked for {} bytes of device memory where {} were free",
                                        ranks_text(outbreak.ranks), oom->requested, oom->available);
         }
+        if (const auto rise = rise_until(evidence, outbreak)) {
+            finding.says +=
+                fmt::format("; what rank {}'s device held had risen from {} to {} bytes in {} samples",
+                            outbreak.ranks.front(), rise->from, rise->to, rise->samples);
+            std::stable_partition(finding.causes.begin(), finding.causes.end(), [](const std::string& cause) {
+                return cause == "memory_placement_or_lifetime_error";
+            });
+        }
     }
     return findings;
 }
 
 extern const DetectorRow device_memory_row{
     .name = "device_memory", .reports = {"device_out_of_memory"}, .examine = device_memory};
+
+extern const Thresholds device_memory_thresholds{{"samples of a device that rose before", rises_min},
+                                                 {"the device, of that rise", rise_share}};
 
 }  // namespace deadrank::results::detectors

@@ -104,6 +104,7 @@ constexpr Phrase phrases[] = {
     {"cudaHostAlloc", Trouble::host},
     {"out of memory", Trouble::memory},
     {"OutOfMemoryError", Trouble::memory},
+    {"Failed to CUDA calloc", Trouble::memory},  // NCCL, for its own buffers
     {"creating shared memory segment", Trouble::host},
     {"Too many open files", Trouble::host},
     {"Cannot allocate memory", Trouble::host},
