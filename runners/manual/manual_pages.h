@@ -26,7 +26,8 @@ std::vector<Page> pages_of(const Library& library, const std::vector<Page>& more
 std::string workload_page(const sim::WorkloadKind& kind);
 std::string program_sections();  // what the page of the workload `program` has besides
 std::string stream_section();    // of these, that of streams
-std::string telling_section();   // and what becomes of what a program tells
+std::string telling_section();   // what becomes of what a program tells
+std::string memory_section();    // and that of memory
 
 // The settings that every training job has, with their defaults.
 std::vector<scenarios::Parameter> settings_of_every_job();

@@ -152,6 +152,18 @@ constexpr TableRow device_rows[] = {
      "then. A barrier takes the one in use where set_device was called or something lies there; otherwise it "
      "guesses the number of the rank among those that it sees, and warns: `using GPU 1 as device used by "
      "this process is currently unknown`"},
+    {"another device in use",
+     "`with torch.cuda.device(n):` and `set_device(n)` after the group was made change where `\"cuda\"`, "
+     "compute() and new groups go, and nothing for a call: it moves its tensors over the communicator that "
+     "is "
+     "there, whichever device is in use, and refuses one that lies on another device than the "
+     "communicator's. A group takes the device in use when it is made. What torch 2.3 did, which made the "
+     "communicator of a first call on device 0 of every rank, is not played"},
+    {"an index out of range",
+     "in `cross_entropy`, `index_select`, `gather` and `x[places]` of a tensor on a cuda device is not "
+     "refused at once: the next call that reaches the device raises `torch.AcceleratorError: CUDA error: "
+     "device-side assert triggered`, and so does each one after it. These are operations on tensors that lie "
+     "there, `x.cpu()`, collectives, compute(), synchronize() and loss(). On the cpu it is an IndexError"},
     {"the first use of a device",
      "opens a context there, as CUDA does. On a device that is not the rank's own it takes `context_size` of "
      "that one's memory, and observers see it: device.bind. It stays, as does what was allocated there, when "
@@ -160,7 +172,8 @@ constexpr TableRow device_rows[] = {
 
 constexpr std::string_view after_devices = R"(
 `"cuda"` is the device that the rank uses. Numbers are those that CUDA_VISIBLE_DEVICES lets the process
-see. Tensors take no device memory: `allocate` does. In a program with `start = "own"` that calls
+see. Tensors take no device memory, unless `element_size` says what an element stands for: see
+[memory](#memory-of-tensors). In a program with `start = "own"` that calls
 `set_device` or says where tensors lie, the device in use is 0 on all ranks until `set_device`, as with
 torch; with `start = "job"` it is the one that is meant for the rank.
 )";
@@ -275,8 +288,12 @@ std::string examples_section() {
 std::string program_sections() {
     return std::string(language) + table_of({"", ""}, language_rows) +
            fmt::format("{}\n{}", after_language, devices) + table_of({"", ""}, device_rows) +
-           fmt::format("{}\n{}\n{}{}{}\n{}\n", after_devices, lets, waiting, stream_section(),
-                       telling_section(), reached) +
+           fmt::format("{}
+{}{}
+{}{}{}
+{}
+", after_devices, memory_section(), lets, waiting,
+                       stream_section(), telling_section(), reached) +
            functions_section() + names_section() + examples_section();
 }
 

@@ -81,6 +81,21 @@ constexpr BuiltinWord rows_of_jobs[] = {
     {"Time and memory", "device_count()",
      "how many devices it sees: those of its node, or those that CUDA_VISIBLE_DEVICES names"},
 
+    {"Time and memory", "cuda_device(device)",
+     "`with torch.cuda.device(n):` its block has that device in use", "as allocate"},
+    {"Time and memory", "memory_allocated(device=None)",
+     "bytes of a device that the rank's tensors take, and what allocate() has given it: see "
+     "[memory](#memory-of-tensors). `torch.cuda.` may stand before it and those below"},
+    {"Time and memory", "max_memory_allocated(device=None)", "the most that it was"},
+    {"Time and memory", "memory_reserved(device=None)", "the same, and what is kept for the next tensor"},
+    {"Time and memory", "max_memory_reserved(device=None)", "the most that it was"},
+    {"Time and memory", "reset_peak_memory_stats(device=None)",
+     "both of the most begin anew with what there is now"},
+    {"Time and memory", "empty_cache()", "what is kept for the next tensor goes back to the devices"},
+    {"Time and memory", "gc_collect()",
+     "`gc.collect()`: lets go objects that hold each other and that nothing else holds; how many. It is not "
+     "called by itself, as Python does now and then"},
+
     {"Streams", "Stream(device=None, priority=0)",
      "a stream of the device in use; `torch.cuda.` may stand before it and those below. See "
      "[streams](#streams)"},

@@ -197,9 +197,15 @@ private:
             if (expr.slot < 0) continue;
             expr.where = up == 0 ? Where::local : Where::outer;
             expr.number = up;
+            if (up > 0) tell_read(program_.functions[static_cast<std::size_t>(at)], expr.slot);
             return true;
         }
         return false;
+    }
+
+    static void tell_read(Function& function, int slot) {
+        function.read.resize(function.locals.size());
+        function.read[static_cast<std::size_t>(slot)] = true;
     }
 
     static std::optional<int> signal_number(std::string_view name) {
@@ -297,7 +303,8 @@ private:
             {"shutil.rmtree", "rmtree"},   {"os.kill", "kill"},
             {"os.getpid", "getpid"},       {"os.abort", "abort"},
             {"os._exit", "_exit"},         {"signal.signal", "on_signal"},
-            {"subprocess.Popen", "Popen"}, {"functools.reduce", "functools_reduce"}};
+            {"subprocess.Popen", "Popen"}, {"functools.reduce", "functools_reduce"},
+            {"gc.collect", "gc_collect"}};
         if (expr.kind != ExprKind::method) return false;
         const std::string path = path_of(expr);
         const auto found = std::find_if(std::begin(known), std::end(known),
@@ -349,7 +356,7 @@ private:
         as_environment(expr);
         if (expr.parts.empty() || !is_module(expr.parts[0])) return;
         if (as_number(expr)) return;
-        const bool mathematics = expr.parts[0].text == "math";
+        const bool mathematics = expr.parts[0].text == "math", of_cuda = expr.parts[0].text == "cuda";
         const bool of_ranks = expr.parts[0].text == "dist" || expr.parts[0].text == "distributed";
         const bool of_tensor = !mathematics && !of_ranks && is_tensor_method(expr.text);
         if (expr.kind == ExprKind::attribute) {
@@ -362,6 +369,7 @@ private:
             expr.kind = ExprKind::call;
             expr.parts.erase(expr.parts.begin());
             if (mathematics && expr.text == "log") expr.text = "natural_log";
+            if (of_cuda && expr.text == "device") expr.text = "cuda_device";
         }
     }
 

@@ -142,6 +142,7 @@ struct Function {
     int within = -1;                          // the def around it
     bool named = true;                        // called by its name; not a lambda, an inner def or a method
     bool keeps = false;                       // an inner def may still read its names when it has ended
+    std::vector<bool> read = {};              // … which of them one does, if it keeps them
 };
 
 struct Class {

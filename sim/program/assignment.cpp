@@ -153,7 +153,7 @@ void Interpreter::augment(const Stmt& stmt) {
     const Value by = eval(stmt.parts[1]);
     if (old.is(Type::tensor)) {
         spend(old.tensor().count());
-        const Value sum = operated(stmt.op, old, by);
+        const Value sum = calculated_now(stmt.op, old, by);
         if (sum.tensor().shape != old.tensor().shape)
             raise("RuntimeError",
                   fmt::format("output with shape {} doesn't match the broadcast shape {}",
@@ -176,7 +176,7 @@ void Interpreter::augment(const Stmt& stmt) {
             raise("MemoryError", "a list of more than a million values");
         return;
     }
-    assign(target, operate(stmt.op, old, by));
+    assign(target, counted(operate(stmt.op, old, by)));
 }
 
 namespace {

@@ -34,6 +34,7 @@ std::vector<BuiltinRow> message_builtins();
 std::vector<BuiltinRow> object_builtins();
 std::vector<BuiltinRow> file_builtins();
 std::vector<BuiltinRow> device_builtins();
+std::vector<BuiltinRow> memory_builtins();
 std::vector<BuiltinRow> chance_builtins();
 std::vector<BuiltinRow> world_builtins();
 std::vector<BuiltinRow> process_builtins();
@@ -133,6 +134,11 @@ Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call);
 // what lies there.
 Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call,
               const std::vector<std::shared_ptr<Tensor>>& tensors);
+// Device memory of a communicator: with its first call, at its end, and at the end of the world. Raises what
+// NCCL does where there is too little.
+void take_buffers(Interpreter& rank, const Comm& comm, const Value& group);
+void free_buffers(Interpreter& rank, std::int64_t& handle);
+void free_all_buffers(Interpreter& rank);
 void check_places(Interpreter& rank, Comm& comm, const Value& group,
                   const std::vector<std::shared_ptr<Tensor>>& tensors, bool unseen = false);
 // The place in the group of a rank of the world, or of one of the group itself (group_src, group_dst).

@@ -10,13 +10,16 @@
 namespace deadrank::sim::program {
 
 Comm* comm_of(Interpreter& rank, const Value& group, std::string_view call) {
+    rank.reach_device();
     if (!stated(group)) {
         connect_world(rank, call, anywhere);
-        return &rank.host().comm();
+        Comm& world = rank.host().comm();
+        take_buffers(rank, world, {});
+        return &world;
     }
     if (!group.is(Type::group))
         raise("TypeError", fmt::format("group must be a ProcessGroup, not {}", type_word(group)));
-    if (Comm* own = group.group().own.get()) return own;
+    if (Comm* own = group.group().own.get()) return take_buffers(rank, *own, group), own;
     rank.world().log(
         fmt::format("UserWarning: Running {} on global rank {} which does not belong to the given "
                     "group.",
@@ -275,6 +278,7 @@ Value all_gather(Interpreter& rank, Arguments& given) {
     Comm* comm = comm_of(rank, stated(given[1]) ? given[1] : given[2], "all_gather", {tensor});
     if (!comm) return Value::none();
     const auto all = new_tensor(tensor->dtype, {tensor->count() * comm->size()}, tensor->place);
+    (void)rank.counted(Value::of(all));  // before anything is sent
     const bool queued =
         rank.queues() && queued_call(rank, *comm, {all, tensor}, false, [=](const auto& held) {
             return comm->all_gather_async(held[1]->data(), held[0]->data(), held[1]->dtype);

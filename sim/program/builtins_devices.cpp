@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scenarios/model/value.h"
+#include "sim/parts/storage_memory.h"
 #include "sim/program/builtins.h"
 #include "sim/program/program_tensor.h"
 
@@ -238,13 +239,18 @@ Value allocate(Interpreter& rank, Arguments& given) {
                                 : own            ? device.allocate(bytes)
                                                  : device.allocate_on(device.seen(place), bytes);
     open_context(rank, place);
-    rank.sizes_of_handles[handle] = bytes;
+    const int of = place == on_host ? on_host : device.seen(place);
+    rank.sizes_of_handles[handle] = {bytes, of};
+    if (of >= 0) rank.memory().hold(of, bytes);
     return Value::whole(handle);
 }
 
 Value free(Interpreter& rank, Arguments& given) {
     const std::int64_t handle = as_whole(given[0], "a handle");
-    if (rank.sizes_of_handles.erase(handle) == 0) raise("ValueError", "invalid handle");
+    const auto known = rank.sizes_of_handles.find(handle);
+    if (known == rank.sizes_of_handles.end()) raise("ValueError", "invalid handle");
+    if (known->second.device >= 0) rank.memory().hold(known->second.device, -known->second.bytes);
+    rank.sizes_of_handles.erase(known);
     rank.world().device().release(handle);
     return Value::none();
 }
@@ -279,6 +285,18 @@ Value device_name(Interpreter&, Arguments& given) {
     return Value::new_text(fmt::format("cuda:{}", as_whole(given[1], "an index")));
 }
 
+// with torch.cuda.device(n): …
+Value cuda_device(Interpreter& rank, Arguments& given) {
+    auto made = std::make_shared<Instance>();
+    made->kind = device_kind;
+    made->name = "device";
+    made->rank = &rank;
+    const Place place = place_in(rank, given[0]);
+    if (place == on_host) raise("ValueError", "Expected a cuda device, but got: cpu");
+    set_field(made->fields, "idx", Value::whole(place));
+    return Value::of(std::move(made));
+}
+
 Value set_default_device(Interpreter& rank, Arguments& given) {
     (void)place_in(rank, given[0]);
     rank.default_device = given[0];
@@ -288,13 +306,10 @@ Value set_default_device(Interpreter& rank, Arguments& given) {
 }  // namespace
 
 std::vector<BuiltinRow> device_builtins() {
-    return {{"allocate", allocate},
-            {"free", free},
-            {"set_device", set_device},
-            {"current_device", current_device},
-            {"device_count", device_count},
-            {"device", device_name},
-            {"set_default_device", set_default_device}};
+    return {{"allocate", allocate},         {"free", free},
+            {"set_device", set_device},     {"current_device", current_device},
+            {"device_count", device_count}, {"device", device_name},
+            {"cuda_device", cuda_device},   {"set_default_device", set_default_device}};
 }
 
 }  // namespace deadrank::sim::program

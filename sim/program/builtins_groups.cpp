@@ -216,8 +216,11 @@ Value is_initialized(Interpreter& rank, Arguments&) { return Value::boolean(rank
 
 Value destroy_process_group(Interpreter& rank, Arguments& given) {
     if (stated(given[0])) {
-        group_in(given[0], "destroy_process_group").own.reset();
+        Group& group = group_in(given[0], "destroy_process_group");
+        group.own.reset();
+        free_buffers(rank, group.buffers);
     } else {
+        free_all_buffers(rank);
         rank.host().leave();
         rank.whole = nullptr;
     }

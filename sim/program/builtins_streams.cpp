@@ -57,6 +57,7 @@ Value on_stream(Interpreter& rank, Arguments& given) {
 }
 
 Value synchronize(Interpreter& rank, Arguments&) {
+    rank.reach_device();
     rank.queues()->streams().wait_for_all();
     return Value::none();
 }
@@ -233,11 +234,21 @@ void Interpreter::come_to_an_end(Part part) {
 }
 
 Value Interpreter::call_word(int place, std::vector<Value>& arguments) {
-    if (!program_.has_streams) return builtin(place)(*this, arguments);
-    return queues()->called(place, arguments);
+    if (!program_.has_streams && !counts_) return builtin(place)(*this, arguments);
+    Value made = program_.has_streams ? queues()->called(place, arguments) : builtin(place)(*this, arguments);
+    if (!counts_) return made;
+    for (const Value& given : arguments)  // calls of objects fill lists
+        if (given.is(Type::list)) count(given);
+    return counted(std::move(made));
 }
 
 Value Interpreter::operated(Operator op, const Value& a, const Value& b) {
+    return counted(calculated_now(op, a, b));
+}
+
+Value Interpreter::calculated_now(Operator op, const Value& a, const Value& b) {
+    for (const Value* operand : {&a, &b})
+        if (operand->is(Type::tensor) && operand->tensor().place >= 0) reach_device();
     const bool relates = op >= Operator::equal;
     const Queues::Does does = [op, relates](Arguments& both) {
         return relates ? calculated(op, both[0], both[1]) : operate(op, both[0], both[1]);

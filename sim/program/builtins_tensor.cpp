@@ -202,8 +202,11 @@ Value cross_entropy(Interpreter& rank, Arguments& given) {
     for (std::int64_t row = 0; row < rows; ++row) {
         const Number right = targets[static_cast<std::size_t>(row)];
         if (right == ignored) continue;
-        if (right < 0 || right >= classes)
-            raise("IndexError", fmt::format("Target {} is out of bounds.", right));
+        if (right < 0 || right >= classes) {
+            if (input->place < 0) raise("IndexError", fmt::format("Target {} is out of bounds.", right));
+            rank.stop(Kernel::nll_loss);
+            continue;
+        }
         const Number score = scores.tensor().data()[static_cast<std::size_t>(row * classes + right)];
         picked_ones->data()[place++] = is_special(score) ? score : -score;
     }
@@ -249,6 +252,39 @@ Value no_grad(Interpreter&, Arguments&) {
 }
 
 }  // namespace
+
+// An index out of range on a device: the kernel stops, and the process learns of it where it reaches the
+// device next.
+namespace {
+
+std::string_view line_of(Kernel kernel) {
+    switch (kernel) {
+        case Kernel::nll_loss:
+            return "Loss.cu:245: nll_loss_forward_reduce_cuda_kernel_2d: block: [0,0,0], thread: [0,0,0] "
+                   "Assertion `t >= 0 && t < n_classes` failed.";
+        case Kernel::index_select:
+            return "Indexing.cu:1553: indexSelectLargeIndex: block: [0,0,0], thread: [0,0,0] Assertion "
+                   "`srcIndex < srcSelectDimSize` failed.";
+        case Kernel::gather:
+            return "ScatterGatherKernel.cu:153: operator(): block: [0,0,0], thread: [0,0,0] Assertion "
+                   "`idx_dim >= 0 && idx_dim < index_size && \"index out of bounds\"` failed.";
+        default:
+            return "IndexKernel.cu:94: operator(): block: [0,0,0], thread: [0,0,0] Assertion `-sizes[i] <= "
+                   "index && index < sizes[i] && \"index out of bounds\"` failed.";
+    }
+}
+
+}  // namespace
+
+void Interpreter::tell_assert() {
+    if (!std::exchange(assert_told_, true))
+        world().log(fmt::format("/pytorch/aten/src/ATen/native/cuda/{}", line_of(asserted_)), 1);
+    throw RankFailure(
+        "torch.AcceleratorError: CUDA error: device-side assert triggered\nCUDA kernel errors might be "
+        "asynchronously reported at some other API call, so the stacktrace below might be incorrect.\nFor "
+        "debugging consider passing CUDA_LAUNCH_BLOCKING=1\nCompile with `TORCH_USE_CUDA_DSA` to enable "
+        "device-side assertions.");
+}
 
 std::vector<BuiltinRow> training_builtins() {
     return {{"one_hot", one_hot},

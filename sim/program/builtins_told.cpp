@@ -37,11 +37,13 @@ Number number_in(const Value& value, std::string_view what) {
 }
 
 Value loss(Interpreter& rank, Arguments& given) {
+    rank.reach_device();
     rank.loss = number_in(given[0], "a loss");
     return Value::none();
 }
 
 Value grad_norm(Interpreter& rank, Arguments& given) {
+    rank.reach_device();
     rank.gradient_norm = number_in(given[0], "a norm");
     return Value::none();
 }

@@ -44,6 +44,7 @@ Value store_check(Interpreter& rank, Arguments& given) {
 // Time.
 
 Value compute(Interpreter& rank, Arguments& given) {
+    rank.reach_device();
     if (rank.queues()) return rank.queues()->kernel(time_in(given[0])), Value::none();
     rank.world().device().compute(time_in(given[0]));
     return Value::none();

@@ -29,6 +29,16 @@ Value Interpreter::called_function(const Expr& expr) {
     return enter(function, std::move(frame), nullptr);
 }
 
+namespace {
+
+// What no inner def reads ends with the def, as in Python.
+void forget_unread(const Function& function, Env& own) {
+    for (std::size_t i = 0; i < own.slots.size(); ++i)
+        if (i >= function.read.size() || !function.read[i]) own.slots[i] = Value();
+}
+
+}  // namespace
+
 Value Interpreter::enter(const Function& function, Frame frame, std::shared_ptr<Env> around) {
     std::shared_ptr<Env> own;
     if (function.keeps) {
@@ -43,6 +53,7 @@ Value Interpreter::enter(const Function& function, Frame frame, std::shared_ptr<
     const Stmt* const from = now_;
     given_ = Value::none();
     run(function.body);
+    if (function.keeps) forget_unread(function, *own_);
     frame_ = outer;
     own_ = std::move(outer_own);
     around_ = std::move(outer_around);
@@ -299,6 +310,16 @@ Value Interpreter::method(const Expr& expr) {
     return built_in_method(expr, object, std::move(arguments));
 }
 
+namespace {
+
+// What the host knows of a tensor without its device.
+bool tells_shape(std::string_view method) {
+    constexpr std::string_view known[] = {"dim", "numel", "size", "stride", "is_contiguous"};
+    return std::find(std::begin(known), std::end(known), method) != std::end(known);
+}
+
+}  // namespace
+
 Value Interpreter::built_in_method(const Expr& expr, const Value& object, std::vector<Value> arguments) {
     if (!expr.keywords.empty())
         arguments = arranged(expr, object, std::move(arguments));
@@ -306,12 +327,14 @@ Value Interpreter::built_in_method(const Expr& expr, const Value& object, std::v
         check_given(expr, object, arguments.size());
     if (object.is(Type::tensor)) {
         spend(object.tensor().count());
-        if (queues()) return queued_method(*this, object, expr.text, std::move(arguments));
+        if (object.tensor().place >= 0 && !tells_shape(expr.text)) reach_device();
+        if (queues()) return noticed(queued_method(*this, object, expr.text, std::move(arguments)));
         if (auto drawn = draws_in_place(*this, object, expr.text, arguments)) return std::move(*drawn);
-        if (auto made = moved(*this, object, expr.text, arguments)) return std::move(*made);
-        return program::method(object, expr.text, arguments);
+        if (auto made = moved(*this, object, expr.text, arguments)) return counted(std::move(*made));
+        return noticed(program::method(object, expr.text, arguments));
     }
-    return method_of(*this, object, expr.text, arguments);
+    return object.is(Type::object) ? counted(method_of(*this, object, expr.text, arguments))
+                                   : method_of(*this, object, expr.text, arguments);
 }
 
 void Interpreter::remove(const Expr& target) {

@@ -88,9 +88,9 @@ Value Interpreter::eval(const Expr& expr) {
         case ExprKind::invoke:
             return invoked(expr);
         case ExprKind::index:
-            return indexed(expr);
+            return noticed(indexed(expr));
         case ExprKind::slice:
-            return sliced(expr);
+            return counted(sliced(expr));
         case ExprKind::negate:
             return operated(Operator::multiply, eval(expr.parts[0]), Value::whole(-1));
         case ExprKind::binary: {
@@ -123,7 +123,7 @@ Value Interpreter::unusual(const Expr& expr) {
         case ExprKind::spread:
             raise("SyntaxError", "can't use starred expression here");
         case ExprKind::flip:
-            return flipped(eval(expr.parts[0]));
+            return counted(flipped(eval(expr.parts[0])));
         case ExprKind::range:
             return Value::range(eval(expr.parts[0]), eval(expr.parts[1]),
                                 expr.parts.size() > 2 ? eval(expr.parts[2]) : Value());

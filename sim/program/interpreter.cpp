@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "scenarios/program/program_kind.h"
+#include "sim/parts/storage_memory.h"
+#include "sim/program/builtins.h"
 #include "sim/program/program_tensor.h"
 #include "sim/program/queues.h"
 
@@ -38,9 +40,11 @@ private:
 Interpreter::Interpreter(const Program& program, Host& host, std::int64_t most_statements)
     : program_(program), host_(host), globals_(program.globals.size()), most_statements_(most_statements) {
     handles_signals_ = program.interrupts;
+    counts_ = host.element_size() > 0 && !host.over();
 }
 
 Interpreter::~Interpreter() {
+    if (seldom_ && seldom_->memory) seldom_->memory->close();
     for (const auto& known : tracked_) {
         const auto object = known.lock();
         if (auto* instance = dynamic_cast<Instance*>(object.get()))
@@ -297,6 +301,10 @@ Interpreter::Flow Interpreter::guard(const Stmt& stmt) {
 Interpreter::Flow Interpreter::within(const Stmt& stmt) {
     const Value manager = eval(stmt.parts[0]);
     if (manager.is(Type::object) && manager.instance().kind == context_kind) return run(stmt.blocks[0]);
+    if (manager.is(Type::object) && manager.instance().kind == device_kind) {
+        const OnDevice on(*this, manager.instance().fields.front().second);
+        return run(stmt.blocks[0]);
+    }
     if (manager.is(Type::object) && manager.instance().kind == stream_kind) {
         const OnStream on(*this, manager);
         return run(stmt.blocks[0]);

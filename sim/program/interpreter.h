@@ -48,7 +48,9 @@ public:
     virtual Comm& comm() = 0;                             // throws what torch does where there is none
     // Played for a job that came before: what it does is not seen, only its files are left.
     virtual bool over() const { return false; }
-    virtual std::int64_t context_size() const { return 0; }  // device memory of a process's context
+    virtual std::int64_t context_size() const { return 0; }       // device memory of a process's context
+    virtual std::int64_t element_size() const { return 0; }       // … of an element of float32; 0: none
+    virtual std::int64_t communicator_size() const { return 0; }  // … of a communicator
     virtual std::unique_ptr<Comm> new_group(const std::string& name, const std::vector<Rank>& ranks,
                                             Time timeout, CommLibrary library) = 0;
     virtual Store& store() = 0;
@@ -79,6 +81,20 @@ public:
     const Program& program() const { return program_; }
     const scenarios::program::Spot* spot_now() const { return now_ ? &now_->spot : nullptr; }
     std::int64_t local_rank() const;
+    StorageMemory& memory();
+    // Tensors that the program gets to see take memory from then on, where a setting says so.
+    Value counted(Value value) {
+        if (counts_) count(value);
+        return value;
+    }
+    // A kernel was stopped on a device: all that reaches it from now on raises that.
+    void stop(Kernel kernel) {
+        if (asserted_ == Kernel::none) asserted_ = kernel;
+    }
+    void reach_device() {
+        if (asserted_ != Kernel::none) tell_assert();
+    }
+    std::int64_t collect_cycles();  // how many objects only held each other
     // What may come to hold itself is emptied at the end.
     void track(const std::shared_ptr<Object>& object);
 
@@ -89,9 +105,13 @@ public:
 
     // What built-ins leave behind.
     Number loss = 0, gradient_norm = 0;
-    std::map<std::int64_t, std::int64_t> sizes_of_handles;  // of device memory
-    std::map<int, bool> contexts;                           // by device used; true: told, as not its own
-    std::shared_ptr<Group> whole;                           // the world, once it is used
+    struct Allocated {
+        std::int64_t bytes = 0;
+        int device = -1;  // of the node; -1: the node's own memory
+    };
+    std::map<std::int64_t, Allocated> sizes_of_handles;  // of device memory
+    std::map<int, bool> contexts;                        // by device used; true: told, as not its own
+    std::shared_ptr<Group> whole;                        // the world, once it is used
     std::int64_t groups_made = 0;
     Value default_device;                          // of new tensors, where the program has set one
     Place world_place = 0;                         // the device of the world's group
@@ -110,6 +130,9 @@ public:
         std::map<int, Fields> kinds;              // what classes themselves hold
         std::vector<std::shared_ptr<ProgramStore>> stores;
         std::shared_ptr<Queues> queues;  // of a program with streams
+        std::shared_ptr<StorageMemory> memory;
+        std::vector<std::int64_t> buffers;  // handles of the communicators' device memory
+        std::int64_t world_buffers = 0;
     };
     Seldom& seldom() {
         if (!seldom_) seldom_ = std::make_unique<Seldom>();
@@ -143,9 +166,14 @@ private:
     class Deeper;
 
     Queues* queues_made();
+    void count(const Value& value, int depth = 0);
+    void count(Tensor& tensor);
+    [[noreturn]] void tell_assert();
+    Value noticed(Value made);
     void come_to_an_end(Part part);
     Value call_word(int place, std::vector<Value>& arguments);
     Value operated(scenarios::program::Operator op, const Value& a, const Value& b);
+    Value calculated_now(scenarios::program::Operator op, const Value& a, const Value& b);
     void take_signals();
     Flow run(const std::vector<Stmt>& block);
     Flow run(const Stmt& stmt);
@@ -217,6 +245,9 @@ private:
     std::int64_t statements_ = 0, most_statements_;
     int depth_ = 0;
     bool exhausted_ = false;
+    bool counts_ = false;  // tensors take memory
+    Kernel asserted_ = Kernel::none;
+    bool assert_told_ = false;
     bool handles_signals_ = false;
     std::map<const Comm*, std::vector<std::weak_ptr<Handle>>> streams_;  // what nobody has waited for yet
 };

@@ -16,7 +16,8 @@
 
 namespace deadrank::sim {
 struct StreamEntry;
-}
+class StorageMemory;
+}  // namespace deadrank::sim
 
 namespace deadrank::sim::program {
 
@@ -131,6 +132,9 @@ struct Strided {
     std::vector<std::int64_t> strides;
 };
 
+// Which of them an index out of range has stopped on a device.
+enum class Kernel : std::uint8_t { none, nll_loss, index_select, gather, index };
+
 // Elements in row order. Parts of a tensor share its memory, as views do.
 struct Tensor final : Object {
     std::shared_ptr<std::vector<Number>> memory;
@@ -138,8 +142,9 @@ struct Tensor final : Object {
     std::vector<std::int64_t> shape;
     Dtype dtype = Dtype::f32;
     Place place = anywhere;
-    std::uint8_t made_part = 0;   // the text, and its line, where it was made without a device …
-    std::uint16_t made_line = 0;  // … if that is why it lies in the node's memory; 0: it is not
+    Kernel stopped = Kernel::none;  // that should have made it
+    std::uint8_t made_part = 0;     // the text, and its line, where it was made without a device …
+    std::uint16_t made_line = 0;    // … if that is why it lies in the node's memory; 0: it is not
     // Of a view that is not contiguous; `memory` then holds its elements as they were last looked at, and
     // whoever changes them calls flush().
     std::shared_ptr<const Strided> strided = nullptr;
@@ -165,6 +170,7 @@ struct Group final : Object {
     std::unique_ptr<Comm> own;  // nullptr where the rank is no member
     Place place = 0;            // the device that its calls move data on
     bool is_world = false;      // the default group, whose calls the host makes
+    std::int64_t buffers = 0;   // the handle of its communicator's device memory
 };
 
 // A call under way. It holds the memory that it reads and writes, and gives that up after the call.
@@ -195,7 +201,7 @@ struct Callable final : Object {
 
 inline constexpr int namespace_kind = -1, generator_kind = -2, mesh_kind = -3, context_kind = -4,
                      environment_kind = -5, stream_kind = -6, event_kind = -7, process_kind = -8,
-                     store_kind = -16, iterator_kind = -17;
+                     device_kind = -9, store_kind = -16, iterator_kind = -17;
 class Interpreter;
 
 struct Instance final : Object {

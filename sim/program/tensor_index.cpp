@@ -65,7 +65,9 @@ bool is_mask(const Value& index) { return index.is(Type::tensor) && index.tensor
 
 class Picker {
 public:
-    explicit Picker(const Tensor& tensor) : tensor_(tensor) {
+    // `reads`: a kernel of the device does, and looks at the places.
+    explicit Picker(const Tensor& tensor, bool reads = false)
+        : tensor_(tensor), on_device_(reads && tensor.place >= 0) {
         strides_.assign(tensor.shape.size(), 1);
         for (std::size_t i = tensor.shape.size(); i > 1; --i)
             strides_[i - 2] = strides_[i - 1] * tensor.shape[i - 1];
@@ -86,6 +88,8 @@ public:
         }
         return picks;
     }
+
+    bool stopped() const { return stopped_; }
 
 private:
     void take(const Value& index) {
@@ -123,10 +127,18 @@ private:
                       place_text(tensor_.place)));
     }
 
+    // Of a number in the program, which the host looks at.
     std::int64_t place(std::int64_t asked, std::int64_t rows) const {
         return place_in(
             asked, rows,
             fmt::format("index {} is out of bounds for dimension {} with size {}", asked, dim_, rows));
+    }
+
+    // Of a tensor, which on a device only the kernel looks at.
+    std::int64_t place_on_device(std::int64_t asked, std::int64_t rows) {
+        if (!on_device_ || rows == 0 || (asked >= -rows && asked < rows)) return place(asked, rows);
+        stopped_ = true;
+        return 0;
     }
 
     // Several tensors of places are read side by side.
@@ -141,7 +153,8 @@ private:
             std::find_if(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.zipped; });
         if (first == axes_.end()) {
             Axis axis{.offsets = {}, .kept = true, .zipped = true};
-            for (const Number asked : places.data()) axis.offsets.push_back(place(asked, rows) * stride);
+            for (const Number asked : places.data())
+                axis.offsets.push_back(place_on_device(asked, rows) * stride);
             return axes_.push_back(std::move(axis));
         }
         if (first->offsets.size() != places.data().size())
@@ -150,7 +163,7 @@ private:
                               "[{}], [{}]",
                               first->offsets.size(), places.data().size()));
         for (std::size_t i = 0; i < first->offsets.size(); ++i)
-            first->offsets[i] += place(places.data()[i], rows) * stride;
+            first->offsets[i] += place_on_device(places.data()[i], rows) * stride;
     }
 
     void take_mask(const Tensor& mask) {
@@ -181,6 +194,8 @@ private:
     Shape strides_;
     std::vector<Axis> axes_;
     std::size_t dim_ = 0;
+    bool on_device_;
+    bool stopped_ = false;
 };
 
 bool is_all(const Value& index) {
@@ -214,8 +229,10 @@ Value picked(const Value& object, const Value& index) {
         return part;
     }
     if (auto view = basic_view(tensor, indices)) return Value::of(std::move(view));
-    const Picks picks = Picker(tensor).picks(indices);
+    Picker picker(tensor, true);
+    const Picks picks = picker.picks(indices);
     const auto made = new_tensor(tensor.dtype, picks.shape, tensor.place);
+    if (picker.stopped()) made->stopped = Kernel::index;
     const auto from = tensor.data();
     for (std::size_t i = 0; i < picks.places.size(); ++i)
         made->data()[i] = from[static_cast<std::size_t>(picks.places[i])];

@@ -66,16 +66,21 @@ Value index_select(const Value& object, const TensorArguments& given) {
     if (!index.whole()) raise("RuntimeError", "index_select(): Expected dtype int32 or int64 for index");
     if (index.shape.size() > 1) raise("IndexError", "index_select(): Index is supposed to be a vector");
     const Blocks blocks = blocks_of(tensor.shape, dim);
-    for (const Number place : index.data())
-        if (place < 0 || place >= blocks.size) raise("IndexError", "index out of range in self");
+    bool outside = false;
+    for (const Number place : index.data()) outside |= place < 0 || place >= blocks.size;
+    const bool stops = outside && tensor.place >= 0 && blocks.size > 0;
+    if (outside && !stops) raise("IndexError", "index out of range in self");
     const std::int64_t chosen_ones = index.count();
     Shape shape = tensor.shape;
     if (dim < shape.size()) shape[dim] = chosen_ones;
-    return moved_from(tensor, shape, [&](std::int64_t i) {
+    const Value made = moved_from(tensor, shape, [&](std::int64_t i) {
         const std::int64_t inner = i % blocks.inner, at = i / blocks.inner % chosen_ones;
         const std::int64_t outer = i / blocks.inner / chosen_ones;
-        return (outer * blocks.size + index.data()[static_cast<std::size_t>(at)]) * blocks.inner + inner;
+        const Number row = stops ? 0 : index.data()[static_cast<std::size_t>(at)];
+        return (outer * blocks.size + row) * blocks.inner + inner;
     });
+    if (stops) made.tensor().stopped = Kernel::index_select;
+    return made;
 }
 
 // The index may be shorter than the tensor in other dimensions.
@@ -93,12 +98,16 @@ Value gather(const Value& object, const TensorArguments& given) {
                   fmt::format("Size does not match at dimension {} expected index {} to be no larger than "
                               "self {} apart from dimension {}",
                               d, shape_text(index.shape), shape_text(tensor.shape), dim));
-    return moved_from(tensor, index.shape, [&](std::int64_t i) {
+    bool stops = false;
+    const Value made = moved_from(tensor, index.shape, [&](std::int64_t i) {
         std::int64_t left = i, stride = 1, source = 0;
         const Number asked = index.data()[static_cast<std::size_t>(i)];
         for (std::size_t d = dims; d > 0; --d) {
-            const std::int64_t at = d - 1 == dim ? asked : left % index.shape[d - 1];
-            if (at < 0 || at >= tensor.shape[d - 1])
+            std::int64_t at = d - 1 == dim ? asked : left % index.shape[d - 1];
+            const bool outside = at < 0 || at >= tensor.shape[d - 1];
+            stops |= outside && tensor.place >= 0 && tensor.count() > 0;
+            if (outside && stops) at = 0;
+            if (outside && !stops)
                 raise("RuntimeError", fmt::format("index {} is out of bounds for dimension {} with size {}",
                                                   at, d - 1, tensor.shape[d - 1]));
             left /= index.shape[d - 1];
@@ -107,6 +116,8 @@ Value gather(const Value& object, const TensorArguments& given) {
         }
         return source;
     });
+    if (stops) made.tensor().stopped = Kernel::gather;
+    return made;
 }
 
 Value flip(const Value& object, const TensorArguments& given) {

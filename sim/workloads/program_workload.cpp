@@ -75,6 +75,13 @@ struct ProgramSettings : JobSettings {
                                       1);
     std::int64_t earlier_ranks = integer(
         "earlier_ranks", "0", "how many ranks the job before had; 0 = as many as this one", 0, "earlier");
+    std::int64_t element_size = bytes(
+        "element_size", "0MiB",
+        "memory that an element of a float32 tensor stands for, one of another type as its bytes say; 0 = "
+        "tensors take none");
+    std::int64_t communicator_size =
+        bytes("communicator_size", "0MiB",
+              "device memory that a communicator of NCCL takes with its first call, until it is destroyed");
     std::shared_ptr<const Prepared> prepared;
 };
 
@@ -94,7 +101,9 @@ constexpr std::string_view own_settings[] = {"steps",
                                              "step",
                                              "finish",
                                              "earlier",
-                                             "earlier_ranks"};
+                                             "earlier_ranks",
+                                             "element_size",
+                                             "communicator_size"};
 
 std::vector<std::string_view> ignored() {
     static const std::vector<scenarios::Parameter> rows = [] {
@@ -169,6 +178,8 @@ public:
     Rank size() const override { return in_world() ? job_.size() : job_.world().processes(); }
     std::int64_t steps() const override { return settings_.steps; }
     std::int64_t context_size() const override { return settings_.context_size; }
+    std::int64_t element_size() const override { return settings_.element_size; }
+    std::int64_t communicator_size() const override { return settings_.communicator_size; }
     void begin_at(std::int64_t step) override { job_.begin_at(step); }
     void start(const program::StartRequest& request) override {
         if (started()) {
