@@ -110,8 +110,9 @@ const std::vector<std::string>& level_names() {
 }
 
 const std::vector<std::string>& type_names() {
-    static const std::vector<std::string> words = {"float32", "float64", "float16", "bfloat16",
-                                                   "int64",   "int32",   "int8"};
+    static const std::vector<std::string> words = {"float32",  "float64",       "float16",
+                                                   "bfloat16", "float8_e4m3fn", "float8_e5m2",
+                                                   "int64",    "int32",         "int8"};
     return words;
 }
 

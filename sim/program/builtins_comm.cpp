@@ -86,7 +86,8 @@ Value handle_of(Interpreter& rank, const Comm* stream, std::vector<std::shared_p
 
 namespace {
 
-ReduceOp reduction(const Value& word) {
+ReduceOp reduction(const Value& word, const Tensor& of) {
+    if (is_float8(of.dtype)) raise("RuntimeError", "a reduction of float8 is not known here: cast it first");
     if (!stated(word)) return ReduceOp::sum;
     const std::string& name = text_in(word, "op");
     const ReduceOp op = results::reduce_op_named(name == "mean" ? "avg" : name == "product" ? "prod" : name);
@@ -121,7 +122,7 @@ private:
 
 Value all_reduce(Interpreter& rank, Arguments& given) {
     const auto tensor = tensor_in(given[0], "all_reduce", "tensor");
-    const ReduceOp op = reduction(given[1]);
+    const ReduceOp op = reduction(given[1], *tensor);
     Comm* comm = comm_of(rank, given[2], "all_reduce", {tensor});
     if (!comm) return Value::none();
     if (rank.queues() && op != ReduceOp::prod)
@@ -147,18 +148,19 @@ Value broadcast(Interpreter& rank, Arguments& given) {
     const Rank root = root_of(*comm, given[1], given[4], given[2], "source");
     if (rank.queues())
         if (auto queued = queued_call(rank, *comm, {tensor}, truth(given[3]), [=](const auto& held) {
-                return comm->broadcast_async(held[0]->data(), root, held[0]->dtype);
+                return comm->broadcast_async(held[0]->data(), root, as_moved(held[0]->dtype));
             }))
             return *queued;
     if (truth(given[3]))
-        return handle_of(rank, comm, {tensor}, comm->broadcast_async(tensor->data(), root, tensor->dtype));
-    comm->broadcast(tensor->data(), root, tensor->dtype);
+        return handle_of(rank, comm, {tensor},
+                         comm->broadcast_async(tensor->data(), root, as_moved(tensor->dtype)));
+    comm->broadcast(tensor->data(), root, as_moved(tensor->dtype));
     return Value::none();
 }
 
 Value reduce(Interpreter& rank, Arguments& given) {
     auto tensor = tensor_in(given[0], "reduce", "tensor");
-    const ReduceOp op = reduction(given[2]);
+    const ReduceOp op = reduction(given[2], *tensor);
     Comm* comm = comm_of(rank, given[3], "reduce", {tensor});
     if (!comm) return Value::none();
     tensor = behind_pointer(tensor);
@@ -199,7 +201,7 @@ public:
     ListWork(Comm& comm, const std::shared_ptr<Tensor>& tensor, std::vector<std::shared_ptr<Tensor>> into)
         : all_(static_cast<std::size_t>(tensor->count() * comm.size())),
           into_(std::move(into)),
-          work_(comm.all_gather_async(tensor->data(), all_, tensor->dtype)) {}
+          work_(comm.all_gather_async(tensor->data(), all_, as_moved(tensor->dtype))) {}
 
     bool ready() override { return !work_ || work_->ready(); }
     bool wait_for(Time patience, const std::function<bool()>& enough) override {
@@ -251,7 +253,7 @@ Value gather_into_list(Interpreter& rank, const Value& list, const Value& input,
         comm->group_start();
         for (Rank root = 0; root < comm->size(); ++root) {
             const Tensor& part = *into[static_cast<std::size_t>(root)];
-            comm->broadcast(part.data(), root, part.dtype);
+            comm->broadcast(part.data(), root, as_moved(part.dtype));
         }
         comm->group_end();
         return waits ? Value::none() : handle_of(rank, nullptr, {tensor}, nullptr);
@@ -262,7 +264,7 @@ Value gather_into_list(Interpreter& rank, const Value& list, const Value& input,
         return handle_of(rank, comm, std::move(held), std::make_unique<ListWork>(*comm, tensor, into));
     }
     std::vector<Number> all(static_cast<std::size_t>(tensor->count() * comm->size()));
-    comm->all_gather(tensor->data(), all, tensor->dtype);
+    comm->all_gather(tensor->data(), all, as_moved(tensor->dtype));
     for (std::size_t member = 0; member < into.size(); ++member)
         std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(member) * tensor->count(), tensor->count(),
                     into[member]->data().begin());
@@ -281,9 +283,9 @@ Value all_gather(Interpreter& rank, Arguments& given) {
     (void)rank.counted(Value::of(all));  // before anything is sent
     const bool queued =
         rank.queues() && queued_call(rank, *comm, {all, tensor}, false, [=](const auto& held) {
-            return comm->all_gather_async(held[1]->data(), held[0]->data(), held[1]->dtype);
+            return comm->all_gather_async(held[1]->data(), held[0]->data(), as_moved(held[1]->dtype));
         });
-    if (!queued) comm->all_gather(tensor->data(), all->data(), tensor->dtype);
+    if (!queued) comm->all_gather(tensor->data(), all->data(), as_moved(tensor->dtype));
     std::vector<Value> members;
     for (Rank member = 0; member < comm->size(); ++member)
         members.push_back(Value::of(all->part(member * tensor->count(), tensor->shape)));
@@ -305,13 +307,13 @@ Value all_gather_into(Interpreter& rank, Arguments& given) {
         raise("ValueError", "output tensor size must be equal to world_size times input tensor size");
     if (rank.queues())
         if (auto queued = queued_call(rank, *comm, {output, input}, truth(given[3]), [=](const auto& held) {
-                return comm->all_gather_async(held[1]->data(), held[0]->data(), held[1]->dtype);
+                return comm->all_gather_async(held[1]->data(), held[0]->data(), as_moved(held[1]->dtype));
             }))
             return *queued;
     if (truth(given[3]))
         return handle_of(rank, comm, {output, input},
-                         comm->all_gather_async(input->data(), output->data(), input->dtype));
-    comm->all_gather(input->data(), output->data(), input->dtype);
+                         comm->all_gather_async(input->data(), output->data(), as_moved(input->dtype)));
+    comm->all_gather(input->data(), output->data(), as_moved(input->dtype));
     return Value::none();
 }
 
@@ -336,7 +338,7 @@ Value scattered(Interpreter& rank, Comm& comm, const std::shared_ptr<Tensor>& ou
 Value reduce_scatter_tensor(Interpreter& rank, Arguments& given) {
     const auto output = tensor_in(given[0], "reduce_scatter_tensor", "output");
     const auto input = tensor_in(given[1], "reduce_scatter_tensor", "input");
-    const ReduceOp op = reduction(given[2]);
+    const ReduceOp op = reduction(given[2], *output);
     Comm* comm = comm_of(rank, given[3], "reduce_scatter_tensor", {output, input});
     return comm ? scattered(rank, *comm, output, input, op, !truth(given[4])) : Value::none();
 }
@@ -344,7 +346,7 @@ Value reduce_scatter_tensor(Interpreter& rank, Arguments& given) {
 // A list, one tensor for each member. Where these differ in size, torch makes a reduce to each member.
 Value reduce_scatter(Interpreter& rank, Arguments& given) {
     const auto output = tensor_in(given[0], "reduce_scatter", "output");
-    const ReduceOp op = reduction(given[2]);
+    const ReduceOp op = reduction(given[2], *output);
     Comm* comm = comm_of(rank, given[3], "reduce_scatter", {output});
     if (!comm) return Value::none();
     const auto from = tensors_in(given[1], "reduce_scatter", "input_list", *comm);

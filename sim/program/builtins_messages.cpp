@@ -32,10 +32,10 @@ void exchange(Comm& comm, const Tensors& to, const Tensors& from) {
     comm.group_start();
     for (std::size_t peer = 0; peer < to.size(); ++peer)
         if (peer != own && to[peer] && to[peer]->count() > 0)
-            comm.send(to[peer]->data(), static_cast<Rank>(peer), 0, to[peer]->dtype);
+            comm.send(to[peer]->data(), static_cast<Rank>(peer), 0, as_moved(to[peer]->dtype));
     for (std::size_t peer = 0; peer < from.size(); ++peer)
         if (peer != own && from[peer] && from[peer]->count() > 0)
-            comm.recv(from[peer]->data(), static_cast<Rank>(peer), 0, from[peer]->dtype);
+            comm.recv(from[peer]->data(), static_cast<Rank>(peer), 0, as_moved(from[peer]->dtype));
     if (both) std::copy_n(to[own]->data().begin(), to[own]->count(), from[own]->data().begin());
     comm.group_end();
 }
@@ -49,11 +49,11 @@ public:
         for (std::size_t peer = 0; peer < to.size(); ++peer)
             if (peer != own && to[peer] && to[peer]->count() > 0)
                 messages_.push_back(
-                    comm.send_async(to[peer]->data(), static_cast<Rank>(peer), 0, to[peer]->dtype));
+                    comm.send_async(to[peer]->data(), static_cast<Rank>(peer), 0, as_moved(to[peer]->dtype)));
         for (std::size_t peer = 0; peer < from.size(); ++peer)
             if (peer != own && from[peer] && from[peer]->count() > 0)
-                messages_.push_back(
-                    comm.recv_async(from[peer]->data(), static_cast<Rank>(peer), 0, from[peer]->dtype));
+                messages_.push_back(comm.recv_async(from[peer]->data(), static_cast<Rank>(peer), 0,
+                                                    as_moved(from[peer]->dtype)));
     }
 
     bool ready() override {
@@ -140,13 +140,14 @@ Value all_to_all_single(Interpreter& rank, Arguments& given) {
         if (rank.queues())
             if (auto queued =
                     queued_call(rank, *comm, {output, input}, truth(given[5]), [=](const auto& held) {
-                        return comm->all_to_all_async(held[1]->data(), held[0]->data(), held[1]->dtype);
+                        return comm->all_to_all_async(held[1]->data(), held[0]->data(),
+                                                      as_moved(held[1]->dtype));
                     }))
                 return *queued;
         if (truth(given[5]))
             return handle_of(rank, comm, {output, input},
-                             comm->all_to_all_async(input->data(), output->data(), input->dtype));
-        comm->all_to_all(input->data(), output->data(), input->dtype);
+                             comm->all_to_all_async(input->data(), output->data(), as_moved(input->dtype)));
+        comm->all_to_all(input->data(), output->data(), as_moved(input->dtype));
         return Value::none();
     }
     return exchanged(rank, *comm, rows_of(*input, in), rows_of(*output, out), !truth(given[5]));
@@ -247,10 +248,10 @@ Value send(Interpreter& rank, Arguments& given) {
     const Line line = line_of(rank, given, tensor, "send", "destination");
     if (line.comm && rank.queues())
         if (auto queued = queued_call(rank, *line.comm, {tensor}, false, [line](const Tensors& held) {
-                return line.comm->send_async(held[0]->data(), line.peer, line.tag, held[0]->dtype);
+                return line.comm->send_async(held[0]->data(), line.peer, line.tag, as_moved(held[0]->dtype));
             }))
             return *queued;
-    if (line.comm) line.comm->send(tensor->data(), line.peer, line.tag, tensor->dtype);
+    if (line.comm) line.comm->send(tensor->data(), line.peer, line.tag, as_moved(tensor->dtype));
     return Value::none();
 }
 
@@ -259,7 +260,7 @@ Value recv(Interpreter& rank, Arguments& given) {
     const Line line = line_of(rank, given, tensor, "recv", "source");
     if (line.comm && line.peer != any_source && rank.queues())
         if (auto queued = queued_call(rank, *line.comm, {tensor}, false, [line](const Tensors& held) {
-                return line.comm->recv_async(held[0]->data(), line.peer, line.tag, held[0]->dtype);
+                return line.comm->recv_async(held[0]->data(), line.peer, line.tag, as_moved(held[0]->dtype));
             }))
             return Value::whole(stated(given[3]) ? given[3].group().ranks[static_cast<std::size_t>(line.peer)]
                                                  : line.peer);
@@ -267,9 +268,9 @@ Value recv(Interpreter& rank, Arguments& given) {
     if (!line.comm) return Value::whole(-1);
     Rank from = line.peer;
     if (from != any_source) {
-        line.comm->recv(tensor->data(), line.peer, line.tag, tensor->dtype);
+        line.comm->recv(tensor->data(), line.peer, line.tag, as_moved(tensor->dtype));
     } else {
-        const auto work = line.comm->recv_async(tensor->data(), from, line.tag, tensor->dtype);
+        const auto work = line.comm->recv_async(tensor->data(), from, line.tag, as_moved(tensor->dtype));
         work->wait();
         from = work->source();
     }
@@ -281,12 +282,12 @@ Value isend(Interpreter& rank, Arguments& given) {
     const Line line = line_of(rank, given, tensor, "isend", "destination");
     if (line.comm && rank.queues())
         if (auto queued = queued_call(rank, *line.comm, {tensor}, true, [line](const Tensors& held) {
-                return line.comm->send_async(held[0]->data(), line.peer, line.tag, held[0]->dtype);
+                return line.comm->send_async(held[0]->data(), line.peer, line.tag, as_moved(held[0]->dtype));
             }))
             return *queued;
     if (!line.comm) return Value::none();
     return handle_of(rank, nullptr, {tensor},
-                     line.comm->send_async(tensor->data(), line.peer, line.tag, tensor->dtype));
+                     line.comm->send_async(tensor->data(), line.peer, line.tag, as_moved(tensor->dtype)));
 }
 
 Value irecv(Interpreter& rank, Arguments& given) {
@@ -294,12 +295,12 @@ Value irecv(Interpreter& rank, Arguments& given) {
     const Line line = line_of(rank, given, tensor, "irecv", "source");
     if (line.comm && rank.queues())
         if (auto queued = queued_call(rank, *line.comm, {tensor}, true, [line](const Tensors& held) {
-                return line.comm->recv_async(held[0]->data(), line.peer, line.tag, held[0]->dtype);
+                return line.comm->recv_async(held[0]->data(), line.peer, line.tag, as_moved(held[0]->dtype));
             }))
             return *queued;
     if (!line.comm) return Value::none();
     return handle_of(rank, nullptr, {tensor},
-                     line.comm->recv_async(tensor->data(), line.peer, line.tag, tensor->dtype));
+                     line.comm->recv_async(tensor->data(), line.peer, line.tag, as_moved(tensor->dtype)));
 }
 
 Value p2p_op(Interpreter&, Arguments& given) {

@@ -28,8 +28,7 @@ void Interpreter::count(Tensor& tensor) {
     const int device = tensor.place == on_host    ? -1
                        : tensor.place == anywhere ? devices.index()
                                                   : devices.seen(tensor.place);
-    const std::int64_t bytes =
-        std::ssize(*storage) * host_.element_size() * results::size_of(tensor.dtype) / 4;
+    const std::int64_t bytes = std::ssize(*storage) * host_.element_size() * element_bytes(tensor.dtype) / 4;
     Memory counted = memory().count(storage, device, bytes);
     if (!tensor.strided) {
         tensor.memory = std::move(counted);

@@ -152,7 +152,8 @@ private:
     }
     Value tensor() {
         const Number both = take(), dtype = both % places_at, place = both / places_at + anywhere;
-        if (both < 0 || dtype == 0 || dtype > static_cast<Number>(Dtype::f64) || place > INT8_MAX) bad();
+        const bool known = dtype <= static_cast<Number>(Dtype::f64) || is_float8(static_cast<Dtype>(dtype));
+        if (both < 0 || dtype == 0 || !known || place > INT8_MAX) bad();
         std::vector<std::int64_t> shape;
         std::int64_t count = 1;
         for (std::int64_t left = size(); left > 0; --left) {

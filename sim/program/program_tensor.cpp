@@ -76,20 +76,21 @@ struct TypeWord {
     Dtype dtype;
     std::string_view text;
 };
-constexpr TypeWord type_words[] = {
-    {Dtype::f32, "torch.float32"},   {Dtype::f64, "torch.float64"}, {Dtype::f16, "torch.float16"},
-    {Dtype::bf16, "torch.bfloat16"}, {Dtype::i64, "torch.int64"},   {Dtype::i32, "torch.int32"},
-    {Dtype::i8, "torch.int8"},       {Dtype::i8, "torch.bool"},     {Dtype::f32, "torch.float"},
-    {Dtype::f16, "torch.half"},      {Dtype::i64, "torch.long"},    {Dtype::i32, "torch.int"}};
+constexpr TypeWord type_words[] = {{Dtype::f32, "torch.float32"},      {Dtype::f64, "torch.float64"},
+                                   {Dtype::f16, "torch.float16"},      {Dtype::bf16, "torch.bfloat16"},
+                                   {Dtype::i64, "torch.int64"},        {Dtype::i32, "torch.int32"},
+                                   {Dtype::i8, "torch.int8"},          {Dtype::i8, "torch.bool"},
+                                   {Dtype::f32, "torch.float"},        {float8_e4m3fn, "torch.float8_e4m3fn"},
+                                   {float8_e5m2, "torch.float8_e5m2"}, {Dtype::f16, "torch.half"},
+                                   {Dtype::i64, "torch.long"},         {Dtype::i32, "torch.int"}};
 
-// To so many significant bits, half to even.
-Number rounded(Number value, int bits) {
+// To so many significant bits, half to even; none of them below the one of this place.
+Number rounded(Number value, int bits, int lowest = 0) {
     const bool negative = value < 0;
     std::uint64_t magnitude =
         negative ? -static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
     const int width = static_cast<int>(std::bit_width(magnitude));
-    if (width > bits) {
-        const int cut = width - bits;
+    if (const int cut = std::max(width - bits, lowest); cut > 0) {
         const std::uint64_t half = std::uint64_t{1} << (cut - 1), rest = magnitude & ((half << 1) - 1);
         magnitude >>= cut;
         if (rest > half || (rest == half && (magnitude & 1))) ++magnitude;
@@ -101,9 +102,21 @@ Number rounded(Number value, int bits) {
 
 constexpr Number largest_half = Number{65504} << fraction_bits;
 
+// As torch's casts: the one has no infinity and is nan beyond 448, the other is inf beyond 57344. Numbers
+// near zero have steps of 2^-9 and of 2^-16.
+Number fitted_float8(Number value, Dtype dtype) {
+    if (value == not_a_number) return value;
+    const bool fine = dtype == float8_e4m3fn, beyond = value >= infinite || value <= -infinite;
+    const Number largest = Number{fine ? 448 : 57344} << fraction_bits;
+    const Number near = beyond ? value : fine ? rounded(value, 4, fraction_bits - 9) : rounded(value, 3);
+    if (near >= -largest && near <= largest) return near;
+    return fine ? not_a_number : near > 0 ? infinite : -infinite;
+}
+
 }  // namespace
 
 Number fitted(Number value, Dtype dtype) {
+    if (is_float8(dtype)) return fitted_float8(value, dtype);
     switch (dtype) {
         case Dtype::bf16:
             return value >= infinite || value <= -infinite ? value : rounded(value, 8);
@@ -120,6 +133,10 @@ Number fitted(Number value, Dtype dtype) {
             return value;
     }
 }
+
+std::int64_t element_bytes(Dtype dtype) { return results::size_of(as_moved(dtype)); }
+
+std::string_view float8_text(Dtype dtype) { return dtype == float8_e4m3fn ? "Float8_e4m3fn" : "Float8_e5m2"; }
 
 bool is_whole(Dtype dtype) { return dtype == Dtype::i64 || dtype == Dtype::i32 || dtype == Dtype::i8; }
 
@@ -146,8 +163,8 @@ Dtype dtype_of(const Value& word) {
         for (const TypeWord& known : type_words)
             if (word.text() == known.text || "torch." + word.text() == known.text) return known.dtype;
     }
-    raise("TypeError", fmt::format("invalid dtype: {}; known are float32, float64, float16, bfloat16, int64, "
-                                   "int32 and int8",
+    raise("TypeError", fmt::format("invalid dtype: {}; known are float32, float64, float16, bfloat16, "
+                                   "float8_e4m3fn, float8_e5m2, int64, int32 and int8",
                                    repr(word)));
 }
 
@@ -293,6 +310,15 @@ std::shared_ptr<Tensor> as_tensor(const Value& value, Dtype other) {
     return made;
 }
 
+std::string_view name_of(Operator op) {
+    return op == Operator::multiply   ? "mul"
+           : op == Operator::divide   ? "div"
+           : op == Operator::matrix   ? "addmm"
+           : op == Operator::subtract ? "sub"
+           : op == Operator::add      ? "add"
+                                      : "elementwise";
+}
+
 bool compares(Operator op) { return op >= Operator::equal && op <= Operator::greater_equal; }
 
 }  // namespace
@@ -304,6 +330,10 @@ Value calculated(Operator op, const Value& a, const Value& b) {
                                            type_word(a), type_word(b)));
     const auto x = as_tensor(a, b.is(Type::tensor) ? b.tensor().dtype : Dtype::f32);
     const auto y = as_tensor(b, a.is(Type::tensor) ? a.tensor().dtype : Dtype::f32);
+    for (const auto* one_of : {&x, &y})
+        if (is_float8((*one_of)->dtype))
+            raise("RuntimeError", fmt::format("\"{}_cuda\" not implemented for '{}'", name_of(op),
+                                              float8_text((*one_of)->dtype)));
     Dtype dtype = promoted(x->dtype, y->dtype);
     if (op > Operator::power && op < Operator::equal && (op == Operator::matrix || !is_whole(dtype)))
         raise("RuntimeError", fmt::format("\"bitwise\" not implemented for '{}'", dtype_text(dtype)));

@@ -24,8 +24,10 @@ std::string place_text(Place place);
 Place common_place(const Tensor& a, const Tensor& b, std::string_view where = {});
 
 bool is_whole(Dtype dtype);
-Number fitted(Number value, Dtype dtype);  // rounded or wrapped as the type would
-void fit(Tensor& tensor);                  // all of its elements
+std::int64_t element_bytes(Dtype dtype);
+std::string_view float8_text(Dtype dtype);  // as torch names the type to people
+Number fitted(Number value, Dtype dtype);   // rounded or wrapped as the type would
+void fit(Tensor& tensor);                   // all of its elements
 
 // Shapes that go together, and where the element of a result comes from in an operand of such a shape.
 Shape broadcast_shape(const Shape& a, const Shape& b);

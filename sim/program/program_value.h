@@ -120,6 +120,11 @@ using Fields = std::vector<std::pair<std::string, Value>>;
 Value* find_field(Fields& fields, std::string_view name);
 void set_field(Fields& fields, std::string_view name, Value value);
 
+// Types of one byte that only a program has: a library moves them as bytes, and reduces none here.
+inline constexpr auto float8_e4m3fn = static_cast<Dtype>(14), float8_e5m2 = static_cast<Dtype>(15);
+inline bool is_float8(Dtype dtype) { return dtype == float8_e4m3fn || dtype == float8_e5m2; }
+inline Dtype as_moved(Dtype dtype) { return is_float8(dtype) ? Dtype::i8 : dtype; }
+
 // Where a tensor lies: on the device of that number as the process sees devices, in the node's own memory, or
 // wherever it is used, as all tensors of a program that speaks of no device.
 using Place = std::int16_t;

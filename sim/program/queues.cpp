@@ -17,7 +17,7 @@ using Tensors = std::vector<std::shared_ptr<Tensor>>;
 
 constexpr std::int64_t launch_ns = 5'000, copy_ns = 10'000, device_bytes_a_ns = 1000, host_bytes_a_ns = 25;
 
-std::int64_t bytes_of(const Tensor& tensor) { return tensor.count() * results::size_of(tensor.dtype); }
+std::int64_t bytes_of(const Tensor& tensor) { return tensor.count() * element_bytes(tensor.dtype); }
 
 // The tensors of a result, or of operands: itself, or those in a list.
 void collect(const Value& value, Tensors& found, int depth = 0) {

@@ -80,5 +80,29 @@ assert x.sum() == 8.0
         "init_process_group");
 }
 
+// Goal: eight bits hold what they hold with torch.
+TEST(ProgramFloat8, CastsRoundAsTorch) {
+    EXPECT_EQ(last_words(play_program(R"py(
+x = tensor([1.0, 1.0625, 1.1875, 17.0, 448.0, 460.0, -464.0, 0.001, 0.0029296875])
+fine = x.to("float8_e4m3fn")
+assert fine.dtype == "torch.float8_e4m3fn"
+assert fine.float().tolist() == [1.0, 1.0, 1.25, 16.0, 448.0, 448.0, -448.0, 1/512, 1/256]
+assert isnan(tensor([465.0]).to(torch.float8_e4m3fn).float()[0])
+wide = tensor([1.0, 1.125, 1.25, 57344.0, 60000.0, 1/65536]).to(torch.float8_e5m2)
+assert wide.float().tolist() == [1.0, 1.0, 1.25, 57344.0, 57344.0, 1/65536]
+assert tensor([61440.0]).to(torch.float8_e5m2).float()[0] == inf
+assert tensor([1000.0]).clamp(-448, 448).to(torch.float8_e4m3fn).float()[0] == 448.0
+both = all_gather(tensor([rank + 1.0]).to(torch.float8_e4m3fn))
+assert both[1].float().item() == 2.0 and both[1].dtype == "torch.float8_e4m3fn"
+sent = all_gather_object(fine)
+assert sent[1].dtype == fine.dtype
+)py")),
+              "");
+    EXPECT_EQ(last_words(play_program("x = ones(2).to(torch.float8_e5m2)\ny = x * 2")),
+              "RuntimeError: \"mul_cuda\" not implemented for 'Float8_e5m2'");
+    EXPECT_EQ(last_words(play_program("all_reduce(ones(2).to(torch.float8_e5m2))")),
+              "RuntimeError: a reduction of float8 is not known here: cast it first");
+}
+
 }  // namespace
 }  // namespace deadrank::tests
