@@ -290,11 +290,7 @@ std::string examples_section() {
 std::string program_sections() {
     return std::string(language) + table_of({"", ""}, language_rows) +
            fmt::format("{}\n{}", after_language, devices) + table_of({"", ""}, device_rows) +
-           fmt::format("{}
-{}{}
-{}{}{}
-{}
-", after_devices, memory_section(), lets, waiting,
+           fmt::format("{}\n{}{}\n{}{}{}\n{}\n", after_devices, memory_section(), lets, waiting,
                        stream_section(), telling_section(), reached) +
            functions_section() + names_section() + examples_section();
 }
