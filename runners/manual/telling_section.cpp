@@ -36,7 +36,9 @@ constexpr TableRow telling_rows[] = {
      " one in which they made fewer calls than their peers"},
     {"some ranks enter it otherwise", "collective_mismatch_error, or one of the two above"},
     {"a rank waits outside of calls: `sleep`, a key of the store, a process, its own loop",
-     "as above, by the peers that wait for it in a call; where none does, nobody"},
+     "as above, by the peers that wait for it in a call; where none does, collective_deadlock_hang about "
+     "itself, "
+     "when all others have ended"},
     {"an exception in the [words in which torch and others refuse](../detectors.md#words-that-are-known) "
      "shapes, "
      "sizes, indices and element types, whether an operation raises it or `raise` does",
@@ -50,9 +52,10 @@ constexpr TableRow telling_rows[] = {
      "checkpoint_unreadable; an exception about another path, model_or_data_loading_failure"},
     {"the store is gone: `DistNetworkError: Failed to recv, got 0 bytes`",
      "remote_peer_connection_error, about the rank that was its host"},
-    {"an operation meets tensors of two devices; the cpu handed to NCCL, and a refusal of a device while "
-     "training; one of start-up, and two ranks on one device",
-     "wrong_device_used; framework_runtime_exception; communication_setup_failure"},
+    {"an operation meets tensors of two devices", "wrong_device_used"},
+    {"the cpu handed to NCCL, and a refusal of a device once the world is made; before, and two ranks on one "
+     "device",
+     "framework_runtime_exception; communication_setup_failure"},
     {"tensors or `allocate` on a device that is not the rank's own",
      "unbalanced_rank_memory, about those ranks"},
     {"a key does not come: `DistStoreError: wait timeout`", "communication_setup_failure, whenever that is"},

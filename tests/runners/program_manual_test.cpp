@@ -117,6 +117,13 @@ TEST(ProgramManual, WhatIsCaughtAndWhatIsHiddenIsSo) {
         EXPECT_EQ(symptoms_in(play_program(std::string("all_reduce(ones(1))\n") + end)),
                   Found{"framework_runtime_exception"})
             << end;
+    const char* no_such_device = "if rank == 1: allocate(\"1GiB\", device=7)";
+    EXPECT_EQ(symptoms_in(play_program(no_such_device)), Found{"framework_runtime_exception"});
+    EXPECT_EQ(symptoms_in(play_program("pass", two_ranks, no_such_device, {{"start", "own"}})),
+              Found{"communication_setup_failure"});
+    EXPECT_EQ(symptoms_in(play_program("pass", two_ranks, "",
+                                       {{"finish", "if rank == 1: Popen([\"worker\"]).wait()"}})),
+              Found{"collective_deadlock_hang"});
     EXPECT_EQ(symptoms_in(play_program("abort()")), Found{"native_crash_or_illegal_access"});
     EXPECT_EQ(symptoms_in(play_program("if rank == 0: kill(getpid(), SIGTERM)\nall_reduce(ones(1))")),
               Found{"restart_or_recovery_failure"});
