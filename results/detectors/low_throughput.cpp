@@ -26,6 +26,8 @@ namespace {
 constexpr std::size_t throughput_history_min = 3;
 constexpr int throughput_streak_min = 4;
 constexpr std::int64_t throughput_slow_permille = 1150;
+constexpr std::int64_t measured_permille = 1050;  // of a measured time, on a machine that is not shared
+constexpr std::int64_t measured_scatter = 3;      // times what one step usually differs from the next
 constexpr std::int64_t stall_permille = 2000;
 constexpr std::size_t stalls_min = 3;
 constexpr std::int64_t stall_scatter = 3;  // times what nine of ten steps take more than the usual one
@@ -256,19 +258,41 @@ std::vector<Finding> against_last_attempt(const Evidence& evidence, const Paces&
     return {};
 }
 
-// value.sample "step_time" against what was measured for this job before.
-std::vector<Finding> against_log(const Evidence& evidence) {
-    std::map<Rank, int> slow;
+// What a rank's steps take, and how much one usually differs from the next.
+class Measured {
+public:
+    void add(double value) {
+        if (last_ > 0) differences_.push_back(static_cast<std::int64_t>(std::abs(value - last_) * 1e9));
+        last_ = value;
+    }
+    // Of a time that was measured elsewhere: what exceeds the steps' own scatter.
+    std::int64_t limit(double expected, bool shared) const {
+        if (shared) return throughput_slow_permille;
+        const double scatter = static_cast<double>(median(differences_)) * 1e-9 / expected;
+        const auto usual = static_cast<std::int64_t>(scatter * 1000.0);
+        return std::clamp(1000 + measured_scatter * usual, measured_permille, throughput_slow_permille);
+    }
+    int streak = 0;
+
+private:
+    double last_ = 0;
+    std::vector<std::int64_t> differences_;
+};
+
+// value.sample "step_time" against what was measured for this job before. Ranks that wait for processors
+// share their machine with others, who may slow it down.
+std::vector<Finding> against_log(const Evidence& evidence, const Paces& paces) {
+    std::map<Rank, Measured> measured;
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* sample = event->as<ValueSample>();
         if (evidence.text(sample->name) != "step_time" || std::isnan(sample->expected) ||
             sample->expected <= 0)
             continue;
-        int& streak = slow[event->rank];
-        streak = sample->value * 1000 > sample->expected * static_cast<double>(throughput_slow_permille)
-                     ? streak + 1
-                     : 0;
-        if (streak < throughput_streak_min) continue;
+        Measured& own = measured[event->rank];
+        own.add(sample->value);
+        const auto limit = static_cast<double>(own.limit(sample->expected, paces.starvation_told()));
+        own.streak = sample->value * 1000 > sample->expected * limit ? own.streak + 1 : 0;
+        if (own.streak < throughput_streak_min) continue;
         return {
             throughput_finding(event->at, sample->step,
                                fmt::format("a step takes {:.4g} s where {:.4g} s were measured before",
@@ -337,8 +361,8 @@ std::vector<Finding> retries(const Evidence& evidence) {
 
 Findings low_throughput(const Evidence& evidence) {
     if (auto found = retries(evidence); !found.empty()) return found;
-    if (auto found = against_log(evidence); !found.empty()) return found;
     const Paces& paces = evidence.facts<Paces>();
+    if (auto found = against_log(evidence, paces); !found.empty()) return found;
     if (auto found = against_itself(evidence, paces); !found.empty()) return found;
     if (auto found = against_last_attempt(evidence, paces); !found.empty()) return found;
     return against_promise(evidence, paces);
@@ -350,6 +374,7 @@ extern const DetectorRow low_throughput_row{
 extern const Thresholds low_throughput_thresholds{
     {"steps known before", throughput_history_min},
     {"time of a step on all ranks, of the usual one", throughput_slow_permille, "‰"},
+    {"the same against a time that was measured elsewhere, where steps hardly vary", measured_permille, "‰"},
     {"slow steps in a row, more where many steps are slow", throughput_streak_min},
     {"a stall of all ranks, of the usual step", stall_permille, "‰"},
     {"what it takes more, of what nine of ten steps take more", stall_scatter * 1000, "‰"},

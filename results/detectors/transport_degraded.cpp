@@ -12,7 +12,6 @@
 #include "results/detectors/shared.h"
 #include "results/facts/findings.h"
 #include "results/facts/messages.h"
-#include "results/facts/paces.h"
 #include "results/facts/pairs.h"
 #include "results/text/words.h"
 

@@ -229,6 +229,40 @@ std::vector<Rank> Waits::missing_elsewhere(const Circle& circle, const Wait& lea
     return all;
 }
 
+// "; rank 0 waits there, and for it ranks 1-3 in all_reduce 5 of dp": those who wait for the ones that are
+// kept waiting, link by link.
+std::string Waits::told_behind(const Standstill& found) const {
+    constexpr std::size_t links_max = 3;
+    std::set<Rank> front, told;
+    for (const auto& [rank, waits] : waits_)
+        for (const Wait& wait : waits)
+            if (wait.comm == found.last.comm && wait.seq == found.last.seq && wait.op == found.last.op)
+                front.insert(rank);
+    std::string text;
+    told = front;
+    for (std::size_t link = 0; link < links_max && !front.empty(); ++link) {
+        std::map<std::string, std::set<Rank>> next;
+        for (const auto& [rank, waits] : waits_) {
+            const Wait& wait = waits.front();
+            const bool behind = std::any_of(wait.for_whom.begin(), wait.for_whom.end(),
+                                            [&](Rank one) { return front.contains(one); });
+            if (behind && !told.contains(rank))
+                next[fmt::format("{} {} of {}", name_of(wait.op), wait.seq, wait.comm->name)].insert(rank);
+        }
+        if (next.empty()) break;
+        const std::vector<Rank> ones(front.begin(), front.end());
+        if (link == 0)
+            text = fmt::format("; {} {} there", ranks_text(ones), ones.size() == 1 ? "waits" : "wait");
+        front.clear();
+        const auto& [call, ranks] = *next.begin();
+        text += fmt::format(", and for {} {} in {}", ones.size() == 1 ? "it" : "them",
+                            ranks_text({ranks.begin(), ranks.end()}), call);
+        for (const auto& group : next) front.insert(group.second.begin(), group.second.end());
+        told.insert(front.begin(), front.end());
+    }
+    return text;
+}
+
 // "ranks 0,2 wait in all_gather 1 of world for ranks 1,3, which wait in barrier 1 of cpu": from one rank to
 // the first of whom it waits for, each with those of the circle that wait in the same call, until it closes.
 std::string Waits::told(const Circle& circle) const {

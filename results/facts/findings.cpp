@@ -197,6 +197,44 @@ std::string numbers_told(const std::vector<const Event*>& samples) {
     return told.size() > numbers_shown ? text + ", and so on" : text;
 }
 
+constexpr std::size_t names_shown = 3;
+
+// "; so are loss, gradient.norm": what else is wrong in that step, by the same kind of comparison.
+std::string also_wrong(const Evidence& evidence, const std::vector<WrongValue>& all,
+                       const WrongValue& first) {
+    std::vector<std::string_view> names;
+    for (const Event* event :
+         evidence.each<ValueSample>()) {  // told by sample_coverage, where nothing else is
+        const auto* sample = event->as<ValueSample>();
+        if (names.empty() && sample->step == step_of(first) && !std::isnan(sample->expected) &&
+            evidence.text(sample->name) == "evaluation.samples" && !same(sample->value, sample->expected))
+            names.push_back(evidence.text(sample->name));
+    }
+    for (const WrongValue& wrong : all)
+        if (wrong.origin == first.origin && step_of(wrong) == step_of(first) && wrong.name != first.name &&
+            std::find(names.begin(), names.end(), wrong.name) == names.end())
+            names.push_back(wrong.name);
+    if (names.empty()) return {};
+    std::string text = names.size() == 1 ? "; so is " : "; so are ";
+    for (std::size_t i = 0; i < std::min(names.size(), names_shown); ++i)
+        text += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
+    return names.size() > names_shown ? text + fmt::format(" and {} more", names.size() - names_shown) : text;
+}
+
+constexpr std::int64_t steps_later = 2;
+
+// The ranks whose value was right in the first step and is wrong one or two steps later. It may have been
+// right by chance, or what was wrong has spread: they are told, and not blamed.
+std::vector<Rank> wrong_later(const std::vector<WrongValue>& all, const WrongValue& first,
+                              const std::set<Rank>& at_once) {
+    std::vector<Rank> ranks;
+    for (const WrongValue& wrong : all)
+        if (wrong.origin == first.origin && wrong.name == first.name &&
+            step_of(wrong) <= step_of(first) + steps_later && !at_once.contains(wrong.event->rank))
+            ranks.push_back(wrong.event->rank);
+    return sorted(std::move(ranks));
+}
+
 }  // namespace
 
 std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin) {
@@ -220,6 +258,7 @@ std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin) {
         if (ranks.insert(wrong.event->rank).second) samples.push_back(wrong.event);
     }
     const auto* sample = first->event->as<ValueSample>();
+    const std::vector<Rank> later = wrong_later(all, *first, ranks);
     Finding finding;
     finding.blame = blame_ranks(evidence.facts<Lives>(), {ranks.begin(), ranks.end()});
     finding.blame.step = sample->step;
@@ -227,6 +266,9 @@ std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin) {
     finding.at = first->event->at;
     finding.says =
         fmt::format("{} of {} {}", first->name, ranks_text(finding.blame.ranks), numbers_told(samples));
+    if (!later.empty())
+        finding.says += fmt::format(", and of {} within {} steps", ranks_text(later), steps_later);
+    finding.says += also_wrong(evidence, all, *first);
     return finding;
 }
 

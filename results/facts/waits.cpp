@@ -370,6 +370,7 @@ void Waits::explain(Standstill& found) const {
                                      : ": they were gone";
     found.why = fmt::format("{} never entered {} {} of {}{}", ranks_text(found.culprits),
                             name_of(found.last.op), found.last.seq, found.last.comm->name, state);
+    found.why += told_behind(found);
     const bool failed = (gone && !done) || !error.empty();
     found.cause = failed ? "unpropagated_rank_failure" : "rank_divergent_control_flow";
 }

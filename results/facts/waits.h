@@ -73,6 +73,7 @@ private:
     std::string_view raised_by(Rank rank) const;
     bool culprits_by_error(const Circle& circle, Standstill& found) const;
     std::string told(const Circle& circle) const;
+    std::string told_behind(const Standstill& found) const;
     void explain(Standstill& found) const;
 
     const Evidence& evidence_;

@@ -37,6 +37,18 @@ TEST(Standstill, TellsTheErrorOfARankThatNeverCame) {
     EXPECT_THAT(found.says, testing::HasSubstr("nothing to train"));
 }
 
+// Ranks 2 and 3 never come to rank 0's call with them, and rank 1 waits for rank 0 elsewhere.
+TEST(Standstill, IsToldWithThoseWhoWaitBehindIt) {
+    EvidenceBuilder job = three_steps(4);
+    job.comm(2, "pair", {0, 1}).comm(3, "transfer", {0, 2, 3});
+    job.enters(0, 3, 1, Op::broadcast).enters(1, 2, 1, Op::all_gather);
+    const Finding found = found_by("collective_hang", job.watched(2min));
+    EXPECT_EQ(found.blame.ranks, ranks({2, 3}));
+    EXPECT_THAT(found.says,
+                testing::HasSubstr("never entered broadcast 1 of transfer; rank 0 waits there, and "
+                                   "for it rank 1 in all_gather 1 of pair"));
+}
+
 // All have made their steps; ranks below `left` have not ended.
 EvidenceBuilder ends_without(Rank left) {
     EvidenceBuilder job(4);
