@@ -112,6 +112,36 @@ Page faults_page(const Library& library) {
     return {"faults.md", "Faults, with their parameters", text};
 }
 
+constexpr std::string_view set_by_launchers = R"(
+## Set by launchers
+
+What a rank of a simulated job, and a program's `env` and `os.environ`, finds without anybody's stating it.
+`[cluster] environment` gives one value to all ranks, as `mpirun -x` does; a program's own `os.environ[name]`
+goes before all.
+
+)";
+
+std::string launchers_table() {
+    return heading_row({"launcher", "variables"}) +
+           row({"all",
+                "`RANK`, `WORLD_SIZE`, `LOCAL_RANK`, `LOCAL_WORLD_SIZE`; `MASTER_ADDR`, the first node, "
+                "`MASTER_PORT`, 29500, and `NCCL_DEBUG`, WARN, unless the cluster says otherwise"}) +
+           row({"torchrun",
+                "`TORCHELASTIC_RESTART_COUNT`; where its agents keep the store also `TORCHELASTIC_RUN_ID` "
+                "and "
+                "`TORCHELASTIC_USE_AGENT_STORE`; with nodes_min `PET_NNODES`"}) +
+           row({"mpirun",
+                "Open MPI's `OMPI_COMM_WORLD_RANK`, `_SIZE`, `_LOCAL_RANK`, `_LOCAL_SIZE` and `_NODE_RANK`, "
+                "`OMPI_UNIVERSE_SIZE`, `PMIX_RANK`"}) +
+           row({"any, where the cluster's environment states `SLURM_JOB_ID`",
+                "as srun has it: `SLURM_PROCID`, `SLURM_LOCALID`, `SLURM_NODEID`, `SLURM_NTASKS`, "
+                "`SLURM_NPROCS`, `SLURM_NNODES`, `SLURM_JOB_NUM_NODES`, `SLURM_NTASKS_PER_NODE`, "
+                "`SLURM_TASKS_PER_NODE`, `SLURM_JOB_NODELIST`, `SLURM_NODELIST`, `SLURMD_NODENAME`. Each "
+                "rank "
+                "is a task; under torchrun each agent is one, so that all ranks of a node have the same"}) +
+           "\n";
+}
+
 Page environment_page() {
     std::string text =
         "# Environment variables\n\nThose that have an effect. A scenario sets those of a simulated job for "
@@ -128,7 +158,8 @@ Page environment_page() {
         reader = word.reader;
         text += row({fmt::format("`{}`", word.name), cell(word.says)});
     }
-    return {"environment.md", "Environment variables that have an effect", text + "\n"};
+    return {"environment.md", "Environment variables that have an effect",
+            text + std::string(set_by_launchers) + launchers_table()};
 }
 
 std::string entries(const char* title, const std::vector<TaxonomyEntry>& all) {

@@ -91,7 +91,8 @@ constexpr ConstantWord constants[] = {
      "that "
      "the launcher and [cluster] set: os.environ[\"MASTER_PORT\"] = \"29501\", `in`, `del`, get(), "
      "setdefault(), "
-     "pop() and update() are known"},
+     "pop() and update() are known. What launchers set: see "
+     "[environment variables](../environment.md#set-by-launchers)"},
 };
 
 }  // namespace

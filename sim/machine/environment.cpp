@@ -33,6 +33,13 @@ constexpr std::pair<std::string_view, std::string_view> mpi_names[] = {
     {"OMPI_COMM_WORLD_SIZE", "WORLD_SIZE"},
 };
 
+// … and those by which its ranks find their place on a node, of which observers see nothing.
+constexpr std::pair<std::string_view, std::string_view> unseen_mpi_names[] = {
+    {"OMPI_COMM_WORLD_NODE_RANK", "LOCAL_RANK"},
+    {"OMPI_UNIVERSE_SIZE", "WORLD_SIZE"},
+    {"PMIX_RANK", "RANK"},
+};
+
 const std::optional<std::string>* find(const std::vector<Tampering::Setting>& settings,
                                        std::string_view name) {
     for (const auto& [known, value] : settings) {
@@ -97,7 +104,12 @@ std::optional<std::string> Environment::from_launcher(const Process& process, st
         for (const auto& [mpi, usual] : mpi_names) {
             if (name == mpi) return from_launcher(process, usual);
         }
+        for (const auto& [mpi, usual] : unseen_mpi_names) {
+            if (name == mpi) return from_launcher(process, usual);
+        }
     }
+    if (name.starts_with("SLURM") && told_.contains("SLURM_JOB_ID") && !told_.contains(name))
+        return from_slurm(process, name);
     const bool own = name == "RANK" || name == "WORLD_SIZE" || name.starts_with("LOCAL_");
     const bool usual =
         name.starts_with("MASTER_") || name == "NCCL_DEBUG" || name == "TORCH_DISTRIBUTED_DEBUG";
@@ -116,6 +128,26 @@ std::optional<std::string> Environment::from_launcher(const Process& process, st
     if (name == "MASTER_PORT" && !told) return "29500";
     if (name == "NCCL_DEBUG" && !told) return "WARN";
     if (name == "TORCH_DISTRIBUTED_DEBUG" && !told && settings_.debug_detail) return "DETAIL";
+    return std::nullopt;
+}
+
+// As srun sets them for each task: a torchrun is one task on its node, whatever ranks it starts there; else
+// each rank is one.
+std::optional<std::string> Environment::from_slurm(const Process& process, std::string_view name) const {
+    const bool agents = settings_.launcher == LauncherKind::torchrun;
+    const int nodes = settings_.nodes, per_node = agents ? 1 : settings_.gpus_per_node;
+    const Rank tasks = agents ? nodes : settings_.process_count();
+    if (name == "SLURM_PROCID") return std::to_string(agents ? process.node : process.id);
+    if (name == "SLURM_LOCALID") return std::to_string(agents ? 0 : process.local);
+    if (name == "SLURM_NODEID") return std::to_string(process.node);
+    if (name == "SLURM_NTASKS" || name == "SLURM_NPROCS") return std::to_string(tasks);
+    if (name == "SLURM_NNODES" || name == "SLURM_JOB_NUM_NODES") return std::to_string(nodes);
+    if (name == "SLURM_NTASKS_PER_NODE") return std::to_string(per_node);
+    if (name == "SLURM_TASKS_PER_NODE")
+        return nodes > 1 ? fmt::format("{}(x{})", per_node, nodes) : std::to_string(per_node);
+    if (name == "SLURM_JOB_NODELIST" || name == "SLURM_NODELIST")
+        return nodes > 1 ? fmt::format("node[0-{}]", nodes - 1) : "node0";
+    if (name == "SLURMD_NODENAME") return fmt::format("node{}", process.node);
     return std::nullopt;
 }
 

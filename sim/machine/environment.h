@@ -38,6 +38,7 @@ private:
     using Packages = std::vector<std::pair<std::string, std::string>>;  // few, so that each is looked at
 
     std::optional<std::string> from_launcher(const Process& process, std::string_view name) const;
+    std::optional<std::string> from_slurm(const Process& process, std::string_view name) const;
     std::optional<std::string> from_agent(const Process& process, std::string_view name) const;
     Texts all(const Process& process) const;
 

@@ -25,6 +25,38 @@ Setup kill(Rank rank, int signal, Time when = 2s) {
     return [=](Cluster& cluster) { cluster.at(when, [=, &cluster] { cluster.kill(rank, signal); }); };
 }
 
+// Goal: a process finds its place under the names of whoever started it, and under no others.
+TEST(Launchers, TellEachProcessItsPlace) {
+    const auto told = [](LauncherKind launcher, bool slurm, std::string_view name) {
+        ClusterSettings settings = bare(2, 3);
+        settings.launcher = launcher;
+        if (slurm) settings.environment["SLURM_JOB_ID"] = "17";
+        std::string found;
+        (void)play(settings, [&](World& world) {
+            if (world.process() == 4) found = world.env().get(name).value_or("none");
+        });
+        return found;
+    };
+    EXPECT_EQ(told(LauncherKind::mpirun, false, "OMPI_COMM_WORLD_NODE_RANK"), "1");
+    EXPECT_EQ(told(LauncherKind::mpirun, false, "OMPI_UNIVERSE_SIZE"), "6");
+    EXPECT_EQ(told(LauncherKind::mpirun, false, "PMIX_RANK"), "4");
+    EXPECT_EQ(told(LauncherKind::torchrun, false, "PMIX_RANK"), "none");
+    EXPECT_EQ(told(LauncherKind::bare, false, "SLURM_PROCID"), "none");
+    const std::pair<const char*, std::pair<const char*, const char*>> of_slurm[] = {
+        {"SLURM_PROCID", {"4", "1"}},
+        {"SLURM_LOCALID", {"1", "0"}},
+        {"SLURM_NODEID", {"1", "1"}},
+        {"SLURM_NTASKS", {"6", "2"}},
+        {"SLURM_NNODES", {"2", "2"}},
+        {"SLURM_TASKS_PER_NODE", {"3(x2)", "1(x2)"}},
+        {"SLURMD_NODENAME", {"node1", "node1"}},
+        {"SLURM_JOB_ID", {"17", "17"}}};
+    for (const auto& [name, values] : of_slurm) {
+        EXPECT_EQ(told(LauncherKind::bare, true, name), values.first) << name;
+        EXPECT_EQ(told(LauncherKind::torchrun, true, name), values.second) << name << " of an agent's ranks";
+    }
+}
+
 TEST(Torchrun, EndsTheOthersAtItsNextLookAndSaysWhoWasFirst) {
     const Trial trial = play(launched_by(LauncherKind::torchrun), wait_long, kill(2, 9));
     EXPECT_EQ(trial.times<results::RankExit>(2).at(0), 2s);
