@@ -109,10 +109,10 @@ the order in memory of a transposed tensor, as torch's preserve_format does. NCC
 `ValueError: Tensors must be contiguous`, and so does gloo, but for `broadcast`, `reduce` and `scatter`,
 which take as many elements as there are from behind the first one, as `send` and `recv` do with both. `+`
 and its kin make a new tensor, `+=` changes the one that is there. float16 and bfloat16 round to their bits,
-also what comes of a call, and float16 is inf beyond 65504; float8_e4m3fn and float8_e5m2 are there for casts,
-gather and messages, and refuse operators and reductions: the one has four significant bits and is nan beyond
-448, the other three and is inf beyond 57344. Nothing clamps but `clamp`. float64 has no more than float32, whose elements
-have the steps of all decimals.
+also what comes of a call, and float16 is inf beyond 65504; float8_e4m3fn and float8_e5m2 are there for
+casts, gather and messages, and refuse operators and reductions: the one has four significant bits and is
+nan beyond 448, the other three and is inf beyond 57344. Nothing clamps but `clamp`. float64 has no more
+than float32, whose elements have the steps of all decimals.
 Comparisons, `a == b` too, give int8 for each element, which indexes as a mask. Tensors of size 0 are there:
 `empty(0)`, `x[6:6]`, their sum is 0 and their mean nan. A shape is a list or several numbers, also of `rand`
 and `randn`. A call without a group, or with `group=None`, is one of the world. Ranks in calls (`src`, `dst`,
