@@ -54,6 +54,7 @@ void take_launcher(ClusterSettings& settings, const Value& value) {
                         : value.text == "mpirun"   ? sim::LauncherKind::mpirun
                         : value.text == "test"     ? sim::LauncherKind::test
                         : value.text == "replicas" ? sim::LauncherKind::replicas
+                        : value.text == "spawn"    ? sim::LauncherKind::spawn
                                                    : sim::LauncherKind::torchrun;
 }
 
@@ -121,6 +122,8 @@ Takers other_takers() {
              settings.library = value.text == "gloo" ? sim::LibraryKind::gloo : sim::LibraryKind::nccl;
          }},
         {"launcher", take_launcher},
+        {"worker_failure", [](ClusterSettings& settings,
+                              const Value& value) { settings.hides_failures = value.text == "hidden"; }},
         {"test_timeout", to(&ClusterSettings::test_timeout)},
         {"restarts_max", to(&ClusterSettings::restarts_max)},
         {"spare_nodes", to(&ClusterSettings::spare_nodes)},

@@ -324,6 +324,10 @@ Found phase_contradiction(const Plan& plan, const Vocabulary& vocabulary) {
 Found launcher_contradiction(const Plan& plan, const Vocabulary& vocabulary) {
     const Kind* kind = vocabulary.workload(plan.workload_kind);
     const auto launcher = plan.cluster.find("launcher");
+    const bool spawns = launcher != plan.cluster.end() && launcher->second.text == "spawn";
+    if (plan.cluster.contains("worker_failure") && !spawns)
+        return Contradiction{"cluster.worker_failure", "no main program has spawned these ranks",
+                             "say launcher = \"spawn\", or leave worker_failure out"};
     if (!kind || !kind->launcher.empty() || launcher == plan.cluster.end()) return std::nullopt;
     if (launcher->second.text != "replicas") return std::nullopt;
     std::vector<std::string> able;

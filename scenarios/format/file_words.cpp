@@ -159,7 +159,13 @@ constexpr ListedWord all_words[] = {
      "The ranks are started and nothing watches them, as with ssh in a loop: a rank that is gone is "
      "noticed by "
      "its peers alone, and nothing ends them. The code of job.stop is that of the first rank to end badly, "
-     "whatever the others return: a main process that hides the failure of its workers cannot be played."},
+     "whatever the others return."},
+    {"launcher", "spawn",
+     "A main program that calls torch.multiprocessing.spawn(…, join=True): it notices at once that a worker "
+     "has ended badly, ends all others by SIGTERM, says \"-- Process 1 terminated with the following "
+     "error:\" "
+     "(or \"process 1 terminated with signal SIGKILL\"), and never starts again. The code of job.stop is the "
+     "main program's: 1, or 0 with worker_failure = \"hidden\", where it catches that exception."},
     {"launcher", "test",
      "A unit test that starts the ranks as processes and waits for them for test_timeout, as torch's "
      "MultiProcessTestCase does; then it fails with what its processes told: the code of job.stop "

@@ -185,9 +185,13 @@ std::vector<Parameter> machine_parameters() {
         choice(
             "library", "nccl", {"nccl", "gloo"},
             "of collectives and messages: NCCL's silences, or gloo's connections, which tell of a lost peer"),
-        choice("launcher", "torchrun", {"torchrun", "bare", "mpirun", "test", "replicas"},
+        choice("launcher", "torchrun", {"torchrun", "bare", "mpirun", "test", "replicas", "spawn"},
                "who starts the ranks and watches them; test: a unit test that joins its processes; replicas: "
-               "a launcher for each rank, which starts it again alone, for the workload elastic"),
+               "a launcher for each rank, which starts it again alone, for the workload elastic; spawn: a "
+               "main program that calls torch.multiprocessing.spawn"),
+        choice("worker_failure", "", {"raised", "hidden"},
+               "what a main program that spawned the ranks does when one has failed: it ends with mp.spawn's "
+               "exception, or catches it and ends with code 0. Absent = raised"),
         optional("test_timeout", Type::duration,
                  "how long a test waits for its processes; 100s unless stated", 1),
         at_least("monitor_interval", Type::duration, "5s", 1, "how often torchrun looks at its children"),

@@ -16,7 +16,7 @@ using results::Time;
 
 enum class TopologyKind { single_switch, rails, leaf_spine };
 enum class LibraryKind { nccl, gloo };
-enum class LauncherKind { torchrun, bare, mpirun, test, replicas };
+enum class LauncherKind { torchrun, bare, mpirun, test, replicas, spawn };
 // Who keeps the rendezvous store: the process of rank 0; the launcher's agent on node 0; something beside the
 // job, such as etcd.
 enum class StoreLife { rank, agent, service };
@@ -53,6 +53,7 @@ struct ClusterSettings {
 
     LibraryKind library = LibraryKind::nccl;  // of collectives and messages
     LauncherKind launcher = LauncherKind::torchrun;
+    bool hides_failures = false;           // the program that spawned the ranks catches what mp.spawn raises
     Time monitor_interval{5'000'000'000};  // how often torchrun's agents check their children
     int restarts_max = 0;                  // of the job; with `replicas` of each process
     int spare_nodes = 0;                   // take the places of lost ones at a restart

@@ -28,6 +28,11 @@ void Launcher::start() {
     machine_.engine.spawn(actor(), [this] { body(); });
 }
 
+void Launcher::process_raised(std::string_view words) {
+    const bool tells = machine_.settings.launcher == LauncherKind::spawn;
+    if (tells && first_failure_ == results::no_rank) raised_ = words;
+}
+
 void Launcher::process_ended(const Process& process) {
     --running_;
     node_lost_ |= process.lost;
@@ -175,9 +180,11 @@ bool Launcher::end_attempt() {
         stop_job(failed.exit_code, "");
         return false;
     }
-    if (settings.launcher == LauncherKind::mpirun) {
-        const int code = mpirun_code(failed);
-        recorder.log(results::no_rank, 2, mpirun_report(failed, host));
+    if (settings.launcher == LauncherKind::mpirun || settings.launcher == LauncherKind::spawn) {
+        const bool mpi = settings.launcher == LauncherKind::mpirun, hides = settings.hides_failures;
+        const int code = mpi ? mpirun_code(failed) : hides ? 0 : 1;
+        const std::string report = mpi ? mpirun_report(failed, host) : spawn_report(failed, raised_);
+        if (!hides) recorder.log(results::no_rank, 2, report);
         end_others();
         stop_job(code, "");
         return false;

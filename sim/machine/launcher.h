@@ -23,7 +23,8 @@ class Launcher {
 public:
     explicit Launcher(Machine& machine) : machine_(machine) {}
 
-    void start();  // as an actor of its own, so that what it does takes time
+    void start();                                 // as an actor of its own, so that what it does takes time
+    void process_raised(std::string_view words);  // before process_ended
     void process_ended(const Process& process);
     void preempt(std::string_view reason);
     int restart_count(const Process& process) const;  // as it writes it into the environment
@@ -62,6 +63,7 @@ private:
     Machine& machine_;
     Rank running_ = 0;
     Rank first_failure_ = results::no_rank;
+    std::string raised_;  // the exception of the first one, where the launcher tells it
     bool node_lost_ = false;
     int spares_taken_ = 0;
     Time looked_at_nodes_{0};
@@ -86,6 +88,7 @@ std::string torchrun_report(const std::string& script, const Process& process, c
                             Time when);
 std::string mpirun_report(const Process& process, const std::string& host);
 int mpirun_code(const Process& process);
+std::string spawn_report(const Process& process, std::string_view raised);
 std::string test_name(const std::string& script, Rank ranks);  // test_train.py::test_on_8_ranks
 std::string test_process_failed(const Process& process);
 std::string test_timed_out(const Process& process, Time after);

@@ -76,6 +76,22 @@ int mpirun_code(const Process& process) {
     return process.exit_signal != 0 ? 128 + process.exit_signal : process.exit_code;
 }
 
+// A worker leaves its exception in a file; without one it ended by exit() or a signal.
+std::string spawn_report(const Process& process, std::string_view raised) {
+    if (process.exit_signal != 0)
+        return fmt::format(
+            "torch.multiprocessing.spawn.ProcessExitedException: process {} terminated with signal {}",
+            process.id, signal_name(process.exit_signal));
+    if (raised.empty() || raised.starts_with("SystemExit"))
+        return fmt::format(
+            "torch.multiprocessing.spawn.ProcessExitedException: process {} terminated with exit code {}",
+            process.id, process.exit_code);
+    return fmt::format(
+        "torch.multiprocessing.spawn.ProcessRaisedException: \n\n-- Process {} terminated with "
+        "the following error:\nTraceback (most recent call last):\n{}",
+        process.id, raised);
+}
+
 std::string test_name(const std::string& script, Rank ranks) {
     return fmt::format("test_{}::test_on_{}_ranks", script, ranks);
 }

@@ -115,8 +115,10 @@ void Processes::run(Process& process) {
 void Processes::fail(Process& process, const RankFailure& failure) {
     if (!process.alive) return;
     if (failure.code == 0) return end(process, ProcessEnd::finished, 0, 0);  // exit(0) prints nothing
-    machine_.recorder.log(process.id, 2,
-                          std::string("Traceback (most recent call last):\n") + failure.what());
+    if (!failure.told)
+        machine_.recorder.log(process.id, 2,
+                              std::string("Traceback (most recent call last):\n") + failure.what());
+    machine_.launcher.process_raised(failure.what());
     end(process, ProcessEnd::failed, failure.code, 0);
 }
 

@@ -13,6 +13,7 @@ namespace deadrank::sim {
 struct RankFailure : std::runtime_error {
     RankFailure(std::string what, int exit_code = 1) : runtime_error(std::move(what)), code(exit_code) {}
     int code;
+    bool told = false;  // its traceback is in the log already
 };
 
 // A library call returned an error that the rank did not catch. `what` is the text the library logs.

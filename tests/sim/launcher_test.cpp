@@ -69,6 +69,40 @@ TEST(Torchrun, EndsTheOthersAtItsNextLookAndSaysWhoWasFirst) {
     EXPECT_EQ(trial.of<results::JobStop>(no_rank).at(0).code, 1);
 }
 
+TEST(Spawn, EndsTheOthersAtOnceAndSaysWhatTheFirstOneRaised) {
+    const Trial trial = play(launched_by(LauncherKind::spawn), [](World& world) {
+        world.timer().sleep(2s);
+        if (world.process() == 1) throw RankFailure("RuntimeError: broken");
+        wait_long(world);
+    });
+    EXPECT_EQ(trial.times<results::RankExit>(0).at(0), 2s);
+    EXPECT_EQ(trial.of<results::RankExit>(0).at(0).signal, 15);
+    EXPECT_TRUE(trial.says(no_rank,
+                           "-- Process 1 terminated with the following error:\nTraceback (most recent "
+                           "call last):\nRuntimeError: broken"));
+    EXPECT_EQ(trial.of<results::JobStop>(no_rank).at(0).code, 1);
+}
+
+TEST(Spawn, SaysHowAWorkerWithoutAnExceptionEnded) {
+    const Trial killed = play(launched_by(LauncherKind::spawn), wait_long, kill(2, 9));
+    EXPECT_TRUE(killed.says(no_rank, "process 2 terminated with signal SIGKILL"));
+    const Trial left = play(launched_by(LauncherKind::spawn), [](World& world) {
+        if (world.process() == 1) throw RankFailure("SystemExit: 3", 3);
+        wait_long(world);
+    });
+    EXPECT_TRUE(left.says(no_rank, "process 1 terminated with exit code 3"));
+    EXPECT_EQ(left.of<results::JobStop>(no_rank).at(0).code, 1);
+}
+
+TEST(Spawn, EndsWithTheCodeOfItsMainProgram) {
+    ClusterSettings settings = launched_by(LauncherKind::spawn);
+    settings.hides_failures = true;
+    const Trial trial = play(settings, wait_long, kill(2, 9));
+    EXPECT_EQ(trial.of<results::RankExit>(0).at(0).signal, 15);
+    EXPECT_EQ(trial.of<results::JobStop>(no_rank).at(0).code, 0);
+    EXPECT_FALSE(trial.says(no_rank, "terminated with signal"));
+}
+
 TEST(Torchrun, KillsAStoppedChildAfterItsGrace) {
     const Trial trial = play(launched_by(LauncherKind::torchrun), wait_long, [](Cluster& cluster) {
         cluster.at(1s, [&] { cluster.stop(1); });
