@@ -131,7 +131,7 @@ Findings collective_hang(const Evidence& evidence) {
                         .says = fmt::format("{}; {} waited for {} and longer", found.why,
                                             ranks_text(found.victims()), duration_text(lives.hang_after())),
                         .causes = found.causes()};
-        finding.blame.collective = name_of(found.last.op);
+        if (found.last.op != Op::none) finding.blame.collective = name_of(found.last.op);
         const Rank who = found.culprits.empty() ? found.stuck.front() : found.culprits.front();
         finding.blame.step = step_at(evidence, who, look);
         if (found.left_a_call_out && found.last.collective) {

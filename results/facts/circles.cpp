@@ -166,11 +166,11 @@ bool Waits::culprits_by_message(const Circle& circle, Standstill& found) const {
             const Wait& gone = theirs->second.front();
             if (found.culprits.empty()) {
                 found.last = wait;
-                found.why = fmt::format("rank {} waits to receive from rank {}, which {} {} {} of {}",
-                                        receiver, sender,
-                                        all_sent ? "sent as many messages as before and waits in"
-                                                 : "has gone on without sending, to",
-                                        name_of(gone.op), gone.seq, gone.comm->name);
+                found.why =
+                    fmt::format("rank {} waits to receive from rank {}, which {} {}", receiver, sender,
+                                all_sent ? "sent as many messages as before and waits in"
+                                         : "has gone on without sending, to",
+                                Waits::call_text(gone));
             }
             found.culprits.push_back(all_sent ? receiver : sender);
         }
@@ -282,9 +282,9 @@ std::string Waits::told(const Circle& circle) const {
     for (std::size_t links = 0; links < links_max; ++links) {
         const Wait& wait = waits_.at(one).front();
         const std::vector<Rank> here = with(wait);
-        text += fmt::format("{}{}{} {} in {} {} of {}", links == 0 ? "" : " for ", ranks_text(here),
+        text += fmt::format("{}{}{} {} in {}", links == 0 ? "" : " for ", ranks_text(here),
                             links == 0 ? "" : ", which", here.size() == 1 ? "waits" : "wait",
-                            name_of(wait.op), wait.seq, wait.comm->name);
+                            Waits::call_text(wait));
         told.insert(here.begin(), here.end());
         const auto next = std::find_if(wait.for_whom.begin(), wait.for_whom.end(),
                                        [&](Rank rank) { return waits_.contains(rank); });

@@ -3,10 +3,12 @@
 #include "results/facts/endings.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "results/facts/call_order.h"
 #include "results/facts/calls.h"
@@ -14,6 +16,7 @@
 #include "results/facts/findings.h"
 #include "results/facts/lives.h"
 #include "results/facts/waits.h"
+#include "results/text/words.h"
 
 namespace deadrank::results::detectors {
 
@@ -159,6 +162,103 @@ bool outlived(const Evidence& evidence, const Outbreak& outbreak) {
         if (!called.has(i) || (died && !timed_out.has(i))) return false;
     }
     return true;
+}
+
+// A rank that destroys its groups calls nothing any more: who waits for it waits in vain. Texts: torch 2.11,
+// ProcessGroupNCCL.
+
+namespace {
+
+constexpr std::string_view begins = "Starting to destroy process group", ends = "Operations flushed, joining",
+                           id_word = "[PG ID ";
+
+// "[PG ID 3 PG GUID …": groups are numbered from 0.
+CommId group_in_line(std::string_view line) {
+    CommId id = 0;
+    const auto at = line.find(id_word);
+    if (at == std::string_view::npos) return 0;
+    const char* const from = line.data() + at + id_word.size();
+    return std::from_chars(from, line.data() + line.size(), id).ec == std::errc() ? id + 1 : 0;
+}
+
+}  // namespace
+
+Teardowns::Teardowns(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    for (const Event* event : evidence.each<RankLog>()) {
+        const std::string_view line = evidence.text(event->as<RankLog>()->line);
+        const bool start = line.find(begins) != std::string_view::npos;
+        if (!start && line.find(ends) == std::string_view::npos) continue;
+        const CommId comm = group_in_line(line);
+        if (start) {
+            all_.push_back({event->rank, lives.attempt_at(event->at), comm, event->at});
+            continue;
+        }
+        const auto open = std::find_if(all_.rbegin(), all_.rend(), [&](const Teardown& one) {
+            return one.process == event->rank && one.comm == comm && one.left == never;
+        });
+        if (open != all_.rend()) open->left = event->at;
+    }
+}
+
+// Those whom nobody waits for wait for the members on their node that have not come to it.
+void Waits::take_teardowns() {
+    const std::vector<Teardown>& all = evidence_.facts<Teardowns>().all();
+    std::vector<Rank> awaited;
+    for (const auto& [process, waits] : waits_)
+        for (const Wait& wait : waits)
+            awaited.insert(awaited.end(), wait.for_whom.begin(), wait.for_whom.end());
+    awaited = sorted(std::move(awaited));
+    for (const Teardown& teardown : all) {
+        const Rank process = teardown.process;
+        const Communicator* comm = calls_.find(attempt_, teardown.comm);
+        const Life* life = lives_.find(attempt_, process);
+        if (teardown.attempt != attempt_ || !comm || !teardown.open_at(when_) || !life ||
+            !life->alive_at(when_))
+            continue;
+        if (std::binary_search(awaited.begin(), awaited.end(), process)) {
+            waits_.erase(process);
+            continue;
+        }
+        if (waits_.contains(process)) continue;
+        std::vector<Rank> absent;
+        for (const Rank member : comm->processes) {
+            const Life* other = lives_.find(attempt_, member);
+            const bool came = std::any_of(all.begin(), all.end(), [&](const Teardown& one) {
+                return one.process == member && one.comm == teardown.comm && one.attempt == attempt_ &&
+                       one.entered <= when_;
+            });
+            if (!came && other && other->alive_at(when_) && lives_.node_of(member) == lives_.node_of(process))
+                absent.push_back(member);
+        }
+        if (!absent.empty())
+            waits_[process].push_back({comm, Op::none, 0, teardown.entered, sorted(std::move(absent))});
+    }
+}
+
+std::string Waits::call_text(const Wait& wait) {
+    return wait.op == Op::none ? fmt::format("destroy_process_group of {}", wait.comm->name)
+                               : fmt::format("{} {} of {}", name_of(wait.op), wait.seq, wait.comm->name);
+}
+
+// Whether all of the culprits destroy their groups, and one of them in the middle of a step: an exception has
+// brought it there that nobody has heard of yet.
+void Waits::tell_teardown(Standstill& found) const {
+    bool within_a_step = false;
+    for (const Rank culprit : found.culprits) {
+        const auto& all = evidence_.facts<Teardowns>().all();
+        if (std::none_of(all.begin(), all.end(), [&](const Teardown& one) {
+                return one.process == culprit && one.attempt == attempt_ && one.open_at(when_);
+            }))
+            return;
+        const Life* life = lives_.find(attempt_, culprit);
+        within_a_step |= life && life->step > life->finished;
+    }
+    const bool one = found.culprits.size() == 1;
+    found.why += one ? ", and waits in destroy_process_group" : ", and wait in destroy_process_group";
+    if (!within_a_step) return;
+    found.why += one ? ": it left in the middle of a step" : ": they left in the middle of a step";
+    found.else_cause = std::exchange(found.cause, "unpropagated_rank_failure");
 }
 
 }  // namespace deadrank::results::detectors

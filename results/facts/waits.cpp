@@ -45,6 +45,7 @@ Waits::Waits(const Evidence& evidence, int attempt, Time when)
         take_collectives(comm);
         take_p2p(comm);
     }
+    take_teardowns();
 }
 
 void Waits::take_collectives(const Communicator& comm) {
@@ -301,9 +302,9 @@ Standstill Waits::culprits_in(const Circle& circle) const {
         found.why = fmt::format("{} never entered {} {} of {}, and ", ranks_text(found.culprits),
                                 name_of(wait->op), wait->seq, wait->comm->name);
         const bool one = found.culprits.size() == 1;
-        found.why += one || theirs.collective ? fmt::format("{} in {} {} of {}", one ? "waits" : "wait",
-                                                            name_of(theirs.op), theirs.seq, theirs.comm->name)
-                                              : told(circle);
+        found.why += one || theirs.collective
+                         ? fmt::format("{} in {}", one ? "waits" : "wait", call_text(theirs))
+                         : told(circle);
         if (const auto others = missing_elsewhere(circle, *wait); !others.empty()) {
             found.why += fmt::format("; {} of another group likewise", ranks_text(others));
             found.culprits.insert(found.culprits.end(), others.begin(), others.end());
@@ -368,11 +369,12 @@ void Waits::explain(Standstill& found) const {
                               : done ? one ? ": it had ended by itself" : ": they had ended by themselves"
                               : one  ? ": it was gone"
                                      : ": they were gone";
-    found.why = fmt::format("{} never entered {} {} of {}{}", ranks_text(found.culprits),
-                            name_of(found.last.op), found.last.seq, found.last.comm->name, state);
+    found.why =
+        fmt::format("{} never entered {}{}", ranks_text(found.culprits), call_text(found.last), state);
     found.why += told_behind(found);
     const bool failed = (gone && !done) || !error.empty();
     found.cause = failed ? "unpropagated_rank_failure" : "rank_divergent_control_flow";
+    if (!gone) tell_teardown(found);
 }
 
 Standstill Waits::standstill() const {

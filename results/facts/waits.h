@@ -15,7 +15,7 @@ struct Circle;
 // What one process waits in.
 struct Wait {
     const Communicator* comm = nullptr;
-    Op op = Op::none;
+    Op op = Op::none;  // none: it destroys the group
     std::int64_t seq = 0;
     Time since{0};
     std::vector<Rank> for_whom;              // processes that have not come
@@ -50,9 +50,13 @@ public:
     const std::map<Rank, std::vector<Wait>>& waits() const { return waits_; }
     Standstill standstill() const;
 
+    static std::string call_text(const Wait& wait);  // "all_reduce 41 of world"
+
 private:
     void take_collectives(const Communicator& comm);
     void take_p2p(const Communicator& comm);
+    void take_teardowns();
+    void tell_teardown(Standstill& found) const;
     std::vector<Rank> next_of(Rank process) const;
     bool culprits_at_end(Standstill& found) const;
     bool culprits_in_meeting(Standstill& found) const;

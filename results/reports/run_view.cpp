@@ -231,7 +231,7 @@ std::vector<Group> groups_of(const Waits& waits) {
     std::map<std::string, Group> groups;
     for (const auto& [process, all] : waits.waits()) {
         for (const Wait& wait : all) {
-            const std::string says = fmt::format("{} {} of {}", name_of(wait.op), wait.seq, wait.comm->name);
+            const std::string says = Waits::call_text(wait);
             const std::string detail = offered(wait, process);
             Group& group =
                 groups[fmt::format("{}|{}|{}|{}", wait.comm->id, says, detail, ranges_text(wait.for_whom))];
