@@ -95,6 +95,8 @@ std::string words(const Fabric& machine, const Process& process) {
             return missing.empty() ? where + ": the root has given up, and tells nobody"
                                    : fmt::format("{} for {}", where, listed_ranks(machine, missing));
         }
+        case WaitKind::destroy:
+            return fmt::format("waits in destroy_process_group of {}", note.comm->name());
         case WaitKind::store:
             return fmt::format("waits at the store for {}", note.text ? *note.text : "");
         default:

@@ -41,7 +41,7 @@ SimComm::SimComm(Fabric& machine, Process& process, Communicator* comm, Rank ind
     : machine_(machine), process_(process), comm_(comm), index_(index), id_(id), name_(std::move(name)) {}
 
 SimComm::~SimComm() {
-    if (comm_) comm_->member(index_).closed = true;
+    if (comm_) comm_->let_go(index_);
 }
 
 Rank SimComm::size() const { return comm_ ? comm_->size() : 0; }
@@ -74,6 +74,10 @@ void SimComm::all_to_all(std::span<const Number> in, std::span<Number> out, Dtyp
 }
 
 void SimComm::barrier() { run(offer_of(Op::barrier, {}, {}, 1, Dtype::i32, ReduceOp::none, -1)); }
+
+std::unique_ptr<Work> SimComm::barrier_async() {
+    return start(offer_of(Op::barrier, {}, {}, 1, Dtype::i32, ReduceOp::none, -1));
+}
 
 std::unique_ptr<Work> SimComm::all_reduce_async(std::span<Number> data, ReduceOp reduce, Dtype dtype) {
     return start(offer_of(Op::all_reduce, data, data, length(data), dtype, reduce, -1));
@@ -252,6 +256,21 @@ void SimComm::abort() {
     if (!comm_ || comm_->member(index_).aborted) return;
     machine_.recorder.record(process_.id, results::CommAbort{id_});
     comm_->abort(index_);
+}
+
+// What torch has done since 2.6 where ranks destroy a group: the rank's own kernels come to their end, then
+// NCCL frees what devices of one node share, for which all of its members there have to come. Texts:
+// torch 2.11.
+void SimComm::destroy() {
+    if (!comm_ || comm_->over_gloo() || comm_->has_crowd() || comm_->is_over_for(index_)) return;
+    const auto say = [&](std::string_view words) {
+        machine_.recorder.log(process_.id, 0, group_prefix(*comm_, index_) + std::string(words));
+    };
+    say("Starting to destroy process group, flushing operations.");
+    comm_->destroy(index_);
+    machine_.wait(process_, {.kind = WaitKind::destroy, .comm = comm_},
+                  [&] { return comm_->may_be_freed(index_) || comm_->is_over_for(index_); });
+    say("Operations flushed, joining watchdog thread.");
 }
 
 // ProcessGroupWrapper: all compare what they are about to call, and rank 0 counts who came, before anything

@@ -50,14 +50,18 @@ public:
                                        Dtype dtype) override;
     std::unique_ptr<Work> all_to_all_async(std::span<const Number> in, std::span<Number> out,
                                            Dtype dtype) override;
+    std::unique_ptr<Work> barrier_async() override;
     std::unique_ptr<Work> send_async(std::span<const Number> data, Rank peer, int tag, Dtype dtype) override;
     std::unique_ptr<Work> recv_async(std::span<Number> data, Rank peer, int tag, Dtype dtype) override;
 
     void group_start() override { ++group_depth_; }
     void group_end() override;
+    void batch_start() override;
+    void batch_end() override { batch_ = 0; }
     void keep(std::shared_ptr<const void> buffer) override;
     Code async_error() override;
     void abort() override;
+    void destroy() override;
 
 private:
     struct Held;
@@ -84,6 +88,7 @@ private:
     Rank index_;
     CommId id_;
     int group_depth_ = 0;
+    std::int64_t batch_ = 0;  // that calls belong to
     std::string name_;
     std::vector<std::shared_ptr<const void>> buffers_;  // of the calls in group_, which end before them
     std::vector<std::unique_ptr<Work>> group_;

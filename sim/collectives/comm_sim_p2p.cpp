@@ -23,6 +23,7 @@ std::unique_ptr<SimP2pWork> SimComm::p2p(bool is_send, const Number* in, Number*
     made.dtype = dtype;
     made.tag = tag;
     made.is_send = is_send;
+    made.batch = batch_;
     Call call{.kind = is_send ? CallKind::send : CallKind::recv};
     if (process_.armed) {
         call.name = results::name_of(op);
@@ -58,6 +59,10 @@ std::unique_ptr<SimP2pWork> SimComm::p2p(bool is_send, const Number* in, Number*
     work->post();
     release_held_p2p(is_send);
     return work;
+}
+
+void SimComm::batch_start() {
+    if (comm_ && !comm_->over_gloo()) batch_ = ++comm_->member(index_).batches;
 }
 
 // Calls held back go out after this one; their callers have gone on, so what they receive reaches nobody.

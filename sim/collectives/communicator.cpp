@@ -185,7 +185,8 @@ void Communicator::leave(PendingCollective& pending, std::size_t slot) {
     if (std::exchange(offer.left, true)) return;
     deliver(pending, offer);
     if (offer.work) offer.work->completed();
-    if (offer.waiting) machine_.engine.wake(static_cast<ActorId>(members_[slot].process));
+    const Member& member = members_[slot];
+    if (offer.waiting || member.destroying) machine_.engine.wake(static_cast<ActorId>(member.process));
 }
 
 bool Communicator::completed(Rank index, std::int64_t seq) const {
@@ -216,6 +217,7 @@ const Offer* Communicator::oldest_pending(Rank index, std::int64_t& seq) const {
 void Communicator::member_gone(Rank index) {
     Member& left = member(index);
     if (std::exchange(left.gone, true)) return;
+    if (!left.closed) leave_node(index);
     for (const auto& pending : open_) {
         Offer& offer = this->offer(*pending, index);
         if (offer.left) continue;
@@ -237,6 +239,38 @@ void Communicator::abort(Rank index) {
     machine_.engine.wake(static_cast<ActorId>(member(index).process));
 }
 
+void Communicator::destroy(Rank index) {
+    if (holding_.empty())
+        for (const Member& known : members_)
+            if (!known.gone && !known.closed) ++holding_[place_of(known.place).node];
+    Member& own = member(index);
+    if (own.gone || own.closed || own.destroying) return;
+    leave_node(index);
+    own.destroying = true;
+}
+
+void Communicator::let_go(Rank index) {
+    Member& own = member(index);
+    if (!std::exchange(own.closed, true) && !own.gone) leave_node(index);
+}
+
+// Whoever is gone holds nobody up; the others of its node look again.
+void Communicator::leave_node(Rank index) {
+    const Member& own = member(index);
+    if (holding_.empty() || own.destroying) return;
+    const auto node = holding_.find(place_of(index).node);
+    if (node->second == 0 || --node->second > 0) return;
+    for (const Member& other : members_)
+        if (other.destroying && place_of(other.place).node == node->first)
+            machine_.engine.wake(static_cast<ActorId>(other.process));
+}
+
+bool Communicator::may_be_freed(Rank index) {
+    std::int64_t seq = 0;
+    if (oldest_pending(index, seq) || p2p_.oldest_pending(index)) return false;
+    return holding_[place_of(index).node] == 0;
+}
+
 void Communicator::async_error(Rank index, Code code, std::string text) {
     Member& told = member(index);
     if (told.async_error != Code::ok || told.gone) return;
@@ -244,6 +278,12 @@ void Communicator::async_error(Rank index, Code code, std::string text) {
     told.error_text = std::move(text);
     if (over_gloo()) return machine_.engine.wake(static_cast<ActorId>(told.process));
     machine_.watchdog.async_error(machine_.processes[told.process]);
+}
+
+std::string group_prefix(const Communicator& comm, Rank index) {
+    const auto group = comm.id() - 1;
+    return fmt::format("[PG ID {} PG GUID {}({}) Rank {}] ", group, group,
+                       comm.name() == "world" ? "default_pg" : comm.name(), index);
 }
 
 void Communicator::wake_all() {

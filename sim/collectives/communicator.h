@@ -27,11 +27,13 @@ struct Member {
     Rank weight = 1;          // a crowd is one member that stands for many places
     std::int64_t called = 0;  // sequence number of its last collective
     std::int64_t p2p_called = 0;
+    std::int64_t batches = 0;
     Code async_error = Code::ok;
     bool error_shown = false;
     bool aborted = false;
     bool gone = false;
-    bool closed = false;  // its process let go of the communicator
+    bool closed = false;      // its process let go of the communicator
+    bool destroying = false;  // … or waits until it may
     Algorithm algorithm = Algorithm::automatic;
     std::int64_t network_chunk = 0;  // bytes of its messages to other nodes
     std::string error_text = {};
@@ -110,6 +112,10 @@ public:
     // What happens to it from outside.
     void member_gone(Rank index);  // died: peers are told nothing, unless by gloo
     void abort(Rank index);
+    // destroy: this member has come to let go of it, and may when may_be_freed() says so.
+    void destroy(Rank index);
+    void let_go(Rank index);
+    bool may_be_freed(Rank index);
     // Over gloo alone: a rank's connection to a peer is gone, and the rank is told.
     bool over_gloo() const { return over_gloo_; }
     void set_over_gloo(bool on) { over_gloo_ = on; }
@@ -155,6 +161,7 @@ private:
     void find_ports();
     void count_traffic(const PendingCollective& pending);
     void wake_all();
+    void leave_node(Rank index);
     void tell_who_waits_for(Rank lost);
     void abort_the_shorter(const PendingCollective& pending);
 
@@ -178,7 +185,11 @@ private:
     std::vector<std::unique_ptr<PendingCollective>> open_;  // by seq, from completed_ + 1
     std::map<Rank, Time> timeouts_;                         // of members that asked for one of their own
     std::vector<std::unique_ptr<PendingCollective>> spare_;
+    std::map<int, Rank> holding_;  // by node: members that did not let go; empty until one destroys it
     P2pBoard p2p_;
 };
+
+// Before what torch logs about a group.
+std::string group_prefix(const Communicator& comm, Rank index);
 
 }  // namespace deadrank::sim

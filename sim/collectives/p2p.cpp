@@ -36,6 +36,33 @@ void P2pBoard::adopt(std::unique_ptr<P2pCall> call) {
 void P2pBoard::post(P2pCall& call) {
     if (waiting_.empty()) waiting_.resize(static_cast<std::size_t>(comm_.size()));
     call.entered = machine_.engine.now();
+    call.held = behind_a_batch(call);
+    if (call.batch > 0) batched_.push_back(&call);
+    if (!call.held) launch(call);
+    if (call.peer() != any_source && comm_.member(call.peer()).gone)
+        comm_.lose_peer(call.caller(), call.peer());
+    machine_.watchdog.entered(machine_.processes[comm_.member(call.caller()).process],
+                              comm_.call_timeout(call.caller()));
+}
+
+// A kernel follows the one before it on its stream.
+bool P2pBoard::behind_a_batch(const P2pCall& call) const {
+    return call.batch > 0 && std::any_of(batched_.begin(), batched_.end(), [&](const P2pCall* other) {
+               return other->caller() == call.caller() && other->batch < call.batch;
+           });
+}
+
+// After a call of its batch has ended: where that was the last one, the next batch begins.
+void P2pBoard::batches_go_on(Rank caller) {
+    std::erase_if(batched_, [](const P2pCall* call) { return call->done; });
+    for (P2pCall* call : std::vector<P2pCall*>(batched_)) {
+        if (!call->held || call->caller() != caller || behind_a_batch(*call)) continue;
+        call->held = false;
+        launch(*call);
+    }
+}
+
+void P2pBoard::launch(P2pCall& call) {
     std::vector<P2pCall*>& list = waiting_[static_cast<std::size_t>(call.to)];
     const auto fits = [&](const P2pCall* other) {
         if (other->is_send == call.is_send) return false;
@@ -55,10 +82,6 @@ void P2pBoard::post(P2pCall& call) {
         (call.is_send ? found : call).from = call.is_send ? call.from : found.from;
         call.is_send ? match(call, found) : match(found, call);
     }
-    if (call.peer() != any_source && comm_.member(call.peer()).gone)
-        comm_.lose_peer(call.caller(), call.peer());
-    machine_.watchdog.entered(machine_.processes[comm_.member(call.caller()).process],
-                              comm_.call_timeout(call.caller()));
 }
 
 void P2pBoard::match(P2pCall& send, P2pCall& receive) {
@@ -146,6 +169,7 @@ void P2pBoard::finish(P2pCall& receive) {
         comm_.async_error(
             receive.to, Code::internal_error,
             fmt::format("Message truncated : received {} bytes instead of {}", sent, message_bytes(receive)));
+        if (!batched_.empty()) batches_go_on(receive.from);
         return;
     }
     const auto landed =
@@ -158,6 +182,10 @@ void P2pBoard::finish(P2pCall& receive) {
     }
     receive.done = true;
     machine_.engine.wake(static_cast<ActorId>(comm_.member(receive.to).process));
+    if (batched_.empty()) return;
+    const Rank from = receive.from, to = receive.to;
+    batches_go_on(from);
+    batches_go_on(to);
 }
 
 void P2pBoard::give_up(P2pCall& receive) {
@@ -180,6 +208,7 @@ void P2pBoard::lay_dead(P2pCall& receive) {
 
 void P2pBoard::withdraw(P2pCall& call) {
     forget(stalled_, call);
+    forget(batched_, call);
     if (!waiting_.empty()) forget(waiting_[static_cast<std::size_t>(call.to)], call);
     P2pCall* other = std::exchange(call.partner, nullptr);
     P2pCall& receive = call.is_send && other ? *other : call;
@@ -216,6 +245,7 @@ void P2pBoard::member_gone(Rank index) {
     for (auto& list : waiting_) {
         std::erase_if(list, [&](const P2pCall* call) { return call->caller() == index; });
     }
+    std::erase_if(batched_, [&](const P2pCall* call) { return call->caller() == index; });
 }
 
 bool P2pBoard::waits_for(Rank caller, Rank peer) const {
@@ -225,6 +255,7 @@ bool P2pBoard::waits_for(Rank caller, Rank peer) const {
     for (const auto& list : waiting_) {
         if (std::any_of(list.begin(), list.end(), does)) return true;
     }
+    if (std::any_of(batched_.begin(), batched_.end(), does)) return true;
     return std::any_of(stalled_.begin(), stalled_.end(), does);
 }
 
@@ -239,6 +270,7 @@ const P2pCall* P2pBoard::oldest_pending(Rank caller) const {
         if (receive->partner) look(receive->partner);
     }
     for (const P2pCall* call : stalled_) look(call);
+    for (const P2pCall* call : batched_) look(call);
     for (const auto& list : waiting_) {
         for (const P2pCall* call : list) look(call);
     }

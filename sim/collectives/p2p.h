@@ -27,6 +27,8 @@ struct P2pCall {
     Dtype dtype = Dtype::none;
     std::int64_t flip_bit = -1;
     bool stuck = false;
+    std::int64_t batch = 0;  // of its caller's batches, from 1: one kernel; 0: a call of its own
+    bool held = false;       // until the batches before it are over
     bool done = false;
     bool dead = false;  // matched with something that does not fit: it never ends
     Time entered{0};
@@ -58,6 +60,9 @@ public:
     void break_connections() { broken_ = true; }
 
 private:
+    void launch(P2pCall& call);
+    bool behind_a_batch(const P2pCall& call) const;
+    void batches_go_on(Rank caller);
     void match(P2pCall& send, P2pCall& receive);
     void pace(P2pCall& receive);
     void depart(P2pCall& receive);
@@ -72,6 +77,7 @@ private:
     bool broken_ = false;
     std::vector<std::vector<P2pCall*>> waiting_;  // unmatched, by receiver; empty until the first call
     std::vector<P2pCall*> moving_;                // the receivers' calls
+    std::vector<P2pCall*> batched_;               // calls of batches that are not over, in their order
     std::vector<std::unique_ptr<P2pCall>> orphans_;
     std::vector<P2pCall*> stalled_;  // dead ones whose callers still wait
 };

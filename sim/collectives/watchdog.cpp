@@ -16,12 +16,6 @@ namespace {
 
 constexpr Time poll{1'000'000'000};
 
-std::string group_prefix(const Communicator& comm, Rank index) {
-    const auto group = comm.id() - 1;
-    return fmt::format("[PG ID {} PG GUID {}({}) Rank {}] ", group, group,
-                       comm.name() == "world" ? "default_pg" : comm.name(), index);
-}
-
 // NumelIn and NumelOut as c10d writes them; count is NCCL's.
 std::pair<std::int64_t, std::int64_t> elements(results::Op op, std::int64_t count, Rank size) {
     switch (op) {

@@ -34,7 +34,7 @@ enum class ProcessEnd : std::uint8_t { running, finished, failed, killed, stoppe
 
 class Communicator;
 
-enum class WaitKind : std::uint8_t { none, collective, send, recv, comm_init, store, other };
+enum class WaitKind : std::uint8_t { none, collective, send, recv, comm_init, store, destroy, other };
 
 // Written for people, when nothing can happen any more.
 struct WaitNote {

@@ -102,14 +102,24 @@ public:
         return nullptr;
     }
 
+    virtual std::unique_ptr<Work> barrier_async() {
+        barrier();
+        return nullptr;
+    }
+
     // Between these, calls do not block; group_end waits for all of them together.
     virtual void group_start() = 0;
     virtual void group_end() = 0;
+    // Sends and receives between these are one kernel, where the library makes one of them: it begins after
+    // the one before it, and waits for nobody else.
+    virtual void batch_start() {}
+    virtual void batch_end() {}
     // What a call between them reads or writes lives at least until they are over.
     virtual void keep(std::shared_ptr<const void> /*buffer*/) {}
 
     virtual Code async_error() = 0;  // only when polled
     virtual void abort() = 0;        // own calls under way end with Code::aborted
+    virtual void destroy() {}        // waits until the library lets go of it
 };
 
 }  // namespace deadrank::sim
