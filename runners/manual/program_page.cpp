@@ -63,8 +63,9 @@ constexpr std::string_view after_language = R"(
 op=dist.ReduceOp.SUM)` is `all_reduce(x)`, and `torch.exp(x)` is `x.exp()`. `time.time()` is now(),
 `time.sleep` sleep(), `sys.exit()` exit(0) and `os.getenv` env(); `os.path.join`, `os.path.exists`,
 `os.makedirs`, `os.rename`, `os.remove`, `os.environ`, `os.kill`, `os.getpid`, `os.abort`, `os._exit`,
-`signal.signal` and `functools.reduce` are there too. Among arguments and in a list a method may be a value:
-`stream.launch(handle.wait)`.
+`signal.signal`, `atexit.register` and `functools.reduce` are there too. Among arguments and in a list a
+method may be a value: `stream.launch(handle.wait)`. There is one thread a rank; `async_op=True`, `isend`,
+streams and `Popen` are what goes on beside it.
 
 ```python
 class Parameter:

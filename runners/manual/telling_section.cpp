@@ -101,12 +101,13 @@ long a step of the control takes, or what keeps it from one, and when a fault or
 heal then needs `as_control`, also beside `fault = "keep"`.
 
 **An early end.** A rank that runs out of batches may call `exit()`, which is `exit(0)`: it says nothing,
-makes no further step, and leaves `finish` out. Or put an `if` around all that the step does: the rank then
-goes through its last steps without a call, and runs `finish`. Where all ranks leave off by `exit()`, more
-steps before the last than there are epochs, that is told as wrong_sample_coverage, unless they can have
-agreed on it: they made a call together in that step, or exchanged up to 8 numbers, or saved, in the one
-before; the `if` is never told. `exit(16)` writes `SystemExit: 16` into the log and fails the job. With
-`launcher = "bare"`, which ends nobody, peers that wait for the rank are told instead.
+makes no further step, and leaves `finish` out. `stop_training()` leaves the step at once as well, and goes on
+with `finish`: what `break` is in a loop of steps. Or put an `if` around all that the step does: the rank then
+goes through its last steps without a call, and runs `finish`. Where all ranks leave off by `exit()` or
+`stop_training()`, more steps before the last than there are epochs, that is told as wrong_sample_coverage,
+unless they can have agreed on it: they made a call together in that step, or exchanged up to 8 numbers, or
+saved, in the one before; the `if` is never told. `exit(16)` writes `SystemExit: 16` into the log and fails
+the job. With `launcher = "bare"`, which ends nobody, peers that wait for the rank are told instead.
 )";
 
 }  // namespace

@@ -25,11 +25,7 @@ namespace {
 // What torch takes when it makes the world, and is a setting here.
 std::string remedy_for(std::string_view function, std::string_view keyword,
                        const std::vector<std::string>& known) {
-    const bool barrier = function == "barrier";
-    if (barrier && keyword == "async_op")
-        return "leave it out: a barrier waits; all_reduce(zeros(1), async_op=True) goes on beside the "
-               "program";
-    if (barrier && keyword == "device_ids")
+    if (function == "barrier" && keyword == "device_ids")
         return "leave it out: it goes over the device that the group was made with";
     const bool makes_groups = function.starts_with("init_");
     if (makes_groups && keyword == "store") return "leave it out: init_method says where ranks meet";

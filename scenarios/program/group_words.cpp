@@ -85,9 +85,16 @@ constexpr BuiltinWord rows_of_groups[] = {
      "`dist.group.WORLD` is the same. None where there is no default group"},
     {"Groups", "is_initialized()", "whether the rank has a default group"},
     {"Groups", "destroy_process_group(group=None)",
-     "leaves it without waiting for anybody: what others still call in it waits for this rank. torch since "
-     "2.6 lets the rank's own calls of NCCL end first and then destroys the communicator, for which NCCL "
-     "wants all members on the node: that wait is not played, and a handshake at the store stands for it",
+     "leaves it, or all groups. Over NCCL it waits, as torch does since 2.6: until the rank's own calls in "
+     "the "
+     "group have come to their end, and then for the other members on its node to destroy it too, since NCCL "
+     "frees together what they share. Who has ended is not waited for. The wait has no bound but the "
+     "watchdog's "
+     "for calls under way: a rank that destroys its groups in `finally`, while others wait for it in a "
+     "collective, hangs. The log has `Starting to destroy process group, flushing operations.` before, and "
+     "`Operations flushed, joining watchdog thread.` after it. Over gloo, with an older torch and by "
+     "`abort()` it "
+     "leaves at once",
      no_group},
 
     {"Collectives", "all_reduce(tensor, op=\"sum\", group=None, async_op=False)",
@@ -133,7 +140,8 @@ constexpr BuiltinWord rows_of_groups[] = {
      "scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None)",
      "out of a list that src has; likewise",
      "`ValueError: Argument ``scatter_list`` must be specified on source rank.`", messages},
-    {"Collectives", "barrier(group=None)", "until all members have come", no_group, calls},
+    {"Collectives", "barrier(group=None, async_op=False)",
+     "until all members have come; a handle with async_op", no_group, calls},
     {"Collectives", "monitored_barrier(group=None, timeout=\"5m\", wait_all_ranks=False)",
      "a barrier over the store, in which the group's first rank names who did not come",
      "`RuntimeError: [Rank 0]: Rank 3 failed to pass monitoredBarrier in 300000 ms`; on others "
@@ -171,9 +179,13 @@ constexpr BuiltinWord rows_of_groups[] = {
     {"Messages", "P2POp(op, tensor, peer, group=None, tag=0, group_peer=None)",
      "a message to be made: P2POp(isend, x, 1)", "`ValueError: Invalid ``op``. …`"},
     {"Messages", "batch_isend_irecv(p2p_op_list)",
-     "begins all of them before any is waited for; a list of handles. Each of them ends by itself: that NCCL "
-     "makes one kernel of a batch, behind which the next one queues, is not played",
-     "`ValueError: p2p_op_list must not be empty`", messages},
+     "begins all of them before any is waited for; a list of handles, each of which waits for its own "
+     "message. "
+     "NCCL makes one kernel of a batch: the next batch of the same group begins when all messages of this "
+     "one "
+     "are through, so ranks that send in a batch alone, and receive in the next one, wait for each other",
+     "`ValueError: p2p_op_list must not be empty`, `ValueError: All ops need to use the same group.`",
+     messages},
     {"Messages", "group_start(group=None)", "until group_end, calls wait for each other only at its end"},
     {"Messages", "group_end(group=None)", "waits for all of them together"},
 

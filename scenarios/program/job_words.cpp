@@ -150,7 +150,23 @@ constexpr BuiltinWord rows_of_jobs[] = {
      "a variable of the process as a text, or the default"},
     {"Chance and environment", "version(package)",
      "the installed version, \"2.11.0\"; empty = not installed"},
+    {"Chance and environment", "stop_training()",
+     "leaves the step at once, as `break` leaves a loop of steps: `finally` runs, and `finish` follows. "
+     "Called in "
+     "`setup`, no step is made. It concerns this rank alone: others go on, and wait for it"},
     {"Chance and environment", "exit(code=0)", "ends the process", "", "rank.exit"},
+    {"Chance and environment", "atexit_register(function)",
+     "`atexit.register`: called without arguments when the rank ends, behind `finish`, and also after exit() "
+     "and "
+     "an exception, whose traceback the log has by then; the last one first. A signal and _exit() leave them "
+     "out"},
+    {"Chance and environment", "hash(x)",
+     "of a number or a tuple the same in all processes; of a text another one in each process, as Python "
+     "draws "
+     "it, unless PYTHONHASHSEED is set in [cluster] environment. `sorted(names, key=hash)` is the order in "
+     "which "
+     "a process of Python walks over a set of texts",
+     "`TypeError: unhashable type: 'list'`"},
     {"Chance and environment", "getpid()", "`os.getpid()`: the number of the process"},
     {"Chance and environment", "pid_of(rank)",
      "that of the process which the launcher started as this rank, as one would read it in a log",

@@ -108,8 +108,8 @@ private:
 
     // Of os.environ["X"], the expression that says os; nullptr where it says no module of Python's.
     const Expr* module_in(const Expr& expr) const {
-        static const std::vector<std::string> modules = {"os",    "time",   "sys",       "np",
-                                                         "numpy", "signal", "subprocess"};
+        static const std::vector<std::string> modules = {"os",    "time",   "sys",        "np",
+                                                         "numpy", "signal", "subprocess", "atexit"};
         if (expr.kind == ExprKind::attribute || expr.kind == ExprKind::method)
             return module_in(expr.parts[0]);
         const bool says = expr.kind == ExprKind::name && place_in(modules, expr.text) >= 0;
@@ -304,7 +304,7 @@ private:
             {"os.getpid", "getpid"},       {"os.abort", "abort"},
             {"os._exit", "_exit"},         {"signal.signal", "on_signal"},
             {"subprocess.Popen", "Popen"}, {"functools.reduce", "functools_reduce"},
-            {"gc.collect", "gc_collect"}};
+            {"gc.collect", "gc_collect"},  {"atexit.register", "atexit_register"}};
         if (expr.kind != ExprKind::method) return false;
         const std::string path = path_of(expr);
         const auto found = std::find_if(std::begin(known), std::end(known),

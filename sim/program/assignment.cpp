@@ -147,13 +147,30 @@ void Interpreter::assign_queued(const Expr& target, const Value& object, const V
 }
 
 // x += y changes a list or a tensor in place, as in Python.
+// Python says which sign stood there: += or +.
+Value Interpreter::operated_in_place(Operator op, const Value& a, const Value& b) {
+    const auto does = [&] { return a.is(Type::tensor) ? calculated_now(op, a, b) : operate(op, a, b); };
+    if (a.is(Type::object) || b.is(Type::object)) return does();
+    std::string says;
+    try {
+        return does();
+    } catch (const RankFailure& failure) {
+        says = failure.what();
+    }
+    const auto end = says.starts_with("TypeError: unsupported operand type(s) for ")
+                         ? says.find(": ", says.find(" for "))
+                         : std::string::npos;
+    if (end != std::string::npos) says.insert(end, "=");
+    throw RankFailure(says);
+}
+
 void Interpreter::augment(const Stmt& stmt) {
     const Expr& target = stmt.parts[0];
     const Value old = eval(target);
     const Value by = eval(stmt.parts[1]);
     if (old.is(Type::tensor)) {
         spend(old.tensor().count());
-        const Value sum = calculated_now(stmt.op, old, by);
+        const Value sum = operated_in_place(stmt.op, old, by);
         if (sum.tensor().shape != old.tensor().shape)
             raise("RuntimeError",
                   fmt::format("output with shape {} doesn't match the broadcast shape {}",
@@ -176,7 +193,7 @@ void Interpreter::augment(const Stmt& stmt) {
             raise("MemoryError", "a list of more than a million values");
         return;
     }
-    assign(target, counted(operate(stmt.op, old, by)));
+    assign(target, counted(operated_in_place(stmt.op, old, by)));
 }
 
 namespace {

@@ -18,9 +18,9 @@ Builtin builtin(int place) {
         std::vector<BuiltinRow> rows;
         for (const auto& part :
              {python_builtins(), value_builtins(), tensor_builtins(), group_builtins(), mesh_builtins(),
-              comm_builtins(), message_builtins(), object_builtins(), file_builtins(), device_builtins(),
-              chance_builtins(), world_builtins(), process_builtins(), store_builtins(), told_builtins(),
-              training_builtins(), stream_builtins(), memory_builtins()})
+              comm_builtins(), message_builtins(), point_builtins(), object_builtins(), file_builtins(),
+              device_builtins(), chance_builtins(), world_builtins(), process_builtins(), store_builtins(),
+              told_builtins(), training_builtins(), stream_builtins(), memory_builtins()})
             rows.insert(rows.end(), part.begin(), part.end());
         std::vector<Builtin> calls;
         for (const auto& word : scenarios::program::builtin_words()) {

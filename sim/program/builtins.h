@@ -31,6 +31,7 @@ std::vector<BuiltinRow> group_builtins();
 std::vector<BuiltinRow> mesh_builtins();
 std::vector<BuiltinRow> comm_builtins();
 std::vector<BuiltinRow> message_builtins();
+std::vector<BuiltinRow> point_builtins();
 std::vector<BuiltinRow> object_builtins();
 std::vector<BuiltinRow> file_builtins();
 std::vector<BuiltinRow> device_builtins();

@@ -374,7 +374,10 @@ Value reduce_scatter(Interpreter& rank, Arguments& given) {
 }
 
 Value barrier(Interpreter& rank, Arguments& given) {
-    if (Comm* comm = comm_of(rank, given[0], "barrier")) comm->barrier();
+    Comm* comm = comm_of(rank, given[0], "barrier");
+    if (!comm) return Value::none();
+    if (!given[1].is(Type::unset) && truth(given[1])) return handle_of(rank, comm, {}, comm->barrier_async());
+    comm->barrier();
     return Value::none();
 }
 

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <tuple>
 
+#include "sim/parts/release_breaks.h"
 #include "sim/program/builtins.h"
 #include "sim/program/program_tensor.h"
+#include "sim/program/queues.h"
 
 namespace deadrank::sim::program {
 
@@ -64,6 +66,7 @@ Value made_group(Interpreter& rank, std::string name, std::vector<Rank> ranks, c
     group->name = name.empty() ? number : std::move(name);
     group->own = rank.host().new_group(group->name, group->ranks, bounds.timeout, bounds.library);
     group->place = group_place(rank);
+    if (group->own) rank.seldom().groups.push_back(group);
     return Value::of(std::move(group));
 }
 
@@ -214,14 +217,30 @@ Value default_group(Interpreter& rank, Arguments&) {
 
 Value is_initialized(Interpreter& rank, Arguments&) { return Value::boolean(rank.host().started()); }
 
+// torch before 2.6 aborts its communicators; since then it lets NCCL come to their end.
+bool waits_for_the_library(Interpreter& rank) {
+    return release_of(rank.world().env().version("torch")) >= Release{2, 6};
+}
+
+void destroy_all_groups(Interpreter& rank) {
+    auto& groups = rank.seldom().groups;
+    for (; !groups.empty(); groups.pop_back())
+        if (const auto group = groups.back().lock(); group && group->own) group->own->destroy();
+}
+
+// Of the default group: all groups, the last one first.
 Value destroy_process_group(Interpreter& rank, Arguments& given) {
+    const bool waits = waits_for_the_library(rank);
+    if (waits && rank.queues()) rank.queues()->streams().wait_for_all();
     if (stated(given[0])) {
         Group& group = group_in(given[0], "destroy_process_group");
+        if (waits && group.own) group.own->destroy();
         group.own.reset();
         free_buffers(rank, group.buffers);
     } else {
+        if (waits && rank.host().started()) destroy_all_groups(rank);
         free_all_buffers(rank);
-        rank.host().leave();
+        rank.host().leave(waits);
         rank.whole = nullptr;
     }
     return Value::none();

@@ -1,5 +1,5 @@
-// sim/program/builtins_messages.cpp — Messages, and what a library makes of messages: exchanges of unequal
-// parts, gather and scatter. Texts: torch.distributed 2.11.
+// sim/program/builtins_messages.cpp — What a library makes of messages: exchanges of unequal parts, gather
+// and scatter. Texts: torch.distributed 2.11.
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -216,121 +216,6 @@ Value scatter(Interpreter& rank, Arguments& given) {
     return exchanged(rank, *comm, to, from, !truth(given[4]));
 }
 
-// From here to there.
-struct Line {
-    Comm* comm = nullptr;
-    Rank peer = 0;
-    int tag = 0;
-};
-
-Line line_of(Interpreter& rank, Arguments& given, const std::shared_ptr<Tensor>& tensor,
-             std::string_view call, std::string_view what) {
-    Line line{.comm = comm_of(rank, given[3], call, {tensor})};
-    if (!line.comm) return line;
-    line.tag = given[2].is(Type::unset) ? 0 : static_cast<int>(as_whole(given[2], "tag"));
-    if (what == "source" && !stated(given[1]) && !stated(given[4])) {
-        if (!line.comm->moves_host_memory())
-            raise("RuntimeError", "Backend nccl does not support recvAnysource");
-        line.peer = any_source;
-        return line;
-    }
-    line.peer = root_of(*line.comm, given[1], given[4], given[3], what);
-    if (line.peer == line.comm->rank())
-        raise("ValueError",
-              fmt::format(
-                  "Invalid {0} rank: {0} rank should not be the same as the rank of the current process.",
-                  what));
-    return line;
-}
-
-Value send(Interpreter& rank, Arguments& given) {
-    const auto tensor = behind_pointer(tensor_in(given[0], "send", "tensor"));
-    const Line line = line_of(rank, given, tensor, "send", "destination");
-    if (line.comm && rank.queues())
-        if (auto queued = queued_call(rank, *line.comm, {tensor}, false, [line](const Tensors& held) {
-                return line.comm->send_async(held[0]->data(), line.peer, line.tag, as_moved(held[0]->dtype));
-            }))
-            return *queued;
-    if (line.comm) line.comm->send(tensor->data(), line.peer, line.tag, as_moved(tensor->dtype));
-    return Value::none();
-}
-
-Value recv(Interpreter& rank, Arguments& given) {
-    const auto tensor = behind_pointer(tensor_in(given[0], "recv", "tensor"));
-    const Line line = line_of(rank, given, tensor, "recv", "source");
-    if (line.comm && line.peer != any_source && rank.queues())
-        if (auto queued = queued_call(rank, *line.comm, {tensor}, false, [line](const Tensors& held) {
-                return line.comm->recv_async(held[0]->data(), line.peer, line.tag, as_moved(held[0]->dtype));
-            }))
-            return Value::whole(stated(given[3]) ? given[3].group().ranks[static_cast<std::size_t>(line.peer)]
-                                                 : line.peer);
-    wait_for_kernels(rank);
-    if (!line.comm) return Value::whole(-1);
-    Rank from = line.peer;
-    if (from != any_source) {
-        line.comm->recv(tensor->data(), line.peer, line.tag, as_moved(tensor->dtype));
-    } else {
-        const auto work = line.comm->recv_async(tensor->data(), from, line.tag, as_moved(tensor->dtype));
-        work->wait();
-        from = work->source();
-    }
-    return Value::whole(stated(given[3]) ? given[3].group().ranks[static_cast<std::size_t>(from)] : from);
-}
-
-Value isend(Interpreter& rank, Arguments& given) {
-    const auto tensor = behind_pointer(tensor_in(given[0], "isend", "tensor"));
-    const Line line = line_of(rank, given, tensor, "isend", "destination");
-    if (line.comm && rank.queues())
-        if (auto queued = queued_call(rank, *line.comm, {tensor}, true, [line](const Tensors& held) {
-                return line.comm->send_async(held[0]->data(), line.peer, line.tag, as_moved(held[0]->dtype));
-            }))
-            return *queued;
-    if (!line.comm) return Value::none();
-    return handle_of(rank, nullptr, {tensor},
-                     line.comm->send_async(tensor->data(), line.peer, line.tag, as_moved(tensor->dtype)));
-}
-
-Value irecv(Interpreter& rank, Arguments& given) {
-    const auto tensor = behind_pointer(tensor_in(given[0], "irecv", "tensor"));
-    const Line line = line_of(rank, given, tensor, "irecv", "source");
-    if (line.comm && rank.queues())
-        if (auto queued = queued_call(rank, *line.comm, {tensor}, true, [line](const Tensors& held) {
-                return line.comm->recv_async(held[0]->data(), line.peer, line.tag, as_moved(held[0]->dtype));
-            }))
-            return *queued;
-    if (!line.comm) return Value::none();
-    return handle_of(rank, nullptr, {tensor},
-                     line.comm->recv_async(tensor->data(), line.peer, line.tag, as_moved(tensor->dtype)));
-}
-
-Value p2p_op(Interpreter&, Arguments& given) {
-    const bool known = given[0].is(Type::function) &&
-                       (given[0].callable().name == "isend" || given[0].callable().name == "irecv");
-    if (!known)
-        raise("ValueError",
-              "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
-              "``torch.distributed.irecv``.");
-    return Value::new_list({given.begin(), given.end()});
-}
-
-// Each of them is under way before any is waited for.
-Value batch_isend_irecv(Interpreter& rank, Arguments& given) {
-    std::vector<Value> handles;
-    const auto ops = items_of(given[0]);
-    if (ops.empty()) raise("ValueError", "p2p_op_list must not be empty");
-    for (const Value& op : ops) {
-        if (!op.is(Type::list) || op.list().items.size() != 6)
-            raise("ValueError",
-                  "Invalid ``p2p_op_list``. Each op is expected to to be of type "
-                  "``torch.distributed.P2POp``.");
-        const auto& parts = op.list().items;
-        Arguments arguments = {parts[1], parts[2], parts[4], parts[3], parts[5]};
-        const bool sends = parts[0].callable().name == "isend";
-        handles.push_back(sends ? isend(rank, arguments) : irecv(rank, arguments));
-    }
-    return Value::new_list(std::move(handles));
-}
-
 Value group_start(Interpreter& rank, Arguments& given) {
     if (Comm* comm = comm_of(rank, given[0], "group_start")) comm->group_start();
     return Value::none();
@@ -348,12 +233,6 @@ std::vector<BuiltinRow> message_builtins() {
             {"all_to_all", all_to_all},
             {"gather", gather},
             {"scatter", scatter},
-            {"send", send},
-            {"recv", recv},
-            {"isend", isend},
-            {"irecv", irecv},
-            {"P2POp", p2p_op},
-            {"batch_isend_irecv", batch_isend_irecv},
             {"group_start", group_start},
             {"group_end", group_end}};
 }

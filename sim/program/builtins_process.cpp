@@ -111,6 +111,27 @@ void Interpreter::take_signals() {
     now_ = from;
 }
 
+// The last one first; what one of them raises is told, and the others follow.
+void Interpreter::run_at_exit() {
+    while (runs_at_exit()) {
+        const Value called = seldom().at_exit.back();
+        seldom().at_exit.pop_back();
+        frame_ = nullptr;
+        own_ = around_ = nullptr;
+        depth_ = 0;
+        std::string raised;
+        try {
+            call(called, {});
+        } catch (const RankFailure& failure) {
+            if (exhausted_) throw;
+            raised = failure.what();
+        }
+        if (!raised.empty())
+            world().log(
+                "Exception ignored in atexit callback:\nTraceback (most recent call last):\n" + raised, 2);
+    }
+}
+
 Value process_method(Interpreter& rank, const Value& object, const std::string& name,
                      const std::vector<Value>& given) {
     Fields& fields = object.instance().fields;

@@ -113,6 +113,8 @@ void Interpreter::spend(std::int64_t elements) {
 // Where an exception left the program is told as Python tells it; the exception itself follows.
 void Interpreter::run(Part part, std::int64_t step) {
     step_ = step;
+    frame_ = nullptr;  // a text that was left by stop_training() may have been in a def
+    own_ = around_ = nullptr;
     try {
         run(part == Part::setup    ? program_.setup
             : part == Part::step   ? program_.step
@@ -241,7 +243,7 @@ Interpreter::Flow Interpreter::guarded(const std::vector<Stmt>& block, std::stri
 }
 
 std::optional<std::size_t> Interpreter::catching(const Stmt& stmt, const std::string& raised) const {
-    for (std::size_t i = 0; i < stmt.words.size(); ++i) {
+    for (std::size_t i = 0; i < stmt.words.size() && raised != stop_word; ++i) {
         std::string_view left = stmt.words[i];
         if (left.empty()) return i;
         while (!left.empty()) {

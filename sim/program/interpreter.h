@@ -41,10 +41,11 @@ public:
     virtual Rank size() const = 0;
     virtual std::int64_t steps() const = 0;
     virtual void begin_at(std::int64_t step) = 0;         // the first step to make
+    virtual void stop() = 0;                              // no further step
     virtual void start(const StartRequest& request) = 0;  // what init_process_group does
     virtual bool started() const = 0;                     // whether there is a default group
     virtual bool unconnected() const { return false; }    // it is there, and has no device yet
-    virtual void leave() = 0;                             // what destroy_process_group does
+    virtual void leave(bool waits) = 0;                   // what destroy_process_group does
     virtual Comm& comm() = 0;                             // throws what torch does where there is none
     // Played for a job that came before: what it does is not seen, only its files are left.
     virtual bool over() const { return false; }
@@ -66,6 +67,8 @@ public:
 
     void let(const std::string& name, Value value);
     void run(Part part, std::int64_t step);  // throws RankFailure
+    bool runs_at_exit() const { return seldom_ && !seldom_->at_exit.empty(); }
+    void run_at_exit();
 
     Host& host() { return host_; }
     World& world() { return host_.world(); }
@@ -133,6 +136,8 @@ public:
         std::shared_ptr<StorageMemory> memory;
         std::vector<std::int64_t> buffers;  // handles of the communicators' device memory
         std::int64_t world_buffers = 0;
+        std::vector<std::weak_ptr<Group>> groups;  // in the order in which they were made
+        std::vector<Value> at_exit;                // what atexit.register was given
     };
     Seldom& seldom() {
         if (!seldom_) seldom_ = std::make_unique<Seldom>();
@@ -174,6 +179,7 @@ private:
     Value call_word(int place, std::vector<Value>& arguments);
     Value operated(scenarios::program::Operator op, const Value& a, const Value& b);
     Value calculated_now(scenarios::program::Operator op, const Value& a, const Value& b);
+    Value operated_in_place(scenarios::program::Operator op, const Value& a, const Value& b);
     void take_signals();
     Flow run(const std::vector<Stmt>& block);
     Flow run(const Stmt& stmt);
@@ -276,6 +282,7 @@ bool relate(scenarios::program::Operator op, const Value& a, const Value& b);
 Value element_of(const Value& object, const Value& index);
 Value slice_of(const Value& object, const Value& from, const Value& to, const Value& by = {});
 
+inline constexpr std::string_view stop_word = "StopTraining";  // leaves a text: no exception of Python's
 inline constexpr int interrupt_signal = 2;  // that Python itself handles: it raises KeyboardInterrupt
 inline constexpr std::size_t most_values = 1 << 20;  // of a list, or letters of a text
 

@@ -82,7 +82,7 @@ Value operate(Operator op, const Value& a, const Value& b) {
         return Value::new_text(a.text() + b.text());
     }
     if (op == Operator::add && a.is(Type::text))
-        raise("TypeError", fmt::format("can only concatenate str (not {}) to str", type_word(b)));
+        raise("TypeError", fmt::format("can only concatenate str (not \"{}\") to str", type_name(b)));
     if (op == Operator::add && a.is(Type::list) && b.is(Type::list)) {
         std::vector<Value> items = a.list().items;
         items.insert(items.end(), b.list().items.begin(), b.list().items.end());
@@ -146,6 +146,10 @@ bool relate(Operator op, const Value& a, const Value& b) {
             if (!equal(x[i], y[i])) return relate(op, x[i], y[i]);
         return truth(arithmetic(op, Value::whole(std::ssize(x)), Value::whole(std::ssize(y))));
     }
+    refuse_order(op, a, b);
+}
+
+void refuse_order(Operator op, const Value& a, const Value& b) {
     static constexpr std::string_view signs[] = {"<", "<=", ">", ">="};
     raise("TypeError",
           fmt::format("'{}' not supported between instances of {} and {}",

@@ -324,10 +324,12 @@ bool compares(Operator op) { return op >= Operator::equal && op <= Operator::gre
 }  // namespace
 
 Value calculated(Operator op, const Value& a, const Value& b) {
-    for (const Value* one_of : {&a, &b})
-        if (!one_of->is(Type::tensor) && !one_of->is_number())
-            raise("TypeError", fmt::format("unsupported operand type(s) for {}: {} and {}", sign_of(op),
-                                           type_word(a), type_word(b)));
+    for (const Value* one_of : {&a, &b}) {
+        if (one_of->is(Type::tensor) || one_of->is_number()) continue;
+        if (op >= Operator::less && op <= Operator::greater_equal) refuse_order(op, a, b);
+        raise("TypeError", fmt::format("unsupported operand type(s) for {}: {} and {}", sign_of(op),
+                                       type_word(a), type_word(b)));
+    }
     const auto x = as_tensor(a, b.is(Type::tensor) ? b.tensor().dtype : Dtype::f32);
     const auto y = as_tensor(b, a.is(Type::tensor) ? a.tensor().dtype : Dtype::f32);
     for (const auto* one_of : {&x, &y})

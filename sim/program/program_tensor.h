@@ -37,6 +37,7 @@ std::size_t source_of(std::int64_t place, const Shape& shape, const Shape& opera
 Number converted(Number element, Dtype from, Dtype to);
 Number element_from(const Value& value, Dtype dtype);
 
+[[noreturn]] void refuse_order(scenarios::program::Operator op, const Value& a, const Value& b);
 Value calculated(scenarios::program::Operator op, const Value& a, const Value& b);  // one is a tensor
 std::string_view sign_of(scenarios::program::Operator op);                          // as Python writes it
 // An elementwise result in the order in memory of this operand of its shape, as torch's preserve_format does.

@@ -172,6 +172,11 @@ std::string type_word(const Value& value) {
     }
 }
 
+std::string type_name(const Value& value) {
+    const std::string quoted = type_word(value);
+    return quoted.substr(1, quoted.size() - 2);
+}
+
 // Five digits tell all 65536ths apart.
 std::string decimal_text(Number value) {
     if (value == not_a_number) return "nan";

@@ -225,6 +225,7 @@ struct Instance final : Object {
 std::optional<Value> own_answer(const Value& object, const char* method, std::vector<Value> given = {});
 
 std::string type_word(const Value& value);  // "'int'" is what Python calls it
+std::string type_name(const Value& value);  // without quotes
 inline constexpr int deepest_value = 16;    // of what is printed, compared or sent
 [[noreturn]] void too_deep();
 std::string repr(const Value& value);        // as Python prints it; a text in quotes

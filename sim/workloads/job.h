@@ -72,6 +72,7 @@ public:
 
     void take_store(Store& store) { store_ = &store; }        // that this process is connected to already
     void begin_at(std::int64_t step) { first_step_ = step; }  // for one that restores its state itself
+    void stop() { stopped_ = true; }  // as break does: the step under way does not end
     // Training goes on with this step, before which so many samples were read, by whatever number of ranks.
     void go_on_at(std::int64_t step, std::int64_t samples);
 
@@ -189,12 +190,13 @@ private:
         std::uint64_t meeting = 0;
         std::unique_ptr<Comm> comm;
     };
-    std::vector<Ended> ended_;  // worlds that were left, whose calls may still be under way
+    std::vector<Ended> ended_;               // worlds that were left, whose calls may still be under way
     std::optional<CommRequest> later_ = {};  // for the world, until its first call
     State state_;
     Footprint memory_;
     std::unique_ptr<Reference> reference_;
     std::int64_t first_step_ = 0;
+    bool stopped_ = false;
     std::int64_t counted_from_ = 0, counted_ = 0;  // samples that were read before that step
     bool resizes_ = false;                         // its launcher may start it with another number of ranks
     std::int64_t groups_made_ = 0;

@@ -181,6 +181,7 @@ public:
     std::int64_t element_size() const override { return settings_.element_size; }
     std::int64_t communicator_size() const override { return settings_.communicator_size; }
     void begin_at(std::int64_t step) override { job_.begin_at(step); }
+    void stop() override { job_.stop(); }
     void start(const program::StartRequest& request) override {
         if (started()) {
             const std::string torch = job_.world().env().version("torch");
@@ -203,8 +204,11 @@ public:
     }
     bool started() const override { return started_ && !left_; }
     bool unconnected() const override { return job_.unconnected(); }
-    void leave() override {
-        if (!job_.unconnected()) (void)comm();
+    void leave(bool waits) override {
+        if (!job_.unconnected()) {
+            Comm& world = comm();
+            if (waits) world.destroy();
+        }
         left_ = true;
         job_.leave_world();
     }
@@ -265,6 +269,7 @@ public:
     Rank size() const override { return size_; }
     std::int64_t steps() const override { return steps_; }
     void begin_at(std::int64_t) override { refuse(); }
+    void stop() override { refuse(); }
     // A rank that was killed leaves the file behind that it met the others at; that is all that is left.
     void start(const program::StartRequest& request) override {
         const Meeting meeting = meeting_of(request);
@@ -273,7 +278,7 @@ public:
         world_.storage().write(meeting.file, size);
     }
     bool started() const override { return false; }
-    void leave() override { refuse(); }
+    void leave(bool) override { refuse(); }
     Comm& comm() override { refuse(); }
     std::unique_ptr<Comm> new_group(const std::string&, const std::vector<Rank>&, Time,
                                     CommLibrary) override {
@@ -309,6 +314,36 @@ void play_earlier(World& world, const ProgramSettings& settings) {
     }
 }
 
+// What atexit was given runs at the end, also after an exception or exit(). Python tells the exception first;
+// nothing of the program runs while it is handled here.
+void run_to_the_end(program::Interpreter& interpreter, Job& job, std::int64_t steps) {
+    const auto play = [&](Part part, std::int64_t step) {
+        try {
+            interpreter.run(part, step);
+        } catch (const RankFailure& failure) {
+            if (failure.what() != program::stop_word) throw;
+        }
+    };
+    std::optional<RankFailure> failed;
+    try {
+        play(Part::setup, 0);
+        job.train([&](std::int64_t step) {
+            play(Part::step, step);
+            return StepResult{interpreter.loss, interpreter.gradient_norm};
+        });
+        play(Part::finish, steps);
+    } catch (const RankFailure& failure) {
+        if (!interpreter.runs_at_exit()) throw;
+        failed = failure;
+    }
+    if (failed && failed->code != 0) {
+        job.world().log(std::string("Traceback (most recent call last):\n") + failed->what(), 2);
+        failed->told = true;
+    }
+    interpreter.run_at_exit();
+    if (failed) throw RankFailure(*failed);
+}
+
 void program_rank(World& world, const ProgramSettings& settings) {
     const Prepared& prepared = *settings.prepared;
     if (prepared.program.interrupts) world.signals().keep(program::interrupt_signal, true);
@@ -324,12 +359,7 @@ void program_rank(World& world, const ProgramSettings& settings) {
     for (const auto& [name, value] : prepared.lets) interpreter.let(name, let_value(value));
     if (settings.start == Start::job)
         interpreter.world_place = static_cast<program::Place>(world.device().number());
-    interpreter.run(Part::setup, 0);
-    job.train([&](std::int64_t step) {
-        interpreter.run(Part::step, step);
-        return StepResult{interpreter.loss, interpreter.gradient_norm};
-    });
-    interpreter.run(Part::finish, settings.steps);
+    run_to_the_end(interpreter, job, settings.steps);
 }
 
 scenarios::Kind program_words() {

@@ -116,7 +116,7 @@ TEST(ProgramFile, SaysWhereAndWhatWouldDo) {
         {"x = block(str(1))", "15:5", "the name of this block is not a text", "between quotes"},
         {"store_set(\"k\")", "15:1", "store_set() lacks the argument 'value'", "add value"},
         {"send(ones(2), dts=1)", "15:19", "unexpected keyword argument 'dts'", "did you mean 'dst'?"},
-        {"barrier(1, 2)", "15:1", "barrier() takes 1 arguments but 2 were given", ""},
+        {"barrier(1, 2, 3)", "15:1", "barrier() takes 2 arguments but 3 were given", ""},
         {"x = ones(2).reshpe(2)", "15:13", "there is no method 'reshpe'", "did you mean 'reshape'?"},
         {"x = ones(2).shape()", "15:13", "there is no method 'shape'", "without ()"},
         {"init_process_group(backend=\"mpi\")", "15:", "there is no backend 'mpi'", "nccl, gloo"},

@@ -269,7 +269,7 @@ sys.exit(0)
               "1:5 name 'time' is not defined — now() is the time in seconds, and sleep(seconds) waits");
     EXPECT_TRUE(refusal_of("x = os.listdir('shared')").find("listdir(prefix)") != std::string::npos);
     EXPECT_TRUE(refusal_of("x = 1e-8").find("write 1/65536") != std::string::npos);
-    EXPECT_TRUE(refusal_of("barrier(async_op=True)").find("a barrier waits") != std::string::npos);
+    EXPECT_TRUE(refusal_of("barrier(device_ids=[0])").find("leave it out") != std::string::npos);
     EXPECT_TRUE(refusal_of("all_gather([], zeros(2), nothing=True)").find("'nothing'") != std::string::npos);
     std::vector<Mistake> mistakes;
     Source source;
