@@ -38,7 +38,7 @@ constexpr TableRow telling_rows[] = {
     {"a rank waits outside of calls: `sleep`, a key of the store, a process, its own loop",
      "as above, by the peers that wait for it in a call; where none does, collective_deadlock_hang about "
      "itself, "
-     "when all others have ended"},
+     "10 min after all others have ended, where `observe` is longer"},
     {"an exception in the [words in which torch and others refuse](../detectors.md#words-that-are-known) "
      "shapes, "
      "sizes, indices and element types, whether an operation raises it or `raise` does",

@@ -332,9 +332,12 @@ constexpr ToldRow failure_rows[] = {
      .symptom = "collective_deadlock_hang",
      .shows = "a rank waits in no call, for a process or a lock, and all others have ended",
      .who = "that rank, in its last step",
-     .soon = "60 s after the others' end; none if it ends after all",
+     .soon = "10 min after the others' end, which `observe` has to outlast (2 min unless stated); none if it "
+             "ends after "
+             "all",
      .program = "all_reduce(ones(4))\nif rank == 1 and step == 11: Popen([\"worker\"]).wait()",
-     .names = "rank 1, step 11"},
+     .names = "rank 1, step 11",
+     .cluster = "observe = 15m"},
     {.part = "Standstills",
      .symptom = "collective_timeout_abort",
      .shows = "`monitored_barrier`: some do not come",

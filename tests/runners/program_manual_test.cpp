@@ -121,7 +121,9 @@ TEST(ProgramManual, WhatIsCaughtAndWhatIsHiddenIsSo) {
     EXPECT_EQ(symptoms_in(play_program(no_such_device)), Found{"framework_runtime_exception"});
     EXPECT_EQ(symptoms_in(play_program("pass", two_ranks, no_such_device, {{"start", "own"}})),
               Found{"communication_setup_failure"});
-    EXPECT_EQ(symptoms_in(play_program("pass", two_ranks, "",
+    Words observed = two_ranks;
+    observed["observe"] = "15m";
+    EXPECT_EQ(symptoms_in(play_program("pass", observed, "",
                                        {{"finish", "if rank == 1: Popen([\"worker\"]).wait()"}})),
               Found{"collective_deadlock_hang"});
     EXPECT_EQ(symptoms_in(play_program("abort()")), Found{"native_crash_or_illegal_access"});
