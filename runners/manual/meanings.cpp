@@ -216,6 +216,8 @@ const EnvironmentWord words_of_a_job[] = {
     {simulated, "MASTER_ADDR", "where the store is looked for"},
     {simulated, "MASTER_PORT", "and at which port"},
     {simulated, "CUDA_VISIBLE_DEVICES", "which devices a process sees, in which order"},
+    {simulated, "PYTHONHASHSEED",
+     "what hash() of a text is in a program: without it each process has another one"},
     {simulated, "LD_LIBRARY_PATH",
      "where libraries are looked for first: a system's own may hide the bundled one"},
     {simulated, "TORCHELASTIC_RESTART_COUNT",

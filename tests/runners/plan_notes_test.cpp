@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
+#include <unistd.h>
 
 #include "tests/support/shell.h"
 
@@ -26,7 +27,8 @@ struct Sketch {
 };
 
 std::string notes(const Sketch& sketch) {
-    const auto file = std::filesystem::path(testing::TempDir()) / "deadrank_plan_notes.toml";
+    const auto file =
+        std::filesystem::path(testing::TempDir()) / fmt::format("deadrank_plan_notes_{}.toml", getpid());
     std::ofstream(file) << fmt::format(
         "# A story.\nformat = 1\n[bug]\nstage = \"communication\"\nsymptom = \"collective_deadlock_hang\"\n"
         "cause = \"unpropagated_rank_failure\"\nfix = \"validation_and_failure_handling\"\n"

@@ -116,6 +116,7 @@ const std::vector<Situation>& situations() {
         {{{"replica_sync", "true"}, {"idle_every", "2"}}},
         // A program that the scenario brings.
         {{{"step", "for i in range(9):\n    log(i)"}}},
+        {{{"step", "x = zeros(8, device=\"cuda\")\nall_reduce(x)\nlog(memory_reserved())"}}},
         {{{"earlier", "save({\"a\": rank}, f\"run/{rank}\")"},
           {"setup", "log(str([other for other in range(8) if exists(f\"run/{other}\")]))"}}},
     };
