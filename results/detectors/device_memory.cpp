@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/facts/complaints.h"
 #include "results/facts/lives.h"
 

@@ -13,9 +13,7 @@ namespace deadrank::sim {
 
 namespace {
 
-constexpr std::int64_t shared_segment = 9'637'888;  // what one rank's transports map in /dev/shm
 constexpr Time closing_takes{1'000'000};  // until a rank hears that a peer's process has closed its end
-constexpr std::int64_t sockets = 16;
 constexpr std::int64_t registered_memory = 16 << 20;  // that one rank's buffers for RDMA must lock
 
 }  // namespace

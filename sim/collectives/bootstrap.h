@@ -2,6 +2,7 @@
 // and answers.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -20,6 +21,10 @@ namespace deadrank::sim {
 struct Fabric;
 struct Process;
 class Communicator;
+
+// What one rank's part of a communicator takes of its host, until the rank lets go of it.
+constexpr std::int64_t shared_segment = 9'637'888;  // bytes that its transports map in /dev/shm
+constexpr std::int64_t sockets = 16;
 
 class Bootstrap {
 public:

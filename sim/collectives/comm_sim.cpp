@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "scenarios/model/error.h"
+#include "sim/collectives/bootstrap.h"
 #include "sim/collectives/fabric.h"
 #include "sim/collectives/library_texts.h"
 
@@ -41,7 +42,9 @@ SimComm::SimComm(Fabric& machine, Process& process, Communicator* comm, Rank ind
     : machine_(machine), process_(process), comm_(comm), index_(index), id_(id), name_(std::move(name)) {}
 
 SimComm::~SimComm() {
-    if (comm_) comm_->let_go(index_);
+    if (!comm_) return;
+    comm_->let_go(index_);
+    machine_.hosts.give_back(process_.node, shared_segment, sockets);
 }
 
 Rank SimComm::size() const { return comm_ ? comm_->size() : 0; }

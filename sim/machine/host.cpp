@@ -97,6 +97,13 @@ bool Hosts::open_files(int node, std::int64_t count) {
     return true;
 }
 
+void Hosts::give_back(int node, std::int64_t shared, std::int64_t files) {
+    HostState& host = (*this)[node];
+    host.shared_used =
+        std::max<std::int64_t>(0, host.shared_used - shared);  // a replaced node has none of it
+    host.files_used = std::max<std::int64_t>(0, host.files_used - files);
+}
+
 void Hosts::step(Process& process) {
     const HostState& host = (*this)[process.node];
     if (host.leak_per_step > 0) allocate(process, host.leak_per_step, false);

@@ -54,7 +54,8 @@ public:
     void release(Process& process, std::int64_t bytes);
     bool take_shared(int node, std::int64_t bytes);
     bool open_files(int node, std::int64_t count);
-    void step(Process& process);  // leaks
+    void give_back(int node, std::int64_t shared, std::int64_t files);  // of take_shared() and open_files()
+    void step(Process& process);                                        // leaks
 
     void change(int node, const HostChange& change);
     std::vector<int> lost() const;

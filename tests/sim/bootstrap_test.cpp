@@ -247,6 +247,22 @@ TEST(Bootstrap, TooFewFileHandlesAreASystemError) {
     EXPECT_THAT(failure_of(trial, 1), HasSubstr("Too many open files"));
 }
 
+// Room for one communicator at a time: whoever lets go of one closes its sockets, and unmaps its memory.
+TEST(Bootstrap, ACommunicatorThatIsLetGoGivesBackWhatItTook) {
+    const auto many = [](World& world) {
+        for (int i = 0; i < 20; ++i) meet(world);
+    };
+    const Trial trial = play(bare(1, 2), many, [](Cluster& cluster) {
+        HostChange change;
+        change.open_files_limit = 40;
+        change.shared_memory_limit = 20 << 20;
+        cluster.change_host(0, change);
+    });
+    EXPECT_EQ(failure_of(trial, 0), "");
+    EXPECT_EQ(failure_of(trial, 1), "");
+    EXPECT_EQ(trial.of<results::CommInitLeave>(1).size(), 20u);
+}
+
 TEST(Bootstrap, AMemberThatIsKilledWhileAllConnectHangsTheOthers) {
     const Trial trial = start(1, 3, [](Cluster& cluster) { cluster.at(10ms, [&] { cluster.kill(1, 9); }); });
     EXPECT_THAT(trial.result.ends, ElementsAre(ProcessEnd::stuck, ProcessEnd::killed, ProcessEnd::stuck));
