@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 
 namespace deadrank::results::detectors {
 
@@ -63,21 +64,46 @@ Lives::Lives(const Evidence& evidence) {
     median_step_ = median_step_of(evidence);
 }
 
-std::string kind_of_line(std::string_view line) {
-    const auto digit = [&](std::size_t at) {
-        return at < line.size() && std::isdigit(static_cast<unsigned char>(line[at])) != 0;
+namespace {
+
+bool digit(std::string_view line, std::size_t at) {
+    return at < line.size() && std::isdigit(static_cast<unsigned char>(line[at])) != 0;
+}
+
+bool tells_a_unit_of_time(std::string_view rest) {
+    if (rest.starts_with(' ')) rest.remove_prefix(1);
+    const auto letters =
+        std::find_if(rest.begin(), rest.end(), [](unsigned char c) { return std::isalpha(c) == 0; });
+    const std::string_view word = rest.substr(0, static_cast<std::size_t>(letters - rest.begin()));
+    for (const std::string_view unit : {"ms", "s", "sec", "secs", "second", "seconds", "m", "min", "mins",
+                                        "minute", "minutes", "h", "hour", "hours"})
+        if (word == unit) return true;
+    return false;
+}
+
+// "17:05:01" and "2026-11-26": a number beside another one.
+bool of_a_clock(std::string_view line, std::size_t begin, std::size_t end) {
+    const auto joint = [&](std::size_t at) {
+        return at < line.size() && (line[at] == ':' || line[at] == '-');
     };
+    return (joint(end) && digit(line, end + 1)) || (begin > 1 && joint(begin - 1) && digit(line, begin - 2));
+}
+
+}  // namespace
+
+std::string kind_of_line(std::string_view line) {
     std::string kind;
-    for (std::size_t at = 0; at < line.size(); ++at) {
-        if (!digit(at)) {
-            kind += line[at];
+    for (std::size_t at = 0; at < line.size();) {
+        std::size_t end = at;
+        while (digit(line, end) || (end > at && line.substr(end).starts_with('.') && digit(line, end + 1)))
+            ++end;
+        if (end == at) {
+            kind += line[at++];
             continue;
         }
-        while (digit(at + 1) || (line[at + 1 < line.size() ? at + 1 : at] == '.' && digit(at + 2))) ++at;
-        const std::string_view rest = line.substr(at + 1);
-        if (rest.starts_with('%') || rest.starts_with(" %") || (rest.starts_with('/') && digit(at + 2)))
-            return {};
-        kind += '#';
+        const bool time = of_a_clock(line, at, end) || tells_a_unit_of_time(line.substr(end));
+        kind += time ? "#" : line.substr(at, end - at);
+        at = end;
     }
     return kind;
 }
@@ -102,7 +128,7 @@ void Lives::see(const Event& event, const Evidence& evidence, Lines& said) {
     if (own) life.last_seen = event.at;
     if (const auto* log = event.as<RankLog>()) {
         const std::string kind = kind_of_line(evidence.text(log->line));
-        if (kind.empty() || said[event.rank].insert(kind).second) life.moved = event.at;
+        if (said[event.rank].insert(std::hash<std::string>()(kind)).second) life.moved = event.at;
     } else if (own && !is_sample(event)) {
         life.moved = event.at;
         if (const auto lines = said.find(event.rank); lines != said.end()) lines->second.clear();

@@ -59,7 +59,7 @@ public:
     Time hang_after() const;                           // how long silence must last to be called a hang
 
 private:
-    using Lines = std::map<Rank, std::set<std::string>>;
+    using Lines = std::map<Rank, std::set<std::size_t>>;  // hashes of their kinds
     void see(const Event& event, const Evidence& evidence, Lines& said);
 
     std::vector<Time> begins_;
@@ -71,8 +71,8 @@ private:
     Time median_step_{0};
 };
 
-// A log line without its numbers, which a rank that waits may repeat for ever: "still waiting after # s".
-// Empty where they count towards an end, as "17/40" or "42 %" do.
+// A log line without its times, which a rank that waits may repeat for ever: "still waiting after # s". Other
+// numbers stay: "evaluated 17 batches" is something new.
 std::string kind_of_line(std::string_view line);
 
 // The upper median of them, 0 if there are none.

@@ -46,7 +46,7 @@ the first wrong value. Trouble of start-up has none, nor has what is told of mem
 **How soon.** `within` counts from the fault. `within = "60s"`, as where none is stated, is too short for all
 that waits: 2 min for a standstill, 11 min for the watchdog's, 6 min for `store_timeout`, or more than the
 scenario states of them. A line in the log of a rank that waits, or is missing, puts the alarm off, unless it
-says again what was said, equal but for its numbers: "still waiting after 20 s".
+says again what was said, equal but for times in it: "still waiting after 20 s".
 
 **A variable** is found where ranks differ in it, where a library refuses its value in so many words, or where
 it can have no meaning in this job; `[expect] blames = ["variable"]` otherwise fails.
