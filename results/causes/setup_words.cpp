@@ -45,7 +45,11 @@ std::string_view key_waited_for(std::string_view text) {
     return behind(text, ", keys: ", '\n');
 }
 
-std::string_view host_sought(std::string_view text) { return behind(text, "trying to connect to (", ','); }
+// "(node1, 29500)": the port is behind the last comma, for a host that was put together wrongly may hold one.
+std::string_view host_sought(std::string_view text) {
+    const std::string_view both = behind(text, "trying to connect to (", ')');
+    return both.substr(0, both.rfind(','));
+}
 
 std::int64_t clients_joined(std::string_view text) {
     const auto end = text.find(" clients joined");

@@ -143,7 +143,17 @@ std::map<std::int64_t, std::size_t> sent_by_step(const Evidence& evidence, const
 
 }  // namespace
 
-// Who waits to receive from a rank that has sent to it before, and has gone on to a collective, is a victim.
+// A rank waits in a call, and another one, which is missing there, is in a later step.
+bool Waits::went_on_without(const Wait& wait, Rank waiting, Rank missing) const {
+    const Life* here = lives_.find(attempt_, waiting);
+    const Life* there = lives_.find(attempt_, missing);
+    const bool is_missing =
+        std::find(wait.for_whom.begin(), wait.for_whom.end(), missing) != wait.for_whom.end();
+    return is_missing && here && there && there->step > here->step;
+}
+
+// Who waits to receive from a rank that has sent to it before, and has gone on to a collective, is a victim,
+// unless it has left out that collective itself.
 // If the sender sent as many messages as in its step before, it is the receiver that takes one too many. A
 // rank that has never sent there may have its message still before it, after a call that all of them make.
 bool Waits::culprits_by_message(const Circle& circle, Standstill& found) const {
@@ -164,6 +174,16 @@ bool Waits::culprits_by_message(const Circle& circle, Standstill& found) const {
             const bool known = here != sent.end() && here != sent.begin() && any(*std::prev(here));
             const bool all_sent = known && here->second >= std::prev(here)->second;
             const Wait& gone = theirs->second.front();
+            if (went_on_without(gone, sender, receiver)) {
+                found.culprits = {receiver};
+                found.last = gone;
+                found.left_a_call_out = true;
+                found.why = fmt::format(
+                    "rank {} never entered {}: it has gone on to step {}, and waits to receive from rank {}",
+                    receiver, Waits::call_text(gone), life->step, sender);
+                found.cause = "rank_divergent_control_flow";
+                return true;
+            }
             if (found.culprits.empty()) {
                 found.last = wait;
                 found.why =

@@ -74,6 +74,7 @@ private:
     Standstill culprits_in(const Circle& circle) const;
     std::vector<Rank> culprits_by_habit(const Circle& circle) const;
     bool culprits_by_message(const Circle& circle, Standstill& found) const;
+    bool went_on_without(const Wait& wait, Rank waiting, Rank missing) const;
     std::string_view raised_by(Rank rank) const;
     bool culprits_by_error(const Circle& circle, Standstill& found) const;
     std::string told(const Circle& circle) const;

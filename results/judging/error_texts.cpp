@@ -43,7 +43,9 @@ bool names_rank(const std::string& text, Rank rank) {
          {"rank {}", "rank: {}", "rank={}", "ranks {}", "ranks [{}", "rank {{{}", "[rank{}]"}) {
         if (says(text, fmt::format(fmt::runtime(form), rank))) return true;
     }
-    return false;
+    // torch.multiprocessing.spawn, whose processes are its ranks.
+    return says(text, fmt::format("Process {} terminated", rank)) ||
+           says(text, fmt::format("process {} terminated", rank));
 }
 
 std::vector<ErrorText> error_texts(const Evidence& evidence) {

@@ -81,7 +81,7 @@ What is told in `setup` counts as of step 0, and in `finish` as of the step behi
 **Which one is told.** The first step in which something differs. In one step a digest comes before a
 `check`, that one before a `reference`, that one before a `restored`, and samples are the last. Of several
 names of one kind the first that was told stands for all: the finding has its name and the ranks on which it
-is wrong in that step, and does not speak of the others. `check("evaluation.samples", …)` is one of them. A
+is wrong in that step, and its sentence names the others. `check("evaluation.samples", …)` is one of them. A
 rank whose number goes wrong in the next step is not named: any call between may have brought the error there.
 
 **What is asked.** A rank that raises ends the job soon, so that others with the same fate may say nothing:

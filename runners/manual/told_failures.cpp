@@ -314,9 +314,8 @@ constexpr ToldRow failure_rows[] = {
     {.part = "Standstills",
      .symptom = "collective_deadlock_hang",
      .shows = "a rank waits for a message, and its peer has gone on",
-     .who = "the sender that went on; where the other one stands in a call of all, who waits for the message "
-            "and "
-            "is missing there",
+     .who = "the sender that went on; where the other one stands in a call, of whatever group, in which who "
+            "waits for the message is missing, that one",
      .soon = "as above",
      .program = "if rank == 1: recv(zeros(2), src=3)\nbarrier()",
      .names = "rank 1, step 0",

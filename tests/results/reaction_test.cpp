@@ -95,6 +95,13 @@ TEST(ErrorNames, WantsTheWholeNumberAndTheRightOne) {
     EXPECT_FALSE(error_names(words(), {.variable = "RANK_ZERO"}));
     EXPECT_TRUE(error_names(words(), {}));
     EXPECT_FALSE(error_names(started(4), {}));
+    const auto spawned = [] {
+        results::Evidence evidence = started(4);
+        log_line(evidence, 3s, results::no_rank, 2, "-- Process 2 terminated with the following error:");
+        return evidence;
+    };
+    EXPECT_TRUE(error_names(spawned(), {.ranks = {2}}));
+    EXPECT_FALSE(error_names(spawned(), {.ranks = {0}}));
 }
 
 TEST(ErrorNames, TakesARanksOwnErrorButNotItsComplaintAboutOthers) {

@@ -89,6 +89,9 @@ TEST(SetupVariable, IsTheAddressWhereNoRankRuns) {
     const Finding found = seek_at("login1", true, "login1");
     EXPECT_EQ(found.blame.variable, "MASTER_ADDR");
     EXPECT_THAT(found.says, testing::HasSubstr("no rank runs on login1"));
+    const Finding joined = seek_at("node0,node1", true, "node0,node1");  // two hosts that were put together
+    EXPECT_EQ(joined.blame.variable, "MASTER_ADDR");
+    EXPECT_EQ(joined.blame.ranks, ranks({0, 1}));
     EXPECT_EQ(seek_at("login1", false, "login1").blame.variable, "");  // another name of rank 0's host
     EXPECT_EQ(seek_at("login1", true, "node0").blame.variable, "");    // the program's own address
 }

@@ -113,5 +113,32 @@ TEST(Standstill, IsNoneOfASenderWhoseMessageWasTaken) {
     expect_silence_of("collective_hang", sent(true));
 }
 
+// A pipeline of two stages that gathers in step 1. Rank 1 leaves the gather out, and waits for the first
+// message of step 2, which rank 0 would send behind it.
+TEST(Standstill, IsTheFaultOfWhoLeftACallOutAndWaitsForAMessageInALaterStep) {
+    EvidenceBuilder job(2);
+    job.start().world();
+    std::int64_t message = 0;
+    const auto hands_on = [&] {
+        ++message;
+        job.add(0, P2pEnter{.comm = 1, .seq = message, .peer = 1, .op = Op::send});
+        job.add(1, P2pEnter{.comm = 1, .seq = message, .peer = 0, .op = Op::recv}).after(1ms);
+        job.add(0, P2pLeave{.comm = 1, .seq = message, .peer = 1, .op = Op::send});
+        job.add(1, P2pLeave{.comm = 1, .seq = message, .peer = 0, .op = Op::recv});
+    };
+    for (const std::int64_t step : {0, 1}) {
+        for (const Rank rank : {0, 1}) job.add(rank, StepBegin{step});
+        hands_on();
+        if (step == 0)
+            for (const Rank rank : {0, 1}) job.add(rank, StepEnd{step, 1.0, 1.0});
+    }
+    job.enters(0, 1, 1, Op::all_gather);
+    job.add(1, StepEnd{1, 1.0, 1.0}).add(1, StepBegin{2});
+    job.add(1, P2pEnter{.comm = 1, .seq = ++message, .peer = 0, .op = Op::recv});
+    const Finding found = found_by("collective_hang", job.watched(2min));
+    EXPECT_EQ(found.blame.ranks, ranks({1}));
+    EXPECT_EQ(found.causes.front(), "rank_divergent_control_flow");
+}
+
 }  // namespace
 }  // namespace deadrank::tests
