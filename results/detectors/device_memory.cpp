@@ -3,11 +3,18 @@
 // makes a lifetime the first of the causes: a batch that is too large fails in its first step.
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/facts/complaints.h"
+#include "results/facts/findings.h"
 #include "results/facts/lives.h"
+#include "results/facts/odd.h"
 
 namespace deadrank::results::detectors {
 
@@ -48,6 +55,26 @@ std::optional<Rise> rise_until(const Evidence& evidence, const Outbreak& outbrea
     return Rise{used.front(), used.back(), used.size()};
 }
 
+// Where all who failed had put something on a device that is another rank's: everybody who did so there.
+std::vector<Rank> strangers_beside(const Evidence& evidence, const Outbreak& outbreak) {
+    const DevicesInUse& devices = evidence.facts<DevicesInUse>();
+    const Lives& lives = evidence.facts<Lives>();
+    std::map<std::pair<int, std::int32_t>, std::set<Rank>> strangers;  // by node and device
+    for (const Event* event : evidence.each<DeviceBind>()) {
+        const auto* bind = event->as<DeviceBind>();
+        const std::int32_t own = devices.of(event->rank);
+        if (evidence.text(bind->what) != "context" || own < 0 || own == bind->device) continue;
+        if (lives.attempt_at(event->at) == outbreak.attempt && event->at <= outbreak.at)
+            strangers[{lives.node_of(event->rank), bind->device}].insert(event->rank);
+    }
+    for (const auto& [place, ranks] : strangers) {
+        const auto is_one = [&here = ranks](Rank rank) { return here.contains(rank); };
+        if (std::all_of(outbreak.ranks.begin(), outbreak.ranks.end(), is_one))
+            return {ranks.begin(), ranks.end()};
+    }
+    return {};
+}
+
 }  // namespace
 
 Findings device_memory(const Evidence& evidence) {
@@ -65,6 +92,14 @@ Findings device_memory(const Evidence& evidence) {
         if (const MemoryOom* oom = oom_of(evidence, outbreak.ranks.front(), outbreak.at)) {
             finding.says = fmt::format("{} asked for {} bytes of device memory where {} were free",
                                        ranks_text(outbreak.ranks), oom->requested, oom->available);
+        }
+        if (const auto strangers = strangers_beside(evidence, outbreak); !strangers.empty()) {
+            const auto step = finding.blame.step;
+            finding.blame = blame_ranks(evidence.facts<Lives>(), strangers);
+            finding.blame.step = step;
+            finding.blame.component = "memory";
+            finding.says += fmt::format("; {} had opened contexts on this device, which is another rank's",
+                                        ranks_text(strangers));
         }
         if (const auto rise = rise_until(evidence, outbreak)) {
             finding.says +=

@@ -223,7 +223,9 @@ constexpr ToldRow failure_rows[] = {
      .shows =
          "an allocation on a device fails, and the process ends; one that is caught, and the job goes on, is "
          "none",
-     .who = "whose allocations fail within a second",
+     .who =
+         "whose allocations fail within a second; where that is on another rank's device, all who opened a "
+         "context there",
      .soon = "at once",
      .scenario = "memory/oom_on_one_rank_seen_as_timeout",
      .names = "fault"},

@@ -93,5 +93,25 @@ TEST(StrangersOnDevices, AreToldWithEachDevice) {
     EXPECT_EQ(put(1), "ranks 2,3 put contexts on devices 0,1 of other ranks");
 }
 
+// Device 0 is rank 0's. Ranks 1 to 3 have opened contexts there, and `failing` find no room.
+Finding full_by_others(const std::vector<Rank>& failing) {
+    EvidenceBuilder job(4);
+    job.start().world();
+    for (const Rank rank : {1, 2, 3}) job.add(rank, DeviceBind{job.text("context"), 0});
+    for (const Rank rank : failing) {
+        job.add(rank, MemoryOom{4096, 1024, job.text("device")});
+        job.log(rank, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 KiB.");
+    }
+    for (const Rank rank : failing) job.exits(rank, 1, 0);
+    return found_by("device_memory", job.watched());
+}
+
+TEST(DeviceMemory, IsTheFaultOfAllWhoCameToTheDeviceOfAnother) {
+    const Finding found = full_by_others({2, 3});
+    EXPECT_EQ(found.blame.ranks, ranks({1, 2, 3}));
+    EXPECT_THAT(found.says, testing::HasSubstr("ranks 1-3 had opened contexts on this device"));
+    EXPECT_EQ(full_by_others({0}).blame.ranks, ranks({0}));  // who fails at home may have asked for too much
+}
+
 }  // namespace
 }  // namespace deadrank::tests
