@@ -54,17 +54,17 @@ std::int64_t permille(Time part, Time whole) {
 
 // Counts only if it delays the whole step.
 bool slow(const Pace& pace, Time usual, const StepPace& step, std::int64_t limit, Time scatter) {
-    const Time late = pace.own - usual - pace.starved;  // time without a processor is not the rank's own
-    return permille(pace.own - pace.starved, usual) >= limit && late * 50 >= step.whole && late >= late_min &&
-           late >= scatter_factor * scatter;
+    const Time late = pace.own - usual - pace.starved();  // time without a processor is not the rank's own
+    return permille(pace.own - pace.starved(), usual) >= limit && late * 50 >= step.whole &&
+           late >= late_min && late >= scatter_factor * scatter;
 }
 
 enum class Late { no, yes, untold };
 
 Late by_less_than_a_time_slice(const Pace& pace, const StepPace& step, Time scatter) {
-    const Time late = pace.own - step.own - pace.starved;
+    const Time late = pace.own - step.own - pace.starved();
     if (step.starved * disturbed_share > std::max(late, short_late_min)) return Late::untold;
-    const bool by_far = permille(pace.own - pace.starved, step.own) >= short_permille &&
+    const bool by_far = permille(pace.own - pace.starved(), step.own) >= short_permille &&
                         late >= short_late_min && late * short_share >= step.whole &&
                         late >= scatter_factor * scatter;
     return by_far ? Late::yes : Late::no;
@@ -244,7 +244,7 @@ private:
         // batches differ in length: then every rank's steps differ as much as one rank is late.
         const bool counts =
             !pipelined_ && !profiled_.has(slowest->process, step.step) &&
-            slow(*slowest, step.own, step, rotating_permille, std::max(scatter, slowest->starved));
+            slow(*slowest, step.own, step, rotating_permille, std::max(scatter, slowest->starved()));
         slowest_.push_back(counts ? slowest->process : no_rank);
         starved_.push_back(step.starved >= late_min);
         if (slowest_.size() > window) slowest_.pop_front();

@@ -169,8 +169,8 @@ bool outlived(const Evidence& evidence, const Outbreak& outbreak) {
 
 namespace {
 
-constexpr std::string_view begins = "Starting to destroy process group", ends = "Operations flushed, joining",
-                           id_word = "[PG ID ";
+constexpr std::string_view teardown_begins = "Starting to destroy process group",
+                           teardown_ends = "Operations flushed, joining", id_word = "[PG ID ";
 
 // "[PG ID 3 PG GUID …": groups are numbered from 0.
 CommId group_in_line(std::string_view line) {
@@ -187,8 +187,8 @@ Teardowns::Teardowns(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     for (const Event* event : evidence.each<RankLog>()) {
         const std::string_view line = evidence.text(event->as<RankLog>()->line);
-        const bool start = line.find(begins) != std::string_view::npos;
-        if (!start && line.find(ends) == std::string_view::npos) continue;
+        const bool start = line.find(teardown_begins) != std::string_view::npos;
+        if (!start && line.find(teardown_ends) == std::string_view::npos) continue;
         const CommId comm = group_in_line(line);
         if (start) {
             all_.push_back({event->rank, lives.attempt_at(event->at), comm, event->at});

@@ -141,8 +141,8 @@ void Lives::see(const Event& event, const Evidence& evidence, Lines& said) {
         node_of_[static_cast<std::size_t>(event.rank)] = std::max(0, start->node);
     } else if (const auto* exit = event.as<RankExit>()) {
         life.ended = event.at;
-        life.code = exit->code;
-        life.signal = exit->signal;
+        life.code = static_cast<std::int16_t>(exit->code);
+        life.signal = static_cast<std::int16_t>(exit->signal);
     } else if (const auto* begin = event.as<StepBegin>()) {
         life.step = begin->step;
     } else if (const auto* end = event.as<StepEnd>()) {

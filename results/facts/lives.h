@@ -2,6 +2,7 @@
 // ended.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <span>
@@ -15,13 +16,12 @@ namespace deadrank::results::detectors {
 
 struct Life {
     Rank process = no_rank;
-    const RankStart* start = nullptr;  // null: nothing of it was seen in this attempt
+    std::int16_t code = 0, signal = 0;  // small, since there may be a million of these
+    const RankStart* start = nullptr;   // null: nothing of it was seen in this attempt
     Time started{0};
     Time last_seen{0};
-    Time moved{0};       // last seen to do something new: a log line that it repeats is nothing new
-    Time ended = never;  // rank.exit
-    int code = 0;
-    int signal = 0;
+    Time moved{0};               // last seen to do something new: a log line that it repeats is nothing new
+    Time ended = never;          // rank.exit
     std::int64_t step = -1;      // last one begun
     std::int64_t finished = -1;  // last one ended
 

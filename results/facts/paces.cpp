@@ -22,14 +22,14 @@ struct Watch {
     std::int64_t step = 0;
     Time began{0};
     Time last{0};
-    Time own{0}, starved{0}, untold{0};
-    Time turned{-1};           // when a phase of this step began or ended last
-    std::int32_t open = 0;     // calls of this step that have not been seen to end
-    std::int32_t trained = 0;  // microseconds
-    std::int32_t read = 0;     // samples of this step
-    std::int32_t usual = 0;    // of the first step that read any
-    std::int32_t epoch = -1;   // of the samples read last
-    std::uint32_t others = 0;  // events that were no message
+    Time own{0};
+    Time turned{-1};                                    // when a phase of this step began or ended last
+    std::int32_t open = 0;                              // calls of this step that have not been seen to end
+    std::int32_t trained = 0, starved = 0, untold = 0;  // microseconds
+    std::int32_t read = 0;                              // samples of this step
+    std::int32_t usual = 0;                             // of the first step that read any
+    std::int32_t epoch = -1;                            // of the samples read last
+    std::uint32_t others = 0;                           // events that were no message
     bool inside = false, saving = false, epoch_begins = false, in_phase = false;
     bool called = false;  // in this step: then `last` is the end of a call or of a save
 };
@@ -182,7 +182,8 @@ private:
     // waited for.
     static void message_ends(const Event& event, const UnderWay& sent, Watch& watch) {
         if (event.as<P2pLeave>()->op != Op::send) {
-            if (sent.mark != watch.others && !watch.saving) watch.untold += event.at - watch.last;
+            if (sent.mark != watch.others && !watch.saving)
+                watch.untold += microseconds(event.at - watch.last);
             return call_ends(event, watch);
         }
         if (sent.to <= sent.from || sent.mark != watch.others || watch.saving) return;
@@ -281,10 +282,10 @@ void summarize(StepPace& step) {
     step.ended = step.starved = Time{0};
     for (const Pace& pace : step.ranks) {
         step.ended = std::max(step.ended, pace.ended);
-        step.starved = std::max(step.starved, pace.starved);
+        step.starved = std::max(step.starved, pace.starved());
     }
     step.own = median([](const Pace& pace) { return pace.own; });
-    step.at_most = median([](const Pace& pace) { return pace.own + pace.untold; });
+    step.at_most = median([](const Pace& pace) { return pace.own + pace.untold(); });
     step.whole = median([](const Pace& pace) { return pace.whole; });
     step.trained = median([](const Pace& pace) { return Time(std::chrono::microseconds(pace.trained)); });
 }
@@ -321,9 +322,8 @@ void rank_ends(const Event& end, Watch& watch, const Timing& timing, GatheredSte
     step.rests.add(end.rank, watch.called ? rest : Time{0});
     if (watch.usual == 0) watch.usual = watch.read;
     if (watch.read > watch.usual) step.portions.push_back({step.pace.ranks.size(), watch.read, watch.usual});
-    step.pace.ranks.push_back(
-        {end.rank, watch.trained, watch.own + rest, end.at - watch.began, end.at, watch.starved,
-         watch.untold});
+    step.pace.ranks.push_back({end.rank, watch.trained, watch.own + rest, end.at - watch.began, end.at,
+                               watch.starved, watch.untold});
 }
 
 }  // namespace
@@ -343,7 +343,7 @@ Paces::Paces(const Evidence& evidence) {
             const std::string_view name = evidence.text(sample->name);
             // Either its own thread had no processor, or the library's thread that reports the end of calls.
             if (name == "processor_wait" || name == "transfer_wait")
-                watch.starved += Time(static_cast<std::int64_t>(sample->value * 1e9));
+                watch.starved += microseconds(Time(static_cast<std::int64_t>(sample->value * 1e9)));
             starvation_told_ |= name == "processor_wait";
         } else if (const auto* batch = event.as<DataBatch>()) {
             watch.read += batch->count;

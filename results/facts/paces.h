@@ -33,8 +33,12 @@ struct Pace {
     Time own{0};
     Time whole{0};
     Time ended{0};
-    Time starved{0};  // of its own: ready to work, but without a processor; 0 if not reported
-    Time untold{0};   // work or waiting, and not part of its own
+    // Microseconds, for the same reason.
+    std::int32_t starved_for = 0;  // of its own: ready to work, but without a processor; 0 if not reported
+    std::int32_t untold_for = 0;   // work or waiting, and not part of its own
+
+    Time starved() const { return std::chrono::microseconds(starved_for); }
+    Time untold() const { return std::chrono::microseconds(untold_for); }
 };
 
 // One training step of one attempt, over all ranks that ended it.
