@@ -76,7 +76,7 @@ void print_usual_step(const Record& record) {
     }
     if (!steps.empty()) {
         std::nth_element(steps.begin(), steps.begin() + std::ssize(steps) / 2, steps.end());
-        fmt::print("# control: a step takes {} on rank 0, in the middle of all\n",
+        fmt::print("# control: a step takes {} on rank 0, the median of its steps\n",
                    exact_text(steps[steps.size() / 2]));
     } else {
         fmt::print("# control: rank 0 ends no step, so none has a time: {}\n", first_trouble(evidence));
