@@ -127,10 +127,11 @@ void connect_world(Interpreter& rank, std::string_view call, Place place) {
                 rank.host().rank(), place),
             1);
     }
-    const int told = rank.world().device().index();
+    const int told = rank.bound_device < 0 ? rank.world().device().index() : rank.bound_device;
     const OnDevice on(rank, place < 0 ? Value() : Value::whole(place));
-    if (rank.world().device().index() != told)
-        rank.world().record(results::DeviceBind{rank.world().text("model"), rank.world().device().index()});
+    rank.bound_device = rank.world().device().index();
+    if (rank.bound_device != told)
+        rank.world().record(results::DeviceBind{rank.world().text("model"), rank.bound_device});
     (void)rank.host().comm();
     rank.world_place = group_place(rank);
 }
@@ -268,8 +269,10 @@ Value set_device(Interpreter& rank, Arguments& given) {
     if (*index < 0 || *index >= device.count()) refuse_number(*index, device.count());
     move_to(rank, static_cast<int>(*index));
     rank.device_chosen = true;
-    if (rank.host().started())
+    if (rank.host().started()) {
         rank.world().record(results::DeviceBind{rank.world().text("model"), device.index()});
+        rank.bound_device = device.index();
+    }
     return Value::none();
 }
 

@@ -64,6 +64,7 @@ Value made_group(Interpreter& rank, std::string name, std::vector<Rank> ranks, c
     group->ranks = std::move(ranks);
     const std::string number = std::to_string(++rank.groups_made);
     group->name = name.empty() ? number : std::move(name);
+    connect_world(rank, "new_group", anywhere);
     group->own = rank.host().new_group(group->name, group->ranks, bounds.timeout, bounds.library);
     group->place = group_place(rank);
     if (group->own) rank.seldom().groups.push_back(group);
@@ -198,6 +199,7 @@ Value init_process_group(Interpreter& rank, Arguments& given) {
     rank.world_bound = !request.with_first_call;
     const OnDevice on(rank, given[6]);
     rank.host().start(request);
+    rank.bound_device = rank.world().device().index();
     rank.groups_made = 0;
     rank.world_place = group_place(rank);
     return Value::none();

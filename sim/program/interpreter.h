@@ -116,12 +116,13 @@ public:
     std::map<int, bool> contexts;                        // by device used; true: told, as not its own
     std::shared_ptr<Group> whole;                        // the world, once it is used
     std::int64_t groups_made = 0;
-    Value default_device;                          // of new tensors, where the program has set one
-    Place world_place = 0;                         // the device of the world's group
-    bool world_bound = true;                       // … which it was told, or had to take
-    bool device_chosen = false;                    // by set_device
-    std::shared_ptr<Instance> chance;              // the rank's own generator, once it is used
-    std::uint64_t garbage_drawn = 0;               // numbers that empty() gave
+    Value default_device;              // of new tensors, where the program has set one
+    Place world_place = 0;             // the device of the world's group
+    bool world_bound = true;           // … which it was told, or had to take
+    bool device_chosen = false;        // by set_device
+    int bound_device = -1;             // that observers were told of last; -1: by the start itself
+    std::shared_ptr<Instance> chance;  // the rank's own generator, once it is used
+    std::uint64_t garbage_drawn = 0;   // numbers that empty() gave
     std::map<std::string, std::int64_t> barriers;  // monitored ones, by group
     std::string told_replica;                      // that samples() named last
 

@@ -308,6 +308,9 @@ TEST(ProgramDevices, AWorldIsConnectedByItsFirstCall) {
     };
     quiet(play("init_process_group()\nset_device(local_rank)\nbarrier()"));
     quiet(play("init_process_group()\nall_reduce(ones(2, device=f\"cuda:{local_rank}\"))"));
+    quiet(
+        play("init_process_group()\nwith torch.cuda.device(local_rank):\n    g = new_group(name=\"g\")\n"
+             "all_reduce(ones(2, device=f\"cuda:{local_rank}\"), group=g)"));
     const auto late =
         play("init_process_group()\nx = ones(1, device=\"cuda\")\nbarrier()\nset_device(local_rank)");
     EXPECT_NE(last_words(late).find("Duplicate GPU detected"), std::string::npos) << last_words(late);
