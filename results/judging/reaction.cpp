@@ -224,6 +224,12 @@ private:
         Grade grade{.reaction = words.reaction, .took = at_ - begun_, .says = words.says};
         if (grade.reaction == Reaction::clear_error && !ending_.stepped)
             grade.reaction = Reaction::refused_to_start;
+        // Whoever looks at the job's code alone, as a scheduler does, takes it for a success.
+        const auto stops = job_.evidence.each<JobStop>();
+        if (!stops.empty() && stops.back()->as<JobStop>()->code == 0 && ended_with_error(grade.reaction)) {
+            grade.reaction = Reaction::misleading_error;
+            grade.says += "; and yet the job ended with code 0";
+        }
         return grade;
     }
 

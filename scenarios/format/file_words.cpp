@@ -191,7 +191,7 @@ constexpr ListedWord all_words[] = {
     {"reaction", "clear_error",
      "it ends with an error that leads to the cause: it names the culprit's rank, node, variable, part "
      "or file, "
-     "or is the culprit's own sentence, and blames no other rank"},
+     "or is the culprit's own sentence, and blames no other rank. A job that ends with code 0 has none"},
     {"reaction", "error", "it ends with an error, whoever it names"},
     {"reaction", "refuse_to_start", "it ends with an error, and no rank has begun a step"},
     {"reaction", "restart", "it starts again and comes to its end"},

@@ -65,6 +65,19 @@ TEST(Reaction, IsMisleadingWhenTheJobEndsWithoutWords) {
     EXPECT_EQ(reaction(evidence), "misleading_error");
 }
 
+TEST(Reaction, IsMisleadingWhenTheJobsCodeTellsOfNoFailure) {
+    const auto ends_with = [](int code) {
+        results::Evidence evidence = started(4);
+        log_line(evidence, 3s, 2, 2, "RuntimeError: shape '[4]' is invalid for input of size 3");
+        evidence.record(event(4s, 2, results::RankExit{.code = 1}));
+        evidence.record(event(4s, results::no_rank, results::JobStop{.code = code}));
+        return std::string(
+            name_of(results::grade({.evidence = evidence, .culprit = {.ranks = {2}}}).reaction));
+    };
+    EXPECT_EQ(ends_with(1), "clear_error");
+    EXPECT_EQ(ends_with(0), "misleading_error");
+}
+
 TEST(Reaction, IsARestartOnlyWhenTheSecondLifeEndsWell) {
     results::Evidence evidence = started(4);
     log_line(evidence, 3s, 1, 2, "killed");
