@@ -14,12 +14,7 @@ namespace {
 
 std::optional<std::string_view> value_of(const Evidence& evidence, const Complaint& complaint,
                                          std::string_view name) {
-    const PairTables tables(evidence, complaint.attempt, PairTables::Of::environment);
-    const auto place = static_cast<std::size_t>(complaint.process);
-    const Pairs* pairs = place < tables.by_process().size() ? tables.by_process()[place] : nullptr;
-    if (!pairs) return std::nullopt;
-    const auto held = pairs->find(name);
-    return held == pairs->end() ? std::nullopt : std::optional(held->second);
+    return PairTables(evidence, complaint.attempt, PairTables::Of::environment).held(complaint.process, name);
 }
 
 }  // namespace

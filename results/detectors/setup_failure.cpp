@@ -160,8 +160,8 @@ bool failed_by_themselves(const Evidence& evidence, int attempt, const std::vect
     });
 }
 
-// Rank 0 keeps the store. Where it, too, seeks one on its own machine, nobody serves it; where it seeks one
-// on a machine without ranks, the address is wrong for all.
+// Rank 0 keeps the store. If rank 0 itself looks for one on its own machine, nobody serves it; if it looks on
+// a machine without ranks, the address is wrong for every rank.
 bool rank_0_seeks(Sought where, const Evidence& evidence, int attempt,
                   const std::vector<Complaint>& complaints) {
     const Rank first = evidence.facts<Calls>().process_of(attempt, 0);

@@ -27,31 +27,20 @@ std::map<Rank, std::int32_t> devices_by(const Evidence& evidence, int attempt, T
     return bound;
 }
 
-class Environments {
-public:
-    Environments(const Evidence& evidence, int attempt)
-        : tables_(evidence, attempt, PairTables::Of::environment) {}
-
-    std::string held(Rank rank, const char* name) const {
-        const auto place = static_cast<std::size_t>(rank);
-        const Pairs* pairs = place < tables_.by_process().size() ? tables_.by_process()[place] : nullptr;
-        const auto found = pairs ? pairs->find(name) : Pairs::const_iterator();
-        return pairs && found != pairs->end() ? std::string(found->second) : "";
-    }
-
-private:
-    PairTables tables_;
-};
+// Empty where the rank has none.
+std::string_view variable_of(const PairTables& environments, Rank rank, std::string_view name) {
+    return environments.held(rank, name).value_or("");
+}
 
 }  // namespace
 
 std::vector<Rank> on_the_device_of(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks,
                                    Time until) {
     const auto bound = devices_by(evidence, attempt, until);
-    const Environments environments(evidence, attempt);
+    const PairTables environments(evidence, attempt, PairTables::Of::environment);
     const auto place_of = [&](Rank rank) {
         return std::tuple(evidence.facts<Lives>().node_of(rank),
-                          environments.held(rank, "CUDA_VISIBLE_DEVICES"), bound.at(rank));
+                          variable_of(environments, rank, "CUDA_VISIBLE_DEVICES"), bound.at(rank));
     };
     const auto unlike = [&](Rank rank) {
         return !bound.contains(rank) || place_of(rank) != place_of(ranks.front());
@@ -67,21 +56,23 @@ std::vector<Rank> on_the_device_of(const Evidence& evidence, int attempt, const 
 std::vector<Rank> off_their_local_ranks(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks,
                                         Time until) {
     const auto bound = devices_by(evidence, attempt, until);
-    const Environments environments(evidence, attempt);
+    const PairTables environments(evidence, attempt, PairTables::Of::environment);
     const Lives& lives = evidence.facts<Lives>();
-    std::set<std::pair<std::int32_t, std::string>> told;
+    std::set<std::pair<std::int32_t, std::string_view>> told;
     bool by_variable = true;
     for (const Rank rank : ranks) {
-        const std::string local = environments.held(rank, "LOCAL_RANK");
+        const std::string_view local = variable_of(environments, rank, "LOCAL_RANK");
         by_variable = by_variable && !local.empty() && told.insert({lives.node_of(rank), local}).second;
     }
     std::vector<Rank> off;
     for (const Rank rank : ranks) {
         // A list of its own numbers the devices anew.
-        if (!bound.contains(rank) || !environments.held(rank, "CUDA_VISIBLE_DEVICES").empty()) return {};
+        if (!bound.contains(rank) || !variable_of(environments, rank, "CUDA_VISIBLE_DEVICES").empty())
+            return {};
         const std::vector<Rank> host = lives.on_node(lives.node_of(rank));
         const auto place = std::find(host.begin(), host.end(), rank) - host.begin();
-        const std::string local = by_variable ? environments.held(rank, "LOCAL_RANK") : std::to_string(place);
+        const std::string local =
+            by_variable ? std::string(variable_of(environments, rank, "LOCAL_RANK")) : std::to_string(place);
         if (local != std::to_string(bound.at(rank))) off.push_back(rank);
     }
     return off;

@@ -110,9 +110,9 @@ bool Waits::culprits_by_error(const Circle& circle, Standstill& found) const {
     found.left_a_call_out = true;
     found.cause = "unpropagated_rank_failure";
     found.why =
-        fmt::format("{} had raised an error, and {} {} of {} is never over without {}: {}",
-                    ranks_text(found.culprits), name_of(wait->op), wait->seq, wait->comm->name,
-                    found.culprits.size() == 1 ? "it" : "them", quoted(raised_by(found.culprits.front())));
+        fmt::format("{} had raised an error, and {} is never over without {}: {}", ranks_text(found.culprits),
+                    call_text(*wait), found.culprits.size() == 1 ? "it" : "them",
+                    quoted(raised_by(found.culprits.front())));
     return true;
 }
 
@@ -180,7 +180,7 @@ bool Waits::culprits_by_message(const Circle& circle, Standstill& found) const {
                 found.left_a_call_out = true;
                 found.why = fmt::format(
                     "rank {} never entered {}: it has gone on to step {}, and waits to receive from rank {}",
-                    receiver, Waits::call_text(gone), life->step, sender);
+                    receiver, call_text(gone), life->step, sender);
                 found.cause = "rank_divergent_control_flow";
                 return true;
             }
@@ -190,7 +190,7 @@ bool Waits::culprits_by_message(const Circle& circle, Standstill& found) const {
                     fmt::format("rank {} waits to receive from rank {}, which {} {}", receiver, sender,
                                 all_sent ? "sent as many messages as before and waits in"
                                          : "has gone on without sending, to",
-                                Waits::call_text(gone));
+                                call_text(gone));
             }
             found.culprits.push_back(all_sent ? receiver : sender);
         }
@@ -266,8 +266,7 @@ std::string Waits::told_behind(const Standstill& found) const {
             const Wait& wait = waits.front();
             const bool behind = std::any_of(wait.for_whom.begin(), wait.for_whom.end(),
                                             [&](Rank one) { return front.contains(one); });
-            if (behind && !told.contains(rank))
-                next[fmt::format("{} {} of {}", name_of(wait.op), wait.seq, wait.comm->name)].insert(rank);
+            if (behind && !told.contains(rank)) next[call_text(wait)].insert(rank);
         }
         if (next.empty()) break;
         const std::vector<Rank> ones(front.begin(), front.end());
@@ -302,9 +301,9 @@ std::string Waits::told(const Circle& circle) const {
     for (std::size_t links = 0; links < links_max; ++links) {
         const Wait& wait = waits_.at(one).front();
         const std::vector<Rank> here = with(wait);
-        text += fmt::format("{}{}{} {} in {}", links == 0 ? "" : " for ", ranks_text(here),
-                            links == 0 ? "" : ", which", here.size() == 1 ? "waits" : "wait",
-                            Waits::call_text(wait));
+        text +=
+            fmt::format("{}{}{} {} in {}", links == 0 ? "" : " for ", ranks_text(here),
+                        links == 0 ? "" : ", which", here.size() == 1 ? "waits" : "wait", call_text(wait));
         told.insert(here.begin(), here.end());
         const auto next = std::find_if(wait.for_whom.begin(), wait.for_whom.end(),
                                        [&](Rank rank) { return waits_.contains(rank); });

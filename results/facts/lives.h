@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -70,10 +69,6 @@ private:
     int nodes_ = 0;
     Time median_step_{0};
 };
-
-// A log line without its times, which a rank that waits may repeat for ever: "still waiting after # s". Other
-// numbers stay: "evaluated 17 batches" is something new.
-std::string kind_of_line(std::string_view line);
 
 // The upper median of them, 0 if there are none.
 std::int64_t median(std::vector<std::int64_t> values);

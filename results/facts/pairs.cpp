@@ -33,6 +33,14 @@ PairTables::PairTables(const Evidence& evidence, int attempt, Of what) {
     }
 }
 
+std::optional<std::string_view> PairTables::held(Rank process, std::string_view name) const {
+    const auto place = static_cast<std::size_t>(process);
+    const Pairs* pairs = place < by_process_.size() ? by_process_[place] : nullptr;
+    if (!pairs) return std::nullopt;
+    const auto found = pairs->find(name);
+    return found == pairs->end() ? std::nullopt : std::optional(found->second);
+}
+
 std::vector<std::string_view> PairTables::names() const {
     std::set<std::string_view> names;
     for (const auto& [id, pairs] : tables_) {

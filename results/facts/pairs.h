@@ -22,6 +22,8 @@ public:
 
     // By process; null for a process that was not seen to start.
     const std::vector<const Pairs*>& by_process() const { return by_process_; }
+    // What the process has by that name; nothing if it has none, or was not seen to start.
+    std::optional<std::string_view> held(Rank process, std::string_view name) const;
     // All names that any process has, sorted.
     std::vector<std::string_view> names() const;
 

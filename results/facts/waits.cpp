@@ -299,8 +299,7 @@ Standstill Waits::culprits_in(const Circle& circle) const {
         found.last = *wait;
         found.left_a_call_out = true;
         const Wait& theirs = waits_.at(found.culprits.front()).front();
-        found.why = fmt::format("{} never entered {} {} of {}, and ", ranks_text(found.culprits),
-                                name_of(wait->op), wait->seq, wait->comm->name);
+        found.why = fmt::format("{} never entered {}, and ", ranks_text(found.culprits), call_text(*wait));
         const bool one = found.culprits.size() == 1;
         found.why += one || theirs.collective
                          ? fmt::format("{} in {}", one ? "waits" : "wait", call_text(theirs))

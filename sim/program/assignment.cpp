@@ -146,7 +146,6 @@ void Interpreter::assign_queued(const Expr& target, const Value& object, const V
         [](const Value& into, std::vector<Value>& given) { put(into, given[0], given[1]); }, true);
 }
 
-// x += y changes a list or a tensor in place, as in Python.
 // Python says which sign stood there: += or +.
 Value Interpreter::operated_in_place(Operator op, const Value& a, const Value& b) {
     const auto does = [&] { return a.is(Type::tensor) ? calculated_now(op, a, b) : operate(op, a, b); };
@@ -164,6 +163,7 @@ Value Interpreter::operated_in_place(Operator op, const Value& a, const Value& b
     throw RankFailure(says);
 }
 
+// x += y changes a list or a tensor in place, as in Python.
 void Interpreter::augment(const Stmt& stmt) {
     const Expr& target = stmt.parts[0];
     const Value old = eval(target);

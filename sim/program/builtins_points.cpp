@@ -2,6 +2,7 @@
 // Texts: torch.distributed 2.11.
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 #include "sim/program/builtins.h"
 #include "sim/program/program_tensor.h"
@@ -39,64 +40,70 @@ Line line_of(Interpreter& rank, Arguments& given, const std::shared_ptr<Tensor>&
     return line;
 }
 
+struct Message {
+    bool sends = false;
+    Line line;
+    std::shared_ptr<Tensor> tensor;
+
+    std::unique_ptr<Work> post(const Tensor& data) const {
+        return sends ? line.comm->send_async(data.data(), line.peer, line.tag, as_moved(data.dtype))
+                     : line.comm->recv_async(data.data(), line.peer, line.tag, as_moved(data.dtype));
+    }
+};
+
+// `given`: tensor, peer, tag, group, peer in the group.
+Message message_in(Interpreter& rank, Arguments& given, std::string_view call, bool sends) {
+    const auto tensor = behind_pointer(tensor_in(given[0], call, "tensor"));
+    return {.sends = sends,
+            .line = line_of(rank, given, tensor, call, sends ? "destination" : "source"),
+            .tensor = tensor};
+}
+
+// As an entry of the communicator's stream, where the program has streams; nothing otherwise.
+std::optional<Value> queued_message(Interpreter& rank, const Message& message, bool handle) {
+    if (!message.line.comm || !rank.queues()) return std::nullopt;
+    return queued_call(rank, *message.line.comm, {message.tensor}, handle,
+                       [message](const Tensors& held) { return message.post(*held[0]); });
+}
+
 Value send(Interpreter& rank, Arguments& given) {
-    const auto tensor = behind_pointer(tensor_in(given[0], "send", "tensor"));
-    const Line line = line_of(rank, given, tensor, "send", "destination");
-    if (line.comm && rank.queues())
-        if (auto queued = queued_call(rank, *line.comm, {tensor}, false, [line](const Tensors& held) {
-                return line.comm->send_async(held[0]->data(), line.peer, line.tag, as_moved(held[0]->dtype));
-            }))
-            return *queued;
-    if (line.comm) line.comm->send(tensor->data(), line.peer, line.tag, as_moved(tensor->dtype));
+    const Message message = message_in(rank, given, "send", true);
+    if (auto queued = queued_message(rank, message, false)) return *queued;
+    const auto& [comm, peer, tag] = message.line;
+    if (comm) comm->send(message.tensor->data(), peer, tag, as_moved(message.tensor->dtype));
     return Value::none();
 }
 
 Value recv(Interpreter& rank, Arguments& given) {
-    const auto tensor = behind_pointer(tensor_in(given[0], "recv", "tensor"));
-    const Line line = line_of(rank, given, tensor, "recv", "source");
-    if (line.comm && line.peer != any_source && rank.queues())
-        if (auto queued = queued_call(rank, *line.comm, {tensor}, false, [line](const Tensors& held) {
-                return line.comm->recv_async(held[0]->data(), line.peer, line.tag, as_moved(held[0]->dtype));
-            }))
-            return Value::whole(stated(given[3]) ? given[3].group().ranks[static_cast<std::size_t>(line.peer)]
-                                                 : line.peer);
+    const Message message = message_in(rank, given, "recv", false);
+    const auto& [comm, peer, tag] = message.line;
+    const auto in_world = [&](Rank from) {
+        return Value::whole(stated(given[3]) ? given[3].group().ranks[static_cast<std::size_t>(from)] : from);
+    };
+    if (peer != any_source && queued_message(rank, message, false)) return in_world(peer);
     wait_for_kernels(rank);
-    if (!line.comm) return Value::whole(-1);
-    Rank from = line.peer;
-    if (from != any_source) {
-        line.comm->recv(tensor->data(), line.peer, line.tag, as_moved(tensor->dtype));
-    } else {
-        const auto work = line.comm->recv_async(tensor->data(), from, line.tag, as_moved(tensor->dtype));
-        work->wait();
-        from = work->source();
+    if (!comm) return Value::whole(-1);
+    if (peer != any_source) {
+        comm->recv(message.tensor->data(), peer, tag, as_moved(message.tensor->dtype));
+        return in_world(peer);
     }
-    return Value::whole(stated(given[3]) ? given[3].group().ranks[static_cast<std::size_t>(from)] : from);
+    const auto work = message.post(*message.tensor);
+    work->wait();
+    return in_world(work->source());
+}
+
+Value posted(Interpreter& rank, const Message& message) {
+    if (auto queued = queued_message(rank, message, true)) return *queued;
+    if (!message.line.comm) return Value::none();
+    return handle_of(rank, nullptr, {message.tensor}, message.post(*message.tensor));
 }
 
 Value isend(Interpreter& rank, Arguments& given) {
-    const auto tensor = behind_pointer(tensor_in(given[0], "isend", "tensor"));
-    const Line line = line_of(rank, given, tensor, "isend", "destination");
-    if (line.comm && rank.queues())
-        if (auto queued = queued_call(rank, *line.comm, {tensor}, true, [line](const Tensors& held) {
-                return line.comm->send_async(held[0]->data(), line.peer, line.tag, as_moved(held[0]->dtype));
-            }))
-            return *queued;
-    if (!line.comm) return Value::none();
-    return handle_of(rank, nullptr, {tensor},
-                     line.comm->send_async(tensor->data(), line.peer, line.tag, as_moved(tensor->dtype)));
+    return posted(rank, message_in(rank, given, "isend", true));
 }
 
 Value irecv(Interpreter& rank, Arguments& given) {
-    const auto tensor = behind_pointer(tensor_in(given[0], "irecv", "tensor"));
-    const Line line = line_of(rank, given, tensor, "irecv", "source");
-    if (line.comm && rank.queues())
-        if (auto queued = queued_call(rank, *line.comm, {tensor}, true, [line](const Tensors& held) {
-                return line.comm->recv_async(held[0]->data(), line.peer, line.tag, as_moved(held[0]->dtype));
-            }))
-            return *queued;
-    if (!line.comm) return Value::none();
-    return handle_of(rank, nullptr, {tensor},
-                     line.comm->recv_async(tensor->data(), line.peer, line.tag, as_moved(tensor->dtype)));
+    return posted(rank, message_in(rank, given, "irecv", false));
 }
 
 Value p2p_op(Interpreter&, Arguments& given) {
@@ -108,17 +115,6 @@ Value p2p_op(Interpreter&, Arguments& given) {
               "``torch.distributed.irecv``.");
     return Value::new_list({given.begin(), given.end()});
 }
-
-struct Message {
-    bool sends = false;
-    Line line;
-    std::shared_ptr<Tensor> tensor;
-
-    std::unique_ptr<Work> post(const Tensor& data) const {
-        return sends ? line.comm->send_async(data.data(), line.peer, line.tag, as_moved(data.dtype))
-                     : line.comm->recv_async(data.data(), line.peer, line.tag, as_moved(data.dtype));
-    }
-};
 
 class Batch {
 public:
@@ -161,11 +157,8 @@ Message message_of(Interpreter& rank, const Value& op) {
               "``torch.distributed.P2POp``.");
     const auto& parts = op.list().items;
     Arguments arguments = {parts[1], parts[2], parts[4], parts[3], parts[5]};
-    Message message{.sends = parts[0].callable().name == "isend"};
-    const std::string_view call = message.sends ? "isend" : "irecv";
-    message.tensor = behind_pointer(tensor_in(arguments[0], call, "tensor"));
-    message.line = line_of(rank, arguments, message.tensor, call, message.sends ? "destination" : "source");
-    return message;
+    const bool sends = parts[0].callable().name == "isend";
+    return message_in(rank, arguments, sends ? "isend" : "irecv", sends);
 }
 
 // Each of them is under way before any is waited for. Over NCCL a batch is one kernel, which begins after the

@@ -37,8 +37,10 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
         }
         const Time began = world_.timer().now();
         const StepResult result = step(number);
-        if (stopped_) world_.phase(results::Phase::none);
-        if (stopped_) break;
+        if (stopped_) {
+            world_.phase(results::Phase::none);
+            break;
+        }
         ++optimizer_steps_;
         reduce_if_asked();
         gather_metrics(number);
