@@ -5,9 +5,11 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <map>
+#include <unistd.h>
 
 #include "scenarios/format/storm_file.h"
 #include "scenarios/model/chance.h"
@@ -183,7 +185,7 @@ TEST(FailureFit, PartsATableWhoseRateChanges) {
 }
 
 FailureTable table_of(const std::string& csv, const std::string& columns, std::string& refused) {
-    const std::string base = ::testing::TempDir() + "deadrank-failures";
+    const std::string base = ::testing::TempDir() + fmt::format("deadrank-failures-{}", getpid());
     std::ofstream(base + ".csv") << csv;
     std::ofstream(base + ".toml") << columns;
     auto mapped = load_failure_columns(base + ".toml");
