@@ -1,0 +1,221 @@
+# sim/managed/python/deadrank/c10d.py — Where torch.distributed is changed: one function for each private name of
+# torch that is relied upon, with what for and the releases that it was tried with. All else of torch runs as it is.
+import functools
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+import torch.distributed.distributed_c10d as c10d
+
+from . import store, works
+from .channel import here
+from .process_group import ProcessGroup
+
+RELEASES = ("2.11.0", "2.15.0")  # tried
+BACKEND = "sim"
+
+asked = {}  # what the program said of the group that torch is about to make
+
+
+def install():
+    """In the zygote, once."""
+    for change in (
+        register_backend,
+        replace_group_helper,
+        replace_stores,
+        show_backends,
+        replace_flight_recorder,
+        replace_allreduce_hook,
+        replace_logging_data,
+        keep_dynamo_out,
+    ):
+        change()
+
+
+def begin():
+    """In a rank, before the program: what torch reads from the environment when it is imported."""
+    dist.set_debug_level_from_env()
+
+
+def register_backend():
+    """Public, 2.4 to 2.15. A function that returns a ProcessGroup gives the group itself."""
+    if BACKEND.upper() not in c10d.Backend._plugins:
+        dist.Backend.register_backend(BACKEND, make_group, extended_api=True, devices=["cpu", "cuda"])
+    for device in list(c10d.Backend.default_device_backend_map):
+        if c10d.Backend.default_device_backend_map[device] == BACKEND:
+            del c10d.Backend.default_device_backend_map[device]
+
+
+def make_group(opts, _=None):
+    members = list(opts.global_ranks_in_group) or list(range(opts.group_size))
+    timeout = opts.timeout.total_seconds()
+    return ProcessGroup(
+        opts.store,
+        store.underlying(opts.store),
+        opts.group_rank,
+        opts.group_size,
+        members,
+        opts.group_id,
+        asked["description"],
+        asked["libraries"],
+        int(timeout * 1e9),
+    )
+
+
+def replace_group_helper():
+    """`_new_process_group_helper`, `_world.pg_map`, `_world.pg_backend_config`: 2.4 to 2.15. The program's
+    backend is put back after the group is made, so that get_backend answers what it asked for."""
+    real = c10d._new_process_group_helper
+
+    @functools.wraps(real)
+    def helper(group_size, group_rank, ranks, backend, *more, **said):
+        if here.orphan:
+            refuse_child()
+        if here.channel is None or is_foreign(str(backend)):
+            return real(group_size, group_rank, ranks, backend, *more, **said)
+        word, device = str(backend), said.get("device_id")
+        asked.update(libraries=libraries_of(word), description=said.get("group_desc") or "undefined")
+        for name in ("backend_options", "pg_options"):
+            if name in said:
+                said[name] = None
+        if "device_id" in said:
+            said["device_id"] = None
+        group, prefixed = real(group_size, group_rank, ranks, BACKEND, *more, **said)
+        if isinstance(group, ProcessGroup):
+            c10d._world.pg_map[group] = (c10d.Backend(word), c10d._world.pg_map[group][1])
+            c10d._world.pg_backend_config[group] = str(c10d.BackendConfig(c10d.Backend(word)))
+            if device is not None and group.library == "nccl":
+                group.bound_device_id = device
+                group.eager_connect_single_device(device)
+        return group, prefixed
+
+    c10d._new_process_group_helper = helper
+
+
+def refuse_child():
+    raise RuntimeError(
+        "deadrank: a process that a simulated rank starts cannot join a process group. Start the ranks with a "
+        "launcher (torchrun, or --ranks)."
+    )
+
+
+def is_foreign(word):
+    """Backends that exchange nothing with other processes stay torch's own."""
+    return word in ("fake", "threaded")
+
+
+def libraries_of(word):
+    """nccl or gloo for each device type, as torch resolves the program's word."""
+    word = word.lower()
+    if word in ("undefined", "none", ""):
+        libraries = {"cpu": "gloo", "cuda": "nccl"}
+        return libraries if torch.cuda.is_available() else {"cpu": "gloo"}
+    if ":" not in word:
+        return {"cpu": library(word), "cuda": library(word)}
+    return {one.split(":")[0]: library(one.split(":")[1]) for one in word.split(",")}
+
+
+def library(word):
+    return "gloo" if word in ("gloo", "mpi", "ucc") else "nccl"
+
+
+def replace_stores():
+    """TCPStore and FileStore in three modules: 2.4 to 2.15. The attribute `rendezvous` of torch.distributed is a
+    function, not the module."""
+    for name in ("TCPStore", "FileStore"):
+        real, simulated = getattr(dist, name), getattr(store, name)
+
+        def make(*args, real=real, simulated=simulated, **said):
+            if here.orphan or here.channel is None:
+                return real(*args, **said)
+            return simulated(*args, **said)
+
+        chosen = type(name, (ChosenStore,), {"real": real, "simulated": simulated, "make": staticmethod(make)})
+        for module in (dist, c10d, sys.modules["torch.distributed.rendezvous"]):
+            if hasattr(module, name):
+                setattr(module, name, chosen)
+
+
+class Chooser(type):
+    """The simulator's store in a rank, torch's own elsewhere, under one name."""
+
+    def __call__(cls, *args, **said):
+        return cls.make(*args, **said)
+
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, (cls.real, cls.simulated))
+
+
+class ChosenStore(metaclass=Chooser):
+    pass
+
+
+def show_backends():
+    """`is_nccl_available`, `is_gloo_available`, `_NCCL_AVAILABLE`, `_GLOO_AVAILABLE`: 2.4 to 2.15. A wheel without
+    NCCL can run programs that ask for it."""
+    for name in ("nccl", "gloo"):
+        real = getattr(c10d, f"is_{name}_available")
+
+        def available(real=real):
+            return here.channel is not None or real()
+
+        setattr(c10d, f"is_{name}_available", available)
+        setattr(dist, f"is_{name}_available", available)
+
+
+def replace_flight_recorder():
+    """`_maybe_attach_flight_recorder`: 2.15. It wants a backend in C++."""
+    real = getattr(c10d, "_maybe_attach_flight_recorder", None)
+    if real is None:
+        return
+
+    @functools.wraps(real)
+    def attach(*args, **said):
+        return None if here.channel is not None else real(*args, **said)
+
+    c10d._maybe_attach_flight_recorder = attach
+
+
+def replace_allreduce_hook():
+    """`Reducer._run_allreduce_hook`: 2.4 to 2.15. A communication hook in Python may wait at once for the future
+    of the default one."""
+    real = dist.Reducer._run_allreduce_hook
+
+    def run(self, bucket):
+        works.eager.append(True)
+        try:
+            return real(self, bucket)
+        finally:
+            works.eager.pop()
+
+    dist.Reducer._run_allreduce_hook = run
+
+
+def replace_logging_data():
+    """`DistributedDataParallel._get_ddp_logging_data`: 2.4 to 2.15. C++ reads it from a group of its own."""
+    parallel = torch.nn.parallel.DistributedDataParallel
+    real = parallel._get_ddp_logging_data
+
+    @functools.wraps(real)
+    def logging_data(self):
+        data = real(self)
+        if data.get("backend_name") == BACKEND:
+            data["backend_name"] = self.process_group.library
+            if data["backend_name"] == "gloo":
+                data.update(
+                    gloo_socket_ifname=os.environ.get("GLOO_SOCKET_IFNAME", "N/A"),
+                    gloo_device_transport=os.environ.get("GLOO_DEVICE_TRANSPORT", "N/A"),
+                    gloo_num_threads=2,
+                )
+        return data
+
+    parallel._get_ddp_logging_data = logging_data
+
+
+def keep_dynamo_out():
+    """`_torchdynamo_disable`: 2.4 to 2.15. Dynamo would trace into the process group."""
+    for kind in (ProcessGroup, works.Work):
+        for name, value in list(vars(kind).items()):
+            if callable(value) and not name.startswith("__"):
+                value._torchdynamo_disable = True

@@ -1,0 +1,219 @@
+# sim/managed/python/deadrank/channel.py — The rank's end of the channel to the simulator: the wire format, the
+# arena through which bytes move, and the rank's virtual clock.
+import builtins
+import ctypes
+import errno
+import json
+import os
+import socket
+import struct
+import sys
+
+HEADER = struct.Struct("<BBHIq")
+WORK = struct.Struct("<Q")
+STATE = struct.Struct("<bxxxi")
+COLLECTIVE_BODY = struct.Struct("<QIBBBBiIqqqqq")
+MESSAGE_BODY = struct.Struct("<QIBBBBiiqq")
+WAIT_BODY = struct.Struct("<BBHIq")
+PAIR = struct.Struct("<qq")
+NUMBER = struct.Struct("<q")
+GROUP = struct.Struct("<I")
+
+COLLECTIVE, MESSAGE, GROUP_START, GROUP_END = 0x10, 0x11, 0x12, 0x13
+WAIT, POLL = 0x20, 0x21
+STORE_OPEN, STORE, STORE_CLOSE = 0x30, 0x31, 0x32
+COMM_OPEN, COMM_CLOSE, COMM_ERROR = 0x40, 0x41, 0x42
+RECORD, STEP, PHASE, SEAM, BLOCK, STORAGE, DEVICE = 0x50, 0x51, 0x52, 0x53, 0x54, 0x55, 0x56
+COMPUTE, EXIT, STACK = 0x60, 0x70, 0x71
+
+ANSWER, RAISE, QUERY = 0, 1, 2
+IN_ARENA = 0x80  # flag: the body lies in the arena, the message holds its offset and size
+NEVER = -1
+LONGEST = 64 << 10  # bytes of a message; a longer body goes through the arena
+GONE = 9  # exit code of a rank whose simulator is gone
+
+
+class Here:
+    """What this process is. `channel` and `turns` are None in the zygote, in a rank's children, and in every
+    process that no simulator started; all patches then do what Python does."""
+
+    channel = None
+    turns = None
+    options = {}
+    orphan = False  # a child of a rank
+
+
+here = Here()
+
+
+class Arena:
+    """A file in memory that the simulator maps as well. It grows on demand and never shrinks. Blocks are
+    multiples of 64 bytes, the first that fits is taken."""
+
+    ROOM = 64 << 30  # addresses that are reserved; the file may become as large
+    GRAIN = 64
+    GROWTH = 1 << 20
+
+    def __init__(self, file):
+        self.file = file
+        self.size = os.fstat(file).st_size
+        self.base = map_shared(file, self.ROOM)
+        self.top = 0
+        self.free = []  # (offset, size), by offset, never adjacent
+
+    def allocate(self, size):
+        size = max(self.GRAIN, (size + self.GRAIN - 1) & -self.GRAIN)
+        free = self.free
+        for place, (offset, room) in enumerate(free):
+            if room >= size:
+                if room == size:
+                    del free[place]
+                else:
+                    free[place] = (offset + size, room - size)
+                return offset
+        offset = self.top
+        self.top += size
+        if self.top > self.size:
+            self.grow()
+        return offset
+
+    def grow(self):
+        if self.top > self.ROOM:
+            raise MemoryError("deadrank: the calls under way hold more than 64 GiB")
+        self.size = -(-self.top // self.GROWTH) * self.GROWTH
+        os.ftruncate(self.file, self.size)
+
+    def release(self, offset, size):
+        size = max(self.GRAIN, (size + self.GRAIN - 1) & -self.GRAIN)
+        free = self.free
+        end = offset + size
+        place = len(free)
+        while place and free[place - 1][0] > offset:
+            place -= 1
+        if place < len(free) and free[place][0] == end:
+            end += free.pop(place)[1]
+        if place and sum(free[place - 1]) == offset:
+            place -= 1
+            offset = free.pop(place)[0]
+        if end == self.top:
+            self.top = offset
+        else:
+            free.insert(place, (offset, end - offset))
+
+    def address(self, offset):
+        return self.base + offset
+
+
+def map_shared(file, size):
+    """mmap.mmap refuses to map more than the file holds so far."""
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
+    read_write, shared, no_reserve = 3, 1, 0x4000
+    address = library.mmap(None, size, read_write, shared | no_reserve, file, 0)
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), "deadrank: the arena cannot be mapped")
+    return address
+
+
+class Channel:
+    """Posts have no answer; a request blocks until its reply. Only the thread whose turn it is may use it."""
+
+    def __init__(self, channel, arena):
+        self.socket = socket.socket(fileno=channel)
+        self.arena = Arena(arena)
+        self.now = 0  # virtual ns since the job's start, of the last reply
+        self.charge = 0  # virtual ns of compute since the last message
+        self.clock_reads = 0  # since the last request
+        self.works = 0  # numbers given so far
+        self.stack = lambda: []
+
+    def new_work(self):
+        self.works += 1
+        return self.works
+
+    def time(self):
+        return self.now + self.charge
+
+    def post(self, kind, body=b"", flags=0):
+        length = len(body)
+        if length > LONGEST:
+            self.post_long(kind, body, flags)
+            return
+        charge = self.charge
+        if charge:
+            self.now += charge
+            self.charge = 0
+        try:
+            self.socket.send(HEADER.pack(kind, flags, 0, length, charge) + body)
+        except OSError as trouble:
+            if trouble.errno in (errno.EPIPE, errno.ECONNRESET):
+                os._exit(GONE)
+            raise
+
+    def post_long(self, kind, body, flags):
+        """The proxy reads the body when it takes the message, so the block is never reused before that: it is
+        kept until the next reply."""
+        offset = self.arena.allocate(len(body))
+        ctypes.memmove(self.arena.address(offset), body, len(body))
+        self.kept.append((offset, len(body)))
+        self.post(kind, PAIR.pack(offset, len(body)), flags | IN_ARENA)
+
+    kept = ()
+
+    def request(self, kind, body=b"", flags=0):
+        """Returns the body of the reply, or raises what the simulator answers."""
+        if len(body) > LONGEST and not self.kept:
+            self.kept = []
+        self.post(kind, body, flags)
+        self.clock_reads = 0
+        while True:
+            status, body, self.now = self.receive()
+            if status == QUERY:
+                self.post(STACK, json.dumps(self.stack()).encode())
+                continue
+            if self.kept:
+                for block in self.kept:
+                    self.arena.release(*block)
+                self.kept = ()
+            if status == RAISE:
+                raise error_from(json.loads(body))
+            return body
+
+    def receive(self):
+        try:
+            message = self.socket.recv(1 << 20)
+        except ConnectionResetError:
+            message = b""
+        if not message:
+            os._exit(GONE)
+        status, _, _, length, now = HEADER.unpack_from(message)
+        return status, message[HEADER.size : HEADER.size + length], now
+
+    def wait_for_go(self):
+        _, _, self.now = self.receive()
+
+    def ask(self, kind, **said):
+        """A request whose body and reply are JSON."""
+        answer = self.request(kind, json.dumps(said).encode())
+        return json.loads(answer) if answer else {}
+
+    def tell(self, kind, **said):
+        body = json.dumps(said).encode()
+        if len(body) > LONGEST and not self.kept:
+            self.kept = []
+        self.post(kind, body)
+
+    def wait(self, works, deadline=NEVER, any_of=False, kind=WAIT):
+        """Returns for each work whether it is done, and the source of a receive."""
+        body = WAIT_BODY.pack(any_of, 0, 0, len(works), deadline) + b"".join(map(WORK.pack, works))
+        return list(STATE.iter_unpack(self.request(kind, body)))
+
+
+def error_from(said):
+    """The exception that a reply names; `work` is set where the reply names the operation that failed."""
+    module, _, name = said["type"].rpartition(".")
+    kind = getattr(sys.modules.get(module), name, None) if module else getattr(builtins, name, None)
+    error = (kind or RuntimeError)(said["text"])
+    error.deadrank_work = said.get("work")
+    return error

@@ -1,0 +1,214 @@
+# sim/managed/python/deadrank/launch.py — From a fork of the zygote to the end of a rank's program, which runs as
+# `__main__`, as the interpreter itself would run it.
+import atexit
+import ctypes
+import io
+import json
+import linecache
+import os
+import runpy
+import signal
+import sys
+import traceback
+import types
+
+from . import channel as wire
+from . import clocks, threads
+from .channel import Channel, here
+
+KILL = (1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+OURS = os.path.dirname(os.path.abspath(__file__))
+
+
+def run(spawn, channel, out, err, arena):
+    """Never returns."""
+    ctypes.CDLL(None).prctl(*KILL, 0, 0, 0)
+    redirect(out, err)
+    code, error = 1, ""
+    try:
+        prepare(spawn, channel, arena)
+        here.channel.wait_for_go()
+        code, error = run_program(spawn["argv"])
+    except BaseException as trouble:  # ours: the program's are caught where it runs
+        traceback.print_exc()
+        error = f"deadrank: {trouble!r}"
+    finally:
+        end(code, error)
+
+
+def redirect(out, err):
+    for file, number in ((out, 1), (err, 2)):
+        os.dup2(file, number)
+        os.close(file)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True)
+
+
+def prepare(spawn, channel, arena):
+    here.options = spawn.get("options") or {}
+    os.environ.clear()
+    os.environ.update(spawn["environment"])
+    os.chdir(spawn["cwd"])
+    for one in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        if one and one not in sys.path:
+            sys.path.insert(1, one)
+    here.channel = Channel(channel, arena)
+    here.turns = threads.Turns(here.channel)
+    here.channel.stack = show_stack
+    clocks.seed_all(spawn["seed"], spawn["process"])
+    keep_signals_for_later()
+    if "torch" in sys.modules:
+        from . import c10d
+
+        sys.modules["torch"].set_num_threads(1)
+        c10d.begin()
+    from . import observers
+
+    observers.begin(here.options)
+
+
+def keep_signals_for_later():
+    """A handler runs when the call that the rank is in returns, as it does while torch waits in C++."""
+    real = signal.signal
+
+    def install_handler(number, handler):
+        before = real(number, handler)
+        if callable(handler):
+            signal.siginterrupt(number, False)
+        return before
+
+    signal.signal = install_handler
+    signal.siginterrupt(signal.SIGINT, False)
+
+
+# The program
+
+
+def run_program(argv):
+    """Returns the exit code and the last line of the traceback."""
+    try:
+        execute(argv)
+        threads.join_all()
+        return 0, ""
+    except SystemExit as trouble:
+        return code_of(trouble), ""
+    except BaseException as trouble:
+        return report(trouble)
+
+
+def execute(argv):
+    main = types.ModuleType("__main__")
+    main.__dict__.update(__builtins__=sys.modules["builtins"], __spec__=None, __annotations__={})
+    sys.modules["__main__"] = main
+    kind = argv[0]
+    if kind == "-m":
+        sys.argv = list(argv[1:])
+        sys.path.insert(0, os.getcwd())
+        runpy._run_module_as_main(argv[1])
+    elif kind == "-c":
+        sys.argv = ["-c", *argv[2:]]
+        sys.path.insert(0, "")
+        exec(compile(argv[1], "<string>", "exec"), main.__dict__)
+    else:
+        sys.argv = list(argv)
+        execute_file(kind, main)
+
+
+def execute_file(path, main):
+    if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
+        sys.path.insert(0, path)
+        runpy._run_module_as_main("__main__", alter_argv=False)
+        return
+    sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
+    main.__file__ = os.path.abspath(path)
+    main.__cached__ = None
+    with io.open_code(path) as file:
+        text = file.read()
+    exec(compile(text, path, "exec"), main.__dict__)
+
+
+def code_of(trouble):
+    if trouble.code is None:
+        return 0
+    if isinstance(trouble.code, int):
+        return trouble.code & 0xFF
+    print(trouble.code, file=sys.stderr)
+    return 1
+
+
+def report(trouble):
+    """Prints the traceback as the interpreter does, without frames of deadrank."""
+    hide_frames(trouble)
+    try:
+        sys.excepthook(type(trouble), trouble, trouble.__traceback__)
+    except BaseException:
+        traceback.print_exception(trouble)
+    last = traceback.format_exception_only(type(trouble), trouble)[-1].strip()
+    return 130 if isinstance(trouble, KeyboardInterrupt) else 1, last[:1000]
+
+
+def hide_frames(trouble):
+    """An error that the simulator answers looks as if torch's C++ had raised it; the frames of a mistake in
+    deadrank itself stay."""
+    seen = set()
+    while trouble is not None and id(trouble) not in seen:
+        seen.add(id(trouble))
+        kept, frames = [], trouble.__traceback__
+        while frames is not None:
+            kept.append(frames)
+            frames = frames.tb_next
+        last = kept[-1:] if not hasattr(trouble, "deadrank_work") else []
+        kept = [one for one in kept if one in last or not is_ours(one.tb_frame.f_code.co_filename)]
+        for one, following in zip(kept, [*kept[1:], None]):
+            one.tb_next = following
+        trouble.__traceback__ = kept[0] if kept else None
+        trouble = trouble.__cause__ or trouble.__context__
+
+
+def is_ours(name):
+    return name.startswith((OURS, "<frozen runpy"))
+
+
+def end(code, error):
+    try:
+        if here.turns is not None and (code or error):
+            threads.join_all()
+        atexit._run_exitfuncs()
+    except BaseException as trouble:
+        if not isinstance(trouble, SystemExit):
+            traceback.print_exc()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            code = code or 120  # as the interpreter
+    if here.channel is not None:
+        here.channel.tell(wire.EXIT, code=code, error=error)
+    os._exit(code)
+
+
+# Where the program waits
+
+
+def show_stack():
+    frame = here.turns.frame()
+    shown = []
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if is_users(name):
+            line = linecache.getline(name, frame.f_lineno).strip()
+            shown.append([name, frame.f_lineno, frame.f_code.co_name, line])
+        frame = frame.f_back
+    return shown[::-1]
+
+
+def is_users(name):
+    if name.startswith((OURS, "<frozen")) or "/torch/" in name or name in STANDARD:
+        return False
+    return "site-packages/torch" not in name and not name.startswith(LIBRARY)
+
+
+STANDARD = {threads.threading.__file__, runpy.__file__, json.__file__}
+LIBRARY = os.path.dirname(os.__file__) + os.sep
+if "site-packages" in LIBRARY:
+    LIBRARY = "\0"

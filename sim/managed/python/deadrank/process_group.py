@@ -1,0 +1,727 @@
+# sim/managed/python/deadrank/process_group.py — torch's process group, whose calls the simulator plays. Bytes go to
+# the arena when a call is posted and come back when the program waits for it.
+import ctypes
+import datetime
+
+import torch
+import torch.distributed as dist
+from torch._C._distributed_c10d import (
+    AllgatherOptions,
+    AllreduceCoalescedOptions,
+    AllreduceOptions,
+    BarrierOptions,
+    BroadcastOptions,
+    GatherOptions,
+    ReduceOp,
+    ReduceOptions,
+    ReduceScatterOptions,
+    ScatterOptions,
+)
+
+from . import channel as wire
+from .channel import here
+from .works import Work, finished
+
+ALL_REDUCE, BROADCAST, REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER, BARRIER = range(1, 10)
+SPLITS = 1  # flag of a COLLECTIVE: sizes to and from each member follow
+
+REDUCTIONS = (
+    (ReduceOp.SUM, 1),
+    (ReduceOp.MAX, 2),
+    (ReduceOp.MIN, 3),
+    (ReduceOp.PRODUCT, 4),
+    (ReduceOp.AVG, 5),
+    (ReduceOp.BAND, 6),
+    (ReduceOp.BOR, 7),
+    (ReduceOp.BXOR, 8),
+)
+NAMES = ("SUM", "MAX", "MIN", "PRODUCT", "AVG", "BAND", "BOR", "BXOR")
+DTYPES = {
+    torch.int8: 1,
+    torch.int32: 2,
+    torch.int64: 3,
+    torch.float16: 4,
+    torch.bfloat16: 5,
+    torch.float32: 6,
+    torch.float64: 7,
+    torch.uint8: 8,
+    torch.int16: 9,
+    torch.bool: 10,
+    torch.complex64: 11,
+    torch.complex128: 12,
+}
+FLOAT8 = 13
+ANY_SOURCE = -1
+PROFILED = {
+    ALL_REDUCE: "all_reduce",
+    BROADCAST: "broadcast",
+    REDUCE: "reduce",
+    ALL_GATHER: "all_gather",
+    REDUCE_SCATTER: "reduce_scatter",
+    ALL_TO_ALL: "all_to_all",
+    GATHER: "gather",
+    SCATTER: "scatter",
+    BARRIER: "barrier",
+}
+
+
+def dtype_of(tensor):
+    number = DTYPES.get(tensor.dtype)
+    if number is None:
+        number = FLOAT8 if "float8" in str(tensor.dtype) else DTYPES[torch.uint8]
+    return number
+
+
+def bytes_of(tensor):
+    return tensor.numel() * tensor.element_size()
+
+
+def is_plain(tensor):
+    """Whether its elements lie in memory one after the other, as they are."""
+    return tensor.is_contiguous() and not tensor.is_conj() and not tensor.is_neg()
+
+
+def copy_in(tensor, offset):
+    size = bytes_of(tensor)
+    if not size:
+        return
+    arena = here.channel.arena
+    if not is_plain(tensor):
+        with torch.no_grad():
+            tensor = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    ctypes.memmove(arena.base + offset, tensor.data_ptr(), size)
+
+
+def copy_out(offset, tensor):
+    size = bytes_of(tensor)
+    if not size:
+        return
+    arena = here.channel.arena
+    if is_plain(tensor):
+        ctypes.memmove(tensor.data_ptr(), arena.base + offset, size)
+        return
+    with torch.no_grad():
+        whole = torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
+        ctypes.memmove(whole.data_ptr(), arena.base + offset, size)
+        tensor.detach().copy_(whole)
+
+
+def limit_of(options, default):
+    """The time-out of a call in ns: its own, or the group's."""
+    timeout = getattr(options, "timeout", None)
+    if not isinstance(timeout, datetime.timedelta) or timeout.total_seconds() <= 0:
+        return default
+    return timeout // datetime.timedelta(microseconds=1) * 1000
+
+
+class Side:
+    """One library of a group (nccl or gloo) and its communicators. NCCL's are opened when they are first used,
+    one for the group and one for each pair that exchanges messages outside of a batch; gloo's at once."""
+
+    def __init__(self, group, library):
+        self.group, self.library = group, library
+        self.comms = {}  # None: the whole group; (lower, higher): a pair → the simulator's number
+        self.eager = False
+        if library == "gloo":
+            self.comm()
+
+    def comm(self, pair=None):
+        number = self.comms.get(pair)
+        if number is None:
+            number = self.comms[pair] = self.open(pair)
+        return number
+
+    def open(self, pair):
+        group = self.group
+        members, place, name = group.members, group.place, group.title
+        if len(group.sides) > 1 or group.many:
+            name = f"{name}/{self.library}"
+        if pair is not None:
+            members, place = [members[one] for one in pair], pair.index(place)
+            name = f"{name}/{pair[0]}:{pair[1]}"
+        return here.channel.ask(
+            wire.COMM_OPEN,
+            name=name,
+            members=members,
+            rank=place,
+            timeout=group.limit,
+            library=self.library,
+            store=group.store,
+            description=group.description,
+        )["comm"]
+
+    def close(self, how):
+        for number in self.comms.values():
+            here.channel.ask(wire.COMM_CLOSE, comm=number, how=how)
+        self.comms.clear()
+
+
+class ProcessGroup(dist.ProcessGroup):
+    """`libraries`: of each device type; `members`: ranks in the default group."""
+
+    def __init__(self, store, number, rank, size, members, name, description, libraries, timeout):
+        super().__init__(rank, size)
+        self.store_kept, self.store = store, number
+        self.place, self.count = rank, size
+        self.members = list(members)
+        self.title, self.description = name, description
+        self.limit = timeout
+        self.sequence = 0
+        self.batch = None  # works between _start_coalescing and _end_coalescing
+        self.batch_comm = None
+        self.options_made = None
+        self.sides, self.many = {}, len(set(libraries.values())) > 1
+        made = {}
+        for device, library in libraries.items():
+            if library not in made:
+                made[library] = Side(self, library)
+            self.sides[device] = made[library]
+        self.library = "nccl" if "nccl" in made else next(iter(made))
+        self.default = made[self.library]
+
+    def side(self, tensors):
+        """A device without a library of its own takes the default: NCCL's semantics can be tried without GPUs."""
+        if not self.many or not tensors:
+            return self.default
+        return self.sides.get(tensors[0].device.type, self.default)
+
+    def close(self, how):
+        for side in {id(side): side for side in self.sides.values()}.values():
+            side.close(how)
+
+    def shutdown(self):
+        self.close("destroy")
+
+    def abort(self):
+        self.close("abort")
+
+    # What torch asks of a group
+
+    def getBackendName(self):
+        return "sim"  # "gloo" or "nccl" makes DDP's logger cast the group to the real class
+
+    def name(self):
+        return self.library
+
+    def _get_backend_name(self):
+        return self.library
+
+    @property
+    def group_name(self):
+        return self.title
+
+    @property
+    def pg_name(self):
+        return self.title
+
+    def getGroupName(self):
+        return self.title
+
+    def _set_group_name(self, name):
+        self.title = name
+
+    setGroupName = _set_group_name
+
+    @property
+    def group_desc(self):
+        return self.description
+
+    def getGroupDesc(self):
+        return self.description
+
+    def _set_group_desc(self, description):
+        self.description = description
+
+    setGroupDesc = _set_group_desc
+
+    def getRank(self):
+        return self.place
+
+    def getSize(self):
+        return self.count
+
+    def get_group_store(self):
+        return self.store_kept
+
+    def _get_backend(self, device):
+        return self
+
+    @property
+    def _device_types(self):
+        return [torch.device("cpu"), torch.device("cuda")]
+
+    @property
+    def options(self):
+        if self.options_made is None:
+            self.options_made = Options(self)
+        return self.options_made
+
+    @property
+    def supports_splitting(self):
+        return False
+
+    @property
+    def supports_shrinking(self):
+        return False
+
+    @property
+    def supports_coalescing(self):
+        return self.library == "nccl"
+
+    @property
+    def supports_time_estimate(self):
+        return False
+
+    def supports_tensor_alloc(self, device):
+        return False
+
+    def _set_sequence_number_for_group(self):
+        pass
+
+    def _get_sequence_number_for_group(self):
+        return self.sequence
+
+    def _set_default_timeout(self, timeout):
+        self.limit = timeout // datetime.timedelta(microseconds=1) * 1000
+
+    set_timeout = _set_default_timeout
+
+    def _has_hooks(self):
+        return False
+
+    def _wait_for_pending_works(self):
+        pass
+
+    def _verify_work_timeout(self, work, timeout):
+        return True
+
+    def _group_start(self):
+        self._start_coalescing()
+
+    def _group_end(self):
+        self._end_coalescing()
+
+    def _enable_collectives_timing(self):
+        pass
+
+    def enable_coll_timing(self):
+        pass
+
+    def _is_initialized(self):
+        return bool(self.default.comms)
+
+    def eager_connect_single_device(self, device):
+        self.default.eager = True
+        self.default.comm()
+
+    def perform_nocolor_split(self, device):
+        pass
+
+    def get_error(self):
+        from torch._C._distributed_c10d import ErrorType
+
+        if not self.default.comms:
+            return ErrorType.SUCCESS
+        code = here.channel.ask(wire.COMM_ERROR, comm=self.default.comm())["code"]
+        words = {"ok": ErrorType.SUCCESS, "timeout": ErrorType.TIMEOUT}
+        return words.get(code, ErrorType.COMM_ERROR)
+
+    # Collectives
+
+    def _start_coalescing(self, device=None):
+        self.batch, self.batch_comm = [], None
+
+    def _end_coalescing(self, device=None):
+        works, self.batch = self.batch or [], None
+        if self.batch_comm is not None:
+            here.channel.post(wire.GROUP_END, wire.GROUP.pack(self.batch_comm))
+            self.batch_comm = None
+        return Work.of_all(self, works)
+
+    def post(self, op, ins, outs, result, options=None, **said):
+        """One collective: `ins` are copied to the arena one after the other, `outs` are copied back from it.
+        Returns the work."""
+        side = self.side(ins or outs)
+        comm = side.comm()
+        self.sequence += 1
+        work = Work(self, side.library, PROFILED[op], result, limit_of(options, self.limit))
+        work.profile(PROFILED[op], ins or outs)
+        self.send_collective(work, comm, op, ins, outs, **said)
+        if self.batch is not None:
+            self.batch.append(work)
+        return work
+
+    def send_collective(
+        self, work, comm, op, ins, outs, in_place=False, reduction=0, root=-1, count=None, pieces=None
+    ):
+        arena = here.channel.arena
+        first = ins[0] if ins else outs[0] if outs else None
+        in_bytes, out_bytes = sum(map(bytes_of, ins)), sum(map(bytes_of, outs))
+        in_offset = out_offset = 0
+        if in_bytes:
+            in_offset = work.take(arena, in_bytes)
+            place = in_offset
+            for tensor in ins:
+                copy_in(tensor, place)
+                place += bytes_of(tensor)
+        if in_place:
+            out_offset, out_bytes = in_offset, in_bytes
+        elif out_bytes:
+            out_offset = work.take(arena, out_bytes)
+        place = out_offset
+        for tensor in outs:
+            work.back.append((place, tensor))
+            place += bytes_of(tensor)
+        flags, tail = 0, b""
+        if pieces is not None:
+            flags = SPLITS
+            tail = b"".join([wire.PAIR.pack(given, taken) for given, taken in pieces])
+        if count is None:
+            count = sum(tensor.numel() for tensor in ins)
+        body = wire.COLLECTIVE_BODY.pack(
+            work.begin(),
+            comm,
+            op,
+            reduction,
+            dtype_of(first) if first is not None else DTYPES[torch.uint8],
+            flags,
+            root,
+            0,
+            count,
+            in_offset,
+            in_bytes,
+            out_offset,
+            out_bytes,
+        )
+        here.channel.post(wire.COLLECTIVE, body + tail)
+
+    def reduction(self, options, tensor):
+        op = options.reduceOp if hasattr(options, "reduceOp") else options
+        for place, (one, number) in enumerate(REDUCTIONS):
+            if op == one:
+                self.check_reduction(NAMES[place], tensor)
+                return number
+        return self.no_reduction("Cannot use this ReduceOp with " + self.library)
+
+    def check_reduction(self, name, tensor):
+        if self.library == "gloo" and name == "AVG":
+            self.no_reduction("Cannot use ReduceOp.AVG with Gloo")
+        if self.library == "nccl" and name in ("BAND", "BOR", "BXOR"):
+            self.no_reduction(f"Cannot use ReduceOp.{name} with NCCL")
+        if self.library == "gloo" and name in ("BAND", "BOR", "BXOR") and tensor.is_floating_point():
+            self.no_reduction(f"Cannot use ReduceOp.{name} with non-integral dtype")
+
+    def no_reduction(self, text):
+        raise (RuntimeError if self.library == "gloo" else ValueError)(text)
+
+    def allreduce(self, tensors, opts=None, timeout=None):
+        tensors, opts = listed(tensors), opts_of(AllreduceOptions, opts)
+        if tensors[0].layout != torch.strided:
+            return self.sparse(tensors)
+        reduction = self.reduction(opts, tensors[0])
+        return self.post(
+            ALL_REDUCE, tensors, tensors, tensors, opts, in_place=True, reduction=reduction
+        )
+
+    def allreduce_coalesced(self, tensors, opts=None):
+        opts = opts_of(AllreduceCoalescedOptions, opts)
+        if len({tensor.dtype for tensor in tensors}) == 1:
+            return self.allreduce(tensors, opts)
+        return Work.of_all(self, [self.allreduce([tensor], opts) for tensor in tensors], tensors)
+
+    def sparse(self, tensors):
+        """As gloo does: sizes, then indices and values, padded to the longest."""
+        record = Work.record("gloo:sparse_all_reduce", tensors)
+        tensor = tensors[0].coalesce()
+        count = torch.tensor([tensor._nnz()])
+        counts = [torch.zeros_like(count) for _ in range(self.count)]
+        self.allgather([counts], [count]).wait()
+        longest = max(int(one) for one in counts)
+        indices, values = tensor._indices(), tensor._values()
+        padded = indices.new_zeros((longest, indices.shape[0]))
+        padded[: tensor._nnz()] = indices.t()
+        padded_values = values.new_zeros((longest, *values.shape[1:]))
+        padded_values[: tensor._nnz()] = values
+        all_indices = [torch.empty_like(padded) for _ in counts]
+        all_values = [torch.empty_like(padded_values) for _ in counts]
+        self.allgather([all_indices], [padded]).wait()
+        self.allgather([all_values], [padded_values]).wait()
+        parts = [part[: int(one)] for part, one in zip(all_indices, counts)]
+        value_parts = [part[: int(one)] for part, one in zip(all_values, counts)]
+        reduced = torch.sparse_coo_tensor(torch.cat(parts).t(), torch.cat(value_parts), tensor.shape)
+        with torch.no_grad():
+            tensors[0].copy_(reduced.coalesce())
+        record.end()
+        return finished(self, [reduced.coalesce()])
+
+    def reduce(self, tensors, opts=None, *more):
+        tensors, opts = listed(tensors), rooted(ReduceOptions, opts, *more)
+        mine = opts.rootRank == self.place
+        reduction = self.reduction(opts, tensors[0])
+        return self.post(
+            REDUCE,
+            tensors,
+            tensors if mine else [],
+            tensors,
+            opts,
+            in_place=True,
+            reduction=reduction,
+            root=opts.rootRank,
+        )
+
+    def broadcast(self, tensors, opts=None, *more):
+        tensors, opts = listed(tensors), rooted(BroadcastOptions, opts, *more)
+        outs = tensors if opts.rootRank != self.place else []
+        return self.post(BROADCAST, tensors, outs, tensors, opts, in_place=True, root=opts.rootRank)
+
+    def allgather(self, outputs, inputs, opts=None, timeout=None):
+        if isinstance(inputs, torch.Tensor):
+            outputs, inputs = [outputs], [inputs]
+        opts = opts_of(AllgatherOptions, opts)
+        works = []
+        for outs, mine in zip(outputs, inputs):
+            if len({out.numel() for out in outs}) > 1:
+                works.append(self.allgather_uneven(outs, mine, opts))
+            else:
+                self.check_gathered(outs, mine)
+                works.append(self.post(ALL_GATHER, [mine], outs, outputs, opts))
+        return works[0] if len(works) == 1 else Work.of_all(self, works, outputs)
+
+    def check_gathered(self, outs, mine):
+        if len(outs) != self.count:
+            raise ValueError(f"Tensor list input to allgather must match the group's size, {self.count}")
+        for out in outs:
+            if out.dtype != mine.dtype or out.numel() != mine.numel():
+                raise ValueError(
+                    f"allgather: an output of {list(out.shape)}, {out.dtype} does not fit the input of "
+                    f"{list(mine.shape)}, {mine.dtype}"
+                )
+
+    def allgather_uneven(self, outs, mine, opts):
+        """As torch does over NCCL: each member broadcasts its own."""
+        works = []
+        for root, out in enumerate(outs):
+            if root == self.place:
+                copy_tensor(mine, out)
+            works.append(self.broadcast([out], rooted(BroadcastOptions, root)))
+        return Work.of_all(self, works, [outs])
+
+    def allgather_coalesced(self, output_lists, inputs, opts=None):
+        """`output_lists`: for each member a list of as many tensors as the input has."""
+        by_input = [[outs[place] for outs in output_lists] for place in range(len(inputs))]
+        works = [self.allgather([outs], [mine], opts) for outs, mine in zip(by_input, inputs)]
+        return Work.of_all(self, works, output_lists)
+
+    def _allgather_base(self, output, tensor, opts=None):
+        if output.numel() != tensor.numel() * self.count:
+            raise ValueError("output tensor size must be equal to world_size times input tensor size")
+        if output.dtype != tensor.dtype:
+            raise TypeError("output tensor must have the same type as input tensor")
+        return self.post(ALL_GATHER, [tensor], [output], [output], opts)
+
+    all_gather_single = _allgather_base
+
+    def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
+        works = [self._allgather_base(out, mine, opts) for out, mine in zip(outputs, inputs)]
+        return Work.of_all(self, works, outputs)
+
+    def reduce_scatter(self, outputs, inputs, opts=None, *more):
+        if isinstance(outputs, torch.Tensor):
+            outputs, inputs = [outputs], [inputs]
+        opts = opts_of(ReduceScatterOptions, opts)
+        works = []
+        for out, ins in zip(outputs, inputs):
+            reduction = self.reduction(opts, out)
+            if len({one.numel() for one in ins}) > 1:
+                works.append(self.reduce_scatter_uneven(out, ins, opts))
+            else:
+                works.append(
+                    self.post(
+                        REDUCE_SCATTER, ins, [out], outputs, opts, reduction=reduction, count=out.numel()
+                    )
+                )
+        return works[0] if len(works) == 1 else Work.of_all(self, works, outputs)
+
+    def reduce_scatter_uneven(self, out, ins, opts):
+        """As torch does over NCCL: one reduction to each member."""
+        works = []
+        for root, one in enumerate(ins):
+            tensor = one.clone()
+            options = rooted(ReduceOptions, root)
+            options.reduceOp = opts.reduceOp
+            works.append(self.reduce([tensor], options))
+            if root == self.place:
+                works[-1].after = lambda tensor=tensor: copy_tensor(tensor, out)
+        return Work.of_all(self, works, [out])
+
+    def _reduce_scatter_base(self, output, tensor, opts=None):
+        opts = opts_of(ReduceScatterOptions, opts)
+        if tensor.numel() != output.numel() * self.count:
+            raise ValueError("input tensor must be the same size as output size times world size")
+        reduction = self.reduction(opts, tensor)
+        return self.post(
+            REDUCE_SCATTER, [tensor], [output], [output], opts, reduction=reduction, count=output.numel()
+        )
+
+    reduce_scatter_single = _reduce_scatter_base
+
+    def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts=None):
+        works = [self._reduce_scatter_base(out, mine, opts) for out, mine in zip(outputs, inputs)]
+        return Work.of_all(self, works, outputs)
+
+    def alltoall_base(self, output, tensor, output_splits=None, input_splits=None, opts=None):
+        given, taken = self.pieces(tensor, input_splits), self.pieces(output, output_splits)
+        even = not input_splits and not output_splits
+        return self.post(
+            ALL_TO_ALL,
+            [tensor],
+            [output],
+            [output],
+            opts,
+            count=tensor.numel() // self.count if even else tensor.numel(),
+            pieces=list(zip(given, taken)),
+        )
+
+    all_to_all_single = alltoall_base
+
+    def pieces(self, tensor, splits):
+        """Bytes of the piece for or from each member. Rows of the first dimension are what is split."""
+        if not splits:
+            if tensor.shape and tensor.shape[0] % self.count:
+                raise ValueError("Tensor's dim 0 does not divide equally across group size")
+            return [bytes_of(tensor) // self.count] * self.count
+        if len(splits) != self.count:
+            raise ValueError("Number of tensor splits not equal to group size")
+        if sum(splits) != tensor.shape[0]:
+            raise ValueError("Split sizes doesn't match total dim 0 size")
+        row = bytes_of(tensor) // tensor.shape[0] if tensor.shape[0] else 0
+        return [rows * row for rows in splits]
+
+    def alltoall(self, outputs, inputs, opts=None):
+        sizes = {tensor.numel() for tensor in (*inputs, *outputs)}
+        return self.post(
+            ALL_TO_ALL,
+            inputs,
+            outputs,
+            outputs,
+            opts,
+            count=inputs[0].numel() if len(sizes) == 1 else sum(tensor.numel() for tensor in inputs),
+            pieces=list(zip(map(bytes_of, inputs), map(bytes_of, outputs))),
+        )
+
+    def gather(self, outputs, inputs, opts=None, *more):
+        if isinstance(inputs, torch.Tensor):
+            inputs, outputs = [inputs], [outputs] if outputs else []
+        opts = rooted(GatherOptions, opts, *more)
+        outs = outputs[0] if self.place == opts.rootRank else []
+        return self.post(GATHER, inputs, outs, outputs, opts, root=opts.rootRank)
+
+    def scatter(self, outputs, inputs, opts=None, *more):
+        if isinstance(outputs, torch.Tensor):
+            outputs, inputs = [outputs], [inputs] if inputs else []
+        opts = rooted(ScatterOptions, opts, *more)
+        ins = inputs[0] if self.place == opts.rootRank else []
+        return self.post(SCATTER, ins, outputs, outputs, opts, root=opts.rootRank, count=outputs[0].numel())
+
+    def barrier(self, opts=None, timeout=None):
+        return self.post(BARRIER, [], [], None, opts if isinstance(opts, BarrierOptions) else None, count=0)
+
+    def monitored_barrier(self, timeout=None, wait_all_ranks=False):
+        from .monitored_barrier import meet
+
+        meet(self, timeout, wait_all_ranks)
+
+    # Point to point
+
+    def send(self, tensors, peer, tag=0):
+        return self.message(True, listed(tensors)[0], peer, tag)
+
+    def recv(self, tensors, peer, tag=0):
+        return self.message(False, listed(tensors)[0], peer, tag)
+
+    def recv_anysource(self, tensors, tag=0):
+        if self.library == "nccl":
+            raise RuntimeError("ProcessGroupNCCL does not support recvAnysource")
+        return self.message(False, listed(tensors)[0], ANY_SOURCE, tag)
+
+    def message(self, is_send, tensor, peer, tag):
+        side = self.side([tensor])
+        if side.library == "nccl" and self.batch is None and not side.eager:
+            pair = tuple(sorted((self.place, peer)))
+            comm, place = side.comm(pair), pair.index(peer)
+        else:
+            comm, place = side.comm(), peer
+        if self.batch is not None and self.batch_comm is None:
+            self.batch_comm = comm
+            here.channel.post(wire.GROUP_START, wire.GROUP.pack(comm))
+        work = Work(self, side.library, "send" if is_send else "recv", [tensor], self.limit)
+        work.peer = peer
+        work.profile("recvAnySource" if peer == ANY_SOURCE else "send" if is_send else "recv", [tensor])
+        size = bytes_of(tensor)
+        offset = work.take(here.channel.arena, size)
+        if is_send:
+            copy_in(tensor, offset)
+        else:
+            work.back.append((offset, tensor))
+        body = wire.MESSAGE_BODY.pack(
+            work.begin(), comm, is_send, dtype_of(tensor), 0, 0, place, tag, offset, size
+        )
+        here.channel.post(wire.MESSAGE, body)
+        if self.batch is not None:
+            self.batch.append(work)
+        return work
+
+
+class Options:
+    """What a program reads of a group's options."""
+
+    is_high_priority_stream = False
+
+    def __init__(self, group):
+        self.group = group
+
+    @property
+    def backend(self):
+        return self.group.library
+
+    @property
+    def _timeout(self):
+        return datetime.timedelta(microseconds=self.group.limit // 1000)
+
+    @property
+    def global_ranks_in_group(self):
+        return self.group.members
+
+    @property
+    def group_name(self):
+        return self.group.title
+
+
+def listed(tensors):
+    return [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+
+
+def opts_of(kind, opts):
+    """torch's overloads take an operation in place of the options."""
+    if opts is None:
+        return kind()
+    if hasattr(opts, "timeout"):
+        return opts
+    made = kind()
+    made.reduceOp = opts
+    return made
+
+
+def rooted(kind, opts, *more):
+    if hasattr(opts, "rootRank"):
+        return opts
+    made = kind()
+    made.rootRank = int(opts or 0)
+    if more and hasattr(made, "reduceOp"):
+        made.reduceOp = more[0]
+    return made
+
+
+def copy_tensor(source, target):
+    with torch.no_grad():
+        target.detach().copy_(source.detach().view(target.shape))

@@ -1,0 +1,155 @@
+# sim/managed/python/deadrank/store.py — torch's stores, kept by the simulator. Everything that torch builds on
+# them (rendezvous, barriers, heartbeats) keeps running.
+import datetime
+import os
+
+import torch.distributed as dist
+
+from . import channel as wire
+from .channel import here
+
+kept = []  # C++ keeps no Python store alive
+TIMEOUT = datetime.timedelta(seconds=300)
+LOOK = 1_000_000  # ns between two looks while other threads of the rank can run
+
+
+def nanoseconds(timeout):
+    if isinstance(timeout, datetime.timedelta):
+        return int(timeout / datetime.timedelta(microseconds=1)) * 1000
+    return int(timeout * 1e6)  # C++ counts milliseconds
+
+
+def as_text(value):
+    return value if isinstance(value, str) else bytes(value).decode("latin-1")
+
+
+def from_text(text):
+    return text.encode("latin-1")
+
+
+class Store(dist.Store):
+    """The operations of all stores. Bytes travel as text of the same numbers."""
+
+    def __init__(self, timeout, **said):
+        super().__init__()
+        kept.append(self)
+        self.limit = nanoseconds(timeout)
+        self.opened = here.channel.ask(wire.STORE_OPEN, timeout=self.limit, **said)
+        self.number = self.opened["store"]
+
+    def ask(self, op, **said):
+        return here.channel.ask(wire.STORE, store=self.number, op=op, timeout=self.limit, **said)
+
+    def set(self, key, value):
+        self.ask("set", key=key, value=as_text(encoded(value)))
+
+    def get(self, key):
+        self.stay_for([key], self.limit)
+        return from_text(self.ask("get", key=key)["value"])
+
+    def add(self, key, amount):
+        return int(self.ask("add", key=key, amount=amount)["value"])
+
+    def compare_set(self, key, expected, desired):
+        expected, desired = as_text(encoded(expected)), as_text(encoded(desired))
+        answer = self.ask("compare_set", key=key, expected=expected, value=desired)
+        return from_text(answer["value"])
+
+    def wait(self, keys, timeout=None):
+        limit = self.limit if timeout is None else nanoseconds(timeout)
+        if self.stay_for(keys, limit):
+            return
+        here.channel.ask(wire.STORE, store=self.number, op="wait", keys=keys, timeout=limit)
+
+    def stay_for(self, keys, limit):
+        """While this thread waits, others of the rank may go on: it looks again and again. True if all keys
+        are there. A rank with one thread leaves the waiting to the simulator."""
+        turns = here.turns
+        if turns.alone:
+            return False
+        end = here.channel.time() + limit
+        while not self.check(keys):
+            if here.channel.time() >= end:
+                return False
+            turns.sleep_until(min(end, here.channel.time() + LOOK))
+        return True
+
+    def check(self, keys):
+        return bool(self.ask("check", keys=keys)["found"])
+
+    def delete_key(self, key):
+        return bool(self.ask("delete", key=key)["found"])
+
+    def num_keys(self):
+        return int(self.ask("count")["value"])
+
+    def append(self, key, value):
+        self.ask("append", key=key, value=as_text(encoded(value)))
+
+    def multi_get(self, keys):
+        return [self.get(key) for key in keys]
+
+    def multi_set(self, keys, values):
+        for key, value in zip(keys, values):
+            self.set(key, value)
+
+    def has_extended_api(self):
+        return True
+
+    def set_timeout(self, timeout):
+        self.limit = nanoseconds(timeout)
+
+    @property
+    def timeout(self):
+        return datetime.timedelta(microseconds=self.limit // 1000)
+
+    def clone(self):
+        return self
+
+
+def encoded(value):
+    return value.encode() if isinstance(value, str) else value
+
+
+class TCPStore(Store):
+    def __init__(
+        self,
+        host_name,
+        port,
+        world_size=None,
+        is_master=False,
+        timeout=TIMEOUT,
+        wait_for_workers=True,
+        multi_tenant=False,
+        master_listen_fd=None,
+        use_libuv=True,
+    ):
+        super().__init__(
+            timeout,
+            endpoint=f"{host_name}:{port}",
+            host=bool(is_master),
+            world=world_size if world_size and wait_for_workers else 0,
+            own=False,
+        )
+        self.host = host_name
+        self.port = self.opened.get("port", port)
+        self.libuvBackend = use_libuv
+
+
+class FileStore(Store):
+    def __init__(self, file_name, world_size=-1):
+        super().__init__(
+            TIMEOUT, endpoint="", host=False, file=os.path.abspath(file_name), world=0, own=False
+        )
+        self.path = file_name
+
+
+def has_prefix(store):
+    return isinstance(store, dist.PrefixStore)
+
+
+def underlying(store):
+    """The number of the simulator's store behind torch's prefixes, 0 if it is another kind."""
+    while has_prefix(store):
+        store = store.underlying_store
+    return getattr(store, "number", 0)

@@ -1,0 +1,221 @@
+# sim/managed/python/deadrank/works.py — The handle of a call that the simulator plays. The program waits for it in
+# Python; torch's reducer waits for its future in C++, where nobody can be asked, so the future is made ready at
+# the last moment before.
+import datetime
+import os
+from collections import deque
+
+import torch
+import torch.distributed as dist
+
+from .channel import NEVER, here
+
+Base = getattr(dist, "_Work", None) or torch._C._distributed_c10d.Work
+
+under_way = set()  # C++ keeps no Python work alive in torch 2.4
+recent = deque(maxlen=512)  # C++ may ask a work that is done for its future
+eager = []  # not empty while a communication hook in Python runs, which may wait at once
+
+
+class Work(Base):
+    def __init__(self, group, library, op, result, limit):
+        super().__init__()
+        self.group, self.library, self.op = group, library, op
+        self.answer, self.limit = result, limit
+        self.numbers, self.blocks, self.back, self.parts = [], [], [], ()
+        self.sources, self.trouble, self.done = [], None, False
+        self.future = None
+        self.after = None
+        self.records = ()
+        self.peer = -1
+
+    @classmethod
+    def of_all(cls, group, works, result=None):
+        """One handle of several calls."""
+        library = works[0].library if works else group.library
+        work = cls(group, library, "coalesced", result, group.limit)
+        work.parts = [one for one in works if not one.done]
+        work.numbers = [number for one in work.parts for number in one.numbers]
+        if work.numbers:
+            under_way.add(work)
+        else:
+            work.done = True
+        return work
+
+    def begin(self):
+        number = here.channel.new_work()
+        self.numbers.append(number)
+        under_way.add(self)
+        return number
+
+    def take(self, arena, size):
+        offset = arena.allocate(size)
+        self.blocks.append((offset, size))
+        return offset
+
+    @staticmethod
+    def record(name, tensors):
+        from .profiles import begin
+
+        return begin(name, tensors)
+
+    def profile(self, name, tensors):
+        if torch.autograd._profiler_enabled():
+            self.records = (self.record(f"{self.library}:{name}", tensors),)
+
+    # The end of it
+
+    def finish(self, limit=None):
+        """Waits until the call is done and delivers what it brought. `limit`: ns, of this wait alone."""
+        if self.trouble is not None:
+            raise self.trouble
+        if self.done:
+            return
+        deadline = self.deadline(limit)
+        try:
+            sources = here.turns.wait_for_works(self.numbers, deadline)
+        except Exception as trouble:
+            self.fail(trouble)
+            raise
+        if sources is None:
+            trouble = self.timed_out(limit or self.limit)
+            self.fail(trouble)
+            raise trouble
+        self.deliver(sources)
+
+    def deadline(self, limit):
+        """Only a limit that the program states counts here: the simulator watches over the group's own."""
+        if limit is None and self.library == "nccl" and blocking_wait():
+            limit = self.limit
+        return NEVER if limit is None else here.channel.time() + limit
+
+    def deliver(self, sources):
+        from .process_group import copy_out
+
+        for part in self.parts:
+            if not part.done:
+                mine, sources = sources[: len(part.numbers)], sources[len(part.numbers) :]
+                part.deliver(mine)
+        self.sources = sources or [part.sources[0] for part in self.parts if part.sources]
+        for offset, tensor in self.back:
+            copy_out(offset, tensor)
+        if self.after is not None:
+            self.after()
+        self.end()
+        if self.future is not None and not self.future.done():
+            self.future.set_result(self.answer)
+        recent.append(self)
+
+    def fail(self, trouble):
+        self.trouble = trouble
+        self.blocks = []  # the simulator may still write there
+        for part in self.parts:
+            part.fail(trouble)
+        self.end()
+
+    def end(self):
+        self.done = True
+        under_way.discard(self)
+        arena = here.channel.arena
+        for block in self.blocks:
+            arena.release(*block)
+        self.blocks, self.back, self.after = [], [], None
+        for record in self.records:
+            record.end()
+        self.records = ()
+
+    def timed_out(self, limit):
+        milliseconds = limit // 1_000_000
+        if self.library == "gloo":
+            what = "send" if self.op == "send" else "recv"
+            return RuntimeError(
+                "[/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting "
+                f"{milliseconds}ms for {what} operation to complete"
+            )
+        return dist.DistBackendError(
+            f"[Rank {self.group.place}] Watchdog caught collective operation timeout: "
+            f"WorkNCCL(SeqNum={self.group.sequence}, Timeout(ms)={milliseconds}) ran for {milliseconds} "
+            "milliseconds before timing out."
+        )
+
+    # What torch and the program ask
+
+    def wait(self, timeout=None):
+        self.finish(limit_from(timeout))
+        return True
+
+    def synchronize(self):
+        self.finish()
+
+    def block_current_stream(self):
+        self.finish()
+
+    def is_completed(self):
+        if self.done:
+            return True
+        if not here.turns.poll(self.numbers):
+            return False
+        try:
+            self.finish()
+        except Exception:  # kept for `exception` and `wait`
+            pass
+        return True
+
+    def is_success(self):
+        return self.done and self.trouble is None
+
+    def exception(self):
+        return self.trouble
+
+    def source_rank(self):
+        return self.sources[0] if self.sources else self.peer
+
+    _source_rank = source_rank
+
+    def result(self):
+        return self.answer
+
+    def get_future(self):
+        if self.future is not None:
+            return self.future
+        self.future = LazyFuture(self)
+        if self.done:
+            self.future.set_result(self.answer)
+        elif torch._C._current_autograd_node() is not None and not eager:
+            # In a backward: the reducer waits after the engine's callbacks, and this one comes before its own.
+            torch.autograd.Variable._execution_engine.queue_callback(self.finish)
+        else:
+            self.finish()
+        return self.future
+
+    getFuture = get_future
+
+
+class LazyFuture(torch.futures.Future):
+    def __init__(self, work):
+        super().__init__()
+        self.__dict__["work"] = work
+
+    def wait(self):
+        self.work.finish()
+        return super().wait()
+
+
+def limit_from(timeout):
+    """ns of a wait; torch's own default is zero: no limit."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, datetime.timedelta):
+        limit = timeout // datetime.timedelta(microseconds=1) * 1000
+    else:
+        limit = int(timeout * 1e6)
+    return limit if limit > 0 else None
+
+
+def finished(group, result):
+    return Work.of_all(group, [], result)
+
+
+def blocking_wait():
+    value = os.environ.get("TORCH_NCCL_BLOCKING_WAIT", os.environ.get("NCCL_BLOCKING_WAIT", "0"))
+    return value.lower() in ("1", "true", "y", "yes")
