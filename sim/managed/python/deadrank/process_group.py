@@ -51,6 +51,8 @@ DTYPES = {
     torch.complex128: 12,
 }
 FLOAT8 = 13
+NOT_GLOOS = {torch.int16}  # and 8-bit floats
+TITLES = {torch.int64: "Long", torch.int32: "Int", torch.int8: "Char", torch.uint8: "Byte", torch.bool: "Bool"}
 ANY_SOURCE = -1
 PROFILED = {
     ALL_REDUCE: "all_reduce",
@@ -70,6 +72,10 @@ def dtype_of(tensor):
     if number is None:
         number = FLOAT8 if "float8" in str(tensor.dtype) else DTYPES[torch.uint8]
     return number
+
+
+def is_gloos(tensor):
+    return tensor.dtype not in NOT_GLOOS and "float8" not in str(tensor.dtype)
 
 
 def bytes_of(tensor):
@@ -342,6 +348,8 @@ class ProcessGroup(dist.ProcessGroup):
         """One collective: `ins` are copied to the arena one after the other, `outs` are copied back from it.
         Returns the work."""
         side = self.side(ins or outs)
+        if side.library == "gloo" and (ins or outs) and not is_gloos((ins or outs)[0]):
+            raise RuntimeError("Invalid scalar type")
         comm = side.comm()
         self.sequence += 1
         work = Work(self, side.library, PROFILED[op], result, limit_of(options, self.limit))
@@ -397,22 +405,22 @@ class ProcessGroup(dist.ProcessGroup):
 
     def reduction(self, options, tensor):
         op = options.reduceOp if hasattr(options, "reduceOp") else options
-        for place, (one, number) in enumerate(REDUCTIONS):
+        for name, (one, number) in zip(NAMES, REDUCTIONS):
             if op == one:
-                self.check_reduction(NAMES[place], tensor)
+                self.check_reduction(name, tensor, self.side([tensor]).library)
                 return number
-        return self.no_reduction("Cannot use this ReduceOp with " + self.library)
+        raise RuntimeError("deadrank: this reduction is not simulated: " + str(op))
 
-    def check_reduction(self, name, tensor):
-        if self.library == "gloo" and name == "AVG":
-            self.no_reduction("Cannot use ReduceOp.AVG with Gloo")
-        if self.library == "nccl" and name in ("BAND", "BOR", "BXOR"):
-            self.no_reduction(f"Cannot use ReduceOp.{name} with NCCL")
-        if self.library == "gloo" and name in ("BAND", "BOR", "BXOR") and tensor.is_floating_point():
-            self.no_reduction(f"Cannot use ReduceOp.{name} with non-integral dtype")
-
-    def no_reduction(self, text):
-        raise (RuntimeError if self.library == "gloo" else ValueError)(text)
+    def check_reduction(self, name, tensor, library):
+        """Texts of torch 2.11."""
+        bits = name in ("BAND", "BOR", "BXOR")
+        if library == "nccl" and bits:
+            raise ValueError(f"Cannot use ReduceOp.{name} with NCCL")
+        if library == "gloo" and bits and (tensor.is_floating_point() or tensor.is_complex()):
+            raise RuntimeError(f"Cannot use ReduceOp.{name} with non-integral dtype")
+        if library == "gloo" and name == "AVG" and not (tensor.is_floating_point() or tensor.is_complex()):
+            kind = TITLES.get(tensor.dtype, str(tensor.dtype))
+            raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
 
     def allreduce(self, tensors, opts=None, timeout=None):
         tensors, opts = listed(tensors), opts_of(AllreduceOptions, opts)
@@ -480,21 +488,27 @@ class ProcessGroup(dist.ProcessGroup):
         opts = opts_of(AllgatherOptions, opts)
         works = []
         for outs, mine in zip(outputs, inputs):
-            if len({out.numel() for out in outs}) > 1:
+            library = self.side(inputs).library
+            if library == "nccl" and len({out.numel() for out in outs}) > 1:
                 works.append(self.allgather_uneven(outs, mine, opts))
             else:
-                self.check_gathered(outs, mine)
+                self.check_gathered(outs, mine, library)
                 works.append(self.post(ALL_GATHER, [mine], outs, outputs, opts))
         return works[0] if len(works) == 1 else Work.of_all(self, works, outputs)
 
-    def check_gathered(self, outs, mine):
+    def check_gathered(self, outs, mine, library):
+        """Texts of torch 2.11."""
+        who = "ProcessGroupGloo::allgather: " if library == "gloo" else ""
         if len(outs) != self.count:
-            raise ValueError(f"Tensor list input to allgather must match the group's size, {self.count}")
-        for out in outs:
-            if out.dtype != mine.dtype or out.numel() != mine.numel():
-                raise ValueError(
-                    f"allgather: an output of {list(out.shape)}, {out.dtype} does not fit the input of "
-                    f"{list(mine.shape)}, {mine.dtype}"
+            raise ValueError(f"{who}Tensor output list is not valid for the number of participants")
+        for place, out in enumerate(outs):
+            if out.dtype != mine.dtype:
+                raise RuntimeError(
+                    f"{who}invalid tensor type at index {place} (expected {mine.dtype}, got {out.dtype})"
+                )
+            if out.numel() != mine.numel():
+                raise RuntimeError(
+                    f"{who}invalid tensor size at index {place} (expected {shape(mine)}, got {shape(out)})"
                 )
 
     def allgather_uneven(self, outs, mine, opts):
@@ -588,12 +602,12 @@ class ProcessGroup(dist.ProcessGroup):
         """Bytes of the piece for or from each member. Rows of the first dimension are what is split."""
         if not splits:
             if tensor.shape and tensor.shape[0] % self.count:
-                raise ValueError("Tensor's dim 0 does not divide equally across group size")
+                raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
             return [bytes_of(tensor) // self.count] * self.count
         if len(splits) != self.count:
-            raise ValueError("Number of tensor splits not equal to group size")
+            raise RuntimeError("Number of tensor splits not equal to group size")
         if sum(splits) != tensor.shape[0]:
-            raise ValueError("Split sizes doesn't match total dim 0 size")
+            raise RuntimeError("Split sizes doesn't match total dim 0 size")
         row = bytes_of(tensor) // tensor.shape[0] if tensor.shape[0] else 0
         return [rows * row for rows in splits]
 
@@ -695,6 +709,10 @@ class Options:
     @property
     def group_name(self):
         return self.group.title
+
+
+def shape(tensor):
+    return f"({', '.join(map(str, tensor.shape))})"
 
 
 def listed(tensors):
