@@ -11,6 +11,9 @@
 #include "runners/backends/local/local_job.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/local/shared_controls.h"
+#include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/scratch.h"
+#include "runners/backends/sim/managed_runner.h"
 
 namespace deadrank::runners::commands {
 
@@ -28,6 +31,20 @@ std::string joined_pair(const std::string& first, const std::string& second) {
 std::string upper(std::string word) {
     std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::toupper(c); });
     return word;
+}
+
+// Errors: usage, as read_launch_command; environment, without a Python that has torch.
+scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string>& words, std::int64_t ranks) {
+    auto command = read_launch_command(words, ranks);
+    if (!command) return tl::unexpected(command.error());
+    const auto python = best_python();
+    if (!python) return tl::unexpected(python.error());
+    const auto home = local_home();
+    if (!home) return tl::unexpected(home.error());
+    ManagedSettings settings{.command = std::move(*command), .python = python->program};
+    settings.package = *home / ".." / ".." / ".." / "sim" / "managed" / "python";
+    settings.hook = *home / "hook";
+    return settings;
 }
 
 UnderTest program(std::string words, Manifest manifest) {
@@ -56,6 +73,14 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
     if (runner == "mpi" && !options.command.empty() && options.names.empty() && options.debug.empty()) {
         programs.push_back({joined_pair(size, fmt::format("-- {}", fmt::join(options.command, " "))),
                             [command = options.command] { return std::make_unique<MpiProgram>(command); }});
+        return programs;
+    }
+    if (runner == "sim" && !options.command.empty() && options.names.empty() && options.debug.empty()) {
+        auto managed = managed_program(options.command, options.ranks);
+        if (!managed) return tl::unexpected(managed.error());
+        programs.push_back({joined_pair(size, fmt::format("-- {}", fmt::join(options.command, " "))),
+                            [settings = *managed] { return std::make_unique<ManagedRunner>(settings); },
+                            managed->command});
         return programs;
     }
     if (runner != "local") {

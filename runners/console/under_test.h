@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "results/judging/resilience.h"
 #include "results/reports/page.h"
+#include "runners/backends/sim/launch_command.h"
 #include "runners/line/line.h"
 #include "runners/line/run_files.h"
 #include "runners/line/workers.h"
@@ -30,6 +32,7 @@ struct SubjectOptions {
 struct UnderTest {
     std::string words;  // the options that repeat it: "--ranks 2 --subject ddp"
     MakeRunner make;
+    std::optional<LaunchCommand> launch = {};  // of a program that is played in the simulator
 };
 
 // Without any subject, only the runner. Errors: usage, for a runner that plays no programs; as make_runner

@@ -23,7 +23,7 @@ void RankTimer::sleep(Time duration) {
 std::optional<std::string> RankEnv::get(std::string_view name) const {
     return machine_.environment.get(process_, name);
 }
-std::vector<std::pair<std::string, std::string>> RankEnv::all() const {
+std::vector<std::pair<std::string, std::string>> RankEnv::variables() const {
     std::vector<std::pair<std::string, std::string>> variables;
     const std::string lines =
         machine_.environment.lines(process_, machine_.attempt + process_.lives);

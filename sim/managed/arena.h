@@ -1,5 +1,5 @@
-// sim/managed/arena.h — Memory that a rank shares with its proxy: payloads of collectives and messages. Sparse, so
-// that only what is touched costs anything.
+// sim/managed/arena.h — Memory that a rank shares with its proxy: payloads of collectives and messages. The rank
+// makes the file longer when it needs more; the addresses are there from the beginning.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace deadrank::sim::managed {
 class Arena {
 public:
     // Throws HostTrouble.
-    explicit Arena(std::size_t size);
+    Arena();
     ~Arena();
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
@@ -25,7 +25,7 @@ public:
 private:
     Descriptor file_;
     std::byte* memory_ = nullptr;
-    std::size_t size_;
+    mutable std::size_t size_ = 0;  // of the file, when it was last looked at
 };
 
 }  // namespace deadrank::sim::managed

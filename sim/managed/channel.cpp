@@ -6,8 +6,10 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "sim/managed/trouble.h"
 
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::size_t printed_max = 4 << 20;  // bytes of one pipe that become evidence
 constexpr std::size_t line_max = 64 << 10;
+constexpr std::int64_t look_again_ms = 200;  // whether the run was interrupted
 
 [[noreturn]] void fail(std::string_view what) {
     throw HostTrouble(fmt::format("{}: {}", what, std::strerror(errno)),
@@ -26,7 +29,7 @@ constexpr std::size_t line_max = 64 << 10;
 }  // namespace
 
 Channel::Channel(Descriptor socket, Descriptor out, Descriptor err, Print print)
-    : socket_(std::move(socket)), print_(std::move(print)), buffer_(message_max) {
+    : socket_(std::move(socket)), print_(std::move(print)) {
     pipes_[0].file = std::move(out);
     pipes_[1].file = std::move(err);
     pipes_[1].error = true;
@@ -35,18 +38,19 @@ Channel::Channel(Descriptor socket, Descriptor out, Descriptor err, Print print)
 
 // A process that prints more than a pipe holds waits for a reader, so the pipes are read while the channel is
 // waited for.
-std::optional<Request> Channel::receive(std::chrono::milliseconds limit) {
+std::optional<Request> Channel::receive(std::chrono::milliseconds limit, const std::function<bool()>& stop) {
+    static thread_local std::vector<char> buffer(message_max);  // of all ranks of a simulation, which share a thread
     const auto deadline = std::chrono::steady_clock::now() + limit;
     for (;;) {
-        const ssize_t size = ::recv(socket_.get(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+        const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (size > 0) {
             for (Pipe& pipe : pipes_) drain(pipe);
             Request request{};
             if (static_cast<std::size_t>(size) < sizeof(RequestHead))
                 throw HostTrouble("a rank sent a message without a head", "internal error: report it");
-            std::memcpy(&request.head, buffer_.data(), sizeof(RequestHead));
-            request.body = {buffer_.data() + sizeof(RequestHead),
-                            static_cast<std::size_t>(size) - sizeof(RequestHead)};
+            std::memcpy(&request.head, buffer.data(), sizeof(RequestHead));
+            request.body.assign(buffer.data() + sizeof(RequestHead),
+                                static_cast<std::size_t>(size) - sizeof(RequestHead));
             if (request.body.size() != request.head.size)
                 throw HostTrouble("a rank sent a message of another size than its head names",
                                   "internal error: report it");
@@ -56,6 +60,7 @@ std::optional<Request> Channel::receive(std::chrono::milliseconds limit) {
         if (errno != EAGAIN && errno != EINTR) fail("the channel of a rank broke");
         const auto left =
             std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        if (stop && stop()) throw HostTrouble("interrupted", "");
         if (left.count() <= 0)
             throw HostTrouble(
                 fmt::format("a rank computed or waited for {} s without a call that the simulator sees",
@@ -65,7 +70,7 @@ std::optional<Request> Channel::receive(std::chrono::milliseconds limit) {
         std::array<pollfd, 3> ready{{{socket_.get(), POLLIN, 0},
                                      {pipes_[0].file.get(), POLLIN, 0},
                                      {pipes_[1].file.get(), POLLIN, 0}}};
-        if (::poll(ready.data(), ready.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)
+        if (::poll(ready.data(), ready.size(), static_cast<int>(std::min<std::int64_t>(left.count(), look_again_ms))) < 0 && errno != EINTR)
             fail("cannot wait for a rank");
         for (std::size_t i = 0; i < pipes_.size(); ++i)
             if (ready[i + 1].revents != 0) drain(pipes_[i]);
@@ -84,7 +89,7 @@ void Channel::reply(Status status, std::int64_t now, std::string_view body) {
 }
 
 void Channel::drain(Pipe& pipe) {
-    char bytes[16384];
+    char bytes[4096];
     for (;;) {
         const ssize_t size = ::read(pipe.file.get(), bytes, sizeof bytes);
         if (size <= 0) {

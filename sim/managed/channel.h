@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "sim/managed/descriptor.h"
 #include "sim/managed/wire.h"
@@ -17,7 +16,7 @@ namespace deadrank::sim::managed {
 
 struct Request {
     RequestHead head;
-    std::string_view body;  // until the next receive()
+    std::string body;
 };
 
 class Channel {
@@ -28,8 +27,8 @@ public:
     Channel(Descriptor socket, Descriptor out, Descriptor err, Print print);
 
     // The next message; nullopt: the process closed its end. Prints what came meanwhile. Throws HostTrouble if
-    // nothing came within `limit`, or what came is no message.
-    std::optional<Request> receive(std::chrono::milliseconds limit);
+    // nothing came within `limit`, if `stop` became true, or if what came is no message.
+    std::optional<Request> receive(std::chrono::milliseconds limit, const std::function<bool()>& stop = {});
     // A process that is gone is no error: receive() tells.
     void reply(Status status, std::int64_t now, std::string_view body);
     void print_rest();  // after the process has ended
@@ -48,7 +47,6 @@ private:
     Descriptor socket_;
     std::array<Pipe, 2> pipes_;
     Print print_;
-    std::vector<char> buffer_;
 };
 
 }  // namespace deadrank::sim::managed

@@ -6,13 +6,12 @@
 namespace deadrank::sim::managed {
 
 void ManagedJob::play(World& world) {
-    if (stop_) return;
+    if (stopped()) return;
     try {
         Proxy proxy(*this, world);
         proxy.run();
     } catch (const HostTrouble& trouble) {
         if (!trouble_) trouble_ = trouble;
-        stop_ = true;
     }
 }
 

@@ -21,10 +21,9 @@ struct Program {
     std::vector<std::string> argv;  // behind the interpreter: "train.py", "--lr", "1"; or "-m", "module"; or "-c", …
     std::string cwd;
     std::map<std::string, std::string> environment;  // below the launcher's
-    std::map<std::string, std::string> options = {};  // for the Python side: "hook", "gpus", …
+    std::map<std::string, std::string> options = {};  // for the Python side, each as JSON: "hook", "gpus", …
     std::uint64_t seed = 0;
     std::chrono::milliseconds real_limit{120'000};  // between two calls of a rank
-    std::size_t arena_size = std::size_t{1} << 32;  // bytes of address space; only what is touched costs memory
 };
 
 // Gives the payload of a line of evidence that an observer in a rank's process wrote. False: no such kind.
@@ -33,16 +32,20 @@ using ReadRecord = std::function<bool(World& world, std::string_view line)>;
 // One run. Its ranks share it; it outlives them.
 class ManagedJob {
 public:
-    ManagedJob(std::shared_ptr<Zygote> zygote, Program program, ReadRecord read_record)
-        : zygote_(std::move(zygote)), program_(std::move(program)), read_record_(std::move(read_record)) {}
+    // `interrupted` may be null; it outlives the job.
+    ManagedJob(std::shared_ptr<Zygote> zygote, Program program, ReadRecord read_record,
+               const std::atomic<bool>* interrupted)
+        : zygote_(std::move(zygote)),
+          program_(std::move(program)),
+          read_record_(std::move(read_record)),
+          interrupted_(interrupted) {}
 
     // What each rank runs, on its fiber.
     void play(World& world);
 
-    // Trouble of this machine: then the run proves nothing, and `stop` asks the engine to end it.
+    // Trouble of this machine: then the run proves nothing, and the engine is to end it.
     const std::optional<HostTrouble>& trouble() const { return trouble_; }
-    const std::atomic<bool>& stop() const { return stop_; }
-    void set_stop() { stop_ = true; }
+    bool stopped() const { return trouble_ || (interrupted_ && interrupted_->load()); }
 
     const Program& program() const { return program_; }
     Zygote& zygote() { return *zygote_; }
@@ -53,7 +56,7 @@ private:
     Program program_;
     ReadRecord read_record_;
     std::optional<HostTrouble> trouble_;
-    std::atomic<bool> stop_{false};
+    const std::atomic<bool>* interrupted_;
 };
 
 }  // namespace deadrank::sim::managed

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cmath>
 #include <cstring>
 #include <exception>
 
@@ -18,6 +20,7 @@ using nlohmann::json;
 
 namespace {
 
+constexpr Time long_wait{1'000'000'000};
 constexpr Time poll_cost{1'000};  // so that a loop that only polls lets time pass
 
 template <class Body>
@@ -87,13 +90,12 @@ std::string to_bytes(std::string_view text) {
 }  // namespace
 
 Proxy::Proxy(ManagedJob& job, World& world) : job_(job), world_(world), unwinding_(std::uncaught_exceptions()) {
-    process_ = std::make_unique<RankProcess>(job.zygote(), spec(), job.program().arena_size,
-                                             [this](bool error, std::string_view line) { print(error, line); });
+    process_ = std::make_unique<RankProcess>(job.zygote(), spec(), [this](bool error, std::string_view line) { print(error, line); });
 }
 
 // A rank that is killed while it waits says where it waits: its process can still answer that.
 Proxy::~Proxy() {
-    if (std::uncaught_exceptions() > unwinding_ && waits_) {
+    if (std::uncaught_exceptions() > unwinding_ && waits_ && world_.timer().now() - waits_since_ >= long_wait) {
         try {
             ask_stack();
         } catch (const std::exception&) {  // it could not be had
@@ -108,7 +110,9 @@ RankSpec Proxy::spec() const {
     spec.argv = program.argv;
     spec.cwd = program.cwd;
     spec.environment = program.environment;
-    for (const auto& [name, value] : world_.env().all()) spec.environment[name] = value;
+    for (const auto& [name, value] : world_.env().variables()) spec.environment[name] = value;
+    for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+        if (!world_.env().get(name)) spec.environment.erase(name);
     spec.process = world_.process();
     spec.seed = program.seed;
     spec.options = program.options;
@@ -126,19 +130,26 @@ void Proxy::answer(std::string_view body) {
 
 void Proxy::answer(const json& body) { answer(std::string_view(dumped(body))); }
 
-void Proxy::raise(const RankFailure& failure) {
+void Proxy::raise(const RankFailure& failure, std::optional<std::uint64_t> work) {
     waits_ = false;
     const std::string text = failure.what();
-    const json body = text.empty() ? json{{"type", "SystemExit"}, {"text", std::to_string(failure.code)}}
+    json body = text.empty() ? json{{"type", "SystemExit"}, {"text", std::to_string(failure.code)}}
                                    : exception_of(text);
+    if (work) body["work"] = *work;
     process_->channel().reply(Status::raise, world_.timer().now().count(), dumped(body));
 }
 
 void Proxy::run() {
     answer();  // go
     for (;;) {
-        const std::optional<Request> request = process_->channel().receive(job_.program().real_limit);
+        std::optional<Request> request =
+            process_->channel().receive(job_.program().real_limit, [this] { return job_.stopped(); });
         if (!request) end();
+        if (request->head.flags & body_in_arena) {
+            const auto [offset, size] = head_of<std::array<std::int64_t, 2>>(*request);
+            const std::span<std::byte> body = process_->arena().at(offset, size);
+            request->body.assign(reinterpret_cast<const char*>(body.data()), body.size());
+        }
         spend(request->head.charge);
         play(*request);
     }
@@ -165,6 +176,8 @@ void Proxy::play(const Request& request) {
         }
     };
     waits_ = !is_post();
+    waits_since_ = world_.timer().now();
+    failing_.reset();
     try {
         switch (request.head.kind) {
             case Kind::collective:
@@ -201,7 +214,7 @@ void Proxy::play(const Request& request) {
                 return answer();
             case Kind::seam: {
                 const json body = text_of(request);
-                return answer(json{{"value", world_.seam(body.value("name", ""), body.value("value", std::int64_t{0}))}});
+                return ask_seam(body);
             }
             case Kind::block:
                 return answer(json{{"run", world_.block(text_of(request).value("name", ""))}});
@@ -221,9 +234,25 @@ void Proxy::play(const Request& request) {
                           "internal error: report it");
     } catch (const RankFailure& failure) {
         // Posts have no answer: what went wrong is raised where the rank waits for the work.
-        if (waits_) return raise(failure);
-        failed_post_ = failure;
+        if (!waits_) {
+            failed_post_ = failure;
+        } else {
+            if (failing_) works_.erase(*failing_);
+            raise(failure, failing_);
+        }
     }
+}
+
+// With a scale the value is a fraction, of which that many parts are one.
+void Proxy::ask_seam(const json& body) {
+    const std::string name = body.value("name", "");
+    const auto scale = body.value("scale", std::int64_t{0});
+    if (scale <= 0) return answer(json{{"value", world_.seam(name, body.value("value", std::int64_t{0}))}});
+    const double stated = body.value("value", 0.0);
+    const auto parts = static_cast<std::int64_t>(std::llround(stated * static_cast<double>(scale)));
+    const std::int64_t bent = world_.seam(name, parts);
+    // What nothing bends stays as it is, to the last digit.
+    answer(json{{"value", bent == parts ? stated : static_cast<double>(bent) / static_cast<double>(scale)}});
 }
 
 Comm& Proxy::comm(std::uint32_t id) {
@@ -311,12 +340,14 @@ void Proxy::wait_for_all(const std::vector<std::uint64_t>& ids, Time deadline) {
     for (const std::uint64_t id : ids) {
         const auto& work = works_[id].work;
         if (!work) continue;
+        failing_ = id;
         if (deadline.count() < 0) {
             work->wait();
         } else if (!work->wait_for(until(deadline.count()), {})) {
             return;
         }
     }
+    failing_.reset();
 }
 
 void Proxy::wait_for_any(const std::vector<std::uint64_t>& ids, Time deadline) {
@@ -338,7 +369,9 @@ void Proxy::answer_wait(const std::vector<std::uint64_t>& ids) {
             if (call.work) {
                 const std::unique_ptr<Work> over = std::move(works_[id].work);
                 works_.erase(id);
+                failing_ = id;
                 over->wait();
+                failing_.reset();
                 state.source = over->source();
             } else {
                 works_.erase(id);

@@ -39,7 +39,7 @@ private:
     void play(const Request& request);
     void answer(std::string_view body = {});
     void answer(const nlohmann::json& body);
-    void raise(const RankFailure& failure);
+    void raise(const RankFailure& failure, std::optional<std::uint64_t> work = {});
     void spend(std::int64_t charge);
     void print(bool error, std::string_view line);
 
@@ -54,6 +54,7 @@ private:
     void open_comm(const nlohmann::json& body);
     void close_comm(const nlohmann::json& body);
     void tell_comm_error(const nlohmann::json& body);
+    void ask_seam(const nlohmann::json& body);
     void use_storage(const nlohmann::json& body);
     void use_device(const nlohmann::json& body);
     void note_exit(const nlohmann::json& body);
@@ -75,7 +76,9 @@ private:
     std::uint32_t next_comm_ = 0;
     std::optional<RankFailure> failed_post_;
     std::optional<std::string> last_error_;  // what the process said when it ended
-    bool waits_ = false;                       // for an answer
+    bool waits_ = false;       // for an answer
+    Time waits_since_{0};
+    std::optional<std::uint64_t> failing_;  // the work that a wait is at
     int unwinding_ = 0;
 };
 

@@ -44,8 +44,7 @@ std::array<Descriptor, 2> packet_sockets() {
 
 }  // namespace
 
-RankProcess::RankProcess(Zygote& zygote, RankSpec spec, std::size_t arena_size, Channel::Print print)
-    : zygote_(zygote), arena_(arena_size) {
+RankProcess::RankProcess(Zygote& zygote, RankSpec spec, Channel::Print print) : zygote_(zygote) {
     auto [socket, its_socket] = packet_sockets();
     auto [out, its_out] = pipe_pair();
     auto [err, its_err] = pipe_pair();

@@ -21,7 +21,7 @@ struct ProcessEnding {
 class RankProcess {
 public:
     // Throws HostTrouble. `spec` needs no descriptors.
-    RankProcess(Zygote& zygote, RankSpec spec, std::size_t arena_size, Channel::Print print);
+    RankProcess(Zygote& zygote, RankSpec spec, Channel::Print print);
     ~RankProcess();  // SIGKILL, if it has not ended
     RankProcess(const RankProcess&) = delete;
     RankProcess& operator=(const RankProcess&) = delete;

@@ -31,6 +31,8 @@ enum class Kind : std::uint8_t {
     stack = 0x71,
 };
 
+constexpr std::uint8_t body_in_arena = 0x80;  // flag: the body is `<qq` offset and size in the arena
+
 enum class Status : std::uint8_t { answer = 0, raise = 1, query = 2 };
 
 struct RequestHead {

@@ -147,6 +147,8 @@ void Zygote::read_one() {
 pid_t Zygote::spawn(const RankSpec& spec) {
     const std::lock_guard lock(mutex_);
     const std::uint64_t id = ++spawned_;
+    json options = json::object();
+    for (const auto& [name, value] : spec.options) options[name] = json::parse(value);
     const std::string text =
         json{{"spawn",
               {{"id", id},
@@ -155,7 +157,7 @@ pid_t Zygote::spawn(const RankSpec& spec) {
                {"environment", spec.environment},
                {"process", spec.process},
                {"seed", spec.seed},
-               {"options", spec.options}}}}
+               {"options", options}}}}
             .dump(-1, ' ', false, json::error_handler_t::replace);
     iovec piece{const_cast<char*>(text.data()), text.size()};
     alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};

@@ -29,7 +29,7 @@ struct RankSpec {
     std::map<std::string, std::string> environment;  // all of it
     int process = 0;
     std::uint64_t seed = 0;
-    std::map<std::string, std::string> options = {};
+    std::map<std::string, std::string> options = {};  // each as JSON
     int channel = -1, out = -1, err = -1, arena = -1;  // descriptors that the process inherits
 };
 

@@ -9,6 +9,7 @@
 #include "results/reports/resilience_table.h"
 #include "results/text/words.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/backends/sim/managed_runner.h"
 #include "runners/commands/play/run_report.h"
 #include "runners/console/command.h"
 #include "runners/console/screen.h"
@@ -99,7 +100,9 @@ public:
         for (const scenarios::Error& error : selection->broken) session_.complain(error);
         keep_playable(*selection);
         if (arguments_.releases && !prepare(*library, *selection)) return;
-        if (arguments_.under_test.ranks > 0) {
+        if (const auto& launch = programs->front().launch) {
+            for (auto& scenario : selection->scenarios) scenario = launched_by(std::move(scenario), *launch);
+        } else if (arguments_.under_test.ranks > 0) {
             for (auto& scenario : selection->scenarios)
                 scenario = scaled(std::move(scenario), arguments_.under_test.ranks);
         }
