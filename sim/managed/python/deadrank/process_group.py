@@ -20,6 +20,7 @@ from torch._C._distributed_c10d import (
 
 from . import channel as wire
 from .channel import here
+from .observers import reduced
 from .works import Work, finished
 
 ALL_REDUCE, BROADCAST, REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER, BARRIER = range(1, 10)
@@ -35,6 +36,7 @@ REDUCTIONS = (
     (ReduceOp.BOR, 7),
     (ReduceOp.BXOR, 8),
 )
+AVERAGES = (1, 5)  # reductions with which gradients are averaged
 NAMES = ("SUM", "MAX", "MIN", "PRODUCT", "AVG", "BAND", "BOR", "BXOR")
 DTYPES = {
     torch.int8: 1,
@@ -427,6 +429,8 @@ class ProcessGroup(dist.ProcessGroup):
         if tensors[0].layout != torch.strided:
             return self.sparse(tensors)
         reduction = self.reduction(opts, tensors[0])
+        if reduction in AVERAGES:
+            reduced(tensors, self.members)
         return self.post(
             ALL_REDUCE, tensors, tensors, tensors, opts, in_place=True, reduction=reduction
         )
