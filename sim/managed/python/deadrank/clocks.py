@@ -127,7 +127,7 @@ def rebind():
     """Modules that took functions before `install`, as `from time import monotonic` does."""
     old = {id(real[name]): function for name, function in replaced.items()}
     for name, module in list(sys.modules.items()):
-        if name.startswith(f"{__package__}.") or name == "time":
+        if name.startswith(f"{__package__}.") or name in ("time", "__main__"):
             continue
         words = getattr(module, "__dict__", None)
         if not isinstance(words, dict):

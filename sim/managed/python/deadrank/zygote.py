@@ -5,6 +5,7 @@ import sys
 
 from deadrank import clocks, subprocesses, threads
 
+subprocesses.install()
 clocks.install()  # before anything else takes Python's own
 threads.install()
 
@@ -29,8 +30,8 @@ def main():
     control = socket.socket(fileno=arguments.control)
     control.set_inheritable(False)
     loaded, failed = preload(arguments.preload)
+    subprocesses.install_pipes()
     clocks.rebind()
-    subprocesses.install()
     gc.collect()
     gc.freeze()
     torch = sys.modules.get("torch")
