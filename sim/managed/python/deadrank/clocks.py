@@ -111,6 +111,30 @@ def asctime(*args):
 replaced["asctime"] = asctime
 
 
+class Builtin:
+    """As a function written in C, it stays itself where a class has it as an attribute: logging's formatters
+    keep time.localtime that way."""
+
+    def __init__(self, name, function):
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = "time"
+        self.__doc__ = real[name].__doc__
+        self.__wrapped__ = real[name]
+        self.call = function
+
+    def __call__(self, *args):
+        return self.call(*args)
+
+    def __reduce__(self):
+        return self.__name__
+
+    def __repr__(self):
+        return f"<built-in function {self.__name__}>"
+
+
+replaced = {name: Builtin(name, function) for name, function in replaced.items()}
+
+
 def install():
     for name, function in replaced.items():
         setattr(time, name, function)

@@ -525,10 +525,9 @@ class ProcessGroup(dist.ProcessGroup):
         return Work.of_all(self, works, [outs])
 
     def allgather_coalesced(self, output_lists, inputs, opts=None):
-        """`output_lists`: for each member a list of as many tensors as the input has."""
-        by_input = [[outs[place] for outs in output_lists] for place in range(len(inputs))]
-        works = [self.allgather([outs], [mine], opts) for outs, mine in zip(by_input, inputs)]
-        return Work.of_all(self, works, output_lists)
+        """`output_lists`: for each member a list of as many tensors as the input has. One call, as in gloo."""
+        outs = [out for outs in output_lists for out in outs]
+        return self.post(ALL_GATHER, list(inputs), outs, output_lists, opts)
 
     def _allgather_base(self, output, tensor, opts=None):
         if output.numel() != tensor.numel() * self.count:
