@@ -113,9 +113,10 @@ class Engine:
         while any(rank.alive for rank in self.ranks):
             if self.ends_with is not None and any(rank.code == self.ends_with for rank in self.ranks):
                 break
-            ready = [rank for rank in self.ranks if rank.alive and self.answer(rank, False)]
-            ready = ready or [rank for rank in self.ranks if rank.alive and self.lose(rank)][:1]
-            if not ready:
+            waiting = sorted((rank for rank in self.ranks if rank.alive), key=lambda one: (one.now, one.number))
+            rank = next((rank for rank in waiting if self.answer(rank, False)), None)
+            rank = rank or next((rank for rank in waiting if self.lose(rank)), None)
+            if rank is None:
                 late = [(self.deadline(rank), rank.number) for rank in self.ranks if rank.alive]
                 late = [one for one in late if one[0] >= 0]
                 if not late:
@@ -124,9 +125,7 @@ class Engine:
                 rank = self.ranks[min(late)[1]]
                 rank.now = max(rank.now, min(late)[0])
                 self.answer(rank, True)
-                ready = [rank]
-            for rank in ready:
-                self.serve(rank)
+            self.serve(rank)  # one at a time
         return [rank.code for rank in self.ranks]
 
     def open_works(self, rank):

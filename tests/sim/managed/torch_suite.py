@@ -54,7 +54,8 @@ def read_arguments():
 
 def run(zygote, name, said):
     """The result, the last line of the first rank that failed, and a hash of all events."""
-    place = tempfile.mkdtemp(prefix="torch_suite_")
+    place = os.path.join(tempfile.gettempdir(), f"torch_suite.{os.getpid()}")  # the same in two runs
+    os.mkdir(place)
     for one in ("barrier", "test_dir", "init_dir"):
         os.mkdir(os.path.join(place, one))
     rendezvous = os.path.join(place, "rendezvous")
@@ -76,6 +77,10 @@ def run(zygote, name, said):
                 log.write(f"--- rank {rank}: {codes[rank]} {engine.ranks[rank].error}\n{output}\n")
             log.write(trouble)
     shutil.rmtree(place, ignore_errors=True)
+    if said.logs:
+        number = len([one for one in os.listdir(said.logs) if one.startswith(name + ".events")])
+        with open(os.path.join(said.logs, f"{name}.events{number}"), "w", encoding="utf-8") as events:
+            events.write("\n".join(engine.events))
     digest = hashlib.sha256("\n".join(engine.events).encode()).hexdigest()
     if set(codes) == {0}:
         return "pass", "", digest
