@@ -15,10 +15,24 @@ HEADER = struct.Struct("<BBHIq")
 LATENCY = 20_000  # ns
 PACKAGE = os.path.join(os.path.dirname(__file__), "../../../sim/managed/python")
 TYPES = {1: "i1", 2: "i4", 3: "i8", 4: "f2", 6: "f4", 7: "f8", 8: "u1", 9: "i2", 10: "?", 11: "c8", 12: "c16"}
+BF16 = 5
 REDUCE = {
     **{1: numpy.add, 2: numpy.maximum, 3: numpy.minimum, 4: numpy.multiply, 5: numpy.add},
     **{6: numpy.bitwise_and, 7: numpy.bitwise_or, 8: numpy.bitwise_xor},
 }
+
+
+def read(data, dtype):
+    if dtype == BF16:
+        return (numpy.frombuffer(data, "u2").astype("u4") << 16).view("f4")
+    return numpy.frombuffer(data, TYPES[dtype])
+
+
+def written(numbers, dtype):
+    if dtype == BF16:
+        bits = numbers.astype("f4").view("u4")
+        return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("u2").tobytes()
+    return numbers.tobytes()
 
 
 class Zygote:
@@ -284,15 +298,16 @@ class Engine:
         outs = [b""] * len(calls)
         size = len(calls)
         if op in (1, 3, 5):
-            whole = [numpy.frombuffer(one, TYPES[dtype]) for one in ins]
+            whole = [read(one, dtype) for one in ins]
             total = whole[0].copy()
             for one in whole[1:]:
                 total = REDUCE[reduce](total, one)
             total = (total / size).astype(total.dtype) if reduce == 5 else total
             part = len(ins[0]) // size
-            outs = [total.tobytes()] * size
+            total = written(total, dtype)
+            outs = [total] * size
             if op == 5:
-                outs = [total.tobytes()[place * part : (place + 1) * part] for place in range(size)]
+                outs = [total[place * part : (place + 1) * part] for place in range(size)]
         elif op == 2:
             outs = [ins[root]] * size
         elif op in (4, 7):

@@ -247,4 +247,4 @@ def seed_all(seed, process):
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(int.from_bytes(drawn_bytes(4), "little"))
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(int.from_bytes(drawn_bytes(7), "little"))
+        sys.modules["torch"].default_generator.manual_seed(int.from_bytes(drawn_bytes(7), "little"))

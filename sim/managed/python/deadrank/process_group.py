@@ -177,7 +177,7 @@ class ProcessGroup(dist.ProcessGroup):
         self.sequence = 0
         self.batch = None  # works between _start_coalescing and _end_coalescing
         self.batch_comm = None
-        self.options_made = None
+        self.splits = 0
         self.sides, self.many = {}, len(set(libraries.values())) > 1
         made = {}
         for device, library in libraries.items():
@@ -260,13 +260,37 @@ class ProcessGroup(dist.ProcessGroup):
 
     @property
     def options(self):
-        if self.options_made is None:
-            self.options_made = Options(self)
-        return self.options_made
+        timeout = datetime.timedelta(microseconds=self.limit // 1000)
+        return Options(self.library, timeout, self.members, self.title)
 
     @property
     def supports_splitting(self):
-        return False
+        return self.library == "nccl"
+
+    def comm_split_count(self):
+        return self.splits
+
+    def split_group(self, ranks, timeout=None, opts=None, group_name=None, group_desc=None):
+        """Called by all members. Returns the group of `ranks` (places in this group), None to all others."""
+        self.splits += 1
+        if self.place not in ranks:
+            return None
+        limit = self.limit if timeout is None else timeout // datetime.timedelta(microseconds=1) * 1000
+        group = ProcessGroup(
+            self.store_kept,
+            self.store,
+            ranks.index(self.place),
+            len(ranks),
+            [self.members[rank] for rank in ranks],
+            group_name,
+            group_desc or "undefined",
+            {device: side.library for device, side in self.sides.items()},
+            limit,
+        )
+        group.eager_connect_single_device(None)
+        return group
+
+    splitGroup = split_group
 
     @property
     def supports_shrinking(self):
@@ -690,28 +714,14 @@ class ProcessGroup(dist.ProcessGroup):
 
 
 class Options:
-    """What a program reads of a group's options."""
+    """What a program reads of a group's options, and what torch copies for a group that is split off."""
 
     is_high_priority_stream = False
+    split_from, split_color = None, 0
 
-    def __init__(self, group):
-        self.group = group
-
-    @property
-    def backend(self):
-        return self.group.library
-
-    @property
-    def _timeout(self):
-        return datetime.timedelta(microseconds=self.group.limit // 1000)
-
-    @property
-    def global_ranks_in_group(self):
-        return self.group.members
-
-    @property
-    def group_name(self):
-        return self.group.title
+    def __init__(self, library, timeout, members, name):
+        self.backend, self._timeout = library, timeout
+        self.global_ranks_in_group, self.group_name = list(members), name
 
 
 def shape(tensor):
