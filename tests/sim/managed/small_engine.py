@@ -15,10 +15,24 @@ HEADER = struct.Struct("<BBHIq")
 LATENCY = 20_000  # ns
 PACKAGE = os.path.join(os.path.dirname(__file__), "../../../sim/managed/python")
 TYPES = {1: "i1", 2: "i4", 3: "i8", 4: "f2", 6: "f4", 7: "f8", 8: "u1", 9: "i2", 10: "?", 11: "c8", 12: "c16"}
+BF16 = 5
 REDUCE = {
     **{1: numpy.add, 2: numpy.maximum, 3: numpy.minimum, 4: numpy.multiply, 5: numpy.add},
     **{6: numpy.bitwise_and, 7: numpy.bitwise_or, 8: numpy.bitwise_xor},
 }
+
+
+def read(data, dtype):
+    if dtype == BF16:
+        return (numpy.frombuffer(data, "u2").astype("u4") << 16).view("f4")
+    return numpy.frombuffer(data, TYPES[dtype])
+
+
+def written(numbers, dtype):
+    if dtype == BF16:
+        bits = numbers.astype("f4").view("u4")
+        return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("u2").tobytes()
+    return numbers.tobytes()
 
 
 class Zygote:
@@ -67,7 +81,7 @@ class Rank:
 
     def reply(self, body=b"", status=0, now=None):
         self.now = max(self.now, now or 0)
-        self.request = None
+        self.request, self.since = None, self.now
         if isinstance(body, dict):
             body = json.dumps(body).encode()
         self.socket.send(HEADER.pack(status, 0, 0, len(body), self.now) + body)
@@ -77,7 +91,9 @@ class Engine:
     def __init__(self, zygote, argv, size, environment=None, cwd=".", options=None):
         self.ranks = [Rank(number) for number in range(size)]
         self.stores, self.comms, self.works, self.pairs = {}, {}, {}, []
-        self.opening, self.calls, self.log = {}, {}, []
+        self.opening, self.calls, self.events = {}, {}, []
+        self.needs = {}  # (rank, work) → a function: the ranks without which it is never done
+        self.ends_with = None  # a rank that exits with this code ends the job, as the suite's parent does
         self.outputs = [os.memfd_create(f"out{number}") for number in range(size)]
         for rank in self.ranks:
             said = {**os.environ, **(environment or {}), "RANK": str(rank.number), "WORLD_SIZE": str(size)}
@@ -90,6 +106,16 @@ class Engine:
             rank.theirs.close()
             rank.request = (0, 0, b"")  # the go
 
+    def note(self, *said):
+        self.events.append(" ".join(map(str, said)))
+
+    def kill(self):
+        for rank in self.ranks:
+            if rank.alive:
+                os.kill(rank.pid, 9)
+                rank.alive = False
+            rank.socket.close()
+
     def output(self, rank):
         os.lseek(self.outputs[rank], 0, 0)
         return os.read(self.outputs[rank], 1 << 20).decode()
@@ -99,26 +125,53 @@ class Engine:
             rank.reply()
             self.serve(rank)
         while any(rank.alive for rank in self.ranks):
-            ready = [rank for rank in self.ranks if rank.alive and self.answer(rank, False)]
-            if not ready:
-                sleepers = [(self.deadline(rank), rank.number) for rank in self.ranks if rank.alive]
-                sleepers = [one for one in sleepers if one[0] >= 0]
-                if not sleepers:
-                    raise RuntimeError(f"nobody can go on: {[rank.request for rank in self.ranks]}")
-                rank = self.ranks[min(sleepers)[1]]
-                rank.now = max(rank.now, min(sleepers)[0])
+            if self.ends_with is not None and any(rank.code == self.ends_with for rank in self.ranks):
+                break
+            waiting = sorted((rank for rank in self.ranks if rank.alive), key=lambda one: (one.now, one.number))
+            rank = next((rank for rank in waiting if self.answer(rank, False)), None)
+            rank = rank or next((rank for rank in waiting if self.lose(rank)), None)
+            if rank is None:
+                late = [(self.deadline(rank), rank.number) for rank in self.ranks if rank.alive]
+                late = [one for one in late if one[0] >= 0]
+                if not late:
+                    asked = [(rank.number, rank.request) for rank in self.ranks if rank.alive]
+                    raise RuntimeError(f"nobody can go on: {asked}")
+                rank = self.ranks[min(late)[1]]
+                rank.now = max(rank.now, min(late)[0])
                 self.answer(rank, True)
-                ready = [rank]
-            for rank in ready:
-                self.serve(rank)
+            self.serve(rank)  # one at a time
         return [rank.code for rank in self.ranks]
 
+    def open_works(self, rank):
+        if rank.request[0] != 0x20:
+            return []
+        count = struct.unpack_from("<BBHIq", rank.request[2])[3]
+        works = struct.unpack_from(f"<{count}Q", rank.request[2], 16)
+        return [work for work in works if (rank.number, work) not in self.works]
+
+    def lose(self, rank):
+        """gloo: a rank that waits for one that is gone hears of it."""
+        for work in self.open_works(rank):
+            posted = self.needs.get((rank.number, work))
+            if posted and any(not self.ranks[one].alive for one in posted[0]()):
+                self.raise_in(rank, work, "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed "
+                              "by peer [127.0.0.1]:29500")
+                return True
+        return False
+
+    def raise_in(self, rank, work, text):
+        self.pairs = [one for one in self.pairs if (one[0], one[2]) != (rank, work)]
+        rank.reply({"type": "RuntimeError", "text": text, "work": work}, status=1)
+
     def deadline(self, rank):
+        """When a wait ends by itself: a sleep, a limit of the program's, or the group's time-out."""
         kind, _, body = rank.request
         if kind == 0x20:
-            return struct.unpack_from("<BBHIq", body)[4]
+            mine = struct.unpack_from("<BBHIq", body)[4]
+            groups = [self.needs[rank.number, work][1] for work in self.open_works(rank)]
+            return min([one for one in (mine, *groups) if one >= 0], default=-1)
         if kind == 0x31 and json.loads(body)["op"] in ("get", "wait"):
-            return rank.now + json.loads(body)["timeout"]
+            return rank.since + json.loads(body)["timeout"]
         return -1
 
     def serve(self, rank):
@@ -127,7 +180,6 @@ class Engine:
             message = rank.socket.recv(1 << 20)
             if not message:
                 rank.alive = False
-                self.log.append((rank.number, "gone"))
                 return
             kind, flags, _, length, charge = HEADER.unpack_from(message)
             body = message[16 : 16 + length]
@@ -143,10 +195,12 @@ class Engine:
             elif kind == 0x70:
                 rank.exit = json.loads(body)
                 rank.code, rank.error = rank.exit["code"], rank.exit["error"]
+                self.note(rank.now, rank.number, "exit", rank.code)
             elif kind in (0x12, 0x13, 0x32):
                 pass
             else:
                 rank.request = (kind, flags, body)
+                self.note(rank.now, rank.number, hex(kind), body[:60])
 
     def answer(self, rank, late):
         """Replies if the rank can go on. `late`: its deadline has come."""
@@ -155,11 +209,17 @@ class Engine:
             mode, _, _, count, _ = struct.unpack_from("<BBHIq", body)
             works = struct.unpack_from(f"<{count}Q", body, 16)
             done = [self.works.get((rank.number, work)) for work in works]
+            if late and struct.unpack_from("<BBHIq", body)[4] not in range(rank.now + 1):
+                work = self.open_works(rank)[0]
+                limit = self.needs[rank.number, work][2] // 1_000_000
+                self.raise_in(rank, work, "[/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out "
+                              f"waiting {limit}ms for recv operation to complete")
+                return True
             if not (late or kind == 0x21) and (not count or not (any if mode else all)(done)):
                 return False
             now = max([rank.now, *[one[0] for one in done if one]])
             said = b"".join(struct.pack("<bxxxi", bool(one), one[1] if one else -1) for one in done)
-            rank.reply(said, now=now)
+            rank.reply(said, now=now + (1000 if kind == 0x21 else 0))
             return True
         said = json.loads(body) if body[:1] == b"{" else {}
         if kind == 0x30:
@@ -174,7 +234,7 @@ class Engine:
             waiting = self.opening.setdefault(key, {})
             waiting[rank.number] = said["rank"]
             number = list(self.opening).index(key)
-            self.comms[number] = [said["members"], said["rank"]]
+            self.comms[number] = [said["members"], said["timeout"]]
             if len(waiting) < len(said["members"]):
                 return False
             rank.reply({"comm": number})
@@ -225,6 +285,10 @@ class Engine:
         number = self.calls[comm, rank.number] = self.calls.get((comm, rank.number), 0) + 1
         posted = self.calls.setdefault((comm, "call", number), {})
         posted[members.index(rank.number)] = (rank, work, call, pieces)
+        limit = self.comms[comm][1]
+        self.needs[rank.number, work] = (
+            lambda: [one for place, one in enumerate(members) if place not in posted], rank.now + limit, limit
+        )
         if len(posted) == len(members):
             self.play([posted[place] for place in range(len(members))])
 
@@ -234,15 +298,16 @@ class Engine:
         outs = [b""] * len(calls)
         size = len(calls)
         if op in (1, 3, 5):
-            whole = [numpy.frombuffer(one, TYPES[dtype]) for one in ins]
+            whole = [read(one, dtype) for one in ins]
             total = whole[0].copy()
             for one in whole[1:]:
                 total = REDUCE[reduce](total, one)
             total = (total / size).astype(total.dtype) if reduce == 5 else total
             part = len(ins[0]) // size
-            outs = [total.tobytes()] * size
+            total = written(total, dtype)
+            outs = [total] * size
             if op == 5:
-                outs = [total.tobytes()[place * part : (place + 1) * part] for place in range(size)]
+                outs = [total[place * part : (place + 1) * part] for place in range(size)]
         elif op == 2:
             outs = [ins[root]] * size
         elif op in (4, 7):
@@ -259,11 +324,14 @@ class Engine:
         for (rank, work, call, _), out in zip(calls, outs):
             rank.put(call[9], out[: call[10]])
             self.works[rank.number, work] = (now, -1)
-        self.log.append((now, op, len(ins[0])))
+        self.note(now, "play", op, len(ins[0]))
 
     def message(self, rank, body):
         work, comm, is_send, _, _, _, peer, tag, offset, size = struct.unpack("<QIBBBBiiqq", body)
         me = (rank, self.comms[comm][0].index(rank.number), work, comm, is_send, peer, tag, offset, size)
+        limit = self.comms[comm][1]
+        others = [self.comms[comm][0][peer]] if peer >= 0 else []
+        self.needs[rank.number, work] = (lambda: others, rank.now + limit, limit)
         for other in self.pairs:
             same = other[3] == comm and other[6] == tag and other[4] != is_send
             if same and other[5] in (me[1], -1) and peer in (other[1], -1):

@@ -1,59 +1,65 @@
-# sim/managed/python/deadrank/__init__.py — What a program may say of itself to deadrank. Each function does nothing
-# in a process that deadrank does not run, so a program may keep them.
-import contextlib
-
+# sim/managed/python/deadrank/__init__.py — What a program may tell deadrank of itself. Each function does nothing in
+# a process that no simulator runs, so a program may keep them.
 from .channel import BLOCK, PHASE, RECORD, SEAM, here
 
 __all__ = ["block", "check", "digest", "loss", "phase", "samples", "seam"]
 
-PHASES = ("data", "forward", "backward", "reduce", "optimizer", "checkpoint")
 
-
-def check(condition, text="", **values):
-    """States what has to hold: a failed check is evidence, and the program goes on."""
+def check(name, value, expected):
+    """A number beside what it should be by its definition. Compute `expected` from what the rank really has."""
     if here.channel is not None:
-        record("check", ok=bool(condition), text=str(text), values={k: plain(v) for k, v in values.items()})
-    return bool(condition)
+        tell("value.sample", name=str(name), value=number(value), expected=number(expected))
 
 
-def digest(name, value, group=""):
-    """States something that replicas must have in common: a tensor, a number, or text."""
+def digest(name, tensor, group="replica"):
+    """What all ranks that name this group should hold alike: a tensor, several, or a plain value."""
     if here.channel is not None:
-        from .observers import digest_of, step
+        from .observers import digest_of
 
-        record("parameters.digest", step=step(), digest=digest_of(value), group=str(group), name=str(name))
+        tell("parameters.digest", digest=digest_of(tensor), group=str(group), name=str(name))
 
 
 def loss(value):
-    """States the loss of this step."""
+    """The loss of this step."""
     if here.channel is not None:
-        from .observers import tell_loss
+        from . import observers
 
-        tell_loss(float(value))
+        observers.tell_loss(number(value))
 
 
-def samples(indices, epoch=0):
-    """States which samples this rank takes next."""
+def samples(ids, epoch=0, group=None):
+    """The samples that this rank takes in this step. Ranks that name the same group read the same ones."""
+    ids = [int(one) for one in ids]
+    if here.channel is None or not ids:
+        return
+    if group is not None:
+        here.channel.tell(RECORD, kind="rank.config", name="samples.group", value=str(group))
+    listed = ",".join(map(str, ids))
+    tell("data.batch", epoch=int(epoch), first=ids[0], count=len(ids), samples=listed)
+
+
+class phase:
+    """The phase of the step that begins: data, forward, backward, reduce, optimizer, checkpoint, evaluate or serve.
+    It ends with the next one, or with the block of `with phase("data"):`."""
+
+    def __init__(self, name):
+        begin_phase(str(name))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        begin_phase("")
+
+
+def begin_phase(name):
     if here.channel is not None:
-        from .observers import step
+        from .observers import observer
 
-        indices = [int(one) for one in indices]
-        if indices:
-            said = ",".join(map(str, indices))
-            first, count = indices[0], len(indices)
-            record("data.batch", step=step(), epoch=epoch, first=first, count=count, samples=said)
-
-
-@contextlib.contextmanager
-def phase(name):
-    """What runs inside is one phase of the step: data, forward, backward, reduce, optimizer, or checkpoint."""
-    if here.channel is not None:
-        here.channel.request(PHASE, str(name).encode())
-    try:
-        yield
-    finally:
-        if here.channel is not None:
-            here.channel.request(PHASE, b"none")
+        if observer is not None:
+            observer.training.phase(name)
+        else:
+            here.channel.request(PHASE, name.encode() or b"none")
 
 
 def seam(name, value):
@@ -64,15 +70,19 @@ def seam(name, value):
 
 
 def block(name):
-    """Whether to run the block of that name, which a fault may skip: `if block("sync"): …`"""
+    """Whether to run the block of that name, which a fault may skip: `if block("sync"): ...`"""
     if here.channel is None:
         return True
     return bool(here.channel.ask(BLOCK, name=str(name))["run"])
 
 
-def record(kind, **fields):
-    here.channel.tell(RECORD, kind=kind, **fields)
+def tell(kind, **fields):
+    from .observers import step
+
+    here.channel.tell(RECORD, kind=kind, step=step(), **fields)
 
 
-def plain(value):
-    return value if isinstance(value, (int, float, str, bool)) else str(value)
+def number(value):
+    """nan and inf travel as the evidence writes them."""
+    value = float(value)
+    return value if value - value == 0 else repr(value)

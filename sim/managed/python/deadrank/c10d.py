@@ -29,6 +29,7 @@ def install():
         replace_allreduce_hook,
         replace_logging_data,
         keep_dynamo_out,
+        refuse_spawn,
     ):
         change()
 
@@ -100,6 +101,22 @@ def refuse_child():
     )
 
 
+def refuse_spawn():
+    """`torch.multiprocessing.start_processes`: 2.4 to 2.15. Spawned processes would run outside of the simulation."""
+    import torch.multiprocessing
+
+    spawn = sys.modules["torch.multiprocessing.spawn"]  # the attribute is the function
+    real = spawn.start_processes
+
+    @functools.wraps(real)
+    def start_processes(*args, **said):
+        if here.channel is not None:
+            refuse_child()
+        return real(*args, **said)
+
+    spawn.start_processes = torch.multiprocessing.start_processes = start_processes
+
+
 def is_foreign(word):
     """Backends that exchange nothing with other processes stay torch's own."""
     return word in ("fake", "threaded")
@@ -127,7 +144,9 @@ def replace_stores():
         real, simulated = getattr(dist, name), getattr(store, name)
 
         def make(*args, real=real, simulated=simulated, **said):
-            if here.orphan or here.channel is None:
+            if here.orphan:
+                refuse_child()
+            if here.channel is None:
                 return real(*args, **said)
             return simulated(*args, **said)
 

@@ -199,10 +199,12 @@ class Channel:
         return json.loads(answer) if answer else {}
 
     def tell(self, kind, **said):
-        body = json.dumps(said).encode()
-        if len(body) > LONGEST and not self.kept:
+        self.tell_line(json.dumps(said).encode(), kind)
+
+    def tell_line(self, line, kind=RECORD):
+        if len(line) > LONGEST and not self.kept:
             self.kept = []
-        self.post(kind, body)
+        self.post(kind, line)
 
     def wait(self, works, deadline=NEVER, any_of=False, kind=WAIT):
         """Returns for each work whether it is done, and the source of a receive."""

@@ -111,6 +111,30 @@ def asctime(*args):
 replaced["asctime"] = asctime
 
 
+class Builtin:
+    """As a function written in C, it stays itself where a class has it as an attribute: logging's formatters
+    keep time.localtime that way."""
+
+    def __init__(self, name, function):
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = "time"
+        self.__doc__ = real[name].__doc__
+        self.__wrapped__ = real[name]
+        self.call = function
+
+    def __call__(self, *args):
+        return self.call(*args)
+
+    def __reduce__(self):
+        return self.__name__
+
+    def __repr__(self):
+        return f"<built-in function {self.__name__}>"
+
+
+replaced = {name: Builtin(name, function) for name, function in replaced.items()}
+
+
 def install():
     for name, function in replaced.items():
         setattr(time, name, function)
@@ -127,7 +151,7 @@ def rebind():
     """Modules that took functions before `install`, as `from time import monotonic` does."""
     old = {id(real[name]): function for name, function in replaced.items()}
     for name, module in list(sys.modules.items()):
-        if name.startswith(f"{__package__}.") or name == "time":
+        if name.startswith(f"{__package__}.") or name in ("time", "__main__"):
             continue
         words = getattr(module, "__dict__", None)
         if not isinstance(words, dict):
@@ -223,4 +247,4 @@ def seed_all(seed, process):
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(int.from_bytes(drawn_bytes(4), "little"))
     if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(int.from_bytes(drawn_bytes(7), "little"))
+        sys.modules["torch"].default_generator.manual_seed(int.from_bytes(drawn_bytes(7), "little"))

@@ -45,7 +45,7 @@ def redirect(out, err):
 
 
 def prepare(spawn, channel, arena):
-    here.options = spawn.get("options") or {}
+    here.options = {"process": spawn["process"], **(spawn.get("options") or {})}
     os.environ.clear()
     os.environ.update(spawn["environment"])
     os.chdir(spawn["cwd"])
@@ -58,13 +58,11 @@ def prepare(spawn, channel, arena):
     clocks.seed_all(spawn["seed"], spawn["process"])
     keep_signals_for_later()
     if "torch" in sys.modules:
-        from . import c10d
+        from . import c10d, observers
 
         sys.modules["torch"].set_num_threads(1)
         c10d.begin()
-    from . import observers
-
-    observers.begin(here.options)
+        observers.begin(here.options)
 
 
 def keep_signals_for_later():

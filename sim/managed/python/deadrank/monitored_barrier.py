@@ -3,19 +3,20 @@
 import torch
 
 from .channel import here
-from .works import limit_from
+from .store import nanoseconds
 
 TAG = 1 << 30  # no program's own
+SHORTEST = 1_000_000  # ns
 
 
 def meet(group, timeout, wait_all_ranks):
-    limit = limit_from(timeout) or group.limit
+    limit = group.limit if timeout is None else nanoseconds(timeout)
     if group.place == 0:
         hear_all(group, limit, wait_all_ranks)
         return
     try:
-        group.send([signal()], 0, TAG).finish(limit)
-        group.recv([signal()], 0, TAG + 1).finish(limit)
+        group.send([signal()], 0, TAG).finish(max(limit, SHORTEST))
+        group.recv([signal()], 0, TAG + 1).finish(max(limit, SHORTEST))
     except RuntimeError as trouble:
         raise RuntimeError(
             f"Rank {group.place} successfully reached monitoredBarrier, but received errors while waiting for "
@@ -34,7 +35,7 @@ def hear_all(group, limit, wait_all_ranks):
                 f"Rank {group.place} timed out in monitoredBarrier after {milliseconds} ms."
             )
         try:
-            group.recv([signal()], rank, TAG).finish(max(left, 1_000_000))
+            group.recv([signal()], rank, TAG).finish(max(left, SHORTEST))
         except RuntimeError as trouble:
             if not wait_all_ranks:
                 raise RuntimeError(
@@ -47,7 +48,7 @@ def hear_all(group, limit, wait_all_ranks):
             f"[Rank 0]: Ranks {', '.join(missing)} failed to pass monitoredBarrier in {milliseconds} ms"
         )
     for rank in range(1, group.count):
-        group.send([signal()], rank, TAG + 1).finish(max(end - here.channel.time(), 1_000_000))
+        group.send([signal()], rank, TAG + 1).finish(max(end - here.channel.time(), SHORTEST))
 
 
 def signal():

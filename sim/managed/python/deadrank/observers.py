@@ -1,19 +1,257 @@
-# sim/managed/python/deadrank/observers.py — Steps, losses, phases, data, checkpoints and digests, observed by the
-# `local` runner's hook, whose evidence goes through the channel.
+# sim/managed/python/deadrank/observers.py — Steps, phases, losses, batches, checkpoints and digests are observed by the
+# `local` runner's hook. Its evidence goes through the channel, and where it asks its own faults, the simulator is
+# asked. Calls, groups and stores are not observed here: the simulator plays them.
+import errno
 import hashlib
+import json
+import os
+import sys
+
+from . import channel as wire
+from .channel import here
+
+TOLD_OTHERWISE = (b"step.begin", b"phase.begin", b"phase.end")  # STEP and PHASE are requests of their own
+SCALE = 1_000_000_000  # a seam carries whole numbers; a rate travels in billionths
+
+observer = None  # of this rank; None without a hook
 
 
 def begin(options):
-    return None
+    """`options["hook"]`: the directory that holds deadrank_hook."""
+    global observer
+    place = options.get("hook")
+    if not place or "torch" not in sys.modules:
+        return
+    if place not in sys.path:
+        sys.path.append(place)
+    observer = Hook(options.get("plan") or {})
+    observer.watch()
+
+
+class Hook:
+    """Has what the hook's parts ask of one another."""
+
+    watching = False
+    off = False
+    directory = ""
+
+    def __init__(self, plan):
+        rank = os.environ.get("RANK", "")
+        self.slot = int(rank) if rank.isdigit() else here.options.get("process", 0)
+        self.plan = plan
+        self.step = 0
+        self.training = None
+        self.evidence = evidence_writer(self.slot)
+        self.threads = Nothing()
+        self.flight = Nothing()
+        self.readback = Nothing()
+        self.injector = Moments(self)
+
+    def shown_step(self):
+        return self.step if self.training is not None and self.training.began else -1
+
+    def watch(self):
+        from deadrank_hook import checkpoints, data, later, replicas, training
+
+        later.graphs.watch()
+        replicas.watch(self)
+        training.watch(self)
+        self.training.waits = self.training.memory = Nothing()  # they show the real machine
+        self.training.counted = True
+        data.watch(self)
+        storage_first(checkpoints)
+        checkpoints.watch(self)
+        watch_the_end(self)
+
+
+class Nothing:
+    """Parts of the hook that show the real machine, or that the simulator has itself."""
+
+    def here(self, looked=False):
+        return 0
+
+    def longest(self):
+        return None
+
+    def step_ended(self):
+        return None
+
+    def dump(self):
+        return None
+
+    def numbers(self):
+        return set()
+
+
+def evidence_writer(slot):
+    from deadrank_hook import evidence
+
+    class Writer(evidence.Writer):
+        """Each line is a message. A child of the rank has no channel, and writes nothing."""
+
+        def put(self, lines):
+            if here.channel is None or self.off:
+                return
+            for line in lines.splitlines():
+                if not any(kind in line[:96] for kind in TOLD_OTHERWISE):
+                    here.channel.tell_line(line)
+
+    return Writer("", slot)
+
+
+class Moments:
+    """In the place of the hook's injector: at each moment at which a fault may act, the simulator is asked."""
+
+    armed = True
+
+    def __init__(self, hook):
+        self.hook = hook
+        self.shown = ""
+        self.levers = Levers()
+
+    @property
+    def phase(self):
+        return self.shown
+
+    @phase.setter
+    def phase(self, name):
+        ended, self.shown = bool(self.shown) and not name, name
+        if ended and here.channel is not None:
+            here.channel.request(wire.PHASE, b"none")
+
+    def at(self, call, comm="", altered=None):
+        if here.channel is None:
+            return
+        if call == "step":
+            here.channel.request(wire.STEP, wire.NUMBER.pack(self.hook.step))
+        elif call == "phase":
+            here.channel.request(wire.PHASE, self.shown.encode())
+
+
+class Levers:
+    """Values and blocks that a fault may change are asked for when the program uses them."""
+
+    def __init__(self):
+        self.damages, self.saved = [], set()
+        self.skipped = Skipped()
+        self.bends = Everything()
+
+    def stretch(self, seconds):
+        return None
+
+    def bent(self, seam, value):
+        if here.channel is None:
+            return value
+        if isinstance(value, int):
+            return type(value)(here.channel.ask(wire.SEAM, name=seam, value=int(value))["value"])
+        if not isinstance(value, float):
+            return value
+        asked = round(value * SCALE)
+        answer = here.channel.ask(wire.SEAM, name=seam, value=asked, scale=SCALE)["value"]
+        return value if answer == asked else answer / SCALE
+
+
+class Skipped:
+    def __contains__(self, block):
+        return here.channel is not None and not here.channel.ask(wire.BLOCK, name=block)["run"]
+
+
+class Everything:
+    def __contains__(self, name):
+        return True
+
+
+# Files
+
+
+def storage_first(checkpoints):
+    """The simulated disk has its say of each checkpoint file."""
+    save, load = checkpoints.one_save, checkpoints.one_load
+
+    def one_save(hook, path, really, directory=False):
+        def saved():
+            answer = really()
+            for file in checkpoints.files_of(hook, path, directory):
+                if os.path.isfile(file):
+                    stored("write", file)
+            return answer
+
+        return save(hook, path, saved, directory)
+
+    def one_load(hook, path, really, directory=False):
+        for file in checkpoints.files_of(hook, path, directory):
+            if os.path.isfile(file):
+                stored("read", file)
+        return load(hook, path, really, directory)
+
+    checkpoints.one_save, checkpoints.one_load = one_save, one_load
+
+
+ERRORS = {"no_space": errno.ENOSPC, "read_only": errno.EROFS, "not_found": errno.ENOENT}
+
+
+def stored(op, file):
+    if here.channel is None:
+        return
+    size = os.path.getsize(file)
+    code = here.channel.ask(wire.STORAGE, op=op, path=os.path.abspath(file), bytes=size).get("code", "ok")
+    if code == "ok":
+        return
+    if op == "write":
+        os.truncate(file, size // 2)  # a write that a disk refused is left half done
+    number = ERRORS.get(code, errno.EIO)
+    raise OSError(number, os.strerror(number), file)
+
+
+def watch_the_end(hook):
+    """The last step is over when the program leaves its process groups."""
+    import torch.distributed as dist
+    import torch.distributed.distributed_c10d as c10d
+
+    real = c10d.destroy_process_group
+
+    def destroy_process_group(group=None):
+        if group is None or group is dist.group.WORLD:
+            hook.training.finish()
+        real(group)
+
+    dist.destroy_process_group = c10d.destroy_process_group = destroy_process_group
+
+
+# Asked by the process group and by the program
+
+
+class Members:
+    def __init__(self, members):
+        self.members = members
+
+
+def reduced(tensors, members):
+    """A sum or an average: of gradients, perhaps, by which replicas are known."""
+    if observer is not None:
+        observer.replicas.averages(tensors, Members(members))
 
 
 def step():
-    return -1
+    return observer.shown_step() if observer is not None else -1
 
 
 def tell_loss(value):
-    return None
+    if observer is not None and observer.training.open:
+        observer.training.loss = float(value)
+    else:
+        here.channel.tell(wire.RECORD, kind="value.sample", step=step(), name="loss", value=value, expected="nan")
 
 
 def digest_of(value):
-    return int.from_bytes(hashlib.blake2b(repr(value).encode(), digest_size=8).digest(), "little")
+    import torch
+
+    many = value if isinstance(value, (list, tuple)) else [value]
+    if many and all(isinstance(one, torch.Tensor) for one in many):
+        state = hashlib.blake2b(digest_size=8)
+        for one in many:
+            one = one.to_local() if hasattr(one, "to_local") else one
+            state.update(one.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        return int.from_bytes(state.digest(), "little")
+    text = json.dumps(value, sort_keys=True, default=repr)
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")

@@ -20,6 +20,7 @@ from torch._C._distributed_c10d import (
 
 from . import channel as wire
 from .channel import here
+from .observers import reduced
 from .works import Work, finished
 
 ALL_REDUCE, BROADCAST, REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, GATHER, SCATTER, BARRIER = range(1, 10)
@@ -35,6 +36,7 @@ REDUCTIONS = (
     (ReduceOp.BOR, 7),
     (ReduceOp.BXOR, 8),
 )
+AVERAGES = (1, 5)  # reductions with which gradients are averaged
 NAMES = ("SUM", "MAX", "MIN", "PRODUCT", "AVG", "BAND", "BOR", "BXOR")
 DTYPES = {
     torch.int8: 1,
@@ -175,7 +177,7 @@ class ProcessGroup(dist.ProcessGroup):
         self.sequence = 0
         self.batch = None  # works between _start_coalescing and _end_coalescing
         self.batch_comm = None
-        self.options_made = None
+        self.splits = 0
         self.sides, self.many = {}, len(set(libraries.values())) > 1
         made = {}
         for device, library in libraries.items():
@@ -258,13 +260,37 @@ class ProcessGroup(dist.ProcessGroup):
 
     @property
     def options(self):
-        if self.options_made is None:
-            self.options_made = Options(self)
-        return self.options_made
+        timeout = datetime.timedelta(microseconds=self.limit // 1000)
+        return Options(self.library, timeout, self.members, self.title)
 
     @property
     def supports_splitting(self):
-        return False
+        return self.library == "nccl"
+
+    def comm_split_count(self):
+        return self.splits
+
+    def split_group(self, ranks, timeout=None, opts=None, group_name=None, group_desc=None):
+        """Called by all members. Returns the group of `ranks` (places in this group), None to all others."""
+        self.splits += 1
+        if self.place not in ranks:
+            return None
+        limit = self.limit if timeout is None else timeout // datetime.timedelta(microseconds=1) * 1000
+        group = ProcessGroup(
+            self.store_kept,
+            self.store,
+            ranks.index(self.place),
+            len(ranks),
+            [self.members[rank] for rank in ranks],
+            group_name,
+            group_desc or "undefined",
+            {device: side.library for device, side in self.sides.items()},
+            limit,
+        )
+        group.eager_connect_single_device(None)
+        return group
+
+    splitGroup = split_group
 
     @property
     def supports_shrinking(self):
@@ -427,6 +453,8 @@ class ProcessGroup(dist.ProcessGroup):
         if tensors[0].layout != torch.strided:
             return self.sparse(tensors)
         reduction = self.reduction(opts, tensors[0])
+        if reduction in AVERAGES:
+            reduced(tensors, self.members)
         return self.post(
             ALL_REDUCE, tensors, tensors, tensors, opts, in_place=True, reduction=reduction
         )
@@ -521,10 +549,9 @@ class ProcessGroup(dist.ProcessGroup):
         return Work.of_all(self, works, [outs])
 
     def allgather_coalesced(self, output_lists, inputs, opts=None):
-        """`output_lists`: for each member a list of as many tensors as the input has."""
-        by_input = [[outs[place] for outs in output_lists] for place in range(len(inputs))]
-        works = [self.allgather([outs], [mine], opts) for outs, mine in zip(by_input, inputs)]
-        return Work.of_all(self, works, output_lists)
+        """`output_lists`: for each member a list of as many tensors as the input has. One call, as in gloo."""
+        outs = [out for outs in output_lists for out in outs]
+        return self.post(ALL_GATHER, list(inputs), outs, output_lists, opts)
 
     def _allgather_base(self, output, tensor, opts=None):
         if output.numel() != tensor.numel() * self.count:
@@ -687,28 +714,14 @@ class ProcessGroup(dist.ProcessGroup):
 
 
 class Options:
-    """What a program reads of a group's options."""
+    """What a program reads of a group's options, and what torch copies for a group that is split off."""
 
     is_high_priority_stream = False
+    split_from, split_color = None, 0
 
-    def __init__(self, group):
-        self.group = group
-
-    @property
-    def backend(self):
-        return self.group.library
-
-    @property
-    def _timeout(self):
-        return datetime.timedelta(microseconds=self.group.limit // 1000)
-
-    @property
-    def global_ranks_in_group(self):
-        return self.group.members
-
-    @property
-    def group_name(self):
-        return self.group.title
+    def __init__(self, library, timeout, members, name):
+        self.backend, self._timeout = library, timeout
+        self.global_ranks_in_group, self.group_name = list(members), name
 
 
 def shape(tensor):

@@ -1,44 +1,80 @@
 # sim/managed/python/deadrank/subprocesses.py — Processes that a rank starts (workers of a data loader, shells) run
-# in real time, with real clocks and locks. A thread that waits for one of them lets the others go on.
+# in real time, with real clocks and locks, and take no virtual time. A thread that waits for one of them lets the
+# rank's other threads go on.
 import ctypes
+import functools
 import os
+import select
 import signal
+import subprocess
 import time
 
-from .channel import here
+from .channel import NEVER, here
 
-REAL_SECONDS = 0.02  # that a rank waits for its children before it waits for the simulator
+SHORT, LONG, FOREVER = 0.02, 2.0, 3600.0  # seconds
 PR_SET_PDEATHSIG = 1
 
 monotonic = time.monotonic
+real_waitpid = os.waitpid
 
 
-def patience(inside):
-    """`inside`: whether other threads wait for something that the simulator decides."""
-    return REAL_SECONDS if inside else 3600.0
+class Children:
+    """`busy`: whether something may still come from one of them. It stays so until a wait was in vain."""
+
+    started = 0
+    busy = False
+
+
+children = Children()
+
+
+def patience(simulated, timed):
+    """Real seconds for which threads wait for other processes before the simulator is asked. `simulated`: some
+    thread waits for what the simulator decides; `timed`: some thread has a time-out."""
+    if not children.started:
+        return 0.0
+    if not simulated:
+        return LONG if timed else FOREVER
+    was, children.busy = children.busy, False
+    return SHORT if was else 0.0
+
+
+def heard():
+    children.busy = True
 
 
 def wait_outside(look, timeout=None):
-    """Waits until look(seconds) finds something outside of the simulation, at most so many seconds. Work of
-    other processes takes no virtual time."""
+    """Waits until look(seconds) finds something outside of the simulation, at most so many seconds."""
     from .threads import until
 
     turns = here.turns
     if look(0):
-        return
-    if turns.alone:
-        end = None if timeout is None else monotonic() + timeout
-        while not look(0.5 if end is None else max(0.0, min(0.5, end - monotonic()))):
-            if end is not None and monotonic() >= end:
-                turns.sleep_until(until(timeout))
-                return
-        return
+        return True
     actor = turns.running
+    if turns.alone and (timeout is None or children.started):
+        end = FOREVER if timeout is None else timeout
+        end += monotonic()
+        while not look(max(0.0, min(0.5, end - monotonic()))):
+            if monotonic() >= end:
+                turns.sleep_until(until(timeout))
+                return False
+        return True
+    if turns.alone:
+        turns.sleep_until(until(timeout))
+        return look(0)
     actor.outside = look
     try:
-        turns.pause(actor, until(timeout))
+        turns.pause(actor, NEVER if timeout is None else until(timeout))
     finally:
         actor.outside = None
+    return look(0)
+
+
+def readable(file, seconds):
+    return bool(select_real([file], [], [], seconds)[0])
+
+
+select_real = select.select
 
 
 def leave_simulation():
@@ -52,9 +88,64 @@ def leave_simulation():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
+def started():
+    if here.channel is not None:
+        children.started += 1
+        children.busy = True
+
+
+def waitpid(process, options, /):
+    turns = here.turns
+    if turns is None or options & os.WNOHANG:
+        return real_waitpid(process, options)
+    found = []
+
+    def look(seconds):
+        found[:] = real_waitpid(process, options | os.WNOHANG)
+        if not found[0] and seconds:
+            real_sleep(min(seconds, 0.001))
+            found[:] = real_waitpid(process, options | os.WNOHANG)
+        return found[0]
+
+    wait_outside(look)
+    return tuple(found)
+
+
+real_sleep = time.sleep
+
+
 def install():
-    os.register_at_fork(before=fork_begins, after_in_child=leave_simulation)
+    """In the zygote, before the clocks: these functions stay real."""
+    os.register_at_fork(after_in_parent=started, after_in_child=leave_simulation)
+    os.waitpid = waitpid
+    subprocess.Popen.__init__ = counted(subprocess.Popen.__init__)
 
 
-def fork_begins():
-    """What is written but not flushed would come twice."""
+def counted(begin):
+    @functools.wraps(begin)
+    def init(self, *args, **said):
+        begin(self, *args, **said)
+        started()
+
+    return init
+
+
+def install_pipes():
+    """Pipes of multiprocessing, once it is imported."""
+    from multiprocessing import connection
+
+    kind = connection.Connection
+    receive = kind._recv
+
+    @functools.wraps(receive)
+    def _recv(self, *args, **said):
+        if here.turns is not None:
+            wait_outside(lambda seconds: readable(self._handle, seconds))
+        return receive(self, *args, **said)
+
+    @functools.wraps(kind._send)
+    def _send(self, *args, send=kind._send, **said):
+        send(self, *args, **said)
+        children.busy = True
+
+    kind._recv, kind._send = _recv, _send

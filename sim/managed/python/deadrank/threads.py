@@ -6,9 +6,9 @@ import functools
 import queue
 import sys
 import threading
-import time
 from collections import deque
 
+from . import subprocesses
 from .channel import NEVER, POLL, here
 
 allocate_real = _thread.allocate_lock
@@ -19,7 +19,7 @@ start_real = _thread.start_new_thread
 class Actor:
     """A thread. `turn` is held unless it is this thread's turn."""
 
-    __slots__ = ("turn", "thread", "works", "deadline", "woken", "trouble", "ended", "joiners", "outside")
+    __slots__ = ("turn", "thread", "works", "deadline", "woken", "sleeps", "ended", "joiners", "outside")
 
     def __init__(self, thread=None):
         self.turn = allocate_real()
@@ -28,7 +28,7 @@ class Actor:
         self.works = ()  # not done yet, of those that it waits for
         self.deadline = NEVER
         self.woken = False
-        self.trouble = None
+        self.sleeps = False
         self.ended = False
         self.joiners = []
         self.outside = None  # a function that waits for something outside of the simulation
@@ -86,8 +86,11 @@ class Turns:
             while self.channel.now < deadline:  # a signal may cut it short
                 self.channel.wait((), deadline)
             return
+        actor = self.running
+        actor.sleeps = True
         while self.channel.now < deadline:
-            self.pause(self.running, deadline)
+            self.pause(actor, deadline)
+        actor.sleeps = False
 
     def pause(self, actor, deadline=NEVER):
         """This thread waits until another one wakes it, its works are done, or the deadline comes. Returns
@@ -159,18 +162,19 @@ class Turns:
         self.failed[work] = trouble
 
     def look_outside(self):
-        """True if something came for a thread that waits for other processes."""
-        from .subprocesses import patience
-
+        """True if something came for a thread that waits for another process."""
         waits = [actor for actor in self.waiting if actor.outside]
-        inside = any(actor.works or actor.deadline != NEVER and not actor.outside for actor in self.waiting)
-        end = time_now() + patience(inside)
+        simulated = any(actor.works or actor.sleeps for actor in self.waiting)
+        timed = any(actor.deadline != NEVER for actor in self.waiting)
+        patience = subprocesses.patience(simulated, timed)
+        end = subprocesses.monotonic() + patience
         while True:
             for actor in waits:
                 if actor.outside(0):
                     self.wake(actor)
+                    subprocesses.heard()
                     return True
-            if time_now() >= end:
+            if subprocesses.monotonic() >= end:
                 return False
             waits[0].outside(0.001)
 
@@ -203,9 +207,6 @@ class Turns:
         actor = next((actor for actor in self.waiting if actor.works), self.main)
         thread = actor.thread
         return sys._current_frames().get(thread.ident if thread else threading.get_ident())
-
-
-time_now = time.monotonic
 
 
 def until(seconds):

@@ -1,10 +1,11 @@
 # sim/managed/python/deadrank/zygote.py — A warm interpreter that has imported torch and forks one child for each
-# rank: python -m deadrank.zygote --control FD [--preload MODULE ...]
+# rank: python -m deadrank.zygote --control FD [--hook DIRECTORY] [--preload MODULE ...]
 import os
 import sys
 
 from deadrank import clocks, subprocesses, threads
 
+subprocesses.install()
 clocks.install()  # before anything else takes Python's own
 threads.install()
 
@@ -21,6 +22,7 @@ import socket
 from deadrank import launch
 
 LONGEST = 1 << 20
+OBSERVERS = ("checkpoints", "data", "evidence", "later", "replicas", "training")
 
 
 def main():
@@ -28,9 +30,13 @@ def main():
     fix_layout()
     control = socket.socket(fileno=arguments.control)
     control.set_inheritable(False)
-    loaded, failed = preload(arguments.preload)
+    observers = []
+    if arguments.hook:
+        sys.path.append(arguments.hook)
+        observers = [f"deadrank_hook.{name}" for name in OBSERVERS]
+    loaded, failed = preload([*arguments.preload, *observers])
+    subprocesses.install_pipes()
     clocks.rebind()
-    subprocesses.install()
     gc.collect()
     gc.freeze()
     torch = sys.modules.get("torch")
@@ -49,6 +55,7 @@ def read_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--control", type=int, required=True)
     parser.add_argument("--preload", nargs="*", default=[])
+    parser.add_argument("--hook", default="", help="the directory that holds deadrank_hook")
     return parser.parse_args()
 
 
