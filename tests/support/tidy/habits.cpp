@@ -9,9 +9,6 @@ namespace deadrank::tests {
 
 namespace {
 
-constexpr std::size_t lines_max = 400;
-constexpr std::size_t columns_max = 110;
-
 struct Banned {
     std::string_view word;
     std::string_view instead;
@@ -45,11 +42,6 @@ void find_part(const SourceFile& file, std::string_view text, const Banned& bann
     }
 }
 
-std::size_t code_points(std::string_view line) {
-    return static_cast<std::size_t>(std::count_if(
-        line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 // Is the name at `at` the C library's? Members follow a dot or an arrow, declarations a type.
 bool is_free_call(std::string_view text, std::size_t at) {
     const std::string_view before = text.substr(0, at);
@@ -57,16 +49,6 @@ bool is_free_call(std::string_view text, std::size_t at) {
     const std::size_t last = before.find_last_not_of(" \t\n");
     return last == std::string_view::npos ||
            std::string_view(";{})").find(before[last]) != std::string_view::npos;
-}
-
-template <class Visit>
-void each_line(std::string_view text, Visit visit) {
-    std::size_t number = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        visit(++number, text.substr(at, end - at));
-        at = end + 1;
-    }
 }
 
 const std::vector<Banned>& banned_where_one_seed_is_one_run() {
@@ -143,24 +125,6 @@ Complaints check_habits(const SourceFile& file) {
         if (file.text.find("#pragma once") == std::string::npos) {
             complaints.push_back({file.path, "has no #pragma once"});
         }
-    }
-    return complaints;
-}
-
-Complaints check_size(const SourceFile& file) {
-    Complaints complaints;
-    if (!is_code(file.path)) return complaints;
-    std::size_t lines = 0;
-    each_line(file.text, [&](std::size_t number, std::string_view line) {
-        lines = number;
-        if (const std::size_t width = code_points(line); width > columns_max) {
-            complaints.push_back({file.path + ":" + std::to_string(number),
-                                  std::to_string(width) + " columns: break the line, 110 is the bound"});
-        }
-    });
-    if (lines > lines_max) {
-        complaints.push_back(
-            {file.path, std::to_string(lines) + " lines: one concept a file, 400 is the bound"});
     }
     return complaints;
 }
