@@ -74,10 +74,7 @@ TEST(TidyHouse, IsDrawn) {
     const std::string written((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     EXPECT_EQ(written, page) << "docs/structure.md is stale: run this test with UPDATE_DOCS=1";
 }
-TEST(TidyHouse, HasSourcesOnlyInLeafFolders) {
-    const Complaints complaints = check_folders(tree());
-    EXPECT_TRUE(complaints.empty()) << listed(complaints);
-}
+TEST(TidyHouse, NamesItsNamespacesAfterItsFolders) { expect_none(check_namespaces); }
 TEST(TidyHouse, HasAPublicDoor) {
     const Complaints complaints = check_public_door(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
@@ -180,9 +177,14 @@ TEST(TidyRules, SeeACircleBetweenFolders) {
                       {"is in a circle: a -> b -> c -> a"});
 }
 
-TEST(TidyRules, SeeAFolderWithSourcesAboveAnother) {
-    expect_complaints(check_folders({{"sim/engine/a.cpp", ""}, {"sim/machine/b.cpp", ""}}), {});
-    expect_complaints(check_folders({{"sim/a.cpp", ""}, {"sim/engine/b.cpp", ""}}), {"lies below sim"});
+TEST(TidyRules, SeeANamespaceOfAnotherFolder) {
+    const auto in = [](const std::string& name) {
+        return SourceFile{"sim/engine/a.cpp", "namespace {\n}\nnamespace " + name + " {\n}\n"};
+    };
+    expect_complaints(check_namespaces(in("deadrank::sim")), {});
+    expect_complaints(check_namespaces(in("deadrank::sim::engine")), {});
+    expect_complaints(check_namespaces(in("deadrank::sim::world")), {"sim/engine/a.cpp:3: deadrank::sim::world"});
+    expect_complaints(check_namespaces(in("deadrank::results")), {"sim/engine/a.cpp:3: deadrank::results"});
 }
 
 TEST(TidyRules, SeeABlindFileThatLooks) {

@@ -7,7 +7,7 @@
 #include "results/detectors/detector.h"
 #include "results/detectors/settle.h"
 #include "results/detectors/shared.h"
-#include "results/facts/findings.h"
+#include "results/analysis/findings.h"
 
 namespace deadrank::results {
 
@@ -47,7 +47,7 @@ void tell_what_was_caught(std::vector<Finding>& findings) {
         std::erase(finding.causes, "unpropagated_rank_failure");
         finding.causes.insert(finding.causes.begin(), "unpropagated_rank_failure");
         finding.says += fmt::format("; before, {} went on after an error: {}",
-                                    detectors::ranks_text(caught->blame.ranks), caught->says);
+                                    analysis::ranks_text(caught->blame.ranks), caught->says);
     }
 }
 
@@ -84,7 +84,7 @@ std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors
         }
     }
     ask_for_the_end(evidence, detectors, all);
-    std::vector<Finding> kept = settle(std::move(all), evidence.facts<detectors::Lives>());
+    std::vector<Finding> kept = settle(std::move(all), evidence.facts<analysis::Lives>());
     tell_what_was_caught(kept);
     return kept;
 }

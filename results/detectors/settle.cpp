@@ -224,7 +224,7 @@ bool explains(const Finding& root, const Finding& other) {
 namespace {
 
 // A failure that says what it is ends its attempt. The next one begins anew: what fails in it is told too.
-bool of_a_later_attempt(const detectors::Lives* lives, const Finding& root, const Finding& other) {
+bool of_a_later_attempt(const analysis::Lives* lives, const Finding& root, const Finding& other) {
     const auto says_what = [](const Finding& one) {
         return rule_of(one).layer == Layer::failure && !vague(one) &&
                one.symptom != "restart_or_recovery_failure";
@@ -236,7 +236,7 @@ bool of_a_later_attempt(const detectors::Lives* lives, const Finding& root, cons
 // Findings of one run, in order of time.
 struct Told {
     std::vector<Finding> findings;
-    const detectors::Lives* lives = nullptr;
+    const analysis::Lives* lives = nullptr;
 
     bool explains(std::size_t root, std::size_t other) const {
         return results::explains(findings[root], findings[other]) &&
@@ -273,7 +273,7 @@ std::size_t best_of_ring(const std::vector<Finding>& findings, const std::vector
     return best;
 }
 
-std::vector<Finding> settle_among(std::vector<Finding> unsettled, const detectors::Lives* lives) {
+std::vector<Finding> settle_among(std::vector<Finding> unsettled, const analysis::Lives* lives) {
     Told told{std::move(unsettled), lives};
     std::vector<Finding>& findings = told.findings;
     std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
@@ -305,7 +305,7 @@ std::vector<Finding> settle_among(std::vector<Finding> unsettled, const detector
 
 }  // namespace
 
-std::vector<Finding> settle(std::vector<Finding> findings, const detectors::Lives& lives) {
+std::vector<Finding> settle(std::vector<Finding> findings, const analysis::Lives& lives) {
     return settle_among(std::move(findings), &lives);
 }
 

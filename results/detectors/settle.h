@@ -4,13 +4,13 @@
 
 #include <vector>
 
-#include "results/facts/lives.h"
+#include "results/analysis/lives.h"
 #include "results/record/finding.h"
 
 namespace deadrank::results {
 
 // As settle(findings), but a failure does not explain another specific failure in a later attempt of the job.
-std::vector<Finding> settle(std::vector<Finding> findings, const detectors::Lives& lives);
+std::vector<Finding> settle(std::vector<Finding> findings, const analysis::Lives& lives);
 
 // A hang or a time-out.
 bool is_standstill(const Finding& finding);

@@ -8,7 +8,7 @@
 
 #include "results/judging/alarm.h"
 #include "results/judging/control_comparison.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results {
 

@@ -1,7 +1,7 @@
 // tests/results/detectors/store_test.cpp — Goal: of a wait at the store that ended in vain, those are named
 // who never came to it; the variable is blamed where the address came from it; what a rank said is quoted up
 // to the words that matter.
-#include "results/text/heart.h"
+#include "results/analysis/error_quote.h"
 #include "tests/results/detectors/asked.h"
 
 namespace deadrank::tests {

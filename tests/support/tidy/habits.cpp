@@ -149,6 +149,42 @@ Complaints check_opening(const SourceFile& file) {
                                    " — …`: one line that says what it is and what is worth knowing"}};
 }
 
+namespace {
+
+// True if the text begins with declarations alone and the brace that closes their namespace. Types of other
+// folders are declared that way.
+bool only_declares(std::string_view text) {
+    while (text.starts_with("class ") || text.starts_with("struct ") || text.starts_with("enum class ")) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        if (!line.ends_with(';')) return false;
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
+    return text.starts_with('}');
+}
+
+}  // namespace
+
+Complaints check_namespaces(const SourceFile& file) {
+    if (!is_cpp(file.path) || file.path.starts_with("tests/")) return {};
+    constexpr std::string_view opening = "namespace deadrank::";
+    const std::string folder = file.path.substr(0, file.path.rfind('/')) + "/";
+    Complaints complaints;
+    for (std::size_t at = file.text.find(opening); at != std::string::npos;
+         at = file.text.find(opening, at + 1)) {
+        const bool opens_line = at == 0 || file.text[at - 1] == '\n';
+        const std::size_t brace = file.text.find(" {\n", at);
+        if (!opens_line || brace == std::string::npos) continue;
+        if (only_declares(std::string_view(file.text).substr(brace + 3))) continue;
+        const std::string name = file.text.substr(at + opening.size(), brace - at - opening.size());
+        std::string expected;  // the same as a folder
+        for (std::size_t i = 0; i < name.size(); ++i) expected += name.compare(i, 2, "::") == 0 ? (++i, '/') : name[i];
+        if (folder.starts_with(expected + "/")) continue;
+        complaints.push_back({file.path + ":" + std::to_string(line_at(file.text, at)),
+                              "deadrank::" + name + " is not the namespace of its folder or of one above"});
+    }
+    return complaints;
+}
+
 Complaints check_machine_paths(const SourceFile& file, const std::vector<std::string>& paths) {
     Complaints complaints;
     for (const std::string& path : paths) {

@@ -43,8 +43,9 @@ Complaints check_module_arrows(const Tree& tree);
 Complaints check_module_circles(const Tree& tree);
 // docs/structure.md.
 std::string structure_page(const ModuleRows& rows);
-// No folder with sources lies above another with sources.
-Complaints check_folders(const Tree& tree);
+// Code lies in the namespace of its folder, or of a folder above: sim/engine in deadrank::sim::engine or
+// deadrank::sim.
+Complaints check_namespaces(const SourceFile& file);
 // Headers named behind HEADERS in a row are installed: each exists, opens with what it is, and includes no
 // header of ours that is not installed.
 Complaints check_public_door(const Tree& tree);
