@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "results/exporters/toml_tree.h"
+#include "runners/alerts/scenario_incident.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/commands/selection.h"
-#include "runners/alerts/scenario_incident.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/text.h"
 #include "scenarios/model/vocabulary.h"
@@ -208,8 +208,8 @@ Result<void> add_scenario(const Site& site, const Library& library, const scenar
     if (!trial) return tl::unexpected(trial.error());
     auto record = runner.run(trial->fault, {});
     if (!record) return tl::unexpected(record.error());
-    Incident incident =
-        incident_of(trial->fault, *record, site.signatures, site.world.cluster, site.world.window);
+    Incident incident = runners::alerts::incident_of(trial->fault, *record, site.signatures,
+                                                     site.world.cluster, site.world.window);
     if (incident.effects.empty()) {
         notes.push_back(scenario.id + " shows nothing that an exporter could see; it is left out");
     } else {
