@@ -62,6 +62,7 @@ TEST(SetupVariable, IsTheOneThatThePortCameFrom) {
 }
 
 TEST(Quoted, EndsWithAWholeWord) {
+    using results::analysis::shortened;
     EXPECT_EQ(shortened("reached the barrier of all ranks", 40), "reached the barrier of all ranks");
     EXPECT_EQ(shortened("reached the barrier of all ranks", 24), "reached the barrier …");
     EXPECT_EQ(shortened(std::string(50, 'x'), 20), std::string(16, 'x') + "…");
@@ -69,7 +70,7 @@ TEST(Quoted, EndsWithAWholeWord) {
 
 TEST(Quoted, BringsTheLastErrorOfALibrary) {
     EXPECT_EQ(
-        quoted(
+        results::analysis::quoted(
             "Traceback (most recent call last):\nDistBackendError: NCCL error in: NCCLUtils.cpp:94, invalid "
             "usage, NCCL version 2.28.9\nncclInvalidUsage: This usually reflects invalid usage.\nLast "
             "error:\nDuplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000"),
