@@ -179,11 +179,12 @@ TEST(TidyRules, SeeACircleBetweenFolders) {
 
 TEST(TidyRules, SeeANamespaceOfAnotherFolder) {
     const auto in = [](const std::string& name) {
-        return SourceFile{"sim/engine/a.cpp", "namespace {\n}\nnamespace " + name + " {\n}\n"};
+        return SourceFile{"sim/engine/a.cpp", "namespace {\n}\nnamespace " + name + " {\nint x;\n}\n"};
     };
     expect_complaints(check_namespaces(in("deadrank::sim")), {});
     expect_complaints(check_namespaces(in("deadrank::sim::engine")), {});
-    expect_complaints(check_namespaces(in("deadrank::sim::world")), {"sim/engine/a.cpp:3: deadrank::sim::world"});
+    expect_complaints(check_namespaces(in("deadrank::sim::world")),
+                      {"sim/engine/a.cpp:3: deadrank::sim::world"});
     expect_complaints(check_namespaces(in("deadrank::results")), {"sim/engine/a.cpp:3: deadrank::results"});
 }
 

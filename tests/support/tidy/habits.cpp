@@ -177,7 +177,8 @@ Complaints check_namespaces(const SourceFile& file) {
         if (only_declares(std::string_view(file.text).substr(brace + 3))) continue;
         const std::string name = file.text.substr(at + opening.size(), brace - at - opening.size());
         std::string expected;  // the same as a folder
-        for (std::size_t i = 0; i < name.size(); ++i) expected += name.compare(i, 2, "::") == 0 ? (++i, '/') : name[i];
+        for (std::size_t i = 0; i < name.size(); ++i)
+            expected += name.compare(i, 2, "::") == 0 ? (++i, '/') : name[i];
         if (folder.starts_with(expected + "/")) continue;
         complaints.push_back({file.path + ":" + std::to_string(line_at(file.text, at)),
                               "deadrank::" + name + " is not the namespace of its folder or of one above"});
