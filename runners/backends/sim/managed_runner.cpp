@@ -7,7 +7,7 @@
 
 #include "results/record/payload_line.h"
 #include "runners/backends/sim/sim_play.h"
-#include "runners/runner/plan_settings.h"
+#include "runners/backend/plan_settings.h"
 
 extern char** environ;
 

@@ -11,7 +11,7 @@
 
 #include "runners/backends/sim/launch_command.h"
 #include "runners/backends/sim/stages.h"
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 #include "scenarios/model/scenario.h"
 #include "sim/managed/managed_job.h"
 

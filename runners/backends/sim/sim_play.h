@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 #include "sim/cluster/cluster.h"
 
 namespace deadrank::runners {
