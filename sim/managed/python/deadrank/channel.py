@@ -216,6 +216,7 @@ def error_from(said):
     """The exception that a reply names; `work` is set where the reply names the operation that failed."""
     module, _, name = said["type"].rpartition(".")
     kind = getattr(sys.modules.get(module), name, None) if module else getattr(builtins, name, None)
-    error = (kind or RuntimeError)(said["text"])
+    text = said["text"]
+    error = SystemExit(int(text)) if kind is SystemExit else (kind or RuntimeError)(text)
     error.deadrank_work = said.get("work")
     return error
