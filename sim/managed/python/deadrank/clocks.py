@@ -237,6 +237,7 @@ def install_chance():
         seed(self, a, version)
 
     random.Random.seed = seeded
+    random.seed = random._inst.seed
 
 
 def seed_all(seed, process):

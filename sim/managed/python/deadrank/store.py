@@ -6,7 +6,7 @@ import os
 import torch.distributed as dist
 
 from . import channel as wire
-from .channel import here
+from .channel import here, refuse_child
 
 kept = []  # C++ keeps no Python store alive
 TIMEOUT = datetime.timedelta(seconds=300)
@@ -38,6 +38,8 @@ class Store(dist.Store):
         self.number = self.opened["store"]
 
     def ask(self, op, **said):
+        if here.channel is None:
+            refuse_child()
         return here.channel.ask(wire.STORE, store=self.number, op=op, timeout=self.limit, **said)
 
     def set(self, key, value):
