@@ -88,6 +88,8 @@ def preload(names):
         try:
             importlib.import_module(name)
             loaded.append(name)
+            if name == "torch":
+                clocks.chance.torch_seed = sys.modules[name].initial_seed()
         except Exception as trouble:
             failed[name] = repr(trouble)
         if name == "torch.distributed" and name in loaded and sys.modules[name].is_available():
