@@ -13,6 +13,7 @@ import numpy
 
 HEADER = struct.Struct("<BBHIq")
 LATENCY = 20_000  # ns
+LONGEST = 64 << 10  # bytes of a message
 PACKAGE = os.path.join(os.path.dirname(__file__), "../../../sim/managed/python")
 TYPES = {1: "i1", 2: "i4", 3: "i8", 4: "f2", 6: "f4", 7: "f8", 8: "u1", 9: "i2", 10: "?", 11: "c8", 12: "c16"}
 BF16 = 5
@@ -84,7 +85,10 @@ class Rank:
         self.request, self.since = None, self.now
         if isinstance(body, dict):
             body = json.dumps(body).encode()
-        self.socket.send(HEADER.pack(status, 0, 0, len(body), self.now) + body)
+        parts = [body[at : at + LONGEST] for at in range(0, len(body), LONGEST)] or [b""]
+        for place, part in enumerate(parts):
+            more = place + 1 < len(parts)
+            self.socket.send(HEADER.pack(status, more, 0, len(part), self.now) + part)
 
 
 class Engine:

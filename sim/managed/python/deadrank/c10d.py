@@ -9,10 +9,10 @@ import torch.distributed as dist
 import torch.distributed.distributed_c10d as c10d
 
 from . import store, works
-from .channel import here
+from .channel import here, refuse_child
 from .process_group import ProcessGroup
 
-RELEASES = ("2.11.0", "2.15.0")  # tried
+RELEASES = ("2.4.1", "2.8.0", "2.11.0", "2.15.0")  # tried
 BACKEND = "sim"
 
 asked = {}  # what the program said of the group that torch is about to make
@@ -30,6 +30,8 @@ def install():
         replace_logging_data,
         keep_dynamo_out,
         refuse_spawn,
+        replace_batch,
+        keep_one_thread,
     ):
         change()
 
@@ -94,11 +96,35 @@ def replace_group_helper():
     c10d._new_process_group_helper = helper
 
 
-def refuse_child():
-    raise RuntimeError(
-        "deadrank: a process that a simulated rank starts cannot join a process group. Start the ranks with a "
-        "launcher (torchrun, or --ranks)."
-    )
+def replace_batch():
+    """`batch_isend_irecv`, `_coalescing_manager`: 2.4 to 2.11, where only torch's own class is taken for one that
+    can make one call of a batch."""
+    real = c10d.batch_isend_irecv
+
+    @functools.wraps(real)
+    def batch_isend_irecv(p2p_op_list):
+        group = (p2p_op_list[0].group or c10d._get_default_group()) if p2p_op_list else None
+        if not isinstance(group, ProcessGroup) or group.side([p2p_op_list[0].tensor]).library != "nccl":
+            return real(p2p_op_list)
+        c10d._check_p2p_op_list(p2p_op_list)
+        with c10d._coalescing_manager(group, p2p_op_list[0].tensor.device, async_ops=True) as batch:
+            for one in p2p_op_list:
+                one.op(one.tensor, one.peer, one.group, one.tag)
+        return batch.works
+
+    dist.batch_isend_irecv = c10d.batch_isend_irecv = batch_isend_irecv
+
+
+def keep_one_thread():
+    """Public, 2.4 to 2.15. OpenMP's threads do not survive a fork, and would run beside the thread whose turn it is."""
+    real = torch.set_num_threads
+
+    @functools.wraps(real)
+    def set_num_threads(count):
+        if here.channel is None:
+            real(count)
+
+    torch.set_num_threads = set_num_threads
 
 
 def refuse_spawn():

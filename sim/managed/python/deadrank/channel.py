@@ -181,25 +181,30 @@ class Channel:
             return body
 
     def receive(self):
-        try:
-            message = self.socket.recv(1 << 20)
-        except ConnectionResetError:
-            message = b""
-        if not message:
-            os._exit(GONE)
-        status, _, _, length, now = HEADER.unpack_from(message)
-        return status, message[HEADER.size : HEADER.size + length], now
+        """A long reply comes in several messages."""
+        parts = []
+        while True:
+            try:
+                message = self.socket.recv(1 << 20)
+            except ConnectionResetError:
+                message = b""
+            if not message:
+                os._exit(GONE)
+            status, more, _, length, now = HEADER.unpack_from(message)
+            parts.append(message[HEADER.size : HEADER.size + length])
+            if not more:
+                return status, b"".join(parts), now
 
     def wait_for_go(self):
         _, _, self.now = self.receive()
 
-    def ask(self, kind, **said):
+    def ask(self, kind, /, **said):
         """A request whose body and reply are JSON."""
         answer = self.request(kind, json.dumps(said).encode())
         return json.loads(answer) if answer else {}
 
-    def tell(self, kind, **said):
-        self.tell_line(json.dumps(said).encode(), kind)
+    def tell(self, message, /, **said):
+        self.tell_line(json.dumps(said).encode(), message)
 
     def tell_line(self, line, kind=RECORD):
         if len(line) > LONGEST and not self.kept:
@@ -212,10 +217,18 @@ class Channel:
         return list(STATE.iter_unpack(self.request(kind, body)))
 
 
+def refuse_child():
+    raise RuntimeError(
+        "deadrank: a process that a simulated rank starts cannot join a process group. Start the ranks with a "
+        "launcher (torchrun, or --ranks)."
+    )
+
+
 def error_from(said):
     """The exception that a reply names; `work` is set where the reply names the operation that failed."""
     module, _, name = said["type"].rpartition(".")
     kind = getattr(sys.modules.get(module), name, None) if module else getattr(builtins, name, None)
-    error = (kind or RuntimeError)(said["text"])
+    text = said["text"]
+    error = SystemExit(int(text)) if kind is SystemExit else (kind or RuntimeError)(text)
     error.deadrank_work = said.get("work")
     return error

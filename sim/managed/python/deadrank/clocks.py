@@ -208,6 +208,7 @@ class Chance:
 
     key = b""
     drawn = 0
+    torch_seed = None  # before the zygote's modules were imported
 
 
 chance = Chance()
@@ -237,6 +238,7 @@ def install_chance():
         seed(self, a, version)
 
     random.Random.seed = seeded
+    random.seed = random._inst.seed
 
 
 def seed_all(seed, process):
@@ -246,5 +248,6 @@ def seed_all(seed, process):
     random.seed()
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(int.from_bytes(drawn_bytes(4), "little"))
-    if "torch" in sys.modules:
-        sys.modules["torch"].default_generator.manual_seed(int.from_bytes(drawn_bytes(7), "little"))
+    torch = sys.modules.get("torch")
+    if torch is not None and chance.torch_seed in (None, torch.initial_seed()):  # no module seeds it on import
+        torch.default_generator.manual_seed(int.from_bytes(drawn_bytes(7), "little"))

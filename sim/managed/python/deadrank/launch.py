@@ -5,6 +5,7 @@ import ctypes
 import io
 import json
 import linecache
+import logging
 import os
 import runpy
 import signal
@@ -16,6 +17,7 @@ from . import channel as wire
 from . import clocks, threads
 from .channel import Channel, here
 
+FIRST_NUMBER = 1000
 KILL = (1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 OURS = os.path.dirname(os.path.abspath(__file__))
 
@@ -57,10 +59,10 @@ def prepare(spawn, channel, arena):
     here.channel.stack = show_stack
     clocks.seed_all(spawn["seed"], spawn["process"])
     keep_signals_for_later()
+    number_log_records(spawn["process"])
     if "torch" in sys.modules:
         from . import c10d, observers
 
-        sys.modules["torch"].set_num_threads(1)
         c10d.begin()
         observers.begin(here.options)
 
@@ -77,6 +79,19 @@ def keep_signals_for_later():
 
     signal.signal = install_handler
     signal.siginterrupt(signal.SIGINT, False)
+
+
+def number_log_records(process):
+    """A process has another number in every run; log lines show it."""
+    real = logging.getLogRecordFactory()
+
+    def make(*args, **said):
+        record = real(*args, **said)
+        if here.channel is not None:
+            record.process = FIRST_NUMBER + process
+        return record
+
+    logging.setLogRecordFactory(make)
 
 
 # The program

@@ -11,7 +11,7 @@ from . import channel as wire
 from .channel import here
 
 TOLD_OTHERWISE = (b"step.begin", b"phase.begin", b"phase.end")  # STEP and PHASE are requests of their own
-SCALE = 1_000_000_000  # a seam carries whole numbers; a rate travels in billionths
+SCALE = 1_000_000_000  # parts of one in which a fault changes a rate
 
 observer = None  # of this rank; None without a hook
 
@@ -146,9 +146,7 @@ class Levers:
             return type(value)(here.channel.ask(wire.SEAM, name=seam, value=int(value))["value"])
         if not isinstance(value, float):
             return value
-        asked = round(value * SCALE)
-        answer = here.channel.ask(wire.SEAM, name=seam, value=asked, scale=SCALE)["value"]
-        return value if answer == asked else answer / SCALE
+        return float(here.channel.ask(wire.SEAM, name=seam, value=value, scale=SCALE)["value"])
 
 
 class Skipped:

@@ -19,7 +19,7 @@ from torch._C._distributed_c10d import (
 )
 
 from . import channel as wire
-from .channel import here
+from .channel import here, refuse_child
 from .observers import reduced
 from .works import Work, finished
 
@@ -134,6 +134,8 @@ class Side:
             self.comm()
 
     def comm(self, pair=None):
+        if here.channel is None:
+            refuse_child()
         number = self.comms.get(pair)
         if number is None:
             number = self.comms[pair] = self.open(pair)
@@ -142,7 +144,7 @@ class Side:
     def open(self, pair):
         group = self.group
         members, place, name = group.members, group.place, group.title
-        if len(group.sides) > 1 or group.many:
+        if group.many:
             name = f"{name}/{self.library}"
         if pair is not None:
             members, place = [members[one] for one in pair], pair.index(place)
@@ -159,7 +161,7 @@ class Side:
         )["comm"]
 
     def close(self, how):
-        for number in self.comms.values():
+        for number in self.comms.values() if here.channel is not None else ():
             here.channel.ask(wire.COMM_CLOSE, comm=number, how=how)
         self.comms.clear()
 

@@ -6,7 +6,7 @@ import os
 import torch.distributed as dist
 
 from . import channel as wire
-from .channel import here
+from .channel import here, refuse_child
 
 kept = []  # C++ keeps no Python store alive
 TIMEOUT = datetime.timedelta(seconds=300)
@@ -38,13 +38,15 @@ class Store(dist.Store):
         self.number = self.opened["store"]
 
     def ask(self, op, **said):
+        if here.channel is None:
+            refuse_child()
         return here.channel.ask(wire.STORE, store=self.number, op=op, timeout=self.limit, **said)
 
     def set(self, key, value):
         self.ask("set", key=key, value=as_text(encoded(value)))
 
     def get(self, key):
-        self.stay_for([key], self.limit)
+        self.stay_for(key, self.limit)
         return from_text(self.ask("get", key=key)["value"])
 
     def add(self, key, amount):
@@ -57,25 +59,24 @@ class Store(dist.Store):
 
     def wait(self, keys, timeout=None):
         limit = self.limit if timeout is None else nanoseconds(timeout)
-        if self.stay_for(keys, limit):
-            return
-        here.channel.ask(wire.STORE, store=self.number, op="wait", keys=keys, timeout=limit)
+        end = here.channel.time() + limit
+        for key in keys:
+            self.stay_for(key, limit)
+            left = max(0, end - here.channel.time())
+            here.channel.ask(wire.STORE, store=self.number, op="wait", key=key, timeout=left)
 
-    def stay_for(self, keys, limit):
-        """While this thread waits, others of the rank may go on: it looks again and again. True if all keys
-        are there. A rank with one thread leaves the waiting to the simulator."""
+    def stay_for(self, key, limit):
+        """While this thread waits, others of the rank may go on: it looks again and again. A rank with one thread
+        leaves the waiting to the simulator."""
         turns = here.turns
         if turns.alone:
-            return False
+            return
         end = here.channel.time() + limit
-        while not self.check(keys):
-            if here.channel.time() >= end:
-                return False
+        while not self.check([key]) and here.channel.time() < end:
             turns.sleep_until(min(end, here.channel.time() + LOOK))
-        return True
 
     def check(self, keys):
-        return bool(self.ask("check", keys=keys)["found"])
+        return all(self.ask("check", key=key)["found"] for key in keys)
 
     def delete_key(self, key):
         return bool(self.ask("delete", key=key)["found"])

@@ -3,11 +3,12 @@
 import os
 import sys
 
-from deadrank import clocks, subprocesses, threads
+from deadrank import clocks, frameworks, subprocesses, threads
 
 subprocesses.install()
 clocks.install()  # before anything else takes Python's own
 threads.install()
+frameworks.install()
 
 import argparse
 import array
@@ -87,13 +88,15 @@ def preload(names):
         try:
             importlib.import_module(name)
             loaded.append(name)
+            if name == "torch":
+                clocks.chance.torch_seed = sys.modules[name].initial_seed()
         except Exception as trouble:
             failed[name] = repr(trouble)
-    if "torch.distributed" in loaded and sys.modules["torch.distributed"].is_available():
-        sys.modules["torch"].set_num_threads(1)
-        from deadrank import c10d
+        if name == "torch.distributed" and name in loaded and sys.modules[name].is_available():
+            from deadrank import c10d
 
-        c10d.install()
+            sys.modules["torch"].set_num_threads(1)
+            c10d.install()  # before other modules take what it replaces
     return loaded, failed
 
 

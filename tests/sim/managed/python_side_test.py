@@ -1,0 +1,162 @@
+# tests/sim/managed/python_side_test.py — What a program sees in a managed rank, by the small engine:
+#   python tests/sim/managed/python_side_test.py
+import os
+import unittest
+
+import small_engine
+
+HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../runners/backends/local/hook")
+BEGIN = "import torch, torch.distributed as dist\ndist.init_process_group('gloo')\nrank = dist.get_rank()\n"
+
+
+def setUpModule():
+    global zygote
+    zygote = small_engine.Zygote()
+
+
+def tearDownModule():
+    zygote.close()
+
+
+def play(text, ranks=2, **said):
+    engine = small_engine.Engine(zygote, ["-c", text], ranks, **said)
+    try:
+        engine.run()
+    finally:
+        engine.kill()
+    return engine
+
+
+class Process(unittest.TestCase):
+    def test_exit_codes_and_the_last_line_of_a_traceback_are_told(self):
+        engine = play("import os, sys\nr = os.environ['RANK']\nif r == '1': sys.exit(7)\nraise ValueError('no such shard')")
+        self.assertEqual([rank.code for rank in engine.ranks], [1, 7])
+        self.assertEqual(engine.ranks[0].error, "ValueError: no such shard")
+        self.assertIn('File "<string>", line 4, in <module>', engine.output(0))
+        self.assertNotIn("launch.py", engine.output(0))
+
+    def test_functions_at_exit_and_threads_that_are_no_daemons_run_before_the_end(self):
+        engine = play(
+            "import atexit, threading, time\natexit.register(print, 'last')\n"
+            "threading.Thread(target=lambda: (time.sleep(5), print('thread'))).start()"
+        )
+        self.assertEqual(engine.output(0), "thread\nlast\n")
+        self.assertEqual(engine.ranks[0].now, 5_000_000_000)
+
+    def test_a_program_is_main_and_has_its_arguments(self):
+        engine = play("import sys, __main__\nprint(sys.argv, __name__, 'launch' in dir(__main__))")
+        self.assertEqual(engine.output(1), "['-c'] __main__ False\n")
+
+    def test_the_environment_is_the_one_that_was_given(self):
+        os.environ["OF_THE_ENGINE"] = "1"
+        engine = play("import os; print(os.environ.get('MINE'))", environment={"MINE": "yes"})
+        self.assertEqual(engine.output(0), "yes\n")
+
+
+class Clocks(unittest.TestCase):
+    def test_sleep_takes_virtual_time_and_all_clocks_show_it(self):
+        engine = play(
+            "import time, datetime\na = time.time(), time.monotonic(), datetime.datetime.now()\ntime.sleep(3600)\n"
+            "b = time.time(), time.monotonic(), datetime.datetime.now()\n"
+            "print(b[0] - a[0], b[1] - a[1], (b[2] - a[2]).total_seconds(), time.strftime('%Y', time.gmtime()))"
+        )
+        self.assertEqual(engine.output(0), "3600.0 3600.0 3600.0 2023\n")
+
+    def test_a_loop_that_looks_at_the_clock_comes_to_an_end(self):
+        engine = play("import time\nend = time.time() + 0.5\nwhile time.time() < end: pass\nprint('over')", 1)
+        self.assertEqual(engine.output(0), "over\n")
+
+    def test_chance_is_the_same_in_every_run_and_another_on_every_rank(self):
+        text = (
+            "import os, random, uuid, secrets, tempfile, numpy, torch\n"
+            "print(os.urandom(4).hex(), random.random(), uuid.uuid4(), uuid.uuid1(), secrets.token_hex(4), "
+            "next(tempfile._get_candidate_names()), random.Random().random(), numpy.random.rand(), "
+            "numpy.random.default_rng().random(), torch.rand(1).item())"
+        )
+        first, second = play(text), play(text)
+        self.assertEqual(first.output(0), second.output(0))
+        for one, other in zip(first.output(0).split(), first.output(1).split()):
+            self.assertNotEqual(one, other)
+
+
+class Calls(unittest.TestCase):
+    def test_gloo_raises_when_the_time_of_a_call_is_over(self):
+        engine = play(
+            BEGIN + "import datetime\n"
+            "try:\n    if rank == 0: dist.all_reduce(torch.ones(1), async_op=True).wait(datetime.timedelta(seconds=3))\n"
+            "    else: import time; time.sleep(10)\nexcept RuntimeError as e: print(e)"
+        )
+        self.assertIn("Timed out waiting 3000ms", engine.output(0))
+
+    def test_a_peer_that_is_gone_is_told_by_gloo(self):
+        engine = play(BEGIN + "import os\nif rank: os._exit(3)\ndist.all_reduce(torch.ones(1))")
+        self.assertIn("Connection closed by peer", engine.ranks[0].error)
+        self.assertNotIn("works.py", engine.output(0))
+
+    def test_a_word_for_a_backend_is_the_one_that_the_program_asked_for(self):
+        for word in ("gloo", "nccl", "cpu:gloo,cuda:nccl"):
+            engine = play(f"import torch.distributed as dist\ndist.init_process_group('{word}')\nprint(dist.get_backend())")
+            self.assertEqual(engine.output(0), word + "\n")
+
+    def test_nccl_opens_its_communicator_at_the_first_call(self):
+        text = "import torch, torch.distributed as dist\ndist.init_process_group('nccl')\n"
+        self.assertEqual(play(text).opening, {})
+        self.assertEqual(len(play(text + "dist.all_reduce(torch.ones(1))").opening), 1)
+
+    def test_tensors_that_do_not_lie_in_one_piece_are_moved(self):
+        engine = play(BEGIN + "t = torch.arange(6.).view(2, 3).t()[1:]\ndist.all_reduce(t)\nprint(t.tolist())")
+        self.assertEqual(engine.output(0), "[[2.0, 8.0], [4.0, 10.0]]\n")
+
+    def test_the_arena_grows_with_the_calls_and_room_is_used_again(self):
+        engine = play(BEGIN + "for _ in range(20): dist.all_reduce(torch.ones(1 << 20))")
+        self.assertLess(os.fstat(engine.ranks[0].arena).st_size, 10 << 20)
+
+    def test_a_value_of_a_store_may_be_large(self):
+        engine = play(
+            BEGIN + "s = dist.distributed_c10d._get_default_store()\n"
+            "if rank == 0: s.set('a', bytes(range(256)) * 1000)\nprint(len(s.get('a')), s.get('a')[255])"
+        )
+        self.assertEqual(engine.output(1), "256000 255\n")
+
+
+class Children(unittest.TestCase):
+    def test_a_child_that_joins_a_group_is_refused_with_a_sentence(self):
+        engine = play(
+            BEGIN + "import os, sys\nif os.fork() == 0:\n    dist.destroy_process_group()\n"
+            "    try: dist.init_process_group('gloo')\n    except RuntimeError as e: print(e, flush=True)\n"
+            "    os._exit(0)\nos.wait()"
+        )
+        self.assertIn("cannot join a process group", engine.output(0))
+
+    def test_spawn_is_refused_with_a_sentence(self):
+        engine = play("import torch.multiprocessing as mp\nmp.spawn(print, nprocs=2)")
+        self.assertIn("cannot join a process group", engine.ranks[0].error)
+
+
+class Observers(unittest.TestCase):
+    def test_steps_and_losses_of_an_unmodified_program_are_told(self):
+        text = (
+            BEGIN + "model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1))\n"
+            "opt = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+            "for step in range(3):\n    opt.zero_grad()\n    model(torch.ones(2, 4)).sum().backward()\n    opt.step()\n"
+            "dist.destroy_process_group()"
+        )
+        engine = play(text, options={"hook": HOOK})
+        records = engine.ranks[0].records
+        self.assertEqual([one["step"] for one in records if one["kind"] == "step.end"], [0, 1, 2])
+        self.assertEqual(len([one for one in records if one["kind"] == "parameters.digest"]), 3)
+        phases = [bytes(one.split("b'")[1][:-1], "ascii") for one in engine.events if " 0 0x52 " in one]
+        self.assertEqual(phases[:6], [b"forward", b"none", b"backward", b"none", b"optimizer", b"none"])
+
+    def test_what_a_program_tells_itself_is_told(self):
+        engine = play(
+            "import deadrank\ndeadrank.check('sum', 3, 4)\ndeadrank.samples([4, 2], epoch=1)\n"
+            "print(deadrank.seam('shard', 5), deadrank.block('sync'))"
+        )
+        self.assertEqual(engine.output(0), "5 True\n")
+        said = [{k: one[k] for k in ("kind", "step")} for one in engine.ranks[0].records]
+        self.assertEqual(said, [{"kind": "value.sample", "step": -1}, {"kind": "data.batch", "step": -1}])
+
+
+if __name__ == "__main__":
+    unittest.main()
