@@ -38,7 +38,8 @@ struct ManagedSettings {
     std::shared_ptr<WarmPython> warm = std::make_shared<WarmPython>();  // copies share it
 };
 
-// The scenario with the nodes, ranks, launcher and restarts of a command.
+// The scenario with the nodes and ranks of a command. Launcher, restarts and monitor interval are the command's,
+// unless the scenario states its own: then they are part of the bug.
 scenarios::Scenario launched_by(scenarios::Scenario scenario, const LaunchCommand& command);
 
 class ManagedRunner final : public Runner {
