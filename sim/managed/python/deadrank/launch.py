@@ -216,12 +216,15 @@ def show_stack():
 
 
 def is_users(name):
-    if name.startswith((OURS, "<frozen")) or "/torch/" in name or name in STANDARD:
+    """Neither Python's own library, nor torch, nor deadrank."""
+    if name.startswith(("<frozen", OURS, torch_folder())):
         return False
-    return "site-packages/torch" not in name and not name.startswith(LIBRARY)
+    return "site-packages" in name or not name.startswith(LIBRARY)
 
 
-STANDARD = {threads.threading.__file__, runpy.__file__, json.__file__}
+def torch_folder():
+    torch = sys.modules.get("torch")
+    return os.path.dirname(torch.__file__) + os.sep if torch is not None else OURS
+
+
 LIBRARY = os.path.dirname(os.__file__) + os.sep
-if "site-packages" in LIBRARY:
-    LIBRARY = "\0"
