@@ -29,7 +29,7 @@ def now():
     if channel.clock_reads > READS:
         here.turns.sleep_until(channel.time() + SPIN)
         channel.clock_reads = READS
-    return channel.now + channel.charge
+    return channel.clock()
 
 
 def in_seconds(name, epoch=0):

@@ -54,7 +54,7 @@ def prepare(spawn, channel, arena):
     for one in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         if one and one not in sys.path:
             sys.path.insert(1, one)
-    here.channel = Channel(channel, arena)
+    here.channel = open_channel(channel, arena)
     here.turns = threads.Turns(here.channel)
     here.channel.stack = show_stack
     clocks.seed_all(spawn["seed"], spawn["process"])
@@ -65,6 +65,16 @@ def prepare(spawn, channel, arena):
 
         c10d.begin()
         observers.begin(here.options)
+
+
+def open_channel(channel, arena):
+    if "torch" in sys.modules:
+        from . import devices
+
+        found = devices.find()
+        if found is not None:
+            return devices.DeviceChannel(channel, arena, found)
+    return Channel(channel, arena)
 
 
 def keep_signals_for_later():

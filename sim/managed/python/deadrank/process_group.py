@@ -382,6 +382,7 @@ class ProcessGroup(dist.ProcessGroup):
         self.sequence += 1
         work = Work(self, side.library, PROFILED[op], result, limit_of(options, self.limit))
         work.profile(PROFILED[op], ins or outs)
+        work.on_stream(ins or outs)
         self.send_collective(work, comm, op, ins, outs, **said)
         if self.batch is not None:
             self.batch.append(work)
@@ -700,6 +701,7 @@ class ProcessGroup(dist.ProcessGroup):
         work = Work(self, side.library, "send" if is_send else "recv", [tensor], self.limit)
         work.peer = peer
         work.profile("recvAnySource" if peer == ANY_SOURCE else "send" if is_send else "recv", [tensor])
+        work.on_stream([tensor])
         size = bytes_of(tensor)
         offset = work.take(here.channel.arena, size)
         if is_send:
