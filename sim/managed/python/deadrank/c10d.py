@@ -105,10 +105,10 @@ def replace_batch():
 
     @functools.wraps(real)
     def batch_isend_irecv(p2p_op_list):
-        group = (p2p_op_list[0].group or c10d._get_default_group()) if p2p_op_list else None
+        c10d._check_p2p_op_list(p2p_op_list)
+        group = p2p_op_list[0].group or c10d._get_default_group()
         if not isinstance(group, ProcessGroup) or group.side([p2p_op_list[0].tensor]).library != "nccl":
             return real(p2p_op_list)
-        c10d._check_p2p_op_list(p2p_op_list)
         with c10d._coalescing_manager(group, p2p_op_list[0].tensor.device, async_ops=True) as batch:
             for one in p2p_op_list:
                 one.op(one.tensor, one.peer, one.group, one.tag)

@@ -143,17 +143,17 @@ class Side:
 
     def open(self, pair):
         group = self.group
-        members, place, name = group.members, group.place, group.title
+        members, name = group.members, group.title
         if group.many:
             name = f"{name}/{self.library}"
         if pair is not None:
-            members, place = [members[one] for one in pair], pair.index(place)
+            members = [members[one] for one in pair]
             name = f"{name}/{pair[0]}:{pair[1]}"
         return here.channel.ask(
             wire.COMM_OPEN,
             name=name,
             members=members,
-            rank=place,
+            rank=group.members[group.place],
             timeout=group.limit,
             library=self.library,
             store=group.store,
