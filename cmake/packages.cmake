@@ -36,7 +36,7 @@ file(GLOB_RECURSE pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
 list(APPEND packed ${pages} ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/cmake/install.cmake
      ${CMAKE_SOURCE_DIR}/cmake/packages.cmake)
 get_property(programs GLOBAL PROPERTY DEADRANK_SHIMS)
-foreach(program deadrank deadrank-gpu-rank deadrank-mpi-rank deadrank_crew)
+foreach(program deadrank deadrank-gpu-rank deadrank-mpi-rank deadrank_mpi_bridge)
   if(TARGET ${program})
     list(APPEND programs ${program})
   endif()

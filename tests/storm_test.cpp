@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "runners/studies/storm_study.h"
+#include "runners/storm/storm_study.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "tests/support/catalog.h"
 

@@ -37,7 +37,7 @@ constexpr std::array<std::pair<Op, std::string_view>, 22> profiled = {{
 }};
 
 
-constexpr std::array<std::pair<Dtype, std::string_view>, 7> scalars = {{
+constexpr std::array<std::pair<Dtype, std::string_view>, 13> scalars = {{
     {Dtype::i8, "Char"},
     {Dtype::i32, "Int"},
     {Dtype::i64, "Long"},
@@ -45,6 +45,12 @@ constexpr std::array<std::pair<Dtype, std::string_view>, 7> scalars = {{
     {Dtype::bf16, "BFloat16"},
     {Dtype::f32, "Float"},
     {Dtype::f64, "Double"},
+    {Dtype::u8, "Byte"},
+    {Dtype::i16, "Short"},
+    {Dtype::boolean, "Bool"},
+    {Dtype::c64, "ComplexFloat"},
+    {Dtype::c128, "ComplexDouble"},
+    {Dtype::f8, "Float8_e4m3fn"},
 }};
 
 template <class Table, class Value>

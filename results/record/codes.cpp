@@ -27,21 +27,30 @@ constexpr Names<Op, 12> ops = {{{Op::none, "none"},
                                 {Op::send, "send"},
                                 {Op::recv, "recv"}}};
 
-constexpr Names<Dtype, 8> dtypes = {{{Dtype::none, "none"},
+constexpr Names<Dtype, 14> dtypes = {{{Dtype::none, "none"},
                                      {Dtype::i8, "i8"},
                                      {Dtype::i32, "i32"},
                                      {Dtype::i64, "i64"},
                                      {Dtype::f16, "f16"},
                                      {Dtype::bf16, "bf16"},
                                      {Dtype::f32, "f32"},
-                                     {Dtype::f64, "f64"}}};
+                                     {Dtype::f64, "f64"},
+                                     {Dtype::u8, "u8"},
+                                     {Dtype::i16, "i16"},
+                                     {Dtype::boolean, "bool"},
+                                     {Dtype::c64, "c64"},
+                                     {Dtype::c128, "c128"},
+                                     {Dtype::f8, "f8"}}};
 
-constexpr Names<ReduceOp, 6> reduce_ops = {{{ReduceOp::none, "none"},
+constexpr Names<ReduceOp, 9> reduce_ops = {{{ReduceOp::none, "none"},
                                             {ReduceOp::sum, "sum"},
                                             {ReduceOp::max, "max"},
                                             {ReduceOp::min, "min"},
                                             {ReduceOp::prod, "prod"},
-                                            {ReduceOp::avg, "avg"}}};
+                                            {ReduceOp::avg, "avg"},
+                                            {ReduceOp::band, "band"},
+                                            {ReduceOp::bor, "bor"},
+                                            {ReduceOp::bxor, "bxor"}}};
 
 constexpr Names<Phase, 10> phases = {{{Phase::none, "none"},
                                       {Phase::setup, "setup"},
@@ -104,16 +113,23 @@ std::int64_t size_of(Dtype dtype) {
         case Dtype::none:
             return 0;
         case Dtype::i8:
+        case Dtype::u8:
+        case Dtype::boolean:
+        case Dtype::f8:
             return 1;
         case Dtype::f16:
         case Dtype::bf16:
+        case Dtype::i16:
             return 2;
         case Dtype::i32:
         case Dtype::f32:
             return 4;
         case Dtype::i64:
         case Dtype::f64:
+        case Dtype::c64:
             return 8;
+        case Dtype::c128:
+            return 16;
     }
     return 0;
 }

@@ -29,8 +29,9 @@ enum class Op : std::uint8_t {
     send,
     recv,
 };
-enum class Dtype : std::uint8_t { none, i8, i32, i64, f16, bf16, f32, f64 };
-enum class ReduceOp : std::uint8_t { none, sum, max, min, prod, avg };
+// Evidence keeps the numbers: new ones are added at the end.
+enum class Dtype : std::uint8_t { none, i8, i32, i64, f16, bf16, f32, f64, u8, i16, boolean, c64, c128, f8 };
+enum class ReduceOp : std::uint8_t { none, sum, max, min, prod, avg, band, bor, bxor };
 enum class Phase : std::uint8_t {
     none,
     setup,

@@ -18,18 +18,18 @@ EngineOptions engine_options(const ClusterSettings& settings, const ClusterOptio
     made.actors = (settings.individuals > 0 ? std::min(everybody, apart) : everybody) + 1;
     made.explore_order = options.explore_order;
     made.watch = options.watch;
+    made.stack_bytes = options.stack_bytes;
     return made;
 }
 
 // Runs in pieces, so that a stop is noticed. Where a piece ends has no effect on the run.
 EngineEnd play(Engine& engine, Time until, const ClusterOptions& options) {
-    constexpr std::uint64_t piece = 1 << 20;
     for (std::uint64_t left = options.step_limit;;) {
-        const std::uint64_t steps = options.stop ? std::min(left, piece) : left;
+        const std::uint64_t steps = options.stop ? std::min(left, options.stop_asked_every) : left;
         EngineEnd outcome = engine.run({.until = until, .steps = steps});
         left -= steps;
         if (outcome.ending != Ending::step_limit || left == 0) return outcome;
-        if (*options.stop) {
+        if (options.stop()) {
             outcome.ending = Ending::stopped;
             return outcome;
         }

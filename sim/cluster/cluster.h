@@ -3,7 +3,6 @@
 // what a rank or a detector sees.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -48,7 +47,9 @@ struct ClusterOptions {
     TraceWindow watch = {0, 0};
     bool keep_rank_hashes = true;
     std::uint64_t step_limit = UINT64_MAX;    // bound on loops that never let time pass
-    const std::atomic<bool>* stop = nullptr;  // set from any thread: the run ends soon, as Ending::stopped
+    std::function<bool()> stop = {};      // asked now and then: true ends the run, as Ending::stopped
+    std::uint64_t stop_asked_every = 1 << 20;  // steps of the engine
+    std::size_t stack_bytes = 64 << 10;        // of a rank's fiber
 };
 
 class Cluster {

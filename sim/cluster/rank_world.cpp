@@ -2,6 +2,7 @@
 // the machine in charge.
 #include "sim/cluster/rank_world.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "sim/collectives/fabric.h"
@@ -22,6 +23,20 @@ void RankTimer::sleep(Time duration) {
 std::optional<std::string> RankEnv::get(std::string_view name) const {
     return machine_.environment.get(process_, name);
 }
+std::vector<std::pair<std::string, std::string>> RankEnv::variables() const {
+    std::vector<std::pair<std::string, std::string>> variables;
+    const std::string lines =
+        machine_.environment.lines(process_, machine_.attempt + process_.lives);
+    for (std::size_t begin = 0; begin < lines.size();) {
+        const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+        const std::string line = lines.substr(begin, end - begin);
+        if (const std::size_t equals = line.find('='); equals != std::string::npos)
+            variables.emplace_back(line.substr(0, equals), line.substr(equals + 1));
+        begin = end + 1;
+    }
+    return variables;
+}
+
 std::string RankEnv::version(std::string_view package) const {
     return machine_.environment.version(process_, package);
 }

@@ -26,6 +26,7 @@ class RankEnv final : public Env, public Signals {
 public:
     RankEnv(Fabric& machine, Process& process) : machine_(machine), process_(process) {}
     std::optional<std::string> get(std::string_view name) const override;
+    std::vector<std::pair<std::string, std::string>> variables() const override;
     std::string version(std::string_view package) const override;
     void set(std::string_view name, std::optional<std::string> value) override;
 

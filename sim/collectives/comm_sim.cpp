@@ -210,7 +210,19 @@ void SimComm::run(Offer offer) {
 
 std::unique_ptr<Work> SimComm::start(Offer offer) {
     check(offer.op);
-    auto work = std::make_unique<SimWork>(machine_, process_, *comm_, index_, offer.op);
+    return start(offer, std::make_unique<SimWork>(machine_, process_, *comm_, index_, offer.op));
+}
+
+std::unique_ptr<Work> SimComm::collective(const ByteCall& call) {
+    check(call.op);
+    auto work = std::make_unique<SimWork>(machine_, process_, *comm_, index_, call.op);
+    Offer offer = offer_of(call.op, {}, {}, call.count, call.dtype, call.reduce, call.root);
+    offer.bytes = &work->own(call);
+    offer.wants_bytes = true;
+    return start(offer, std::move(work));
+}
+
+std::unique_ptr<Work> SimComm::start(Offer offer, std::unique_ptr<SimWork> work) {
     const Answer answer = ask(offer);
     if (answer == Answer::hold) hold(offer);
     if (answer != Answer::go_on) return work;  // never bound: waiting for it returns at once
@@ -227,6 +239,7 @@ void SimComm::hold(const Offer& offer) { held_ = std::make_unique<Held>(offer); 
 void SimComm::release_held() {
     const std::unique_ptr<Held> held = std::move(held_);
     auto work = std::make_unique<SimWork>(machine_, process_, *comm_, index_, held->offer.op);
+    if (held->offer.bytes) held->offer.bytes = &work->own(held->bytes, held->byte_copy);
     held->offer.work = work.get();
     work->bind(issue(held->offer));
     orphans_.push_back(std::move(work));

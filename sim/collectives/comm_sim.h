@@ -54,6 +54,11 @@ public:
     std::unique_ptr<Work> send_async(std::span<const Number> data, Rank peer, int tag, Dtype dtype) override;
     std::unique_ptr<Work> recv_async(std::span<Number> data, Rank peer, int tag, Dtype dtype) override;
 
+    std::unique_ptr<Work> collective(const ByteCall& call) override;
+    std::unique_ptr<Work> send_bytes(std::span<const std::byte> data, Rank peer, int tag,
+                                     Dtype dtype) override;
+    std::unique_ptr<Work> recv_bytes(std::span<std::byte> data, Rank peer, int tag, Dtype dtype) override;
+
     void group_start() override { ++group_depth_; }
     void group_end() override;
     void batch_start() override;
@@ -75,11 +80,15 @@ private:
     std::int64_t issue(const Offer& offer);
     void run(Offer offer);
     std::unique_ptr<Work> start(Offer offer);
+    std::unique_ptr<Work> start(Offer offer, std::unique_ptr<SimWork> work);
     void hold(const Offer& offer);
     void release_held();
     void check_fingerprint(std::int64_t seq);
     std::unique_ptr<SimP2pWork> p2p(bool is_send, const Number* in, Number* out, std::int64_t size, Rank peer,
                                     int tag, Dtype dtype);
+    std::unique_ptr<SimP2pWork> p2p(std::unique_ptr<SimP2pWork> work, Rank peer);
+    std::unique_ptr<Work> message(bool is_send, std::span<const std::byte> in, std::span<std::byte> out, Rank peer,
+                                  int tag, Dtype dtype);
     void release_held_p2p(bool is_send);
 
     Fabric& machine_;
@@ -106,10 +115,18 @@ struct SimComm::Held {
         offer.in = copy->data();
         offer.out = nullptr;
         offer.waiting = false;
+        if (!offer.bytes) return;
+        byte_copy.assign(offer.bytes->in.begin(), offer.bytes->in.end());
+        bytes = *offer.bytes;
+        bytes.in = byte_copy;
+        bytes.out = {};
+        offer.wants_bytes = false;
     }
 
     Offer offer;
     std::unique_ptr<std::vector<Number>> copy;
+    ByteCall bytes;
+    std::vector<std::byte> byte_copy;
 };
 
 }  // namespace deadrank::sim

@@ -23,6 +23,37 @@ std::unique_ptr<SimP2pWork> SimComm::p2p(bool is_send, const Number* in, Number*
     made.dtype = dtype;
     made.tag = tag;
     made.is_send = is_send;
+    return p2p(std::move(work), peer);
+}
+
+std::unique_ptr<Work> SimComm::send_bytes(std::span<const std::byte> data, Rank peer, int tag, Dtype dtype) {
+    return message(true, data, {}, peer, tag, dtype);
+}
+
+std::unique_ptr<Work> SimComm::recv_bytes(std::span<std::byte> data, Rank peer, int tag, Dtype dtype) {
+    return message(false, data, data, peer, tag, dtype);
+}
+
+std::unique_ptr<Work> SimComm::message(bool is_send, std::span<const std::byte> in, std::span<std::byte> out,
+                                       Rank peer, int tag, Dtype dtype) {
+    check(is_send ? Op::send : Op::recv);
+    auto work = std::make_unique<SimP2pWork>(machine_, process_, *comm_);
+    P2pCall& made = work->call();
+    made.is_bytes = true;
+    if (is_send) made.bytes_in = in;
+    made.bytes_out = out;
+    made.count = static_cast<std::int64_t>(in.size()) / std::max<std::int64_t>(1, results::size_of(dtype));
+    made.dtype = dtype;
+    made.tag = tag;
+    made.is_send = is_send;
+    return p2p(std::move(work), peer);
+}
+
+// Asks the interceptor, then posts the call, holds it back or leaves it out.
+std::unique_ptr<SimP2pWork> SimComm::p2p(std::unique_ptr<SimP2pWork> work, Rank peer) {
+    P2pCall& made = work->call();
+    const bool is_send = made.is_send;
+    const Op op = is_send ? Op::send : Op::recv;
     made.batch = batch_;
     Call call{.kind = is_send ? CallKind::send : CallKind::recv};
     if (process_.armed) {
@@ -30,8 +61,8 @@ std::unique_ptr<SimP2pWork> SimComm::p2p(bool is_send, const Number* in, Number*
         call.comm = name_;
         call.op = op;
         call.seq = comm_->member(index_).p2p_called + 1;
-        call.count = size;
-        call.dtype = dtype;
+        call.count = made.count;
+        call.dtype = made.dtype;
         call.root = peer;
         machine_.gate.pass(process_, call);
         if (call.answer != Code::ok) refuse(call.answer, fmt::format("{} failed", nccl_function(op)));

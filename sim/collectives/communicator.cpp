@@ -79,6 +79,7 @@ void Communicator::withdraw(Rank index, std::int64_t seq, bool data_is_there) {
         if (!data_is_there) offer.in_size = 0;
         offer.in = open->kept.emplace_back(offer.in, offer.in + offer.in_size).data();
     }
+    if (offer.bytes) keep_bytes(*open, offer, data_is_there);
     offer.out = nullptr;
     offer.work = nullptr;
     offer.waiting = false;
@@ -110,6 +111,7 @@ PendingCollective& Communicator::open(std::int64_t seq) {
         fresh->gives_up = results::never;
         fresh->stalled = -1;
         fresh->kept.clear();
+        fresh->kept_bytes.clear();
         fresh->members = size();
         fresh->offers.clear();
         fresh->offers.reserve(members_.size());
@@ -223,6 +225,7 @@ void Communicator::member_gone(Rank index) {
         if (offer.left) continue;
         pending->lose(offer);
         offer.out = nullptr;
+        offer.wants_bytes = false;
         offer.work = nullptr;
         offer.waiting = false;
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/collectives/byte_offer.h"
 #include "sim/collectives/dtype_bits.h"
 #include "sim/world/numbers.h"
 
@@ -171,10 +172,12 @@ std::int64_t bytes_of(const Offer& offer) {
 }
 
 bool fits(const Offer& offer, const Offer& other) {
+    if (offer.bytes && other.bytes) return bytes_fit(offer, other);
     return offer.op == other.op && bytes_of(offer) == bytes_of(other) && offer.root == other.root;
 }
 
 void compute(PendingCollective& pending) {
+    if (pending.offers.front().bytes) return compute_bytes(pending);
     const Offer& first = pending.offers.front();
     const Rank members = pending.members;
     pending.part = visible_part(pending);
@@ -211,6 +214,7 @@ const Offer& offer_at(const PendingCollective& pending, std::int64_t place) {
 }
 
 void deliver(const PendingCollective& pending, const Offer& mine) {
+    if (mine.bytes) return deliver_bytes(pending, mine);
     const Rank index = mine.place;
     if (!mine.out || mine.op == Op::barrier) return;
     if (mine.op == Op::reduce && mine.root != index) return;

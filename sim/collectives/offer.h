@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "sim/engine/effort.h"
@@ -18,6 +19,8 @@ class SimWork;
 struct Offer {
     const Number* in = nullptr;
     Number* out = nullptr;                   // null: the result is no longer wanted
+    const ByteCall* bytes = nullptr;         // of a call on bytes, which has neither `in` nor `out`
+    bool wants_bytes = false;                // its result is still wanted
     std::int64_t in_size = 0, out_size = 0;  // elements that are really there
     std::int64_t count = 0;                  // elements that the call names (NCCL's count)
     std::int64_t flip_bit = -1;
@@ -67,6 +70,13 @@ struct PendingCollective {
     std::int64_t part = 0;                  // elements computed for one call's count: no more than any has
     std::vector<Number> result;             // computed when all have come, handed out when the data has moved
     std::vector<std::vector<Number>> kept;  // the data of callers who went on without waiting
+    std::vector<std::byte> byte_result;     // of calls on bytes
+    std::vector<std::int64_t> byte_starts;  // where the part of each receiver begins; empty: all get the whole
+    struct KeptBytes {
+        ByteCall call;
+        std::vector<std::byte> data;
+    };
+    std::vector<std::unique_ptr<KeptBytes>> kept_bytes;
 
     void lose(Offer& offer) {
         offer.gone = spoiled = true;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "sim/collectives/byte_offer.h"
 #include "sim/collectives/communicator.h"
 #include "sim/collectives/dtype_bits.h"
 #include "sim/collectives/fabric.h"
@@ -24,7 +25,12 @@ void P2pCall::keep_data() {
         payload.assign(in, in + size);
         in = payload.data();
     }
+    if (is_send && !partner) {
+        byte_payload.assign(bytes_in.begin(), bytes_in.end());
+        bytes_in = byte_payload;
+    }
     out = nullptr;
+    bytes_out = {};
 }
 
 void P2pBoard::adopt(std::unique_ptr<P2pCall> call) {
@@ -62,17 +68,22 @@ void P2pBoard::batches_go_on(Rank caller) {
     }
 }
 
+// Gloo matches tags; NCCL has none.
+bool P2pBoard::tags_match(const P2pCall& call, const P2pCall& other) const {
+    return !comm_.over_gloo() || !call.is_bytes || call.tag == other.tag;
+}
+
 void P2pBoard::launch(P2pCall& call) {
     std::vector<P2pCall*>& list = waiting_[static_cast<std::size_t>(call.to)];
     const auto fits = [&](const P2pCall* other) {
-        if (other->is_send == call.is_send) return false;
+        if (other->is_send == call.is_send || !tags_match(call, *other)) return false;
         return other->from == call.from || other->from == any_source ||
                (call.from == any_source && !other->stuck);
     };
     const auto other = std::find_if(list.begin(), list.end(), fits);
     // Two of a kind between the same ranks queue up; a hung kernel holds up all behind it.
     const bool first = std::none_of(list.begin(), list.end(), [&](const P2pCall* earlier) {
-        return earlier->from == call.from && earlier->is_send == call.is_send;
+        return earlier->from == call.from && earlier->is_send == call.is_send && tags_match(call, *earlier);
     });
     if (other == list.end() || !first || call.stuck || (*other)->stuck || broken_) {
         list.push_back(&call);
@@ -88,6 +99,12 @@ void P2pBoard::match(P2pCall& send, P2pCall& receive) {
     send.partner = &receive;
     receive.partner = &send;
     receive.arriving = message_bytes(send);
+    if (send.is_bytes) {
+        receive.byte_payload.assign(send.bytes_in.begin(), send.bytes_in.end());
+        const auto element = static_cast<std::size_t>(std::max<std::int64_t>(1, results::size_of(send.dtype)));
+        if (send.flip_bit >= 0) flip_bit_of(receive.byte_payload, element, send.flip_bit);
+        return depart(receive);
+    }
     const std::int64_t visible = std::min(send.count, std::max(send.size, receive.size));
     receive.payload.assign(static_cast<std::size_t>(visible), 0);
     std::copy_n(send.in, std::min(visible, send.size), receive.payload.begin());
@@ -175,6 +192,8 @@ void P2pBoard::finish(P2pCall& receive) {
     const auto landed =
         std::min({receive.size, receive.count, static_cast<std::int64_t>(receive.payload.size())});
     if (receive.out) std::copy_n(receive.payload.begin(), landed, receive.out);
+    std::copy_n(receive.byte_payload.begin(), std::min(receive.byte_payload.size(), receive.bytes_out.size()),
+                receive.bytes_out.begin());
     if (receive.out && receive.flip_bit >= 0 && receive.flip_bit / 64 < landed) {
         Number& value = receive.out[receive.flip_bit / 64];
         value = static_cast<Number>(static_cast<std::uint64_t>(value) ^ std::uint64_t{1}

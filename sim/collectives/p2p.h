@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "sim/collectives/offer.h"
@@ -37,6 +38,11 @@ struct P2pCall {
     int out_port = -1, in_port = -1;   // ports that it uses; -1: it stays within a node
     std::int64_t arriving = 0;         // bytes, of the receiver's call
     std::vector<Number> payload = {};  // of the receiver's call, since the sender may be gone when it lands
+    // Of a message in bytes, instead of in, out and payload.
+    bool is_bytes = false;
+    std::span<const std::byte> bytes_in = {};
+    std::span<std::byte> bytes_out = {};
+    std::vector<std::byte> byte_payload = {};
 
     void keep_data();  // for a caller who goes on without waiting: a copy to send, nowhere to receive
 
@@ -63,6 +69,7 @@ private:
     void launch(P2pCall& call);
     bool behind_a_batch(const P2pCall& call) const;
     void batches_go_on(Rank caller);
+    bool tags_match(const P2pCall& call, const P2pCall& other) const;
     void match(P2pCall& send, P2pCall& receive);
     void pace(P2pCall& receive);
     void depart(P2pCall& receive);

@@ -17,6 +17,18 @@ public:
     ~SimWork() override;
 
     void bind(std::int64_t seq) { seq_ = seq; }
+    // Of a call on bytes. It lives as long as this work, and no longer than its caller's memory.
+    const ByteCall& own(const ByteCall& call) {
+        bytes_ = std::make_unique<ByteCall>(call);
+        return *bytes_;
+    }
+    // … with data of its own, for a call that was held back past its caller's return.
+    const ByteCall& own(const ByteCall& call, std::vector<std::byte> data) {
+        own(call);
+        data_ = std::move(data);
+        bytes_->in = data_;
+        return *bytes_;
+    }
     bool bound() const { return seq_ > 0; }
     void completed();  // told by the communicator
 
@@ -33,6 +45,8 @@ private:
     Communicator& comm_;
     Rank index_;
     results::Op op_;
+    std::unique_ptr<ByteCall> bytes_;
+    std::vector<std::byte> data_;
     std::int64_t seq_ = 0;  // 0: held back, not issued yet
     bool done_ = false;
     bool shown_ = false;

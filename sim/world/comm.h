@@ -3,6 +3,7 @@
 // order of calls, not by intent.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,6 +41,21 @@ public:
         wait();
         return true;
     }
+};
+
+// A collective on the memory of a real program, where the element type alone says what the bytes mean. `in`
+// and `out` may be the same memory. Sizes of `in` and `out` relate as in Comm; gather: the root's out holds
+// size × in, scatter: the root's in holds size × out.
+struct ByteCall {
+    Op op = Op::none;
+    Dtype dtype = Dtype::none;
+    ReduceOp reduce = ReduceOp::none;
+    Rank root = -1;
+    std::int64_t count = 0;  // elements that the call names, as NCCL counts them
+    std::span<const std::byte> in = {};
+    std::span<std::byte> out = {};
+    // Bytes to and from each member of an all_to_all with unequal parts; empty: equal parts.
+    std::vector<std::int64_t> sent = {}, received = {};
 };
 
 inline constexpr Rank any_source = -1;  // of a recv: whoever sent first
@@ -107,6 +123,15 @@ public:
         return nullptr;
     }
 
+    // The same on bytes, always asynchronous. A backend that has only numbers throws RankFailure.
+    virtual std::unique_ptr<Work> collective(const ByteCall& /*call*/) { refuse_bytes(); }
+    virtual std::unique_ptr<Work> send_bytes(std::span<const std::byte>, Rank /*peer*/, int /*tag*/, Dtype) {
+        refuse_bytes();
+    }
+    virtual std::unique_ptr<Work> recv_bytes(std::span<std::byte>, Rank /*peer*/, int /*tag*/, Dtype) {
+        refuse_bytes();
+    }
+
     // Between these, calls do not block; group_end waits for all of them together.
     virtual void group_start() = 0;
     virtual void group_end() = 0;
@@ -120,6 +145,9 @@ public:
     virtual Code async_error() = 0;  // only when polled
     virtual void abort() = 0;        // own calls under way end with Code::aborted
     virtual void destroy() {}        // waits until the library lets go of it
+
+private:
+    [[noreturn]] static void refuse_bytes();
 };
 
 }  // namespace deadrank::sim

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "results/record/event.h"
@@ -30,6 +31,8 @@ class Env {
 public:
     virtual ~Env() = default;
     virtual std::optional<std::string> get(std::string_view name) const = 0;
+    // All variables of the launcher and the cluster, sorted by name.
+    virtual std::vector<std::pair<std::string, std::string>> variables() const { return {}; }
     virtual std::string version(
         std::string_view package) const = 0;  // "nccl", "torch", …; empty = not installed
     // Of this process alone, until it ends; nullopt takes the variable away.

@@ -8,7 +8,7 @@
 #include <regex>
 #include <sstream>
 
-#include "results/text/text_file.h"
+#include "results/record/text_file.h"
 #include "scenarios/model/document.h"
 #include "tests/support/shell.h"
 

@@ -1,7 +1,7 @@
 // tests/runners/failure_fit_test.cpp — Goal: a process of known shape is found again, the memoryless model
 // fails where failures cluster and holds where they do not, and a real machine's table gives what is
 // published of it.
-#include "runners/studies/failure_fit.h"
+#include "runners/storm/failure_fit.h"
 
 #include <cmath>
 #include <filesystem>

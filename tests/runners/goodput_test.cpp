@@ -1,6 +1,6 @@
 // tests/runners/goodput_test.cpp — Goal: a life of a cluster keeps its books, gives back the process that it
 // was drawn from, costs what theory says, and what the full simulator measures of a small job.
-#include "runners/studies/goodput.h"
+#include "runners/storm/goodput.h"
 
 #include <cmath>
 #include <fmt/format.h>

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "runners/backends/process/job_processes.h"
-#include "runners/line/library.h"
+#include "runners/pipeline/library.h"
 #include "runners/promises/promise_overlay.h"
 #include "runners/promises/promise_suite.h"
 #include "runners/releases/collection.h"

@@ -6,7 +6,7 @@
 #include <driver_types.h>
 #include <utility>
 
-namespace deadrank::standin::portrait {
+namespace deadrank::inject::standin::device {
 
 std::string bus_id(int device) {
     char text[16];
@@ -72,4 +72,4 @@ int attribute(int number, int device) {
     return 0;
 }
 
-}  // namespace deadrank::standin::portrait
+}  // namespace deadrank::inject::standin::device

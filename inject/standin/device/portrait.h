@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-namespace deadrank::standin::portrait {
+namespace deadrank::inject::standin::device {
 
 constexpr const char* name = "deadrank stand-in device";
 constexpr int version = 13000;  // of driver and runtime: CUDA 13.0
@@ -28,4 +28,4 @@ std::array<unsigned char, 16> uuid(int device);
 // By the number that CU_DEVICE_ATTRIBUTE_… and cudaDevAttr… share; 0 where nothing is known.
 int attribute(int number, int device);
 
-}  // namespace deadrank::standin::portrait
+}  // namespace deadrank::inject::standin::device

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Blocks are aligned as cudaMalloc aligns, and never move.
 
@@ -199,4 +199,4 @@ bool Devices::close_event(const void* handle) {
     return true;
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

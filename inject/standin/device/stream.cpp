@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 std::uint64_t Stream::push(Work work) {
     const std::lock_guard lock(mutex_);
@@ -92,4 +92,4 @@ Stream::Work Event::barrier() const {
 
 void Event::wait() const { barrier()(); }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -11,7 +11,7 @@
 #include <memory>
 #include <mutex>
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 class Stream {
 public:
@@ -67,4 +67,4 @@ private:
     std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -2,7 +2,7 @@
 // unfinished: that one rule gives hangs, stragglers and time-outs.
 #include "inject/standin/runtime/runtime.h"
 
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 namespace {
 

@@ -3,74 +3,15 @@
 #include "runners/backends/process/event_reader.h"
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "results/record/payload_line.h"
+
 namespace deadrank::runners {
 
-// Each payload type lists its fields; those are looked up in the line.
-
 using nlohmann::json;
-
-namespace {
-
-double real(const json& value) {
-    if (value.is_number()) return value.get<double>();
-    const std::string text = value.is_string() ? value.get<std::string>() : "nan";
-    if (text.find("inf") == std::string::npos) return std::numeric_limits<double>::quiet_NaN();
-    return text.starts_with('-') ? -std::numeric_limits<double>::infinity()
-                                 : std::numeric_limits<double>::infinity();
-}
-
-struct EventFields {
-    const json& line;
-    results::EventSink& sink;
-
-    template <class T>
-    void operator()(const char* name, T& field) const {
-        const auto found = line.find(name);
-        if (found == line.end()) return;
-        read(*found, field);
-    }
-
-    void read(const json& value, results::TextId& field) const {
-        field = sink.text(value.is_string() ? value.get<std::string>() : value.dump());
-    }
-    void read(const json& value, results::Op& field) const { field = results::op_named(word(value)); }
-    void read(const json& value, results::Dtype& field) const { field = results::dtype_named(word(value)); }
-    void read(const json& value, results::ReduceOp& field) const {
-        field = results::reduce_op_named(word(value));
-    }
-    void read(const json& value, results::Phase& field) const { field = results::phase_named(word(value)); }
-    void read(const json& value, results::Code& field) const { field = results::code_named(word(value)); }
-    void read(const json& value, double& field) const { field = real(value); }
-    template <class Integer>
-    void read(const json& value, Integer& field) const {
-        if (value.is_number()) field = value.get<Integer>();
-    }
-    static std::string word(const json& value) {
-        return value.is_string() ? value.get<std::string>() : std::string();
-    }
-};
-
-template <std::size_t Index = 0>
-bool fill(const std::string& kind, const EventFields& reader, results::Payload& payload) {
-    if constexpr (Index < std::variant_size_v<results::Payload>) {
-        using Kind = std::variant_alternative_t<Index, results::Payload>;
-        if (kind != Kind::kind) return fill<Index + 1>(kind, reader, payload);
-        Kind value{};
-        Kind::fields(value, reader);
-        payload = value;
-        return true;
-    } else {
-        return false;
-    }
-}
-
-}  // namespace
 
 bool read_event(std::string_view line, std::int64_t started, results::EventSink& sink) {
     const json read = json::parse(line, nullptr, false);
@@ -79,7 +20,8 @@ bool read_event(std::string_view line, std::int64_t started, results::EventSink&
     results::Event event;
     event.at = results::Time(read["t"].get<std::int64_t>() - started);
     event.rank = read.value("rank", results::no_rank);
-    if (!fill(read["kind"].get<std::string>(), EventFields{read, sink}, event.what)) return false;
+    if (!results::read_payload(
+            line, [&](std::string_view words) { return sink.text(words); }, event.what)) return false;
     sink.record(event);
     return true;
 }

@@ -7,14 +7,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/find/storm_goodput.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/studies/failure_fit.h"
-#include "runners/studies/storm_study.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/storm/failure_fit.h"
+#include "runners/storm/storm_study.h"
 
 namespace deadrank::runners::commands {
 

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/backends/catalog/backend.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/studies/goodput.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/storm/goodput.h"
 
 namespace deadrank::runners::commands {
 

@@ -1,7 +1,7 @@
 // runners/commands/find/storm_goodput.h — deadrank storm goodput, a subcommand of storm.
 #pragma once
 
-#include "runners/console/command.h"
+#include "runners/commands/command.h"
 
 namespace deadrank::runners::commands {
 

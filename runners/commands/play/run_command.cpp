@@ -7,15 +7,16 @@
 
 #include "results/reports/json_files.h"
 #include "results/reports/resilience_table.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/backends/sim/managed_runner.h"
 #include "runners/commands/play/run_report.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/console/under_test.h"
-#include "runners/line/campaign.h"
-#include "runners/line/library.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/commands/under_test.h"
+#include "runners/pipeline/campaign.h"
+#include "runners/pipeline/library.h"
 #include "runners/releases/collection.h"
 
 namespace deadrank::runners::commands {
@@ -99,7 +100,9 @@ public:
         for (const scenarios::Error& error : selection->broken) session_.complain(error);
         keep_playable(*selection);
         if (arguments_.releases && !prepare(*library, *selection)) return;
-        if (arguments_.under_test.ranks > 0) {
+        if (const auto& launch = programs->front().launch) {
+            for (auto& scenario : selection->scenarios) scenario = launched_by(std::move(scenario), *launch);
+        } else if (arguments_.under_test.ranks > 0) {
             for (auto& scenario : selection->scenarios)
                 scenario = scaled(std::move(scenario), arguments_.under_test.ranks);
         }

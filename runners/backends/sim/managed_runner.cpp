@@ -1,0 +1,130 @@
+// runners/backends/sim/managed_runner.cpp — A plan, a launch command and a warm Python become one run.
+#include "runners/backends/sim/managed_runner.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "results/record/payload_line.h"
+#include "runners/backends/sim/sim_play.h"
+#include "runners/backend/plan_settings.h"
+
+extern char** environ;
+
+namespace deadrank::runners {
+
+namespace {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Setting;
+using scenarios::ValueType;
+
+// The variables of this process that ranks keep. Those of launchers come from the simulated one.
+std::map<std::string, std::string> own_environment() {
+    static constexpr std::array<std::string_view, 12> foreign = {
+        "RANK=",      "WORLD_SIZE=",  "LOCAL_RANK=", "LOCAL_WORLD_SIZE=", "GROUP_RANK=", "ROLE_",
+        "MASTER_",    "TORCHELASTIC", "OMPI_",       "PMI",               "SLURM_",      "DEADRANK_"};
+    std::map<std::string, std::string> variables;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string text = *entry;
+        const std::size_t equals = text.find('=');
+        const bool theirs =
+            std::any_of(foreign.begin(), foreign.end(), [&](std::string_view begin) { return text.starts_with(begin); });
+        if (equals != std::string::npos && !theirs) variables[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    return variables;
+}
+
+void state(scenarios::Settings& settings, const std::string& name, scenarios::Value value) {
+    Setting setting;
+    setting.options = {std::move(value)};
+    if (const auto old = settings.find(name); old != settings.end()) setting.place = old->second.place;
+    settings[name] = setting;
+}
+
+void state(scenarios::Settings& settings, const std::string& name, ValueType type, std::int64_t number) {
+    state(settings, name, {.type = type, .number = number});
+}
+
+bool read_record(sim::World& world, std::string_view line) {
+    results::Payload payload;
+    const auto keep = [&](std::string_view words) { return world.text(words); };
+    if (!results::read_payload(line, keep, payload)) return false;
+    world.record(payload);
+    return true;
+}
+
+std::string quoted(const std::string& text) {
+    std::string json = "\"";
+    for (const char letter : text) {
+        if (letter == '"' || letter == '\\') json += '\\';
+        json += letter;
+    }
+    return json + "\"";
+}
+
+sim::managed::Program program_of(const ManagedSettings& settings, const scenarios::Plan& plan) {
+    sim::managed::Program program;
+    program.argv = settings.command.argv;
+    program.cwd = std::filesystem::absolute(settings.directory).string();
+    program.environment = own_environment();
+    for (const auto& [name, value] : settings.command.environment) program.environment[name] = value;
+    program.seed = plan.seed.number;
+    program.real_limit = settings.real_limit;
+    program.options["ranks_per_node"] = std::to_string(settings.command.ranks_per_node);
+    if (settings.command.local_rank_argument) program.options["local_rank_argument"] = "true";
+    if (!settings.hook.empty()) {
+        program.options["hook"] = quoted(settings.hook.string());
+        program.options["plan"] = "{}";
+    }
+    return program;
+}
+
+}  // namespace
+
+scenarios::Scenario launched_by(scenarios::Scenario scenario, const LaunchCommand& command) {
+    state(scenario.cluster, "nodes", ValueType::integer, command.nodes);
+    state(scenario.cluster, "gpus_per_node", ValueType::integer, command.ranks_per_node);
+    scenario.cluster.erase("ranks");
+    state(scenario.cluster, "launcher", {.type = ValueType::choice, .text = command.launcher});
+    state(scenario.cluster, "restarts_max", ValueType::integer, command.restarts_max);
+    if (command.monitor_interval > 0)
+        state(scenario.cluster, "monitor_interval", ValueType::duration, command.monitor_interval);
+    return scenario;
+}
+
+scenarios::Capabilities ManagedRunner::capabilities() const {
+    return {.backend = "sim", .levers = {"*"}, .workloads = {"*"}};
+}
+
+scenarios::Result<std::shared_ptr<sim::managed::Zygote>> WarmPython::get(
+    const sim::managed::ZygoteSettings& settings) {
+    const std::lock_guard lock(mutex_);
+    if (zygote_) return zygote_;
+    try {
+        zygote_ = std::make_shared<sim::managed::Zygote>(settings);
+    } catch (const sim::managed::HostTrouble& trouble) {
+        return refuse(ErrorCode::environment, trouble.what(), trouble.help);
+    }
+    return zygote_;
+}
+
+scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
+    const auto cluster = cluster_settings(plan.cluster);
+    if (!cluster) return tl::unexpected(cluster.error());
+    const auto warm = settings_.warm->get({.python = settings_.python, .package = settings_.package});
+    if (!warm) return tl::unexpected(warm.error());
+    sim::managed::ManagedJob job(*warm, program_of(settings_, plan), read_record, options.stop);
+    const Performance performance{.cluster = *cluster,
+                                  .script = [&](sim::World& world) { job.play(world); },
+                                  .stop = [&] { return job.stopped(); },
+                                  .stop_asked_every = 64,
+                                  .stack_bytes = 512 << 10};
+    Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
+    stages_.play([&](sim::Engine& engine) { record = play_plan(engine, plan, performance, options); });
+    if (job.trouble()) return refuse(ErrorCode::environment, job.trouble()->what(), job.trouble()->help);
+    return record;
+}
+
+}  // namespace deadrank::runners

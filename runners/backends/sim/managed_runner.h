@@ -1,0 +1,60 @@
+// runners/backends/sim/managed_runner.h — Plays a plan in the simulated cluster with an unmodified Python program
+// as its workload.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runners/backends/sim/launch_command.h"
+#include "runners/backends/sim/stages.h"
+#include "runners/backend/runner.h"
+#include "scenarios/model/scenario.h"
+#include "sim/managed/managed_job.h"
+
+namespace deadrank::runners {
+
+// The interpreter that all runs of a program are forked from, started by the first of them. Thread-safe.
+class WarmPython {
+public:
+    // Errors: environment.
+    scenarios::Result<std::shared_ptr<sim::managed::Zygote>> get(const sim::managed::ZygoteSettings& settings);
+
+private:
+    std::mutex mutex_;
+    std::shared_ptr<sim::managed::Zygote> zygote_;
+};
+
+struct ManagedSettings {
+    LaunchCommand command;
+    std::filesystem::path python;   // an interpreter with torch
+    std::filesystem::path package;  // the directory with the Python package `deadrank`
+    std::filesystem::path hook;     // the observers; empty: none
+    std::filesystem::path directory = ".";  // where the program is started
+    std::chrono::seconds real_limit{120};
+    std::shared_ptr<WarmPython> warm = std::make_shared<WarmPython>();  // copies share it
+};
+
+// The scenario with the nodes, ranks, launcher and restarts of a command.
+scenarios::Scenario launched_by(scenarios::Scenario scenario, const LaunchCommand& command);
+
+class ManagedRunner final : public Runner {
+public:
+    explicit ManagedRunner(ManagedSettings settings) : settings_(std::move(settings)) {}
+
+    std::string_view name() const override { return "sim"; }
+    scenarios::Capabilities capabilities() const override;
+    bool reads(const scenarios::Plan&, const std::string&) override { return false; }
+
+    // Thread-safe. Errors: environment, if this machine was in the way: then the run proves nothing.
+    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
+
+private:
+    ManagedSettings settings_;
+    Stages stages_;
+};
+
+}  // namespace deadrank::runners

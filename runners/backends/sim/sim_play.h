@@ -1,0 +1,24 @@
+// runners/backends/sim/sim_play.h — One run in the simulated cluster: settings, faults and a script in, a record out.
+#pragma once
+
+#include <functional>
+
+#include "runners/backend/runner.h"
+#include "sim/cluster/cluster.h"
+
+namespace deadrank::runners {
+
+// What each rank runs, and how the engine plays it.
+struct Performance {
+    sim::ClusterSettings cluster;
+    std::function<void(sim::World&)> script;
+    std::function<bool()> stop = {};  // besides that of the options
+    std::uint64_t stop_asked_every = 1 << 20;
+    std::size_t stack_bytes = 64 << 10;
+};
+
+// Errors: those of the injector and of levers; internal, if a run continues without time passing.
+scenarios::Result<Record> play_plan(sim::Engine& engine, const scenarios::Plan& plan, const Performance& performance,
+                                    const RunOptions& options);
+
+}  // namespace deadrank::runners

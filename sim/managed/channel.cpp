@@ -1,0 +1,126 @@
+// sim/managed/channel.cpp — The socket between a rank's process and its proxy, and the pipes that it prints to.
+#include "sim/managed/channel.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "sim/managed/trouble.h"
+
+namespace deadrank::sim::managed {
+
+namespace {
+
+constexpr std::size_t printed_max = 4 << 20;  // bytes of one pipe that become evidence
+constexpr std::size_t line_max = 64 << 10;
+constexpr std::int64_t look_again_ms = 200;  // whether the run was interrupted
+
+[[noreturn]] void fail(std::string_view what) {
+    throw HostTrouble(fmt::format("{}: {}", what, std::strerror(errno)),
+                      "run it again; if it persists, report it with the program");
+}
+
+}  // namespace
+
+Channel::Channel(Descriptor socket, Descriptor out, Descriptor err, Print print)
+    : socket_(std::move(socket)), print_(std::move(print)) {
+    pipes_[0].file = std::move(out);
+    pipes_[1].file = std::move(err);
+    pipes_[1].error = true;
+    for (Pipe& pipe : pipes_) ::fcntl(pipe.file.get(), F_SETFL, O_NONBLOCK);
+}
+
+// A process that prints more than a pipe holds waits for a reader, so the pipes are read while the channel is
+// waited for.
+std::optional<Request> Channel::receive(std::chrono::milliseconds limit, const std::function<bool()>& stop) {
+    static thread_local std::vector<char> buffer(message_max);  // of all ranks of a simulation, which share a thread
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    for (;;) {
+        const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+        if (size > 0) {
+            for (Pipe& pipe : pipes_) drain(pipe);
+            Request request{};
+            if (static_cast<std::size_t>(size) < sizeof(RequestHead))
+                throw HostTrouble("a rank sent a message without a head", "internal error: report it");
+            std::memcpy(&request.head, buffer.data(), sizeof(RequestHead));
+            request.body.assign(buffer.data() + sizeof(RequestHead),
+                                static_cast<std::size_t>(size) - sizeof(RequestHead));
+            if (request.body.size() != request.head.size)
+                throw HostTrouble("a rank sent a message of another size than its head names",
+                                  "internal error: report it");
+            return request;
+        }
+        if (size == 0 || (size < 0 && errno == ECONNRESET)) return std::nullopt;
+        if (errno != EAGAIN && errno != EINTR) fail("the channel of a rank broke");
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        if (stop && stop()) throw HostTrouble("interrupted", "");
+        if (left.count() <= 0)
+            throw HostTrouble(
+                fmt::format("a rank computed or waited for {} s without a call that the simulator sees",
+                            limit.count() / 1000),
+                "raise --real-limit if it needs so long; if it waits in a socket or a loop of its own, play it with "
+                "--runner local");
+        std::array<pollfd, 3> ready{{{socket_.get(), POLLIN, 0},
+                                     {pipes_[0].file.get(), POLLIN, 0},
+                                     {pipes_[1].file.get(), POLLIN, 0}}};
+        if (::poll(ready.data(), ready.size(), static_cast<int>(std::min<std::int64_t>(left.count(), look_again_ms))) < 0 && errno != EINTR)
+            fail("cannot wait for a rank");
+        for (std::size_t i = 0; i < pipes_.size(); ++i)
+            if (ready[i + 1].revents != 0) drain(pipes_[i]);
+    }
+}
+
+void Channel::reply(Status status, std::int64_t now, std::string_view body) {
+    std::string packet(sizeof(ReplyHead) + body.size(), '\0');
+    const ReplyHead head{status, 0, 0, static_cast<std::uint32_t>(body.size()), now};
+    std::memcpy(packet.data(), &head, sizeof head);
+    std::memcpy(packet.data() + sizeof head, body.data(), body.size());
+    while (::send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL) < 0) {
+        if (errno == EPIPE || errno == ECONNRESET) return;
+        if (errno != EINTR) fail("cannot answer a rank");
+    }
+}
+
+void Channel::drain(Pipe& pipe) {
+    char bytes[4096];
+    for (;;) {
+        const ssize_t size = ::read(pipe.file.get(), bytes, sizeof bytes);
+        if (size <= 0) {
+            if (size == 0) pipe.file.close();  // poll() ignores a negative descriptor
+            return;
+        }
+        pipe.begun.append(bytes, static_cast<std::size_t>(size));
+        std::size_t begin = 0;
+        for (std::size_t end; (end = pipe.begun.find('\n', begin)) != std::string::npos; begin = end + 1)
+            print(pipe, std::string_view(pipe.begun).substr(begin, end - begin));
+        pipe.begun.erase(0, begin);
+        if (pipe.begun.size() > line_max) print(pipe, std::exchange(pipe.begun, {}));
+    }
+}
+
+void Channel::print(Pipe& pipe, std::string_view line) {
+    if (pipe.cut) return;
+    pipe.printed += line.size() + 1;
+    if (pipe.printed > printed_max) {
+        pipe.cut = true;
+        return print_(pipe.error, "[deadrank: this rank printed more than 4 MB; the rest is left out]");
+    }
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    print_(pipe.error, line);
+}
+
+void Channel::print_rest() {
+    for (Pipe& pipe : pipes_) {
+        if (pipe.file) drain(pipe);
+        if (!pipe.begun.empty()) print(pipe, std::exchange(pipe.begun, {}));
+    }
+}
+
+}  // namespace deadrank::sim::managed

@@ -1,0 +1,52 @@
+// sim/managed/channel.h — The socket between a rank's process and its proxy, and the pipes that the process prints
+// to. Reading is the only thing in a simulation that waits in real time, and it has a limit.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/managed/descriptor.h"
+#include "sim/managed/wire.h"
+
+namespace deadrank::sim::managed {
+
+struct Request {
+    RequestHead head;
+    std::string body;
+};
+
+class Channel {
+public:
+    using Print = std::function<void(bool error, std::string_view line)>;
+
+    // `socket`: SEQPACKET. `print` gets each line, without its end, as soon as it is read.
+    Channel(Descriptor socket, Descriptor out, Descriptor err, Print print);
+
+    // The next message; nullopt: the process closed its end. Prints what came meanwhile. Throws HostTrouble if
+    // nothing came within `limit`, if `stop` became true, or if what came is no message.
+    std::optional<Request> receive(std::chrono::milliseconds limit, const std::function<bool()>& stop = {});
+    // A process that is gone is no error: receive() tells.
+    void reply(Status status, std::int64_t now, std::string_view body);
+    void print_rest();  // after the process has ended
+
+private:
+    struct Pipe {
+        Descriptor file;
+        std::string begun;
+        bool error = false;
+        std::size_t printed = 0;  // bytes
+        bool cut = false;
+    };
+    void drain(Pipe& pipe);
+    void print(Pipe& pipe, std::string_view line);
+
+    Descriptor socket_;
+    std::array<Pipe, 2> pipes_;
+    Print print_;
+};
+
+}  // namespace deadrank::sim::managed

@@ -1,0 +1,62 @@
+// sim/managed/managed_job.h — An unmodified Python program as the workload of a simulated job: one real process for
+// each rank, whose calls its proxy plays in the simulated world.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/managed/trouble.h"
+#include "sim/managed/zygote.h"
+#include "sim/world/world.h"
+
+namespace deadrank::sim::managed {
+
+struct Program {
+    std::vector<std::string> argv;  // behind the interpreter: "train.py", "--lr", "1"; or "-m", "module"; or "-c", …
+    std::string cwd;
+    std::map<std::string, std::string> environment;  // below the launcher's
+    std::map<std::string, std::string> options = {};  // for the Python side, each as JSON: "hook", "gpus", …
+    std::uint64_t seed = 0;
+    std::chrono::milliseconds real_limit{120'000};  // between two calls of a rank
+};
+
+// Gives the payload of a line of evidence that an observer in a rank's process wrote. False: no such kind.
+using ReadRecord = std::function<bool(World& world, std::string_view line)>;
+
+// One run. Its ranks share it; it outlives them.
+class ManagedJob {
+public:
+    // `interrupted` may be null; it outlives the job.
+    ManagedJob(std::shared_ptr<Zygote> zygote, Program program, ReadRecord read_record,
+               const std::atomic<bool>* interrupted)
+        : zygote_(std::move(zygote)),
+          program_(std::move(program)),
+          read_record_(std::move(read_record)),
+          interrupted_(interrupted) {}
+
+    // What each rank runs, on its fiber.
+    void play(World& world);
+
+    // Trouble of this machine: then the run proves nothing, and the engine is to end it.
+    const std::optional<HostTrouble>& trouble() const { return trouble_; }
+    bool stopped() const { return trouble_ || (interrupted_ && interrupted_->load()); }
+
+    const Program& program() const { return program_; }
+    Zygote& zygote() { return *zygote_; }
+    bool read_record(World& world, std::string_view line) { return read_record_(world, line); }
+
+private:
+    std::shared_ptr<Zygote> zygote_;
+    Program program_;
+    ReadRecord read_record_;
+    std::optional<HostTrouble> trouble_;
+    const std::atomic<bool>* interrupted_;
+};
+
+}  // namespace deadrank::sim::managed

@@ -1,0 +1,546 @@
+// sim/managed/proxy.cpp — One rank's stand-in on its fiber: receives what the process asks, plays it in the
+// simulated world, and answers.
+#include "sim/managed/proxy.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstring>
+#include <exception>
+
+#include "sim/managed/managed_job.h"
+
+namespace deadrank::sim::managed {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr Time long_wait{1'000'000'000};
+constexpr Time poll_cost{1'000};  // so that a loop that only polls lets time pass
+
+template <class Body>
+Body head_of(const Request& request) {
+    Body body;
+    if (request.body.size() < sizeof body)
+        throw HostTrouble("a rank sent a message that is too short for its kind", "internal error: report it");
+    std::memcpy(&body, request.body.data(), sizeof body);
+    return body;
+}
+
+template <class Number>
+std::vector<Number> numbers_behind(const Request& request, std::size_t head, std::size_t count) {
+    std::vector<Number> numbers(count);
+    if (request.body.size() < head + count * sizeof(Number))
+        throw HostTrouble("a rank sent a message that is too short for its list", "internal error: report it");
+    std::memcpy(numbers.data(), request.body.data() + head, count * sizeof(Number));
+    return numbers;
+}
+
+json text_of(const Request& request) {
+    json body = json::parse(request.body, nullptr, false);
+    if (!body.is_object()) throw HostTrouble("a rank sent no JSON where it is due", "internal error: report it");
+    return body;
+}
+
+// "torch.distributed.DistBackendError: NCCL error …" names its class; a text without one is a RuntimeError.
+json exception_of(std::string_view text) {
+    const std::size_t colon = text.find(": ");
+    const std::string_view name = text.substr(0, colon);
+    const bool is_name = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+        return std::isalnum(c) || c == '_' || c == '.';
+    });
+    if (colon == std::string_view::npos || !is_name) return {{"type", "RuntimeError"}, {"text", text}};
+    return {{"type", name}, {"text", text.substr(colon + 2)}};
+}
+
+std::string dumped(const json& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+// The store keeps bytes, JSON text: each byte is one code point.
+std::string to_json_text(std::string_view bytes) {
+    std::string text;
+    for (const char byte : bytes) {
+        const auto code = static_cast<unsigned char>(byte);
+        if (code < 0x80) {
+            text += byte;
+        } else {
+            text += static_cast<char>(0xc0 | code >> 6);
+            text += static_cast<char>(0x80 | (code & 0x3f));
+        }
+    }
+    return text;
+}
+
+std::string to_bytes(std::string_view text) {
+    std::string bytes;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto code = static_cast<unsigned char>(text[i]);
+        if (code >= 0xc0 && i + 1 < text.size())
+            bytes += static_cast<char>((code & 3) << 6 | (static_cast<unsigned char>(text[++i]) & 0x3f));
+        else
+            bytes += text[i];
+    }
+    return bytes;
+}
+
+}  // namespace
+
+Proxy::Proxy(ManagedJob& job, World& world) : job_(job), world_(world), unwinding_(std::uncaught_exceptions()) {
+    process_ = std::make_unique<RankProcess>(job.zygote(), spec(), [this](bool error, std::string_view line) { print(error, line); });
+}
+
+// A rank that is killed while it waits says where it waits: its process can still answer that.
+Proxy::~Proxy() {
+    if (std::uncaught_exceptions() > unwinding_ && waits_ && world_.timer().now() - waits_since_ >= long_wait) {
+        try {
+            ask_stack();
+        } catch (const std::exception&) {  // it could not be had
+        }
+    }
+    works_.clear();
+}
+
+RankSpec Proxy::spec() const {
+    RankSpec spec;
+    const Program& program = job_.program();
+    spec.argv = program.argv;
+    spec.cwd = program.cwd;
+    spec.environment = program.environment;
+    for (const auto& [name, value] : world_.env().variables()) spec.environment[name] = value;
+    for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+        if (!world_.env().get(name)) spec.environment.erase(name);
+    spec.process = world_.process();
+    spec.seed = program.seed;
+    spec.options = program.options;
+    spec.options["node"] = std::to_string(world_.node());
+    spec.options["attempt"] = std::to_string(world_.attempt());
+    return spec;
+}
+
+void Proxy::print(bool error, std::string_view line) { world_.log(line, error ? 1 : 0); }
+
+void Proxy::answer(std::string_view body) {
+    waits_ = false;
+    process_->channel().reply(Status::answer, world_.timer().now().count(), body);
+}
+
+void Proxy::answer(const json& body) { answer(std::string_view(dumped(body))); }
+
+void Proxy::raise(const RankFailure& failure, std::optional<std::uint64_t> work) {
+    waits_ = false;
+    const std::string text = failure.what();
+    json body = text.empty() ? json{{"type", "SystemExit"}, {"text", std::to_string(failure.code)}}
+                                   : exception_of(text);
+    if (work) body["work"] = *work;
+    process_->channel().reply(Status::raise, world_.timer().now().count(), dumped(body));
+}
+
+void Proxy::run() {
+    answer();  // go
+    for (;;) {
+        std::optional<Request> request =
+            process_->channel().receive(job_.program().real_limit, [this] { return job_.stopped(); });
+        if (!request) end();
+        if (request->head.flags & body_in_arena) {
+            const auto [offset, size] = head_of<std::array<std::int64_t, 2>>(*request);
+            const std::span<std::byte> body = process_->arena().at(offset, size);
+            request->body.assign(reinterpret_cast<const char*>(body.data()), body.size());
+        }
+        spend(request->head.charge);
+        play(*request);
+    }
+}
+
+void Proxy::spend(std::int64_t charge) {
+    if (charge > 0) world_.device().compute(Time(charge));
+}
+
+void Proxy::play(const Request& request) {
+    const auto is_post = [&] {
+        switch (request.head.kind) {
+            case Kind::collective:
+            case Kind::message:
+            case Kind::group_start:
+            case Kind::group_end:
+            case Kind::store_close:
+            case Kind::record:
+            case Kind::exit:
+            case Kind::stack:
+                return true;
+            default:
+                return false;
+        }
+    };
+    waits_ = !is_post();
+    waits_since_ = world_.timer().now();
+    failing_.reset();
+    try {
+        switch (request.head.kind) {
+            case Kind::collective:
+                return collective(request);
+            case Kind::message:
+                return message(request);
+            case Kind::group_start:
+                return comm(head_of<std::uint32_t>(request)).batch_start();
+            case Kind::group_end:
+                return comm(head_of<std::uint32_t>(request)).batch_end();
+            case Kind::wait:
+            case Kind::poll:
+                return wait(request);
+            case Kind::store_open:
+                return open_store(text_of(request));
+            case Kind::store:
+                return use_store(text_of(request));
+            case Kind::store_close:
+                return world_.leave_store(store(text_of(request)));
+            case Kind::comm_open:
+                return open_comm(text_of(request));
+            case Kind::comm_close:
+                return close_comm(text_of(request));
+            case Kind::comm_error:
+                return tell_comm_error(text_of(request));
+            case Kind::record:
+                job_.read_record(world_, request.body);
+                return;
+            case Kind::step:
+                world_.step(head_of<std::int64_t>(request));
+                return answer();
+            case Kind::phase:
+                world_.phase(results::phase_named(request.body));
+                return answer();
+            case Kind::seam: {
+                const json body = text_of(request);
+                return ask_seam(body);
+            }
+            case Kind::block:
+                return answer(json{{"run", world_.block(text_of(request).value("name", ""))}});
+            case Kind::storage:
+                return use_storage(text_of(request));
+            case Kind::device:
+                return use_device(text_of(request));
+            case Kind::compute:
+                world_.device().compute(Time(std::max<std::int64_t>(0, head_of<std::int64_t>(request))));
+                return answer();
+            case Kind::exit:
+                return note_exit(text_of(request));
+            case Kind::stack:
+                return;
+        }
+        throw HostTrouble(fmt::format("a rank sent a message of unknown kind {}", static_cast<int>(request.head.kind)),
+                          "internal error: report it");
+    } catch (const RankFailure& failure) {
+        // Posts have no answer: what went wrong is raised where the rank waits for the work.
+        if (!waits_) {
+            failed_post_ = failure;
+        } else {
+            if (failing_) works_.erase(*failing_);
+            raise(failure, failing_);
+        }
+    }
+}
+
+// With a scale the value is a fraction, of which that many parts are one.
+void Proxy::ask_seam(const json& body) {
+    const std::string name = body.value("name", "");
+    const auto scale = body.value("scale", std::int64_t{0});
+    if (scale <= 0) return answer(json{{"value", world_.seam(name, body.value("value", std::int64_t{0}))}});
+    const double stated = body.value("value", 0.0);
+    const auto parts = static_cast<std::int64_t>(std::llround(stated * static_cast<double>(scale)));
+    const std::int64_t bent = world_.seam(name, parts);
+    // What nothing bends stays as it is, to the last digit.
+    answer(json{{"value", bent == parts ? stated : static_cast<double>(bent) / static_cast<double>(scale)}});
+}
+
+Comm& Proxy::comm(std::uint32_t id) {
+    const auto found = comms_.find(id);
+    if (found == comms_.end())
+        throw HostTrouble(fmt::format("a rank named communicator {}, which it has not opened", id),
+                          "internal error: report it");
+    return *found->second;
+}
+
+Store& Proxy::store(const json& body) {
+    const auto id = body.value("store", std::size_t{0});
+    if (id >= stores_.size())
+        throw HostTrouble(fmt::format("a rank named store {}, which it has not opened", id), "internal error: report it");
+    return *stores_[id];
+}
+
+void Proxy::collective(const Request& request) {
+    const auto body = head_of<CollectiveBody>(request);
+    Comm& group = comm(body.comm);
+    ByteCall call;
+    call.op = static_cast<results::Op>(body.op);
+    call.dtype = static_cast<Dtype>(body.dtype);
+    call.reduce = static_cast<ReduceOp>(body.reduce);
+    call.root = body.root;
+    call.count = body.count;
+    call.in = process_->arena().at(body.in_offset, body.in_size);
+    call.out = process_->arena().at(body.out_offset, body.out_size);
+    if (body.flags & 1) {
+        const auto parts = numbers_behind<std::int64_t>(request, sizeof body,
+                                                        2 * static_cast<std::size_t>(group.size()));
+        for (std::size_t i = 0; i < parts.size(); i += 2) {
+            call.sent.push_back(parts[i]);
+            call.received.push_back(parts[i + 1]);
+        }
+    }
+    works_[body.work] = {group.collective(call), body.comm};
+}
+
+void Proxy::message(const Request& request) {
+    const auto body = head_of<MessageBody>(request);
+    Comm& group = comm(body.comm);
+    const std::span<std::byte> memory = process_->arena().at(body.offset, body.size);
+    const auto dtype = static_cast<Dtype>(body.dtype);
+    works_[body.work] = {body.is_send ? group.send_bytes(memory, body.peer, body.tag, dtype)
+                                      : group.recv_bytes(memory, body.peer, body.tag, dtype),
+                         body.comm};
+}
+
+Time Proxy::until(std::int64_t deadline) const {
+    if (deadline < 0) return results::never;
+    return std::max(Time{0}, Time(deadline) - world_.timer().now());
+}
+
+bool Proxy::is_over(UnderWay& call) { return !call.work || call.work->wait_for(Time{0}, {}); }
+
+void Proxy::wait(const Request& request) {
+    const auto body = head_of<WaitBody>(request);
+    const auto ids = numbers_behind<std::uint64_t>(request, sizeof body, body.count);
+    if (failed_post_) {
+        const RankFailure failure = *std::exchange(failed_post_, std::nullopt);
+        for (const std::uint64_t id : ids) works_.erase(id);
+        return raise(failure);
+    }
+    for (const std::uint64_t id : ids)
+        if (!works_.contains(id))
+            throw HostTrouble(fmt::format("a rank waits for work {}, which it has not posted", id),
+                              "internal error: report it");
+    if (request.head.kind == Kind::poll) {
+        world_.timer().sleep(poll_cost);
+    } else if (ids.empty()) {
+        const Time patience = until(body.deadline);
+        if (patience == results::never)
+            throw RankFailure("RuntimeError: deadlock: every thread of this process waits for another one");
+        world_.timer().sleep(patience);
+    } else if (body.any) {
+        wait_for_any(ids, Time(body.deadline));
+    } else {
+        wait_for_all(ids, Time(body.deadline));
+    }
+    answer_wait(ids);
+}
+
+void Proxy::wait_for_all(const std::vector<std::uint64_t>& ids, Time deadline) {
+    for (const std::uint64_t id : ids) {
+        const auto& work = works_[id].work;
+        if (!work) continue;
+        failing_ = id;
+        if (deadline.count() < 0) {
+            work->wait();
+        } else if (!work->wait_for(until(deadline.count()), {})) {
+            return;
+        }
+    }
+    failing_.reset();
+}
+
+void Proxy::wait_for_any(const std::vector<std::uint64_t>& ids, Time deadline) {
+    const auto any_over = [&] {
+        return std::any_of(ids.begin(), ids.end(), [&](std::uint64_t id) { return is_over(works_[id]); });
+    };
+    if (any_over()) return;
+    works_[ids.front()].work->wait_for(until(deadline.count()), any_over);
+}
+
+// A failed one throws here: the whole wait is answered by what it raises.
+void Proxy::answer_wait(const std::vector<std::uint64_t>& ids) {
+    std::vector<WaitAnswer> states;
+    for (const std::uint64_t id : ids) {
+        UnderWay& call = works_[id];
+        WaitAnswer state{};
+        if (is_over(call)) {
+            state.source = -1;
+            if (call.work) {
+                const std::unique_ptr<Work> over = std::move(works_[id].work);
+                works_.erase(id);
+                failing_ = id;
+                over->wait();
+                failing_.reset();
+                state.source = over->source();
+            } else {
+                works_.erase(id);
+            }
+            state.done = 1;
+        }
+        states.push_back(state);
+    }
+    answer(std::string_view(reinterpret_cast<const char*>(states.data()), states.size() * sizeof(WaitAnswer)));
+}
+
+void Proxy::open_store(const json& body) {
+    const Time timeout(body.value("timeout", std::int64_t{300'000'000'000}));
+    Store* opened = nullptr;
+    if (body.contains("file")) {
+        opened = &world_.file_store(body["file"].get<std::string>(), body.value("world", 1));
+    } else {
+        const std::string endpoint = body.value("endpoint", "");
+        const bool host = body.value("host", false);
+        opened = body.value("own", false) ? &world_.own_store(endpoint, host, timeout)
+                                          : &world_.rendezvous(endpoint, host, timeout);
+    }
+    stores_.push_back(opened);
+    answer(json{{"store", stores_.size() - 1}});
+}
+
+void Proxy::use_store(const json& body) {
+    Store& used = store(body);
+    const std::string op = body.value("op", "");
+    const std::string key = to_bytes(body.value("key", ""));
+    const auto text = [&](const char* name) { return to_bytes(body.value(name, "")); };
+    const auto found = [&](const std::optional<std::string>& value) {
+        return value ? json{{"value", to_json_text(*value)}, {"found", true}} : json{{"found", false}};
+    };
+    if (op == "set") {
+        used.set(key, text("value"));
+        answer(json::object());
+    } else if (op == "wait" || op == "get") {
+        const Time patience(body.value("timeout", std::int64_t{300'000'000'000}));
+        const auto value = used.wait(key, patience);
+        if (!value)
+            throw LibraryError(Code::timeout,
+                               fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: /{}",
+                                           patience.count() / 1'000'000, key));
+        answer(found(value));
+    } else if (op == "check") {
+        answer(found(used.wait(key, Time{0})));
+    } else if (op == "add") {
+        answer(json{{"value", used.add(key, body.value("amount", std::int64_t{0}))}});
+    } else if (op == "set_once") {
+        answer(json{{"value", to_json_text(used.set_once(key, text("value")))}});
+    } else if (op == "compare_set") {
+        answer(json{{"value", to_json_text(used.compare_set(key, text("expected"), text("value")))}});
+    } else if (op == "delete") {
+        answer(json{{"found", used.erase(key)}});
+    } else if (op == "count") {
+        answer(json{{"value", used.count()}});
+    } else if (op == "append") {
+        const auto before = used.wait(key, Time{0});
+        used.set(key, before.value_or("") + text("value"));
+        answer(json::object());
+    } else {
+        throw HostTrouble(fmt::format("a rank asked the store for '{}'", op), "internal error: report it");
+    }
+}
+
+void Proxy::open_comm(const json& body) {
+    CommRequest request;
+    request.name = body.value("name", "world");
+    request.members = Members(body.at("members").get<std::vector<Rank>>());
+    request.rank = body.value("rank", 0);
+    request.timeout = Time(body.value("timeout", std::int64_t{0}));
+    request.library = body.value("library", "") == "gloo" ? CommLibrary::gloo : CommLibrary::nccl;
+    if (body.contains("store")) request.meeting = store(body).meeting();
+    std::unique_ptr<Comm> opened = world_.communicator(request);
+    const std::uint32_t id = next_comm_++;
+    comms_[id] = std::move(opened);
+    answer(json{{"comm", id}});
+}
+
+void Proxy::close_comm(const json& body) {
+    const auto id = body.value("comm", std::uint32_t{0});
+    Comm& group = comm(id);
+    const std::string how = body.value("how", "drop");
+    if (how == "abort") {
+        group.abort();
+    } else {
+        if (how == "destroy") group.destroy();
+        std::erase_if(works_, [&](const auto& entry) { return entry.second.comm == id; });
+        comms_.erase(id);
+    }
+    answer();
+}
+
+void Proxy::tell_comm_error(const json& body) {
+    answer(json{{"code", results::name_of(comm(body.value("comm", std::uint32_t{0})).async_error())}});
+}
+
+// Contents are real files of this machine; the simulated storage has their sizes, costs and troubles.
+void Proxy::use_storage(const json& body) {
+    constexpr std::int64_t numbers_max = 1 << 16;
+    const std::string op = body.value("op", ""), path = body.value("path", "");
+    Storage& storage = world_.storage();
+    Code code = Code::ok;
+    if (op == "write") {
+        const std::int64_t numbers = (body.value("bytes", std::int64_t{0}) + 7) / 8;
+        const std::vector<Number> content(static_cast<std::size_t>(std::clamp(numbers, std::int64_t{1}, numbers_max)));
+        code = storage.write(path, content);
+    } else if (op == "sync") {
+        code = storage.sync(path);
+    } else if (op == "rename") {
+        code = storage.rename(path, body.value("to", ""));
+    } else if (op == "remove") {
+        code = storage.remove(path);
+    } else if (op == "read") {
+        std::vector<Number> content;
+        code = storage.read(path, content);
+    } else {
+        throw HostTrouble(fmt::format("a rank asked the storage for '{}'", op), "internal error: report it");
+    }
+    answer(json{{"code", results::name_of(code)}});
+}
+
+void Proxy::use_device(const json& body) {
+    const std::string op = body.value("op", "");
+    Device& device = world_.device();
+    if (op == "bind") {
+        const int index = body.value("index", 0);
+        world_.record(results::DeviceBind{world_.text("model"), index});
+        device.choose(index);
+        answer();
+    } else if (op == "allocate") {
+        answer(json{{"handle", device.allocate(body.value("bytes", std::int64_t{0}))}});
+    } else if (op == "release") {
+        device.release(body.value("handle", std::int64_t{0}));
+        answer();
+    } else if (op == "count") {
+        answer(json{{"count", device.visible()}});
+    } else if (op == "info") {
+        answer(json{{"index", device.index()}, {"used", device.used()}, {"limit", device.limit()}});
+    } else {
+        throw HostTrouble(fmt::format("a rank asked its device for '{}'", op), "internal error: report it");
+    }
+}
+
+void Proxy::note_exit(const json& body) { last_error_ = body.value("error", ""); }
+
+void Proxy::ask_stack() {
+    using namespace std::chrono_literals;
+    process_->channel().reply(Status::query, world_.timer().now().count(), "stack");
+    const auto request = process_->channel().receive(2000ms);
+    if (!request || request->head.kind != Kind::stack) return;
+    const json frames = json::parse(request->body, nullptr, false);
+    if (!frames.is_array() || frames.empty()) return;
+    std::string text = "Current thread (most recent call last):";
+    for (const json& frame : frames)
+        if (frame.is_array() && frame.size() >= 4)
+            text += fmt::format("\n  File \"{}\", line {}, in {}\n    {}", frame[0].get<std::string>(),
+                                frame[1].get<int>(), frame[2].get<std::string>(), frame[3].get<std::string>());
+    world_.log(text, 1);
+}
+
+void Proxy::end() {
+    const ProcessEnding ending = process_->wait();
+    works_.clear();
+    if (ending.signal != 0) throw RankKilled{ending.signal};
+    RankFailure failure(last_error_.value_or(""), ending.code);
+    failure.told = true;  // its traceback came through the pipe
+    throw failure;
+}
+
+}  // namespace deadrank::sim::managed

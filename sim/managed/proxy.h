@@ -1,0 +1,85 @@
+// sim/managed/proxy.h — One rank's stand-in on its fiber: receives what the process asks, plays it in the simulated
+// world, and answers. The process runs only between an answer and its next request, so that one process of a job
+// runs at a time, in the order of the engine.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/managed/rank_process.h"
+#include "sim/world/failure.h"
+#include "sim/world/world.h"
+
+namespace deadrank::sim::managed {
+
+class ManagedJob;
+
+class Proxy {
+public:
+    Proxy(ManagedJob& job, World& world);
+    ~Proxy();
+    Proxy(const Proxy&) = delete;
+    Proxy& operator=(const Proxy&) = delete;
+
+    // Until the process has ended. Throws RankFailure or RankKilled as it ended, HostTrouble, and what the engine
+    // throws when the rank is killed.
+    void run();
+
+private:
+    struct UnderWay {
+        std::unique_ptr<Work> work;
+        std::uint32_t comm = 0;
+    };
+
+    void play(const Request& request);
+    void answer(std::string_view body = {});
+    void answer(const nlohmann::json& body);
+    void raise(const RankFailure& failure, std::optional<std::uint64_t> work = {});
+    void spend(std::int64_t charge);
+    void print(bool error, std::string_view line);
+
+    void collective(const Request& request);
+    void message(const Request& request);
+    void wait(const Request& request);
+    void wait_for_all(const std::vector<std::uint64_t>& ids, Time deadline);
+    void wait_for_any(const std::vector<std::uint64_t>& ids, Time deadline);
+    void answer_wait(const std::vector<std::uint64_t>& ids);
+    void open_store(const nlohmann::json& body);
+    void use_store(const nlohmann::json& body);
+    void open_comm(const nlohmann::json& body);
+    void close_comm(const nlohmann::json& body);
+    void tell_comm_error(const nlohmann::json& body);
+    void ask_seam(const nlohmann::json& body);
+    void use_storage(const nlohmann::json& body);
+    void use_device(const nlohmann::json& body);
+    void note_exit(const nlohmann::json& body);
+    void ask_stack();
+    [[noreturn]] void end();
+
+    Comm& comm(std::uint32_t id);
+    Store& store(const nlohmann::json& body);
+    Time until(std::int64_t deadline) const;  // from now; never for -1
+    bool is_over(UnderWay& call);
+    RankSpec spec() const;
+
+    ManagedJob& job_;
+    World& world_;
+    std::unique_ptr<RankProcess> process_;
+    std::map<std::uint32_t, std::unique_ptr<Comm>> comms_;
+    std::vector<Store*> stores_;
+    std::map<std::uint64_t, UnderWay> works_;  // destroyed before the arena that they read and write
+    std::uint32_t next_comm_ = 0;
+    std::optional<RankFailure> failed_post_;
+    std::optional<std::string> last_error_;  // what the process said when it ended
+    bool waits_ = false;       // for an answer
+    Time waits_since_{0};
+    std::optional<std::uint64_t> failing_;  // the work that a wait is at
+    int unwinding_ = 0;
+};
+
+}  // namespace deadrank::sim::managed

@@ -1,0 +1,193 @@
+// sim/managed/zygote.cpp — A warm Python with torch in it, of which each rank is a fork.
+#include "sim/managed/zygote.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "sim/managed/trouble.h"
+#include "sim/managed/wire.h"
+
+extern char** environ;
+
+namespace deadrank::sim::managed {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int answer_limit_ms = 120'000;  // imports of a cold disk take longest
+
+[[noreturn]] void fail(std::string what, std::string help) { throw HostTrouble(std::move(what), std::move(help)); }
+
+std::array<Descriptor, 2> socket_pair() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        fail(fmt::format("no sockets for ranks: {}", std::strerror(errno)), "raise the limit on open files");
+    const int bytes = static_cast<int>(message_max);
+    for (const int end : ends) {
+        ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+        ::setsockopt(end, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    }
+    return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+std::vector<std::string> environment_of(const ZygoteSettings& settings) {
+    std::map<std::string, std::string> variables;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string text = *entry;
+        const std::size_t equals = text.find('=');
+        if (equals != std::string::npos) variables[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    variables["PYTHONHASHSEED"] = "0";  // the order of sets is that of every run
+    variables["PYTHONDONTWRITEBYTECODE"] = "1";
+    variables["OMP_NUM_THREADS"] = "1";
+    variables["MKL_NUM_THREADS"] = "1";
+    std::string path = settings.package.string();
+    if (const auto found = variables.find("PYTHONPATH"); found != variables.end() && !found->second.empty())
+        path += ":" + found->second;
+    variables["PYTHONPATH"] = path;
+    for (const auto& [name, value] : settings.environment) variables[name] = value;
+    std::vector<std::string> lines;
+    for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
+    return lines;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+    std::vector<char*> made;
+    for (std::string& word : words) made.push_back(word.data());
+    made.push_back(nullptr);
+    return made;
+}
+
+}  // namespace
+
+Zygote::Zygote(const ZygoteSettings& settings) {
+    auto [ours, theirs] = socket_pair();
+    const int number = ::fcntl(theirs.get(), F_DUPFD, 100);  // inherited: without close-on-exec
+    Descriptor inherited(number);
+    std::vector<std::string> words{settings.python.string(), "-m", "deadrank.zygote", "--control",
+                                   std::to_string(number)};
+    for (const std::string& module : settings.preload) {
+        words.emplace_back("--preload");
+        words.push_back(module);
+    }
+    std::vector<std::string> variables = environment_of(settings);
+    auto argv = pointers(words), envp = pointers(variables);
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // Ctrl-C is for deadrank, which then ends it
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    const int code = ::posix_spawn(&pid_, argv[0], nullptr, &attributes, argv.data(), envp.data());
+    ::posix_spawnattr_destroy(&attributes);
+    if (code != 0) {
+        pid_ = -1;
+        fail(fmt::format("cannot start '{}': {}", settings.python.string(), std::strerror(code)),
+             "name a Python that has torch with DEADRANK_PYTHON");
+    }
+    control_ = std::move(ours);
+    theirs.close();
+    inherited.close();
+    const json ready = json::parse(receive(), nullptr, false);
+    if (!ready.is_object() || !ready.contains("ready"))
+        fail("the warm Python did not begin as expected", "internal error: report it");
+    description_ = fmt::format("Python {}, torch {}", ready.value("python", "?"), ready.value("torch", "?"));
+}
+
+Zygote::~Zygote() {
+    control_.close();  // it ends its children, then itself
+    if (pid_ <= 0) return;
+    for (int i = 0; i < 200; ++i) {
+        if (::waitpid(pid_, nullptr, WNOHANG) != 0) return;
+        ::usleep(10'000);
+    }
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+}
+
+// The mutex is held, or nobody else knows this object yet.
+std::string Zygote::receive() {
+    pollfd ready{control_.get(), POLLIN, 0};
+    int came = 0;
+    while ((came = ::poll(&ready, 1, answer_limit_ms)) < 0 && errno == EINTR) {
+    }
+    if (came == 0)
+        fail(fmt::format("the warm Python did not answer within {} s", answer_limit_ms / 1000),
+             "the machine may be overloaded: run it again");
+    std::vector<char> buffer(message_max);
+    const ssize_t size = ::recv(control_.get(), buffer.data(), buffer.size(), 0);
+    if (size <= 0)
+        fail("the warm Python ended; what it said stands above",
+             "see that `python -c 'import torch'` works with this interpreter, or name another with DEADRANK_PYTHON");
+    return {buffer.data(), static_cast<std::size_t>(size)};
+}
+
+void Zygote::read_one() {
+    const json line = json::parse(receive(), nullptr, false);
+    if (!line.is_object()) fail("the warm Python sent no JSON", "internal error: report it");
+    if (line.contains("spawned")) {
+        answers_[line["spawned"].get<std::uint64_t>()] = {line["pid"].get<pid_t>(), ""};
+    } else if (line.contains("refused")) {
+        answers_[line["refused"].get<std::uint64_t>()] = {-1, line.value("why", "no reason")};
+    } else if (line.contains("ended")) {
+        ended_[line["ended"].get<pid_t>()] = line.value("status", 0);
+    }
+}
+
+pid_t Zygote::spawn(const RankSpec& spec) {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t id = ++spawned_;
+    json options = json::object();
+    for (const auto& [name, value] : spec.options) options[name] = json::parse(value);
+    const std::string text =
+        json{{"spawn",
+              {{"id", id},
+               {"argv", spec.argv},
+               {"cwd", spec.cwd},
+               {"environment", spec.environment},
+               {"process", spec.process},
+               {"seed", spec.seed},
+               {"options", options}}}}
+            .dump(-1, ' ', false, json::error_handler_t::replace);
+    iovec piece{const_cast<char*>(text.data()), text.size()};
+    alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(4 * sizeof(int));
+    const int files[] = {spec.channel, spec.out, spec.err, spec.arena};
+    std::memcpy(CMSG_DATA(head), files, sizeof files);
+    while (::sendmsg(control_.get(), &message, MSG_NOSIGNAL) < 0) {
+        if (errno != EINTR)
+            fail(fmt::format("cannot start a rank: {}", std::strerror(errno)),
+                 "see that the arguments and the environment of the program are below 1 MB");
+    }
+    while (!answers_.contains(id)) read_one();
+    const auto [pid, why] = answers_.extract(id).mapped();
+    if (pid < 0) fail(fmt::format("cannot fork a rank: {}", why), "free memory, or play fewer ranks");
+    ended_.erase(pid);  // of an earlier process with this number
+    return pid;
+}
+
+int Zygote::wait_for(pid_t child) {
+    const std::lock_guard lock(mutex_);
+    while (!ended_.contains(child)) read_one();
+    return ended_.extract(child).mapped();
+}
+
+}  // namespace deadrank::sim::managed

@@ -1,0 +1,63 @@
+// sim/managed/zygote.h — A warm Python with torch in it, of which each rank is a fork. One serves all simulations
+// of this process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/managed/descriptor.h"
+
+namespace deadrank::sim::managed {
+
+struct ZygoteSettings {
+    std::filesystem::path python;   // an interpreter that has torch
+    std::filesystem::path package;  // the directory that holds the Python package `deadrank`
+    std::vector<std::string> preload = {};  // modules to import once, before ranks are forked
+    std::vector<std::pair<std::string, std::string>> environment = {};  // beside that of this process
+};
+
+// What a rank's process is made of.
+struct RankSpec {
+    std::vector<std::string> argv;  // behind the interpreter
+    std::string cwd;
+    std::map<std::string, std::string> environment;  // all of it
+    int process = 0;
+    std::uint64_t seed = 0;
+    std::map<std::string, std::string> options = {};  // each as JSON
+    int channel = -1, out = -1, err = -1, arena = -1;  // descriptors that the process inherits
+};
+
+class Zygote {
+public:
+    // Starts the interpreter and waits until it has imported everything. Throws HostTrouble.
+    explicit Zygote(const ZygoteSettings& settings);
+    ~Zygote();
+    Zygote(const Zygote&) = delete;
+    Zygote& operator=(const Zygote&) = delete;
+
+    // The pid of a new process, which waits for its first reply. Thread-safe. Throws HostTrouble.
+    pid_t spawn(const RankSpec& spec);
+    // Waits until a spawned process has ended; its status as waitpid() gives it. Thread-safe. Throws HostTrouble.
+    int wait_for(pid_t child);
+    const std::string& description() const { return description_; }  // "Python 3.11.2, torch 2.11.0"
+
+private:
+    std::string receive();
+    void read_one();
+
+    std::mutex mutex_;
+    Descriptor control_;
+    pid_t pid_ = -1;
+    std::uint64_t spawned_ = 0;
+    std::map<std::uint64_t, std::pair<pid_t, std::string>> answers_;  // by spawn: a pid, or why not
+    std::map<pid_t, int> ended_;
+    std::string description_;
+};
+
+}  // namespace deadrank::sim::managed
