@@ -128,6 +128,16 @@ class Children(unittest.TestCase):
         )
         self.assertIn("cannot join a process group", engine.output(0))
 
+    def test_a_rank_waits_in_real_time_for_its_children(self):
+        engine = play(
+            "import subprocess, sys, time\na = time.monotonic()\n"
+            "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(0.3)'])\n"
+            "print(p.wait(timeout=10), time.monotonic() - a)\n"
+            "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(0.3)'])\n"
+            "while p.poll() is None: time.sleep(0.01)\nprint(time.monotonic() - a < 30)", 1
+        )
+        self.assertEqual(engine.output(0), "0 0.0\nTrue\n")
+
     def test_spawn_is_refused_with_a_sentence(self):
         engine = play("import torch.multiprocessing as mp\nmp.spawn(print, nprocs=2)")
         self.assertIn("cannot join a process group", engine.ranks[0].error)

@@ -174,7 +174,7 @@ class Engine:
             mine = struct.unpack_from("<BBHIq", body)[4]
             groups = [self.needs[rank.number, work][1] for work in self.open_works(rank)]
             return min([one for one in (mine, *groups) if one >= 0], default=-1)
-        if kind == 0x31 and json.loads(body)["op"] in ("get", "wait"):
+        if kind == 0x40 or (kind == 0x31 and json.loads(body)["op"] in ("get", "wait")):
             return rank.since + json.loads(body)["timeout"]
         return -1
 
@@ -240,7 +240,10 @@ class Engine:
             number = list(self.opening).index(key)
             self.comms[number] = [said["members"], said["timeout"]]
             if len(waiting) < len(said["members"]):
-                return False
+                if late:
+                    text = f"wait timeout after {said['timeout'] // 1000000}ms: not all members came"
+                    rank.reply({"type": "torch.distributed.DistBackendError", "text": text}, status=1)
+                return late
             rank.reply({"comm": number})
             return True
         if kind == 0x54:

@@ -21,14 +21,12 @@ FAILED = 10  # TEST_ERROR_EXIT_CODE
 def main():
     said = read_arguments()
     os.environ.update(BACKEND=said.backend, WORLD_SIZE=str(said.ranks), TEMP_DIR=tempfile.gettempdir())
-    with open(said.list, encoding="ascii") as file:
-        names = [name for name in file.read().split() if re.search(said.only, name)]
     zygote = small_engine.Zygote(preload=[SUITE, "torch._dynamo"], path=os.environ.get("PYTHONPATH", ""))
     if SUITE in zygote.ready["failed"]:
         print(f"{SUITE} cannot be imported: {zygote.ready['failed'][SUITE]}", file=sys.stderr)
         return 2
     results = {}
-    for name in names:
+    for name in names_of(zygote, said):
         began = time.time()
         runs = [run(zygote, name, said) for _ in range(2 if said.twice else 1)]
         result, why, digest = runs[0]
@@ -43,13 +41,26 @@ def read_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--backend", default="gloo")
-    parser.add_argument("--list", default="")
+    parser.add_argument("--list", default="", help="a file of names, or 'all'")
     parser.add_argument("--only", default="")
     parser.add_argument("--twice", action="store_true", help="whether two runs are equal, event by event")
     parser.add_argument("--logs", default="")
     said = parser.parse_args()
     said.list = said.list or os.path.join(HERE, f"torch_suite_{said.ranks}_ranks.txt")
     return said
+
+
+def names_of(zygote, said):
+    """Of the list, or all that the suite has."""
+    if said.list == "all":
+        ask = f"import {SUITE} as s; print(*[n for n in dir(s.DistributedTest._DistTestBase) if n.startswith('test_')])"
+        engine = small_engine.Engine(zygote, ["-c", ask], 1)
+        engine.run()
+        names = engine.output(0).split()
+    else:
+        with open(said.list, encoding="ascii") as file:
+            names = file.read().split()
+    return [name for name in names if re.search(said.only, name)]
 
 
 def run(zygote, name, said):

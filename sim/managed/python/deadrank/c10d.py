@@ -1,5 +1,6 @@
 # sim/managed/python/deadrank/c10d.py — Where torch.distributed is changed: one function for each private name of
 # torch that is relied upon, with what for and the releases that it was tried with. All else of torch runs as it is.
+import datetime
 import functools
 import os
 import sys
@@ -14,6 +15,7 @@ from .process_group import ProcessGroup
 
 RELEASES = ("2.4.1", "2.8.0", "2.11.0", "2.15.0")  # tried
 BACKEND = "sim"
+NCCL_TIMEOUT = datetime.timedelta(minutes=10)  # torch's default, which a wheel without NCCL does not know
 
 asked = {}  # what the program said of the group that torch is about to make
 
@@ -103,10 +105,10 @@ def replace_batch():
 
     @functools.wraps(real)
     def batch_isend_irecv(p2p_op_list):
-        group = (p2p_op_list[0].group or c10d._get_default_group()) if p2p_op_list else None
+        c10d._check_p2p_op_list(p2p_op_list)
+        group = p2p_op_list[0].group or c10d._get_default_group()
         if not isinstance(group, ProcessGroup) or group.side([p2p_op_list[0].tensor]).library != "nccl":
             return real(p2p_op_list)
-        c10d._check_p2p_op_list(p2p_op_list)
         with c10d._coalescing_manager(group, p2p_op_list[0].tensor.device, async_ops=True) as batch:
             for one in p2p_op_list:
                 one.op(one.tensor, one.peer, one.group, one.tag)
@@ -197,7 +199,7 @@ class ChosenStore(metaclass=Chooser):
 
 
 def show_backends():
-    """`is_nccl_available`, `is_gloo_available`, `_NCCL_AVAILABLE`, `_GLOO_AVAILABLE`: 2.4 to 2.15. A wheel without
+    """`is_nccl_available`, `is_gloo_available`, `default_pg_nccl_timeout`: 2.4 to 2.15. A wheel without
     NCCL can run programs that ask for it."""
     for name in ("nccl", "gloo"):
         real = getattr(c10d, f"is_{name}_available")
@@ -207,6 +209,8 @@ def show_backends():
 
         setattr(c10d, f"is_{name}_available", available)
         setattr(dist, f"is_{name}_available", available)
+    if getattr(c10d, "default_pg_nccl_timeout", NCCL_TIMEOUT) is None:
+        c10d.default_pg_nccl_timeout = NCCL_TIMEOUT
 
 
 def replace_flight_recorder():

@@ -12,6 +12,7 @@ import time
 import uuid
 from hashlib import blake2b
 
+from . import subprocesses
 from .channel import here
 
 EPOCH = 1_700_000_000_000_000_000  # ns: what a rank's calendar shows at the job's start
@@ -28,7 +29,7 @@ def now():
     if channel.clock_reads > READS:
         here.turns.sleep_until(channel.time() + SPIN)
         channel.clock_reads = READS
-    return channel.now + channel.charge
+    return channel.clock()
 
 
 def in_seconds(name, epoch=0):
@@ -58,6 +59,7 @@ def sleep(seconds, /):
         return
     if seconds < 0:
         raise ValueError("sleep length must be non-negative")
+    subprocesses.pause_really(int(seconds * 1e9))
     here.turns.sleep_until(here.channel.time() + int(seconds * 1e9))
 
 
@@ -192,9 +194,7 @@ def selected(original):
         found = original(self, 0)
         if found or (timeout is not None and timeout <= 0):
             return found
-        from .subprocesses import wait_outside
-
-        wait_outside(lambda seconds: found.extend(original(self, seconds)) or found, timeout)
+        subprocesses.wait_outside(lambda seconds: found.extend(original(self, seconds)) or found, timeout)
         return found
 
     return select

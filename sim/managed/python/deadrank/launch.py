@@ -54,7 +54,7 @@ def prepare(spawn, channel, arena):
     for one in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         if one and one not in sys.path:
             sys.path.insert(1, one)
-    here.channel = Channel(channel, arena)
+    here.channel = open_channel(channel, arena)
     here.turns = threads.Turns(here.channel)
     here.channel.stack = show_stack
     clocks.seed_all(spawn["seed"], spawn["process"])
@@ -65,6 +65,16 @@ def prepare(spawn, channel, arena):
 
         c10d.begin()
         observers.begin(here.options)
+
+
+def open_channel(channel, arena):
+    if "torch" in sys.modules:
+        from . import devices
+
+        found = devices.find()
+        if found is not None:
+            return devices.DeviceChannel(channel, arena, found)
+    return Channel(channel, arena)
 
 
 def keep_signals_for_later():
@@ -216,12 +226,15 @@ def show_stack():
 
 
 def is_users(name):
-    if name.startswith((OURS, "<frozen")) or "/torch/" in name or name in STANDARD:
+    """Neither Python's own library, nor torch, nor deadrank."""
+    if name.startswith(("<frozen", OURS, torch_folder())):
         return False
-    return "site-packages/torch" not in name and not name.startswith(LIBRARY)
+    return "site-packages" in name or not name.startswith(LIBRARY)
 
 
-STANDARD = {threads.threading.__file__, runpy.__file__, json.__file__}
+def torch_folder():
+    torch = sys.modules.get("torch")
+    return os.path.dirname(torch.__file__) + os.sep if torch is not None else OURS
+
+
 LIBRARY = os.path.dirname(os.__file__) + os.sep
-if "site-packages" in LIBRARY:
-    LIBRARY = "\0"

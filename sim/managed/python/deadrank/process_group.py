@@ -146,17 +146,17 @@ class Side:
 
     def open(self, pair):
         group = self.group
-        members, place, name = group.members, group.place, group.title
+        members, name = group.members, group.title
         if group.many:
             name = f"{name}/{self.library}"
         if pair is not None:
-            members, place = [members[one] for one in pair], pair.index(place)
+            members = [members[one] for one in pair]
             name = f"{name}/{pair[0]}:{pair[1]}"
         return here.channel.ask(
             wire.COMM_OPEN,
             name="world" if name == DEFAULT_GROUP else name,
             members=members,
-            rank=place,
+            rank=group.members[group.place],
             timeout=group.limit,
             library=self.library,
             store=group.store,
@@ -385,6 +385,7 @@ class ProcessGroup(dist.ProcessGroup):
         self.sequence += 1
         work = Work(self, side.library, PROFILED[op], result, limit_of(options, self.limit))
         work.profile(PROFILED[op], ins or outs)
+        work.on_stream(ins or outs)
         self.send_collective(work, comm, op, ins, outs, **said)
         if self.batch is not None:
             self.batch.append(work)
@@ -703,6 +704,7 @@ class ProcessGroup(dist.ProcessGroup):
         work = Work(self, side.library, "send" if is_send else "recv", [tensor], self.limit)
         work.peer = peer
         work.profile("recvAnySource" if peer == ANY_SOURCE else "send" if is_send else "recv", [tensor])
+        work.on_stream([tensor])
         size = bytes_of(tensor)
         offset = work.take(here.channel.arena, size)
         if is_send:

@@ -12,6 +12,7 @@ import time
 from .channel import NEVER, here
 
 SHORT, LONG, FOREVER = 0.02, 2.0, 3600.0  # seconds
+PAUSE = 0.001
 PR_SET_PDEATHSIG = 1
 
 monotonic = time.monotonic
@@ -103,7 +104,7 @@ def waitpid(process, options, /):
     def look(seconds):
         found[:] = real_waitpid(process, options | os.WNOHANG)
         if not found[0] and seconds:
-            real_sleep(min(seconds, 0.001))
+            real_sleep(min(seconds, PAUSE))
             found[:] = real_waitpid(process, options | os.WNOHANG)
         return found[0]
 
@@ -114,10 +115,49 @@ def waitpid(process, options, /):
 real_sleep = time.sleep
 
 
+def are_left():
+    """Whether a child of this process runs."""
+    if not children.started:
+        return False
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def pause_really(nanoseconds):
+    """A rank that sleeps may be waiting for its child, which needs real time."""
+    if are_left():
+        real_sleep(min(nanoseconds / 1e9, PAUSE))
+
+
+def waited(real):
+    """`Popen._wait`: without a time-out it asks os.waitpid; with one it sleeps and looks again, for which a
+    child would need virtual time."""
+
+    @functools.wraps(real)
+    def wait(self, timeout):
+        if here.turns is None or timeout is None or self.returncode is not None:
+            return real(self, timeout)
+
+        def look(seconds):
+            if self._internal_poll() is None and seconds:
+                real_sleep(min(seconds, PAUSE))
+            return self._internal_poll() is not None
+
+        if not wait_outside(look, timeout):
+            raise subprocess.TimeoutExpired(self.args, timeout)
+        return self.returncode
+
+    return wait
+
+
 def install():
     """In the zygote, before the clocks: these functions stay real."""
     os.register_at_fork(after_in_parent=started, after_in_child=leave_simulation)
     os.waitpid = waitpid
+    subprocess.Popen._wait = waited(subprocess.Popen._wait)
     subprocess.Popen.__init__ = counted(subprocess.Popen.__init__)
 
 

@@ -28,6 +28,7 @@ class Work(Base):
         self.after = None
         self.records = ()
         self.peer = -1
+        self.device = None  # of CUDA, whose stream waits instead of the host
 
     @classmethod
     def of_all(cls, group, works, result=None):
@@ -35,6 +36,7 @@ class Work(Base):
         library = works[0].library if works else group.library
         work = cls(group, library, "coalesced", result, group.limit)
         work.parts = [one for one in works if not one.done]
+        work.device = next((one.device for one in work.parts if one.device is not None), None)
         work.numbers = [number for one in work.parts for number in one.numbers]
         if work.numbers:
             under_way.add(work)
@@ -47,6 +49,13 @@ class Work(Base):
         self.numbers.append(number)
         under_way.add(self)
         return number
+
+    def on_stream(self, tensors):
+        """Of a library that works on CUDA streams: the call begins when the stream has come to it."""
+        devices = getattr(here.channel, "devices", None)
+        if devices is not None and self.library == "nccl":
+            self.device = next((one.device for one in tensors if one.is_cuda), None)
+            devices.ready(tensors)
 
     def take(self, arena, size):
         offset = arena.allocate(size)
@@ -72,8 +81,15 @@ class Work(Base):
         if self.done:
             return
         deadline = self.deadline(limit)
+
+        def wait():
+            return here.turns.wait_for_works(self.numbers, deadline)
+
         try:
-            sources = here.turns.wait_for_works(self.numbers, deadline)
+            if self.device is None or deadline != NEVER:
+                sources = wait()
+            else:
+                sources = here.channel.wait_on_stream(self.device, wait)
         except Exception as trouble:
             self.fail(trouble)
             raise
@@ -193,7 +209,10 @@ class Work(Base):
 
 class LazyFuture(torch.futures.Future):
     def __init__(self, work):
-        super().__init__()
+        if work.device is None:
+            super().__init__()
+        else:
+            super().__init__(devices=[work.device])
         self.__dict__["work"] = work
 
     def wait(self):

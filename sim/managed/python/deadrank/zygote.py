@@ -55,7 +55,7 @@ def main():
 def read_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--control", type=int, required=True)
-    parser.add_argument("--preload", nargs="*", default=[])
+    parser.add_argument("--preload", nargs="*", action="extend", default=[])
     parser.add_argument("--hook", default="", help="the directory that holds deadrank_hook")
     return parser.parse_args()
 

@@ -1,0 +1,85 @@
+# sim/managed/python/deadrank/devices.py — Simulated GPUs in a rank: torch's cuda tensors on the stand-in, whose streams
+# have virtual time (inject/standin/device/virtual_time.h). The host's clock is the library's; the rank's messages
+# carry what it has moved since the last one.
+import ctypes
+import sys
+
+import torch
+
+from .channel import Channel
+
+
+class Devices:
+    def __init__(self, library):
+        self.now = typed(library.deadrank_host_now, ctypes.c_int64)
+        self.advance = typed(library.deadrank_host_advance, None, ctypes.c_int64)
+        self.stream_wait_until = typed(
+            library.deadrank_stream_wait_until, None, ctypes.c_void_p, ctypes.c_int64
+        )
+        self.stream_synchronize = typed(library.deadrank_stream_synchronize, None, ctypes.c_void_p)
+
+    def stream(self, device):
+        return torch._C._cuda_getCurrentRawStream(device.index if device.index is not None else 0)
+
+    def ready(self, tensors):
+        """A collective begins when its stream has come to it. The host waits for that, since it is the host's
+        message that begins the call."""
+        tensor = next((one for one in tensors if one.is_cuda), None)
+        if tensor is not None:
+            self.stream_synchronize(self.stream(tensor.device))
+
+    def wait_until(self, device, at):
+        self.stream_wait_until(self.stream(device), at)
+
+
+def typed(function, answer, *arguments):
+    function.restype, function.argtypes = answer, arguments
+    return function
+
+
+def find():
+    """None if the stand-in is not in this process, or its time is the machine's."""
+    if "torch" not in sys.modules:
+        return None
+    library = ctypes.CDLL(None)
+    try:
+        use = library.deadrank_use_virtual_time
+    except AttributeError:
+        return None
+    return Devices(library) if use(None) == 0 else None
+
+
+class DeviceChannel(Channel):
+    """`now` is the simulator's time. The host's clock may be behind it: a stream waits for a call, and the host
+    goes on meanwhile."""
+
+    def __init__(self, channel, arena, devices):
+        super().__init__(channel, arena)
+        self.devices = devices
+        self.behind = False  # the reply that comes is for a stream, not for the host
+
+    def time(self):
+        return max(self.now, self.devices.now())
+
+    def clock(self):
+        return self.devices.now()
+
+    def take_charge(self):
+        charge = max(0, self.devices.now() - self.now)
+        self.now += charge
+        return charge
+
+    def arrive(self, now):
+        self.now = now
+        late = now - self.devices.now()
+        if late > 0 and not self.behind:
+            self.devices.advance(late)
+
+    def wait_on_stream(self, device, wait):
+        """Does what `wait` does; the stream that is current waits for its end, not the host."""
+        self.behind = True
+        try:
+            return wait()
+        finally:
+            self.behind = False
+            self.devices.wait_until(device, self.now)
