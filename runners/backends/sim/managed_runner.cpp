@@ -77,6 +77,7 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     for (const auto& [name, value] : settings.command.environment) program.environment[name] = value;
     program.seed = plan.seed.number;
     program.real_limit = settings.real_limit;
+    program.print = settings.print;
     program.options["ranks_per_node"] = std::to_string(settings.command.ranks_per_node);
     if (settings.command.local_rank_argument) program.options["local_rank_argument"] = "true";
     if (!settings.hook.empty()) {
@@ -100,6 +101,15 @@ scenarios::Scenario launched_by(scenarios::Scenario scenario, const LaunchComman
     if (command.monitor_interval > 0)
         usual("monitor_interval", {.type = ValueType::duration, .number = command.monitor_interval});
     return scenario;
+}
+
+scenarios::Plan plan_of(const LaunchCommand& command, scenarios::Seed seed) {
+    scenarios::Plan plan;
+    plan.scenario = "program";
+    plan.seed = seed;
+    plan.variant = scenarios::Variant::control;
+    for (const auto& [name, setting] : launched_by({}, command).cluster) plan.cluster[name] = setting.options.front();
+    return plan;
 }
 
 scenarios::Capabilities ManagedRunner::capabilities() const {
@@ -133,7 +143,7 @@ scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const 
                                   .stop_asked_every = 64,
                                   .stack_bytes = 512 << 10};
     Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
-    stages_.play([&](sim::Engine& engine) { record = play_plan(engine, plan, performance, options); });
+    stages_.play([&](sim::Engine& engine) { record = simulate(engine, plan, performance, options); });
     if (job.trouble()) return refuse(ErrorCode::environment, job.trouble()->what(), job.trouble()->help);
     return record;
 }
