@@ -13,7 +13,6 @@
 #include "runners/backends/local/shared_controls.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
-#include "runners/backends/sim/managed_runner.h"
 
 namespace deadrank::runners::commands {
 
@@ -33,7 +32,14 @@ std::string upper(std::string word) {
     return word;
 }
 
-// Errors: usage, as read_launch_command; environment, without a Python that has torch.
+UnderTest program(std::string words, Manifest manifest) {
+    return {std::move(words), [manifest = std::move(manifest), cache = std::make_shared<ControlCache>()] {
+                return std::make_unique<SharedControls>(std::make_unique<LocalRunner>(manifest), cache);
+            }};
+}
+
+}  // namespace
+
 scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string>& words, std::int64_t ranks) {
     auto command = read_launch_command(words, ranks);
     if (!command) return tl::unexpected(command.error());
@@ -46,14 +52,6 @@ scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string
     settings.hook = *home / "hook";
     return settings;
 }
-
-UnderTest program(std::string words, Manifest manifest) {
-    return {std::move(words), [manifest = std::move(manifest), cache = std::make_shared<ControlCache>()] {
-                return std::make_unique<SharedControls>(std::make_unique<LocalRunner>(manifest), cache);
-            }};
-}
-
-}  // namespace
 
 scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string& runner,
                                                               const Extension& extension,

@@ -10,7 +10,7 @@
 
 #include "results/judging/resilience.h"
 #include "results/reports/page.h"
-#include "runners/backends/sim/launch_command.h"
+#include "runners/backends/sim/managed_runner.h"
 #include "runners/pipeline/pipeline.h"
 #include "runners/pipeline/run_files.h"
 #include "runners/pipeline/workers.h"
@@ -28,6 +28,10 @@ struct SubjectOptions {
     std::vector<std::string> debug;    // --debug: each program once with each level
     std::int64_t ranks = 0;            // --ranks; 0 = as the scenario says
 };
+
+// A command as the simulator plays it. `ranks`: of --ranks; 0: as the command says.
+// Errors: usage, as read_launch_command; environment, without a Python that has torch.
+scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string>& words, std::int64_t ranks);
 
 struct UnderTest {
     std::string words;  // the options that repeat it: "--ranks 2 --subject ddp"

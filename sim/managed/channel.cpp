@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t printed_max = 4 << 20;  // bytes of one pipe that become evidence
 constexpr std::size_t line_max = 64 << 10;
+constexpr std::size_t piece_max = 64 << 10;  // bytes of an answer in one packet
 constexpr std::int64_t look_again_ms = 200;  // whether the run was interrupted
 
 [[noreturn]] void fail(std::string_view what) {
@@ -77,15 +78,21 @@ std::optional<Request> Channel::receive(std::chrono::milliseconds limit, const s
     }
 }
 
+// A packet above some 200 KB does not fit into the socket of an ordinary user, so a long answer is several.
 void Channel::reply(Status status, std::int64_t now, std::string_view body) {
-    std::string packet(sizeof(ReplyHead) + body.size(), '\0');
-    const ReplyHead head{status, 0, 0, static_cast<std::uint32_t>(body.size()), now};
-    std::memcpy(packet.data(), &head, sizeof head);
-    std::memcpy(packet.data() + sizeof head, body.data(), body.size());
-    while (::send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL) < 0) {
-        if (errno == EPIPE || errno == ECONNRESET) return;
-        if (errno != EINTR) fail("cannot answer a rank");
-    }
+    do {
+        const std::string_view piece = body.substr(0, piece_max);
+        body.remove_prefix(piece.size());
+        const std::uint8_t more = body.empty() ? 0 : 1;
+        const ReplyHead head{status, more, 0, static_cast<std::uint32_t>(piece.size()), now};
+        std::string packet(sizeof head + piece.size(), '\0');
+        std::memcpy(packet.data(), &head, sizeof head);
+        std::memcpy(packet.data() + sizeof head, piece.data(), piece.size());
+        while (::send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL) < 0) {
+            if (errno == EPIPE || errno == ECONNRESET) return;
+            if (errno != EINTR) fail("cannot answer a rank");
+        }
+    } while (!body.empty());
 }
 
 void Channel::drain(Pipe& pipe) {

@@ -23,6 +23,8 @@ struct Program {
     std::map<std::string, std::string> environment;  // below the launcher's
     std::map<std::string, std::string> options = {};  // for the Python side, each as JSON: "hook", "gpus", …
     std::uint64_t seed = 0;
+    // Called with each line that a rank prints, as it prints it; empty: lines are evidence only.
+    std::function<void(Rank process, bool error, std::string_view line)> print = {};
     std::chrono::milliseconds real_limit{120'000};  // between two calls of a rank
 };
 

@@ -121,7 +121,10 @@ RankSpec Proxy::spec() const {
     return spec;
 }
 
-void Proxy::print(bool error, std::string_view line) { world_.log(line, error ? 1 : 0); }
+void Proxy::print(bool error, std::string_view line) {
+    world_.log(line, error ? 1 : 0);
+    if (job_.program().print) job_.program().print(world_.process(), error, line);
+}
 
 void Proxy::answer(std::string_view body) {
     waits_ = false;

@@ -46,7 +46,7 @@ static_assert(sizeof(RequestHead) == 16);
 
 struct ReplyHead {
     Status status;
-    std::uint8_t reserved8;
+    std::uint8_t more;  // 1: the body goes on in the next packet
     std::uint16_t reserved16;
     std::uint32_t size;
     std::int64_t now;  // the rank's clock in nanoseconds since the job's start

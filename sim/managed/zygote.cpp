@@ -78,10 +78,9 @@ Zygote::Zygote(const ZygoteSettings& settings) {
     Descriptor inherited(number);
     std::vector<std::string> words{settings.python.string(), "-m", "deadrank.zygote", "--control",
                                    std::to_string(number)};
-    for (const std::string& module : settings.preload) {
-        words.emplace_back("--preload");
-        words.push_back(module);
-    }
+    if (!settings.hook.empty()) words.insert(words.end(), {"--hook", settings.hook.string()});
+    words.emplace_back("--preload");
+    words.insert(words.end(), settings.preload.begin(), settings.preload.end());
     std::vector<std::string> variables = environment_of(settings);
     auto argv = pointers(words), envp = pointers(variables);
     posix_spawnattr_t attributes;

@@ -36,6 +36,11 @@ std::map<std::string, std::string> own_environment() {
     return variables;
 }
 
+// What torch imports lazily in most training programs: imported once, not in each rank.
+constexpr std::array<const char*, 6> usual_imports = {
+    "torch",         "torch._dynamo", "torch.distributed.checkpoint", "torch.distributed.fsdp",
+    "torch.distributed.pipelining", "torch.distributed.tensor"};
+
 void state(scenarios::Settings& settings, const std::string& name, scenarios::Value value) {
     Setting setting;
     setting.options = {std::move(value)};
@@ -72,6 +77,7 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     for (const auto& [name, value] : settings.command.environment) program.environment[name] = value;
     program.seed = plan.seed.number;
     program.real_limit = settings.real_limit;
+    program.print = settings.print;
     program.options["ranks_per_node"] = std::to_string(settings.command.ranks_per_node);
     if (settings.command.local_rank_argument) program.options["local_rank_argument"] = "true";
     if (!settings.hook.empty()) {
@@ -87,11 +93,23 @@ scenarios::Scenario launched_by(scenarios::Scenario scenario, const LaunchComman
     state(scenario.cluster, "nodes", ValueType::integer, command.nodes);
     state(scenario.cluster, "gpus_per_node", ValueType::integer, command.ranks_per_node);
     scenario.cluster.erase("ranks");
-    state(scenario.cluster, "launcher", {.type = ValueType::choice, .text = command.launcher});
-    state(scenario.cluster, "restarts_max", ValueType::integer, command.restarts_max);
+    const auto usual = [&](const std::string& name, scenarios::Value value) {
+        if (scenario.cluster.count(name) == 0) state(scenario.cluster, name, std::move(value));
+    };
+    usual("launcher", {.type = ValueType::choice, .text = command.launcher});
+    usual("restarts_max", {.type = ValueType::integer, .number = command.restarts_max});
     if (command.monitor_interval > 0)
-        state(scenario.cluster, "monitor_interval", ValueType::duration, command.monitor_interval);
+        usual("monitor_interval", {.type = ValueType::duration, .number = command.monitor_interval});
     return scenario;
+}
+
+scenarios::Plan plan_of(const LaunchCommand& command, scenarios::Seed seed) {
+    scenarios::Plan plan;
+    plan.scenario = "program";
+    plan.seed = seed;
+    plan.variant = scenarios::Variant::control;
+    for (const auto& [name, setting] : launched_by({}, command).cluster) plan.cluster[name] = setting.options.front();
+    return plan;
 }
 
 scenarios::Capabilities ManagedRunner::capabilities() const {
@@ -113,7 +131,10 @@ scenarios::Result<std::shared_ptr<sim::managed::Zygote>> WarmPython::get(
 scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
     const auto cluster = cluster_settings(plan.cluster);
     if (!cluster) return tl::unexpected(cluster.error());
-    const auto warm = settings_.warm->get({.python = settings_.python, .package = settings_.package});
+    const auto warm = settings_.warm->get({.python = settings_.python,
+                                           .package = settings_.package,
+                                           .hook = settings_.hook,
+                                           .preload = {usual_imports.begin(), usual_imports.end()}});
     if (!warm) return tl::unexpected(warm.error());
     sim::managed::ManagedJob job(*warm, program_of(settings_, plan), read_record, options.stop);
     const Performance performance{.cluster = *cluster,
@@ -122,7 +143,7 @@ scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const 
                                   .stop_asked_every = 64,
                                   .stack_bytes = 512 << 10};
     Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
-    stages_.play([&](sim::Engine& engine) { record = play_plan(engine, plan, performance, options); });
+    stages_.play([&](sim::Engine& engine) { record = simulate(engine, plan, performance, options); });
     if (job.trouble()) return refuse(ErrorCode::environment, job.trouble()->what(), job.trouble()->help);
     return record;
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,7 +13,7 @@
 #include "runners/backends/sim/launch_command.h"
 #include "runners/backends/sim/stages.h"
 #include "runners/backend/runner.h"
-#include "scenarios/model/scenario.h"
+#include "scenarios/model/plan.h"
 #include "sim/managed/managed_job.h"
 
 namespace deadrank::runners {
@@ -35,11 +36,16 @@ struct ManagedSettings {
     std::filesystem::path hook;     // the observers; empty: none
     std::filesystem::path directory = ".";  // where the program is started
     std::chrono::seconds real_limit{120};
+    std::function<void(results::Rank process, bool error, std::string_view line)> print = {};  // from any thread
     std::shared_ptr<WarmPython> warm = std::make_shared<WarmPython>();  // copies share it
 };
 
-// The scenario with the nodes, ranks, launcher and restarts of a command.
+// The scenario with the nodes and ranks of a command. Launcher, restarts and monitor interval are the command's,
+// unless the scenario states its own: then they are part of the bug.
 scenarios::Scenario launched_by(scenarios::Scenario scenario, const LaunchCommand& command);
+
+// A plan of this command without any fault, on a cluster of usual machines.
+scenarios::Plan plan_of(const LaunchCommand& command, scenarios::Seed seed);
 
 class ManagedRunner final : public Runner {
 public:

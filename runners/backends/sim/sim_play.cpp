@@ -82,7 +82,7 @@ sim::ClusterOptions cluster_options(const Plan& plan, const Performance& perform
 
 }  // namespace
 
-Result<Record> play_plan(sim::Engine& engine, const Plan& plan, const Performance& performance,
+Result<Record> simulate(sim::Engine& engine, const Plan& plan, const Performance& performance,
                          const RunOptions& options) {
     Record record;
     record.evidence.keep(options.keep_evidence);

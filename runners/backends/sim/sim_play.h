@@ -18,7 +18,7 @@ struct Performance {
 };
 
 // Errors: those of the injector and of levers; internal, if a run continues without time passing.
-scenarios::Result<Record> play_plan(sim::Engine& engine, const scenarios::Plan& plan, const Performance& performance,
+scenarios::Result<Record> simulate(sim::Engine& engine, const scenarios::Plan& plan, const Performance& performance,
                                     const RunOptions& options);
 
 }  // namespace deadrank::runners

@@ -77,7 +77,7 @@ Result<Record> SimRunner::run(const Plan& plan, const RunOptions& options) {
     if (!prepared) return tl::unexpected(prepared.error());
     Result<Record> record = scenarios::refuse(scenarios::ErrorCode::internal, "the stage never played");
     const Performance performance{.cluster = prepared->cluster, .script = prepared->workload->script(plan.workload)};
-    stages_.play([&](sim::Engine& engine) { record = play_plan(engine, plan, performance, options); });
+    stages_.play([&](sim::Engine& engine) { record = simulate(engine, plan, performance, options); });
     if (plan.world_size() >= crowd) give_memory_back();
     return record;
 }

@@ -18,6 +18,7 @@
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/commands/under_test.h"
+#include "runners/pipeline/pipeline.h"
 #include "runners/pipeline/run_files.h"
 #include "runners/serve/http.h"
 #include "runners/watch/watch.h"
@@ -34,7 +35,9 @@ struct WatchArguments {
     std::vector<std::string> command;
     std::string record, json, html, catalog;
     int port = -1, attach = 0;
-    bool quiet = false;
+    bool quiet = false, simulated = false;
+    std::int64_t ranks = 0;
+    std::uint64_t seed = 1;
 };
 
 // The job's state as Prometheus metrics. Written by the watch loop, read by the server's threads.
@@ -155,8 +158,55 @@ int code_of(const watch::Watched& watched) {
     return watched.rang.empty() ? exit_pass : exit_fail;
 }
 
+// The code of the rank that failed first, as a launcher ends with it.
+int code_of_job(const results::Evidence& evidence) {
+    for (const results::Event* event : evidence.each<results::RankExit>()) {
+        const auto& exit = *event->as<results::RankExit>();
+        if (exit.signal != 0) return 128 + exit.signal;
+        if (exit.code != 0) return exit.code;
+    }
+    return exit_pass;
+}
+
+// The same program on the simulated cluster, at any number of ranks and in virtual time.
+void watch_simulated(const WatchArguments& arguments, Session& session) {
+    auto settings = managed_program(arguments.command, arguments.ranks);
+    if (!session.take(settings)) return;
+    std::mutex printing;
+    if (!arguments.quiet)
+        settings->print = [&](results::Rank, bool error, std::string_view line) {
+            const std::lock_guard lock(printing);
+            fmt::print(error ? stderr : stdout, "{}\n", line);
+        };
+    ManagedRunner runner(*settings);
+    PipelineOptions options;
+    options.stop = &stop_on_interrupt();
+    const auto plan = plan_of(settings->command, {arguments.seed});
+    auto played = play_plan(plan, runner, options);
+    std::fflush(stdout);
+    if (options.stop->load()) session.code = exit_interrupted;
+    if (!session.take(played)) return;
+    const results::Evidence& evidence = played->record.evidence;
+    for (const results::Finding& finding : played->findings)
+        if (!arguments.quiet) print_ringing({finding, ""});
+    if (!arguments.record.empty())
+        if (const auto kept = results::write_evidence(evidence, fs::path(arguments.record) / "evidence.jsonl"); !kept)
+            session.complain(kept.error());
+    std::int64_t steps = 0;
+    for (const results::Event* event : evidence.each<results::StepEnd>())
+        steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
+    if (!arguments.quiet)
+        fmt::print(stderr, "deadrank: {} on {} simulated ranks in {} of virtual time, {} steps, trace {:016x}\n",
+                   played->findings.empty() ? "no alarm" : results::counted(played->findings.size(), "alarm"),
+                   settings->command.ranks(), results::duration_text(played->record.ended), steps,
+                   played->record.trace_hash);
+    const int code = code_of_job(evidence);
+    session.code = code != exit_pass ? code : played->findings.empty() ? exit_pass : exit_fail;
+}
+
 void watch_command(const WatchArguments& arguments, Session& session) {
     if (auto sound = check(arguments); !sound) return session.complain(sound.error());
+    if (arguments.simulated) return watch_simulated(arguments, session);
     if (std::getenv("DEADRANK_EVIDENCE")) step_aside(arguments.command);
     const auto home = local_home();
     if (!home) return session.complain(home.error());
@@ -220,6 +270,7 @@ void add_watch(CLI::App& command, Session& session) {
         "Exit code: the program's own where that is not 0; else 1 when an alarm rang, and 0.\n\n"
         "Examples:\n"
         "  deadrank watch -- torchrun --nproc-per-node 4 train.py\n"
+        "  deadrank watch --simulated -- torchrun --nnodes 8 --nproc-per-node 8 train.py\n"
         "  deadrank watch --json alarms.jsonl --port 9401 -- accelerate launch train.py\n"
         "  deadrank watch --record seen --html seen.html -- torchrun train.py\n"
         "  deadrank diagnose seen/evidence.jsonl                     what may lie behind it");
@@ -235,6 +286,12 @@ void add_watch(CLI::App& command, Session& session) {
     command.add_option("-p,--port", arguments->port, "Answer Prometheus on 127.0.0.1; 0 takes any port")
         ->type_name("N")
         ->check(CLI::Range(0, 65535).description(""));
+    command.add_flag("--simulated", arguments->simulated,
+                     "Play the program on the simulated cluster: any number of ranks, virtual time");
+    command.add_option("--ranks", arguments->ranks, "With --simulated: so many ranks instead of the command's")
+        ->type_name("N")
+        ->check(CLI::Range(1, 100000).description(""));
+    command.add_option("--seed", arguments->seed, "With --simulated: the seed of every draw [1]")->type_name("N");
     command.add_option("--attach", arguments->attach, "A running process: refused, with the reason")
         ->type_name("PID");
     add_catalog(command, arguments->catalog);

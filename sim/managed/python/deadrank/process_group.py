@@ -122,6 +122,9 @@ def limit_of(options, default):
     return timeout // datetime.timedelta(microseconds=1) * 1000
 
 
+DEFAULT_GROUP = "0"  # as c10d names the first; faults and findings call it world
+
+
 class Side:
     """One library of a group (nccl or gloo) and its communicators. NCCL's are opened when they are first used,
     one for the group and one for each pair that exchanges messages outside of a batch; gloo's at once."""
@@ -151,7 +154,7 @@ class Side:
             name = f"{name}/{pair[0]}:{pair[1]}"
         return here.channel.ask(
             wire.COMM_OPEN,
-            name=name,
+            name="world" if name == DEFAULT_GROUP else name,
             members=members,
             rank=group.members[group.place],
             timeout=group.limit,

@@ -1,0 +1,70 @@
+// tests/runners/backends/sim/launch_command_test.cpp — What a launch command says about ranks, and what is refused.
+#include "runners/backends/sim/launch_command.h"
+
+#include <gmock/gmock.h>
+
+namespace deadrank::runners {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+LaunchCommand read(const std::vector<std::string>& words, std::int64_t ranks = 0) {
+    const auto command = read_launch_command(words, ranks);
+    EXPECT_TRUE(command) << command.error().text();
+    return command ? *command : LaunchCommand{};
+}
+
+std::string refusal(const std::vector<std::string>& words) {
+    const auto command = read_launch_command(words, 0);
+    return command ? "accepted" : command.error().text();
+}
+
+TEST(LaunchCommand, ReadsTorchrun) {
+    const LaunchCommand command = read({"torchrun", "--nnodes=4", "--nproc_per_node", "8", "--max-restarts=2",
+                                        "--monitor-interval=0.5", "--rdzv-backend", "c10d", "train.py", "--lr", "1"});
+    EXPECT_EQ(command.launcher, "torchrun");
+    EXPECT_EQ(command.nodes, 4);
+    EXPECT_EQ(command.ranks(), 32);
+    EXPECT_EQ(command.restarts_max, 2);
+    EXPECT_EQ(command.monitor_interval, 500'000'000);
+    EXPECT_THAT(command.argv, ElementsAre("train.py", "--lr", "1"));
+}
+
+TEST(LaunchCommand, ReadsModulesAndTheModuleOfTorchrun) {
+    EXPECT_THAT(read({"torchrun", "-m", "pkg.train", "x"}).argv, ElementsAre("-m", "pkg.train", "x"));
+    EXPECT_EQ(read({"python3", "-m", "torch.distributed.run", "--nproc-per-node=2", "t.py"}).ranks(), 2);
+}
+
+TEST(LaunchCommand, CountsAccelerateProcessesOverAllMachines) {
+    const LaunchCommand command = read({"accelerate", "launch", "--num_processes", "16", "--num_machines", "2",
+                                        "--mixed_precision", "bf16", "t.py"});
+    EXPECT_EQ(command.nodes, 2);
+    EXPECT_EQ(command.ranks_per_node, 8);
+    EXPECT_EQ(command.environment.at("ACCELERATE_MIXED_PRECISION"), "bf16");
+}
+
+TEST(LaunchCommand, ReadsDeepspeedMpirunSrunAndPython) {
+    EXPECT_TRUE(read({"deepspeed", "--num_gpus=4", "t.py"}).local_rank_argument);
+    const LaunchCommand mpi = read({"mpirun", "-np", "4", "-x", "A=b", "--bind-to", "none", "python", "-u", "t.py"});
+    EXPECT_EQ(mpi.launcher, "mpirun");
+    EXPECT_EQ(mpi.environment.at("A"), "b");
+    EXPECT_THAT(mpi.argv, ElementsAre("t.py"));
+    EXPECT_EQ(read({"srun", "-N", "2", "-n", "16", "python", "t.py"}).ranks_per_node, 8);
+    EXPECT_EQ(read({"python", "t.py"}, 6).ranks(), 6);
+}
+
+TEST(LaunchCommand, RefusesWhatItCannotPlayWithASentence) {
+    EXPECT_THAT(refusal({"torchrun", "--nnodes=1:4", "t.py"}), HasSubstr("--nnodes is '1:4', a range"));
+    EXPECT_THAT(refusal({"torchrun", "--nproc-per-node=gpu", "t.py"}), HasSubstr("--nproc-per-node is 'gpu'"));
+    EXPECT_THAT(refusal({"torchrun", "--no-such", "t.py"}), HasSubstr("does not know '--no-such'"));
+    EXPECT_THAT(refusal({"torchrun", "--nproc-per-node=2"}), HasSubstr("names no program"));
+    EXPECT_THAT(refusal({"torchrun", "--nnodes"}), HasSubstr("'--nnodes' lacks its value"));
+    EXPECT_THAT(refusal({"mpirun", "-n", "2", "./a.out"}), HasSubstr("'./a.out' is no Python"));
+    EXPECT_THAT(refusal({"ray", "job", "t.py"}), HasSubstr("does not know the launcher 'ray'"));
+    EXPECT_THAT(refusal({"accelerate", "launch", "--num_processes=3", "--num_machines=2", "t.py"}),
+                HasSubstr("3 processes do not divide into 2 machines"));
+}
+
+}  // namespace
+}  // namespace deadrank::runners

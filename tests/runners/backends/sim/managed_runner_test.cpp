@@ -1,0 +1,185 @@
+// tests/runners/backends/sim/managed_runner_test.cpp — Unmodified programs of PyTorch on the simulated cluster: what
+// they compute, what faults do to them, and what this machine's troubles do not.
+#include "runners/backends/sim/managed_runner.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "results/record/evidence.h"
+#include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/scratch.h"
+
+namespace deadrank::runners {
+namespace {
+
+using results::RankExit;
+using testing::Contains;
+using testing::HasSubstr;
+
+constexpr const char* data_parallel = R"(
+import sys, torch, torch.distributed as dist, torch.nn as nn
+dist.init_process_group(sys.argv[1])
+torch.manual_seed(1)
+model = nn.parallel.DistributedDataParallel(nn.Linear(8, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+data = torch.Generator().manual_seed(100 + dist.get_rank())
+for step in range(6):
+    loss = model(torch.randn(4, 8, generator=data)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print("loss %.6f" % loss.item())
+dist.destroy_process_group()
+)";
+
+class DeviceManagedRanks : public testing::Test {
+protected:
+    static void SetUpTestSuite() { warm_ = std::make_shared<WarmPython>(); }
+    static void TearDownTestSuite() { warm_.reset(); }
+
+    void SetUp() override {
+        const auto python = best_python();
+        if (!python) GTEST_SKIP() << python.error().text();
+        const auto scratch = Scratch::make("", {});
+        ASSERT_TRUE(scratch) << scratch.error().text();
+        scratch_.emplace(std::move(*scratch));
+        settings_.python = python->program;
+        settings_.package = std::filesystem::path(DEADRANK_SOURCE_DIRECTORY) / "sim/managed/python";
+        settings_.hook = std::filesystem::path(DEADRANK_SOURCE_DIRECTORY) / "runners/backends/local/hook";
+        settings_.directory = scratch_->path();
+        settings_.warm = warm_;
+    }
+
+    scenarios::Result<Record> play(const std::string& text, std::vector<std::string> arguments,
+                                   const std::vector<scenarios::FaultSpec>& faults = {}, std::int64_t ranks = 4) {
+        std::ofstream(scratch_->path() / "train.py") << text;
+        settings_.command.launcher = "torchrun";
+        settings_.command.ranks_per_node = ranks;
+        settings_.command.argv = {"train.py"};
+        settings_.command.argv.insert(settings_.command.argv.end(), arguments.begin(), arguments.end());
+        scenarios::Plan plan = plan_of(settings_.command, {1});
+        plan.faults = faults;
+        ManagedRunner runner(settings_);
+        return runner.run(plan, {});
+    }
+
+    static std::vector<std::string> lines(const Record& record, results::Rank rank) {
+        std::vector<std::string> found;
+        for (const results::Event* event : record.evidence.each<results::RankLog>())
+            if (event->rank == rank)
+                found.emplace_back(record.evidence.text(event->as<results::RankLog>()->line));
+        return found;
+    }
+
+    static std::vector<int> codes(const Record& record) {
+        std::vector<int> found;
+        for (const results::Event* event : record.evidence.each<RankExit>())
+            found.push_back(event->as<RankExit>()->code);
+        return found;
+    }
+
+    static scenarios::FaultSpec fault(std::string kind, std::int64_t rank, std::int64_t step) {
+        scenarios::FaultSpec spec;
+        spec.kind = std::move(kind);
+        scenarios::Value ranks;
+        ranks.type = scenarios::ValueType::ranks;
+        ranks.list = {rank};
+        spec.parameters["rank"] = ranks;
+        spec.when.step = step;
+        spec.when.before = "all_reduce";
+        return spec;
+    }
+
+    ManagedSettings settings_;
+    std::optional<Scratch> scratch_;
+    static std::shared_ptr<WarmPython> warm_;
+};
+
+std::shared_ptr<WarmPython> DeviceManagedRanks::warm_;
+
+TEST_F(DeviceManagedRanks, TrainAlikeUnderBothLibrariesAndInEachRun) {
+    const auto nccl = play(data_parallel, {"nccl"}), again = play(data_parallel, {"nccl"});
+    const auto gloo = play(data_parallel, {"gloo"});
+    ASSERT_TRUE(nccl && again && gloo);
+    EXPECT_THAT(codes(*nccl), testing::Each(0));
+    EXPECT_EQ(codes(*nccl).size(), 4U);
+    EXPECT_EQ(nccl->trace_hash, again->trace_hash);
+    EXPECT_EQ(lines(*nccl, 0), lines(*again, 0));
+    EXPECT_THAT(lines(*nccl, 3), Contains(HasSubstr("loss ")));
+    const auto loss = [](const Record& record) {
+        for (const std::string& line : lines(record, 2))
+            if (line.starts_with("loss")) return line;
+        return std::string("none");
+    };
+    EXPECT_EQ(loss(*nccl), loss(*gloo));
+}
+
+TEST_F(DeviceManagedRanks, AreKilledBeforeACallAndTheirPeersWait) {
+    const auto record = play(data_parallel, {"nccl"}, {fault("kill_rank", 2, 3)});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(codes(*record), Contains(-9));
+    EXPECT_TRUE(record->truth.took_place());
+    EXPECT_THAT(lines(*record, 0), Contains(HasSubstr("train.py\", line 11")));  // where it waited
+}
+
+TEST_F(DeviceManagedRanks, HearOfAClosedConnectionOverGloo) {
+    const auto record = play(data_parallel, {"gloo"}, {fault("kill_rank", 1, 2)});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(lines(*record, 0), Contains(HasSubstr("Connection closed by peer")));
+}
+
+TEST_F(DeviceManagedRanks, AreEndedByTheWatchdogWhereACallIsLeftOut) {
+    const auto record = play(data_parallel, {"nccl"}, {fault("skip_collective", 3, 2)});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_GE(record->ended, results::Time(600'000'000'000));
+    EXPECT_THAT(lines(*record, 0), Contains(HasSubstr("Watchdog caught collective operation timeout")));
+}
+
+TEST_F(DeviceManagedRanks, EndWithTheirOwnCodeAndTraceback) {
+    const auto record = play("import os\nif os.environ['RANK'] == '1': raise ValueError('no such layer')\n", {});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(codes(*record), Contains(1));
+    EXPECT_THAT(lines(*record, 1), Contains(HasSubstr("ValueError: no such layer")));
+}
+
+TEST_F(DeviceManagedRanks, SleepInVirtualTime) {
+    const auto began = std::chrono::steady_clock::now();
+    const auto record = play("import time\nb = time.time()\ntime.sleep(3600)\nprint(round(time.time() - b))\n", {});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(lines(*record, 0), Contains("3600"));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(600));
+}
+
+TEST_F(DeviceManagedRanks, ThatComputeForEverEndTheRunAsUnknown) {
+    settings_.real_limit = std::chrono::seconds(2);
+    const auto record = play("while True: pass\n", {}, {}, 2);
+    ASSERT_FALSE(record);
+    EXPECT_EQ(record.error().code, scenarios::ErrorCode::environment);
+    EXPECT_THAT(record.error().text(), HasSubstr("without a call that the simulator sees"));
+}
+
+TEST_F(DeviceManagedRanks, ThatPrintWithoutEndAreCutAndStillEnd) {
+    const auto record = play("for i in range(200000): print('x' * 100)\nprint('the end')\n", {}, {}, 1);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(lines(*record, 0), Contains(HasSubstr("printed more than 4 MB")));
+    EXPECT_THAT(codes(*record), testing::ElementsAre(0));
+}
+
+TEST_F(DeviceManagedRanks, ThatNeverMeetEndAsTheyLike) {
+    const auto record = play("print('alone')\n", {}, {}, 3);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(codes(*record), testing::ElementsAre(0, 0, 0));
+}
+
+TEST_F(DeviceManagedRanks, LeaveNoProcessBehind) {
+    const auto record = play(
+        "import os, time\nchild = os.fork()\nif child == 0:\n    while True: time.sleep(1)\nprint(child)\n", {}, {}, 1);
+    ASSERT_TRUE(record) << record.error().text();
+    const auto said = lines(*record, 0);
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_FALSE(std::filesystem::exists("/proc/" + said.front())) << "process " << said.front() << " is still there";
+}
+
+}  // namespace
+}  // namespace deadrank::runners
