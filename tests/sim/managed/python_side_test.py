@@ -1,6 +1,7 @@
 # tests/sim/managed/python_side_test.py — What a program sees in a managed rank, by the small engine:
 #   python tests/sim/managed/python_side_test.py
 import os
+import tempfile
 import unittest
 
 import small_engine
@@ -141,6 +142,23 @@ class Children(unittest.TestCase):
     def test_spawn_is_refused_with_a_sentence(self):
         engine = play("import torch.multiprocessing as mp\nmp.spawn(print, nprocs=2)")
         self.assertIn("cannot join a process group", engine.ranks[0].error)
+
+
+class Imports(unittest.TestCase):
+    def test_packages_of_a_script_are_imported_once_and_its_own_modules_are_not(self):
+        with tempfile.TemporaryDirectory() as place:
+            with open(os.path.join(place, "mine.py"), "w", encoding="utf-8") as module:
+                module.write("print('my own module runs')\n")
+            script = os.path.join(place, "train.py")
+            with open(script, "w", encoding="utf-8") as text:
+                text.write("import mine, tqdm\ntry:\n    import no_such_package\nexcept ImportError:\n    pass\n"
+                           "from torch.distributed.fsdp import fully_shard\nimport mpi4py.MPI\n")
+            warm = small_engine.Zygote(program=script)
+            warm.close()
+        self.assertIn("tqdm", warm.ready["modules"])
+        self.assertIn("torch.distributed.fsdp", warm.ready["modules"])
+        self.assertEqual([one for one in warm.ready["modules"] if one in ("mine", "mpi4py.MPI")], [])
+        self.assertEqual(warm.ready["failed"], {})
 
 
 class Observers(unittest.TestCase):

@@ -37,10 +37,11 @@ def written(numbers, dtype):
 
 
 class Zygote:
-    def __init__(self, preload=(), python=sys.executable, path=""):
+    def __init__(self, preload=(), python=sys.executable, path="", program=""):
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         said = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [PACKAGE, path]))}
         command = [python, "-m", "deadrank.zygote", "--control", str(theirs.fileno()), "--preload", *preload]
+        command += ["--program", program] if program else []
         self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=said)
         theirs.close()
         self.ready = json.loads(self.control.recv(1 << 20))

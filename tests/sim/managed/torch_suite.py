@@ -67,13 +67,9 @@ def run(zygote, name, said):
     """The result, the last line of the first rank that failed, and a hash of all events."""
     place = os.path.join(tempfile.gettempdir(), f"torch_suite.{os.getpid()}")  # the same in two runs
     os.mkdir(place)
-    for one in ("barrier", "test_dir", "init_dir"):
-        os.mkdir(os.path.join(place, one))
-    rendezvous = os.path.join(place, "rendezvous")
-    open(rendezvous, "wb").close()
     program = os.path.join(HERE, "programs/torch_suite_rank.py")
-    environment = {"TEMP_DIR": place, "TORCH_SHOW_CPP_STACKTRACES": "0"}
-    engine = small_engine.Engine(zygote, [program, name, rendezvous], said.ranks, environment, place)
+    environment = {"TORCH_SHOW_CPP_STACKTRACES": "0"}
+    engine = small_engine.Engine(zygote, [program, name, place], said.ranks, environment, place)
     engine.ends_with = FAILED
     try:
         codes, trouble = engine.run(), ""

@@ -226,8 +226,8 @@ def show_stack():
 
 
 def is_users(name):
-    """Neither Python's own library, nor torch, nor deadrank."""
-    if name.startswith(("<frozen", OURS, torch_folder())):
+    """Neither Python's own library, nor torch, nor deadrank and its hook."""
+    if name.startswith(("<frozen", OURS, torch_folder())) or "/deadrank_hook/" in name:
         return False
     return "site-packages" in name or not name.startswith(LIBRARY)
 

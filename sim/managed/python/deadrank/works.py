@@ -12,6 +12,7 @@ from .channel import NEVER, here
 
 Base = getattr(dist, "_Work", None) or torch._C._distributed_c10d.Work
 
+GRACE = 1_000_000  # ns
 under_way = set()  # C++ keeps no Python work alive in torch 2.4
 recent = deque(maxlen=512)  # C++ may ask a work that is done for its future
 eager = []  # not empty while a communication hook in Python runs, which may wait at once
@@ -28,6 +29,7 @@ class Work(Base):
         self.after = None
         self.records = ()
         self.peer = -1
+        self.begun = here.channel.time() if here.channel is not None else 0
         self.device = None  # of CUDA, whose stream waits instead of the host
 
     @classmethod
@@ -100,10 +102,14 @@ class Work(Base):
         self.deliver(sources)
 
     def deadline(self, limit):
-        """Only a limit that the program states counts here: the simulator watches over the group's own."""
-        if limit is None and self.library == "nccl" and blocking_wait():
-            limit = self.limit
-        return NEVER if limit is None else here.channel.time() + limit
+        """The program's limit of this wait. A call over gloo ends by its group's time-out as well, unless the
+        simulator ends it first; NCCL has a watchdog instead."""
+        now = here.channel.time()
+        if limit is not None:
+            return now + limit
+        if self.library == "gloo":
+            return self.begun + self.limit + GRACE
+        return now + self.limit if blocking_wait() else NEVER
 
     def deliver(self, sources):
         from .process_group import copy_out

@@ -1,5 +1,6 @@
 # sim/managed/python/deadrank/zygote.py — A warm interpreter that has imported torch and forks one child for each
-# rank: python -m deadrank.zygote --control FD [--hook DIRECTORY] [--preload MODULE ...]
+# rank: python -m deadrank.zygote --control FD [--hook DIRECTORY] [--program FILE]
+# [--preload MODULE ...]
 import os
 import sys
 
@@ -20,7 +21,7 @@ import selectors
 import signal
 import socket
 
-from deadrank import launch
+from deadrank import imports, launch
 
 LONGEST = 1 << 20
 OBSERVERS = ("checkpoints", "data", "evidence", "later", "replicas", "training")
@@ -35,7 +36,9 @@ def main():
     if arguments.hook:
         sys.path.append(arguments.hook)
         observers = [f"deadrank_hook.{name}" for name in OBSERVERS]
-    loaded, failed = preload([*arguments.preload, *observers])
+    if not sys.flags.safe_path:
+        del sys.path[0]  # the directory in which the zygote was started: no program's
+    loaded, failed = preload([*arguments.preload, *observers], imports.packages_of(arguments.program))
     subprocesses.install_pipes()
     clocks.rebind()
     gc.collect()
@@ -47,6 +50,7 @@ def main():
         "torch": getattr(torch, "__version__", ""),
         "modules": loaded,
         "failed": failed,
+        "threads": len(os.listdir("/proc/self/task")),
     }
     control.send(json.dumps(said).encode())
     serve(control)
@@ -56,6 +60,7 @@ def read_arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--control", type=int, required=True)
     parser.add_argument("--preload", nargs="*", action="extend", default=[])
+    parser.add_argument("--program", default="", help="a script: the packages that it imports are imported once")
     parser.add_argument("--hook", default="", help="the directory that holds deadrank_hook")
     return parser.parse_args()
 
@@ -80,7 +85,7 @@ def fix_layout():
     os.execv(sys.executable, [sys.executable, "-m", "deadrank.zygote", *sys.argv[1:]])
 
 
-def preload(names):
+def preload(names, packages=()):
     """torch first. A module that cannot be imported is left to the program, which shows the trouble."""
     os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # the other check makes forked children fail
     loaded, failed = [], {}
@@ -97,6 +102,9 @@ def preload(names):
 
             sys.modules["torch"].set_num_threads(1)
             c10d.install()  # before other modules take what it replaces
+    for name, words in packages:
+        if imports.load(name, words, failed):
+            loaded.append(name)
     return loaded, failed
 
 

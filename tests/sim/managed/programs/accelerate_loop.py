@@ -17,5 +17,5 @@ for x, y in loader:
         optimizer.step()
         optimizer.zero_grad()
 losses = accelerator.gather(loss.detach().view(1))
-accelerator.print("losses", [round(one, 6) for one in losses.tolist()], accelerator.distributed_type)
+accelerator.print(f"ok accelerate_loop loss {losses.mean().item():.6f} {accelerator.distributed_type}")
 accelerator.end_training()

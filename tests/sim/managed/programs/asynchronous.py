@@ -27,5 +27,7 @@ async def main():
     return number.item(), round(time.monotonic() - began, 2)
 
 
-print(asyncio.run(main()), flush=True)
+total, seconds = asyncio.run(main())
+if dist.get_rank() == 0:
+    print(f"ok asynchronous sum {total} after {seconds} s", flush=True)
 dist.destroy_process_group()

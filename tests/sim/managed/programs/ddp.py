@@ -23,5 +23,6 @@ for step in range(int(os.environ.get("STEPS", 5))):
     mean = loss.detach().clone()
     dist.all_reduce(mean)
     print(f"step {step} loss {mean.item() / dist.get_world_size():.6f}", flush=True)
-print(dist.get_backend())
+if rank == 0:
+    print(f"ok ddp {dist.get_backend()} loss {mean.item() / dist.get_world_size():.6f}", flush=True)
 dist.destroy_process_group()

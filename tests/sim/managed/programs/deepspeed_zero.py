@@ -20,5 +20,5 @@ for stage in (1, 2, 3):
     total = loss.detach().clone()
     dist.all_reduce(total)
     if dist.get_rank() == 0:
-        print(f"stage {stage} loss {total.item() / dist.get_world_size():.6f}", flush=True)
+        print(f"ok deepspeed_zero stage {stage} loss {total.item() / dist.get_world_size():.6f}", flush=True)
 dist.destroy_process_group()

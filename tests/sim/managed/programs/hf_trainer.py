@@ -20,4 +20,4 @@ arguments = TrainingArguments(
 )
 result = Trainer(model, arguments, train_dataset=Tokens()).train()
 if dist.get_rank() == 0:
-    print(f"loss {result.training_loss:.6f}", flush=True)
+    print(f"ok hf_trainer loss {result.training_loss:.6f}", flush=True)

@@ -9,5 +9,6 @@ parallel_state.initialize_model_parallel(tensor_model_parallel_size=2, pipeline_
 group = parallel_state.get_tensor_model_parallel_group()
 part = torch.full((4, 4), float(parallel_state.get_tensor_model_parallel_rank() + 1))
 assert mappings.reduce_from_tensor_model_parallel_region(part, group)[0, 0].item() == 3
-print("ok", parallel_state.get_data_parallel_world_size(), flush=True)
+if dist.get_rank() == 0:
+    print("ok megatron_tensor_parallel", parallel_state.get_data_parallel_world_size(), "replicas", flush=True)
 dist.destroy_process_group()

@@ -14,6 +14,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 from torch.nn.parallel import DistributedDataParallel
 
 STEPS, RATE = 3, 0.1
+losses = []  # of this rank
 
 
 def build():
@@ -31,8 +32,10 @@ def train(model, rank, steps=STEPS, optimizer=None):
     for step in range(steps):
         x, y = batch(rank, step)
         optimizer.zero_grad()
-        cross_entropy(model(x), y).backward()
+        loss = cross_entropy(model(x), y)
+        loss.backward()
         optimizer.step()
+        losses.append(loss.item())
     return model
 
 
@@ -69,8 +72,10 @@ def ddp_no_sync(rank, world):
             x, y = batch(rank, 2 * step)
             cross_entropy(model(x), y).backward()
         x, y = batch(rank, 2 * step + 1)
-        cross_entropy(model(x), y).backward()
+        loss = cross_entropy(model(x), y)
+        loss.backward()
         optimizer.step()
+        losses.append(loss.item())
     same(model.module[0].weight, reference(world, lambda step: [2 * step, 2 * step + 1])[0].weight)
 
 
@@ -179,12 +184,12 @@ def pipeline(rank, world):
     expected = mse_loss(nn.Sequential(*layers)(x), y).item()
     for kind in (ScheduleGPipe, Schedule1F1B):
         stage = PipelineStage(layers[rank], rank, world, torch.device("cpu"))
-        schedule, losses = kind(stage, n_microbatches=4, loss_fn=mse_loss), []
+        schedule, parts = kind(stage, n_microbatches=4, loss_fn=mse_loss), []
         if rank == 0:
             schedule.step(x)
         elif rank == world - 1:
-            schedule.step(target=y, losses=losses)
-            assert abs(sum(losses).item() / 4 - expected) < 1e-5, (losses, expected)
+            schedule.step(target=y, losses=parts)
+            assert abs(sum(parts).item() / 4 - expected) < 1e-5, (parts, expected)
         else:
             schedule.step()
 
@@ -347,6 +352,7 @@ def store(rank, world):
     assert abs(time.time() - began - 7) < 0.1, time.time() - began
     own = dist.TCPStore("127.0.0.1", 1234, world, rank == 0)
     own.add("count", 1)
+    dist.barrier()  # rank 0 has the server of both
 
 
 FEATURES = {
@@ -361,5 +367,5 @@ if __name__ == "__main__":
     dist.init_process_group(sys.argv[2] if len(sys.argv) > 2 else "gloo")
     FEATURES[sys.argv[1]](dist.get_rank(), dist.get_world_size())
     if dist.get_rank() == 0:
-        print("ok", sys.argv[1], flush=True)
+        print("ok", sys.argv[1], f"loss {losses[-1]:.6f}" if losses else "", flush=True)
     dist.destroy_process_group()

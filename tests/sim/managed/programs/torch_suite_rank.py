@@ -1,9 +1,17 @@
-# One rank of one test of torch's own distributed suite: torch_suite_rank.py NAME FILE. What the suite's parent
-# process does for a rank is done here, and the rank's part runs unmodified.
+# One rank of one test of torch's own distributed suite: torch_suite_rank.py NAME [DIRECTORY], with RANK, WORLD_SIZE
+# and MASTER_ADDR from a launcher. What the suite's parent process does for a rank is done here; the rank's part
+# runs unmodified. The ranks of one run share an empty directory; without one, they agree on a new one.
+import atexit
 import multiprocessing
 import os
+import shutil
 import sys
+import tempfile
 
+os.environ.setdefault("BACKEND", "gloo")
+os.environ.setdefault("TEMP_DIR", tempfile.gettempdir())
+
+import torch.distributed as dist
 import torch.testing._internal.distributed.distributed_test as suite
 
 
@@ -13,7 +21,22 @@ class TestDistBackendWithSpawn(suite.TestDistBackend, suite.DistributedTest._Dis
         self._spawn_processes()
 
 
+def shared_directory():
+    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]) + 1
+    store = dist.TCPStore(address, port, world, rank == 0)
+    if rank == 0:
+        place = tempfile.mkdtemp(prefix="torch_suite_")
+        atexit.register(shutil.rmtree, place, ignore_errors=True)
+        store.set("place", place)
+    return store, store.get("place").decode()
+
+
 if __name__ == "__main__":
-    name, file = sys.argv[1:3]
+    name = sys.argv[1]
+    store, place = (None, sys.argv[2]) if len(sys.argv) > 2 else shared_directory()
+    for part in ("barrier", "test_dir", "init_dir"):
+        os.makedirs(os.path.join(place, part), exist_ok=True)
+    os.environ["TEMP_DIR"] = place
     theirs, ours = multiprocessing.Pipe()
-    TestDistBackendWithSpawn._run(int(os.environ["RANK"]), name, file, theirs)
+    TestDistBackendWithSpawn._run(int(os.environ["RANK"]), name, os.path.join(place, "rendezvous"), theirs)
