@@ -26,10 +26,17 @@ def shared_directory():
     address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]) + 1
     store = dist.TCPStore(address, port, world, rank == 0)
     if rank == 0:
-        place = tempfile.mkdtemp(prefix="torch_suite_")
-        atexit.register(shutil.rmtree, place, ignore_errors=True)
-        store.set("place", place)
-    return store, store.get("place").decode()
+        store.set("place", tempfile.mkdtemp(prefix="torch_suite_"))
+    place = store.get("place").decode()
+    atexit.register(leave, place, rank, world)
+    return store, place
+
+
+def leave(place, rank, world):
+    """The last rank removes the directory."""
+    os.makedirs(os.path.join(place, "left", str(rank)))
+    if len(os.listdir(os.path.join(place, "left"))) == world:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 if __name__ == "__main__":
