@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "results/reports/json_files.h"
 #include "results/record/words.h"
+#include "results/reports/json_files.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
