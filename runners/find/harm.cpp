@@ -112,7 +112,7 @@ Result<Played> PlanTrials::repeat(const Plan& plan) {
 Result<std::shared_ptr<const Played>> PlanTrials::control_of(const Plan& plan) {
     Plan control = find::control_of(plan);
     if (last_control_ && last_ == control) return last_control_;
-    auto played = again(control);
+    auto played = repeat(control);
     if (!played) return tl::unexpected(played.error());
     last_ = std::move(control);
     last_control_ = std::make_shared<const Played>(std::move(*played));
@@ -122,7 +122,7 @@ Result<std::shared_ptr<const Played>> PlanTrials::control_of(const Plan& plan) {
 Result<TrialedPlan> PlanTrials::try_plan(const Plan& plan) {
     auto control = control_of(plan);
     if (!control) return tl::unexpected(control.error());
-    auto played = again(plan);
+    auto played = repeat(plan);
     if (!played) return tl::unexpected(played.error());
     if (stopped()) return scenarios::refuse(scenarios::ErrorCode::internal, "it was stopped");
     TrialedPlan tried{.fault = std::move(*played), .control = *control};
