@@ -231,13 +231,14 @@ Injector::Injector() : state_(std::make_unique<State>()) {}
 Injector::Injector(Injector&&) noexcept = default;
 Injector::~Injector() = default;
 
-scenarios::Result<Injector> Injector::make(const std::vector<scenarios::FaultSpec>& faults,
+scenarios::Result<Injector> Injector::make(const FaultCatalog& catalog,
+                                           const std::vector<scenarios::FaultSpec>& faults,
                                            results::Truth& truth) {
     Injector injector;
     State& state = *injector.state_;
     state.truth = &truth;
     for (const scenarios::FaultSpec& spec : faults) {
-        auto planned = make_fault(spec);
+        auto planned = make_fault(catalog, spec);
         if (!planned) return tl::unexpected(planned.error());
         state.faults.push_back(std::move(*planned));
     }

@@ -75,8 +75,9 @@ struct ArmedFault {
 
 class Injector {
 public:
-    // Fails when a kind is unknown; a plan that was resolved never does. `truth` outlives the injector.
-    static scenarios::Result<Injector> make(const std::vector<scenarios::FaultSpec>& faults,
+    // Makes the planned faults from `catalog`. Fails if a kind is not in it. `truth` outlives the injector.
+    static scenarios::Result<Injector> make(const FaultCatalog& catalog,
+                                            const std::vector<scenarios::FaultSpec>& faults,
                                             results::Truth& truth);
     Injector(Injector&&) noexcept;
     ~Injector();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/backend/extension.h"
+#include "runners/extension/extension.h"
 #include "scenarios/model/scenario.h"
 
 namespace deadrank::runners {

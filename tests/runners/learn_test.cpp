@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "results/detectors/detector.h"
-#include "runners/backend/extension.h"
 #include "runners/backends/sim/sim_runner.h"
+#include "runners/extension/extension.h"
 #include "runners/learn/course.h"
 #include "runners/learn/dialogue.h"
 #include "runners/learn/pages.h"

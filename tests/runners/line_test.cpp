@@ -2,7 +2,7 @@
 // judges each, and whatever keeps us from knowing is unknown with its sentence, never pass and never a crash.
 #include <gtest/gtest.h>
 
-#include "runners/backend/extension.h"
+#include "runners/extension/extension.h"
 #include "runners/pipeline/play_trial.h"
 #include "runners/pipeline/token.h"
 #include "scenarios/format/plan_file.h"

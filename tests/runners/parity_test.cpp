@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runners/backend/extension.h"
+#include "runners/extension/extension.h"
 #include "tests/runners/fake_runner.h"
 
 namespace deadrank::runners {

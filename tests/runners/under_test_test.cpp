@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "results/reports/terminal.h"
-#include "runners/backend/extension.h"
+#include "runners/extension/extension.h"
 #include "runners/pipeline/library.h"
 
 namespace deadrank::runners::commands {

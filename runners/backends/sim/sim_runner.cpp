@@ -6,8 +6,9 @@
 #include <fmt/ranges.h>
 #include <malloc.h>
 
-#include "runners/backend/plan_settings.h"
+#include "inject/faults/fault_catalog.h"
 #include "runners/backends/sim/conductor.h"
+#include "sim/machine/plan_settings.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {
@@ -32,7 +33,7 @@ struct Prepared {
 };
 
 Result<Prepared> prepare(const Plan& plan, const sim::WorkloadKind* workload) {
-    auto settings = cluster_settings(plan.cluster);
+    auto settings = sim::cluster_settings(plan.cluster);
     if (!settings) return tl::unexpected(settings.error());
     settings->agent_keeps_store = plan.workload_kind == "program" &&
                                   settings->launcher == sim::LauncherKind::torchrun &&
@@ -124,7 +125,7 @@ Result<Record> play(sim::Engine& engine, const Plan& plan, const Prepared& prepa
                     const RunOptions& options) {
     Record record;
     record.evidence.keep(options.keep_evidence);
-    auto injector = inject::Injector::make(plan.faults, record.truth);
+    auto injector = inject::Injector::make(inject::fault_catalog(), plan.faults, record.truth);
     if (!injector) return tl::unexpected(injector.error());
     for (const std::string& kind : options.muted) injector->mute(kind);
     sim::Cluster cluster(engine, prepared.cluster, sim::Seed{plan.seed.number}, record.evidence,

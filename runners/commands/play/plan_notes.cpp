@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "inject/core/fault.h"
+#include "inject/faults/fault_catalog.h"
 #include "results/detectors/detector.h"
 #include "results/record/words.h"
 #include "runners/commands/play/plan_program.h"
@@ -141,7 +141,8 @@ void print_unnamed(const scenarios::Plan& plan) {
     for (const scenarios::FaultSpec& fault : plan.faults) {
         if (!fault.provokes && std::find(kinds.begin(), kinds.end(), fault.kind) == kinds.end())
             kinds.push_back(fault.kind);
-        for (std::string& field : inject::nameable_fields(fault)) known.insert(std::move(field));
+        for (std::string& field : inject::nameable_fields(inject::fault_catalog(), fault))
+            known.insert(std::move(field));
     }
     for (const std::string& field : expect.blames) {
         if (known.contains(field)) continue;

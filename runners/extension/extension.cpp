@@ -1,10 +1,10 @@
-// runners/backend/extension.cpp — All names that a scenario may use: ours, and those that a framework
+// runners/extension/extension.cpp — All names that a scenario may use: ours, and those that a framework
 // developer adds from her own tree. See runners/suites/README.md.
-#include "runners/backend/extension.h"
+#include "runners/extension/extension.h"
 
 #include <iterator>
 
-#include "inject/core/fault.h"
+#include "inject/faults/fault_catalog.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {

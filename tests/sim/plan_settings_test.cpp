@@ -1,11 +1,12 @@
-// tests/runners/sim_settings_test.cpp — Goal: every key of [cluster] reaches the simulated cluster, and none
+// tests/sim/plan_settings_test.cpp — Goal: every key of [cluster] reaches the simulated cluster, and none
 // is dropped.
+#include "sim/machine/plan_settings.h"
+
 #include <gtest/gtest.h>
 
-#include "runners/backend/plan_settings.h"
 #include "scenarios/model/plan.h"
 
-namespace deadrank::runners {
+namespace deadrank::sim {
 namespace {
 
 using scenarios::Value;
@@ -27,8 +28,8 @@ TEST(ClusterSettings, AgreeWithTheDefaultsThatAreDocumented) {
         if (parameter.fallback.empty()) continue;
         all[parameter.name] = scenarios::parse_value(parameter.type, parameter.fallback).value();
     }
-    const sim::ClusterSettings documented = cluster_settings(all).value();
-    const sim::ClusterSettings own;
+    const ClusterSettings documented = cluster_settings(all).value();
+    const ClusterSettings own;
     EXPECT_EQ(documented.nodes, own.nodes);
     EXPECT_EQ(documented.gpus_per_node, own.gpus_per_node);
     EXPECT_EQ(documented.link_latency, own.link_latency);
@@ -48,7 +49,7 @@ TEST(ClusterSettings, LayVersionsOverTheDefaultOnes) {
     const auto settings =
         cluster_settings({{"versions", {.type = ValueType::table, .table = {{"nccl", "2.19.3"}}}}}).value();
     EXPECT_EQ(settings.versions.at("nccl"), "2.19.3");
-    EXPECT_EQ(settings.versions.at("torch"), sim::ClusterSettings().versions.at("torch"));
+    EXPECT_EQ(settings.versions.at("torch"), ClusterSettings().versions.at("torch"));
 }
 
 TEST(ClusterSettings, CutTheListOfInterfaces) {
@@ -62,4 +63,4 @@ TEST(ClusterSettings, RefuseAKeyThatTheyDoNotKnow) {
 }
 
 }  // namespace
-}  // namespace deadrank::runners
+}  // namespace deadrank::sim

@@ -1,5 +1,5 @@
-// runners/backend/extension.h — All names that a scenario may use: ours, and those that a framework developer
-// adds from her own tree. See runners/suites/README.md.
+// runners/extension/extension.h — All names that a scenario may use: ours, and those that a framework
+// developer adds from her own tree. See runners/suites/README.md.
 #pragma once
 
 #include <filesystem>

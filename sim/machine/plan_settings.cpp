@@ -1,16 +1,15 @@
-// runners/backend/plan_settings.cpp — One line per setting: its name in the plan, and where it goes.
-#include "runners/backend/plan_settings.h"
+// sim/machine/plan_settings.cpp — One line per setting: its name in the plan, and where it goes.
+#include "sim/machine/plan_settings.h"
 
 #include <fmt/format.h>
 #include <functional>
 #include <utility>
 
-namespace deadrank::runners {
+namespace deadrank::sim {
 
 namespace {
 
 using scenarios::Value;
-using sim::ClusterSettings;
 using Take = std::function<void(ClusterSettings&, const Value&)>;
 
 Take to(std::int64_t ClusterSettings::*member) {
@@ -24,10 +23,8 @@ Take to(int ClusterSettings::*member) {
 Take to(bool ClusterSettings::*member) {
     return [member](ClusterSettings& settings, const Value& value) { settings.*member = value.number != 0; };
 }
-Take to(sim::Time ClusterSettings::*member) {
-    return [member](ClusterSettings& settings, const Value& value) {
-        settings.*member = sim::Time(value.number);
-    };
+Take to(Time ClusterSettings::*member) {
+    return [member](ClusterSettings& settings, const Value& value) { settings.*member = Time(value.number); };
 }
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -44,18 +41,18 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 void take_topology(ClusterSettings& settings, const Value& value) {
-    settings.topology = value.text == "rails"        ? sim::TopologyKind::rails
-                        : value.text == "leaf_spine" ? sim::TopologyKind::leaf_spine
-                                                     : sim::TopologyKind::single_switch;
+    settings.topology = value.text == "rails"        ? TopologyKind::rails
+                        : value.text == "leaf_spine" ? TopologyKind::leaf_spine
+                                                     : TopologyKind::single_switch;
 }
 
 void take_launcher(ClusterSettings& settings, const Value& value) {
-    settings.launcher = value.text == "bare"       ? sim::LauncherKind::bare
-                        : value.text == "mpirun"   ? sim::LauncherKind::mpirun
-                        : value.text == "test"     ? sim::LauncherKind::test
-                        : value.text == "replicas" ? sim::LauncherKind::replicas
-                        : value.text == "spawn"    ? sim::LauncherKind::spawn
-                                                   : sim::LauncherKind::torchrun;
+    settings.launcher = value.text == "bare"       ? LauncherKind::bare
+                        : value.text == "mpirun"   ? LauncherKind::mpirun
+                        : value.text == "test"     ? LauncherKind::test
+                        : value.text == "replicas" ? LauncherKind::replicas
+                        : value.text == "spawn"    ? LauncherKind::spawn
+                                                   : LauncherKind::torchrun;
 }
 
 void take_node_interfaces(ClusterSettings& settings, const Value& value) {
@@ -86,9 +83,9 @@ Takers takers_of_the_meeting() {
         {"node_returns_after", to(&ClusterSettings::node_returns_after)},
         {"store",
          [](ClusterSettings& settings, const Value& value) {
-             settings.store = value.text == "agent"     ? sim::StoreLife::agent
-                              : value.text == "service" ? sim::StoreLife::service
-                                                        : sim::StoreLife::rank;
+             settings.store = value.text == "agent"     ? StoreLife::agent
+                              : value.text == "service" ? StoreLife::service
+                                                        : StoreLife::rank;
          }},
         {"run_id", [](ClusterSettings& settings, const Value& value) { settings.run_id = value.text; }},
         {"restart_count", [](ClusterSettings& settings,
@@ -119,7 +116,7 @@ Takers other_takers() {
          [](ClusterSettings& settings, const Value& value) { settings.environment = value.table; }},
         {"library",
          [](ClusterSettings& settings, const Value& value) {
-             settings.library = value.text == "gloo" ? sim::LibraryKind::gloo : sim::LibraryKind::nccl;
+             settings.library = value.text == "gloo" ? LibraryKind::gloo : LibraryKind::nccl;
          }},
         {"launcher", take_launcher},
         {"worker_failure", [](ClusterSettings& settings,
@@ -164,11 +161,11 @@ scenarios::Result<ClusterSettings> cluster_settings(const scenarios::Values& val
         if (taker == takers().end()) {
             return scenarios::refuse(scenarios::ErrorCode::internal,
                                      fmt::format("the simulator knows no cluster setting '{}'", name),
-                                     "add it to runners/backend/plan_settings.cpp");
+                                     "add it to sim/machine/plan_settings.cpp");
         }
         taker->second(settings, value);
     }
     return settings;
 }
 
-}  // namespace deadrank::runners
+}  // namespace deadrank::sim
