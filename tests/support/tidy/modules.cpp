@@ -162,6 +162,23 @@ Complaints check_module_arrows(const Tree& tree) {
     return complaints;
 }
 
+Complaints check_unused_rows(const Tree& tree) {
+    ModuleRows included;
+    for (const SourceFile& file : tree) {
+        if (!is_product(file.path)) continue;
+        for (const auto& [line, target] : own_includes(file))
+            included[folder_of(file.path)].insert(folder_of(target));
+    }
+    Complaints complaints;
+    for (const auto& [folder, uses] : words_of_rows(tree, "USES")) {
+        for (const std::string& other : uses) {
+            if (included[folder].count(other) > 0) continue;
+            complaints.push_back({folder, "its row uses " + other + ", which none of its files includes"});
+        }
+    }
+    return complaints;
+}
+
 Complaints check_module_circles(const Tree& tree) {
     Complaints complaints;
     const ModuleRows rows = module_rows(tree);
