@@ -10,7 +10,7 @@
 
 namespace deadrank::inject {
 
-// A fault made of a few functions, and how it aims.
+// ── A fault made of a few functions, and how it aims.
 
 namespace {
 
@@ -86,7 +86,7 @@ int node_count(const Levers& levers) {
 
 Time duration(const FaultSpec& spec, std::string_view name) { return Time(spec.number(name)); }
 
-// Looks the kind up, fills in defaults, and lists the ranks that have an occasion of their own.
+// ── Looks the kind up, fills in defaults, and lists the ranks that have an occasion of their own.
 
 namespace {
 

@@ -56,7 +56,7 @@ struct FaultRow {
 // Whoever plays a plan passes the faults that it may name: inject/faults/fault_catalog.h has them all.
 using FaultCatalog = std::vector<FaultRow>;
 
-// The parameters that many faults share, so that one word means one thing everywhere.
+// ── The parameters that many faults share, so that one word means one thing everywhere.
 
 inline scenarios::Parameter rank_parameter() {
     return {"rank", scenarios::ValueType::ranks, "",
@@ -72,11 +72,10 @@ inline scenarios::Parameter path_parameter() {
     return {"path", scenarios::ValueType::text, "", "part of the file's path; absent = every file", {}, true};
 }
 
-// A fault made of a few functions: for the many that apply and revert in one line each.
-
 using scenarios::FaultSpec;
 using scenarios::ValueType;
 
+// A fault made of a few functions: for the many that apply and revert in one line each.
 struct FaultFunctions {
     std::function<Result<Done>(Levers&, Rank)> apply;
     std::function<void(Levers&, Rank)> revert = {};  // none: it cannot be reverted, or ends by itself
@@ -108,7 +107,7 @@ int node_count(const Levers& levers);
 
 Time duration(const FaultSpec& spec, std::string_view name);
 
-// Makes the faults that a plan describes, with every default filled in.
+// ── Makes the faults that a plan describes, with every default filled in.
 
 // nullptr when there is no such kind.
 const FaultRow* find_fault(const FaultCatalog& catalog, std::string_view name);

@@ -9,8 +9,6 @@
 
 namespace deadrank::inject {
 
-// Occasions and their alarms, in the plan's order, so that one plan always acts in the same way.
-
 namespace {
 
 // Passes every pull on, and remembers what the program must ask for before it has an effect.
@@ -50,6 +48,7 @@ bool needs_moments(const scenarios::Trigger& when) {
 
 }  // namespace
 
+// Occasions and their alarms, in the plan's order, so that one plan always acts in the same way.
 struct Injector::State {
     std::vector<PlannedFault> faults;
     std::vector<ArmedFault> all_armed;

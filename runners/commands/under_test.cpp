@@ -14,7 +14,7 @@
 
 namespace deadrank::runners::commands {
 
-// A runner for each program; a grade from evidence, control and truth.
+// ── A runner for each program; a grade from evidence, control and truth.
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
@@ -125,7 +125,7 @@ std::vector<std::string> with_command(int argc, const char* const* argv) {
     return words;
 }
 
-// The page gets views of the runs, which only need to live until it has read them.
+// ── The page gets views of the runs, which only need to live until it has read them.
 
 namespace {
 

@@ -10,7 +10,6 @@
 namespace deadrank::runners {
 
 // Joins the two tables of detectors.
-
 results::Detectors Extension::all_detectors() const {
     results::Detectors all = results::all_detectors();
     if (!detectors) return all;

@@ -14,7 +14,6 @@ namespace deadrank::runners {
 
 // What a framework developer adds from her own tree: workloads and detectors that every command treats like
 // ours. See runners/suites/README.md.
-
 struct Extension {
     std::filesystem::path data = {};  // where taxonomy.toml and catalog/ are; empty = near the program
     std::vector<sim::WorkloadKind> workloads = {};       // names that our catalog does not have

@@ -14,7 +14,7 @@
 
 namespace deadrank::runners {
 
-// Every taxonomy id becomes this word, the only one in the reader's taxonomy, so that ranks need no data
+// ── Every taxonomy id becomes this word, the only one in the reader's taxonomy, so that ranks need no data
 // file.
 
 namespace {
@@ -35,7 +35,7 @@ scenarios::Result<scenarios::Plan> read_hidden_plan(const std::filesystem::path&
     return scenarios::load_plan(file, taxonomy, vocabulary());
 }
 
-// An exception from the workload ends this rank only.
+// ── An exception from the workload ends this rank only.
 
 namespace {
 
