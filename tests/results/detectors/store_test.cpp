@@ -62,7 +62,7 @@ TEST(SetupVariable, IsTheOneThatThePortCameFrom) {
 }
 
 TEST(Quoted, EndsWithAWholeWord) {
-    using results::analysis::shortened;
+    using results::analysis::shorten_text;
     EXPECT_EQ(shorten_text("reached the barrier of all ranks", 40), "reached the barrier of all ranks");
     EXPECT_EQ(shorten_text("reached the barrier of all ranks", 24), "reached the barrier …");
     EXPECT_EQ(shorten_text(std::string(50, 'x'), 20), std::string(16, 'x') + "…");
