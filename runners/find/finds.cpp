@@ -149,7 +149,7 @@ std::optional<std::string> trouble_as_file(const std::string& text, const std::s
     return std::nullopt;
 }
 
-// ── Tables in the order of scenarios/README.md.
+// ── Tables in the order of docs/guides/scenarios.md.
 
 namespace {
 

@@ -39,10 +39,11 @@ std::string content(const fs::path& file) {
     return text.str();
 }
 
-// Pages that `deadrank manual` does not write: TidyHouse.IsDrawn keeps structure.md, and measurements are
-// written by hand.
+// Pages that `deadrank manual` does not write: TidyHouse.IsDrawn keeps structure.md, and guides and
+// measurements are written by hand.
 bool is_written_elsewhere(const std::string& page) {
-    return page == "structure.md" || page == "trials.md" || page.starts_with("measurements/");
+    return page == "structure.md" || page == "trials.md" || page.starts_with("measurements/") ||
+           page.starts_with("guides/");
 }
 
 std::map<std::string, std::string> pages_below(const fs::path& directory) {
