@@ -18,9 +18,15 @@ results::Detectors Extension::all_detectors() const {
     return all;
 }
 
+inject::FaultCatalog Extension::all_faults() const {
+    inject::FaultCatalog all = inject::fault_catalog();
+    all.insert(all.end(), faults.begin(), faults.end());
+    return all;
+}
+
 scenarios::Vocabulary vocabulary(const Extension& extension) {
     scenarios::Vocabulary words;
-    for (const inject::FaultRow& kind : inject::fault_catalog()) words.faults.push_back(kind.words);
+    for (const inject::FaultRow& kind : extension.all_faults()) words.faults.push_back(kind.words);
     for (const sim::WorkloadKind& kind : sim::workload_catalog()) words.workloads.push_back(kind.words);
     for (const sim::WorkloadKind& kind : extension.workloads) words.workloads.push_back(kind.words);
     return words;

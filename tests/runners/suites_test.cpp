@@ -1,6 +1,7 @@
 // Goal: the installed deadrank serves somebody else's project: her workload and detector in our program, her
 // scenarios as CTest, GoogleTest and pytest tests; a bug that is not noticed fails there, and says why.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -129,6 +130,24 @@ TEST_F(DeviceSuites, AProjectOfHerOwnFindsThePackageAndItsScenariosAreTests) {
                                    quoted(source / "tests/suites/cmake_project/scenarios"));
     EXPECT_EQ(strangers.code, 64) << strangers.out;
     EXPECT_THAT(strangers.out, HasSubstr("token_ring"));
+}
+
+// UPDATE_GOLDEN=1 writes what they print.
+TEST_F(DeviceSuites, TheExamplesBuildOnThePackageAndPrintWhatLiesBesideThem) {
+    const fs::path build = place_ / "examples", examples = source / "sim/examples";
+    const Answer built =
+        shell("cmake -G Ninja -S " + quoted(examples) + " -B " + quoted(build) +
+              " -DCMAKE_PREFIX_PATH=" + quoted(place_ / "prefix") + " && ninja -C " + quoted(build));
+    ASSERT_EQ(built.code, 0) << built.out;
+    for (const std::string name : {"engine", "workload", "fault", "detector", "scenario"}) {
+        const Answer answer = shell(quoted(build / name));
+        EXPECT_EQ(answer.code, 0) << name << "\n" << answer.out;
+        const fs::path expected = examples / (name + ".txt");
+        if (std::getenv("UPDATE_GOLDEN")) std::ofstream(expected) << answer.out;
+        std::ifstream in(expected);
+        const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+        EXPECT_EQ(answer.out, text) << name;
+    }
 }
 
 TEST_F(DeviceSuites, TheInstalledProgramKnowsItsCatalogueAndRules) {

@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 #include <malloc.h>
 
-#include "inject/faults/fault_catalog.h"
 #include "runners/backends/sim/conductor.h"
 #include "sim/machine/plan_settings.h"
 #include "sim/workloads/workload_catalog.h"
@@ -121,11 +120,11 @@ sim::ClusterOptions cluster_options(const Plan& plan, const RunOptions& options)
     return chosen;
 }
 
-Result<Record> play(sim::Engine& engine, const Plan& plan, const Prepared& prepared,
-                    const RunOptions& options) {
+Result<Record> play(sim::Engine& engine, const inject::FaultCatalog& faults, const Plan& plan,
+                    const Prepared& prepared, const RunOptions& options) {
     Record record;
     record.evidence.keep(options.keep_evidence);
-    auto injector = inject::Injector::make(inject::fault_catalog(), plan.faults, record.truth);
+    auto injector = inject::Injector::make(faults, plan.faults, record.truth);
     if (!injector) return tl::unexpected(injector.error());
     for (const std::string& kind : options.muted) injector->mute(kind);
     sim::Cluster cluster(engine, prepared.cluster, sim::Seed{plan.seed.number}, record.evidence,
@@ -161,7 +160,7 @@ Result<Record> SimRunner::run(const Plan& plan, const RunOptions& options) {
     const auto prepared = prepare(plan, find_workload(plan.workload_kind));
     if (!prepared) return tl::unexpected(prepared.error());
     Result<Record> record = scenarios::refuse(scenarios::ErrorCode::internal, "the stage never played");
-    stages_.play([&](sim::Engine& engine) { record = play(engine, plan, *prepared, options); });
+    stages_.play([&](sim::Engine& engine) { record = play(engine, faults_, plan, *prepared, options); });
     if (plan.world_size() >= crowd) give_memory_back();
     return record;
 }
