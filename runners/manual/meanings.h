@@ -30,7 +30,7 @@ struct EnvironmentWord {
     std::string_view reader, name, says;
 };
 
-// tests/runners/manual_test.cpp checks the list against the code that reads variables.
+// tests/runners/manual/manual_test.cpp checks the list against the code that reads variables.
 const std::vector<EnvironmentWord>& environment_words();
 
 }  // namespace deadrank::runners::manual

@@ -6,7 +6,6 @@
 #include <deadrank/sim/workloads/settings.h>
 
 namespace {
-
 namespace scenarios = deadrank::scenarios;
 namespace sim = deadrank::sim;
 using scenarios::ValueType;
