@@ -66,6 +66,15 @@ TEST(TidyHouse, HasNoCircleBetweenFolders) {
     const Complaints complaints = check_module_circles(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
+TEST(TidyHouse, UsesWhatItsRowsSay) {
+    const Complaints complaints = check_unused_rows(tree());
+    EXPECT_TRUE(complaints.empty()) << listed(complaints);
+}
+TEST(TidyHouse, NamesOnlyWhatExistsInItsPages) {
+    const Complaints complaints = check_names_in_pages(tree());
+    EXPECT_TRUE(complaints.empty()) << complaints.size() << " complaints:" << listed(complaints);
+}
+TEST(TidyHouse, KeepsCommentsAtWhatTheyDescribe) { expect_none(check_torn_comments); }
 TEST(TidyHouse, IsDrawn) {
     const std::filesystem::path file = DEADRANK_SOURCE_DIRECTORY "/docs/structure.md";
     const std::string page = structure_page(module_rows(tree()));
@@ -122,6 +131,35 @@ TEST(TidyRules, SeeAnIncludeAgainstTheArrows) {
     expect_complaints(check_module_arrows({rows, bad}),
                       {"sim/engine/clock.cpp:2: includes inject/core/fault.h"});
     expect_complaints(check_module_arrows({rows, {"sim/loose.cpp", ""}}), {"no module"});
+}
+
+TEST(TidyRules, SeeARowThatNothingIncludes) {
+    const SourceFile row{"sim/CMakeLists.txt", "deadrank_module(sim/engine USES results/record sim/world)\n"};
+    const SourceFile file{"sim/engine/clock.cpp", "#include \"sim/world/world.h\"\n"};
+    expect_complaints(check_unused_rows({row, file}), {"sim/engine: its row uses results/record"});
+}
+
+TEST(TidyRules, SeeANameInAPageThatDoesNotExist) {
+    const SourceFile clock{"sim/engine/clock.h", ""};
+    const auto page = [&](const std::string& text) {
+        return check_names_in_pages({clock, {"sim/README.md", text}});
+    };
+    expect_complaints(page("`clock.h` in `sim/engine/`, `engine/clock.h`, [clock](engine/clock.h#now)\n"),
+                      {});
+    expect_complaints(page("`plan.toml`, `out/run.h.bak`, `sim/engine/*.h`, `sim/NAME/clock.h`\n"), {});
+    expect_complaints(page("```\n`watch.h`\n```\n[page](https://example.org/watch.h)\n"), {});
+    expect_complaints(page("one\n`watch.h`\n"), {"sim/README.md:2: names watch.h"});
+    expect_complaints(page("`sim/motor/` and `engine/watch` and `motor/clock.h`\n"),
+                      {"names sim/motor/", "names engine/watch", "names motor/clock.h"});
+    expect_complaints(page("[watch](engine/watch.h)\n"), {"links to engine/watch.h"});
+}
+
+TEST(TidyRules, SeeACommentThatIsTornFromWhatItDescribes) {
+    const std::string head = "// sim/a.h — Time.\n\n";
+    expect_complaints(check_torn_comments({"sim/a.h", head + "// Now.\nint now();\n"}), {});
+    expect_complaints(check_torn_comments({"sim/a.h", head + "// ── Clocks.\n\nint now();\n"}), {});
+    expect_complaints(check_torn_comments({"sim/a.h", head + "// Now,\n// in hours.\n\nint now();\n"}),
+                      {"sim/a.h:4: this comment"});
 }
 
 TEST(TidyRules, SeeAMemberWhoseClassIsDeclaredOutOfSight) {

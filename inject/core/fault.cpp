@@ -10,7 +10,7 @@
 
 namespace deadrank::inject {
 
-// A fault made of a few functions, and how it aims.
+// ── A fault made of a few functions, and how it aims.
 
 namespace {
 
@@ -86,18 +86,18 @@ int node_count(const Levers& levers) {
 
 Time duration(const FaultSpec& spec, std::string_view name) { return Time(spec.number(name)); }
 
-// Looks the kind up, fills in defaults, and lists the ranks that have an occasion of their own.
+// ── Looks the kind up, fills in defaults, and lists the ranks that have an occasion of their own.
 
 namespace {
 
-std::vector<std::string> known_kinds() {
+std::vector<std::string> known_kinds(const FaultCatalog& catalog) {
     std::vector<std::string> names;
-    for (const FaultRow& kind : fault_catalog()) names.push_back(kind.words.name);
+    for (const FaultRow& kind : catalog) names.push_back(kind.words.name);
     return names;
 }
 
-tl::unexpected<scenarios::Error> refuse_kind(const std::string& kind) {
-    const std::string near = scenarios::nearest(kind, known_kinds());
+tl::unexpected<scenarios::Error> refuse_kind(const FaultCatalog& catalog, const std::string& kind) {
+    const std::string near = scenarios::nearest(kind, known_kinds(catalog));
     return scenarios::refuse(
         scenarios::ErrorCode::bad_input, fmt::format("there is no fault '{}'", kind),
         near.empty() ? "`deadrank list --faults` names them all" : fmt::format("did you mean '{}'?", near));
@@ -129,16 +129,16 @@ void aim(scenarios::Trigger& when, const FaultRow& kind) {
 
 }  // namespace
 
-const FaultRow* find_fault(std::string_view name) {
-    for (const FaultRow& kind : fault_catalog()) {
+const FaultRow* find_fault(const FaultCatalog& catalog, std::string_view name) {
+    for (const FaultRow& kind : catalog) {
         if (kind.words.name == name) return &kind;
     }
     return nullptr;
 }
 
-scenarios::Result<PlannedFault> make_fault(const scenarios::FaultSpec& spec) {
-    const FaultRow* kind = find_fault(spec.kind);
-    if (!kind) return refuse_kind(spec.kind);
+scenarios::Result<PlannedFault> make_fault(const FaultCatalog& catalog, const scenarios::FaultSpec& spec) {
+    const FaultRow* kind = find_fault(catalog, spec.kind);
+    if (!kind) return refuse_kind(catalog, spec.kind);
     PlannedFault planned{.spec = spec};
     if (const auto written = write_defaults(planned.spec, kind->words); !written)
         return tl::unexpected(written.error());
@@ -161,9 +161,9 @@ bool acts_at_a_call(const scenarios::Trigger& when) {
 
 }  // namespace
 
-std::vector<std::string> nameable_fields(const scenarios::FaultSpec& spec) {
+std::vector<std::string> nameable_fields(const FaultCatalog& catalog, const scenarios::FaultSpec& spec) {
     if (spec.provokes) return {};
-    const auto planned = make_fault(spec);
+    const auto planned = make_fault(catalog, spec);
     if (!planned) return {};
     const results::Blame& aim = planned->fault->aim();
     std::vector<std::string> fields;

@@ -45,7 +45,7 @@ public:
     virtual Rhythm rhythm() const { return {}; }
 };
 
-// A fault as the catalog lists it: its words in a scenario file, and the function that makes it. Defined in
+// A fault as a catalogue lists it: its words in a scenario file, and the function that makes it. Defined in
 // the file of its family in inject/faults.
 struct FaultRow {
     scenarios::Kind words;
@@ -53,10 +53,10 @@ struct FaultRow {
     std::string awaits = {};  // needed where `when` names nothing: a call (see trigger.h), or "step"
 };
 
-// The table is in inject/faults/fault_catalog.cpp.
-const std::vector<FaultRow>& fault_catalog();
+// Whoever plays a plan passes the faults that it may name: inject/faults/fault_catalog.h has them all.
+using FaultCatalog = std::vector<FaultRow>;
 
-// The parameters that many faults share, so that one word means one thing everywhere.
+// ── The parameters that many faults share, so that one word means one thing everywhere.
 
 inline scenarios::Parameter rank_parameter() {
     return {"rank", scenarios::ValueType::ranks, "",
@@ -72,11 +72,10 @@ inline scenarios::Parameter path_parameter() {
     return {"path", scenarios::ValueType::text, "", "part of the file's path; absent = every file", {}, true};
 }
 
-// A fault made of a few functions: for the many that apply and revert in one line each.
-
 using scenarios::FaultSpec;
 using scenarios::ValueType;
 
+// A fault made of a few functions: for the many that apply and revert in one line each.
 struct FaultFunctions {
     std::function<Result<Done>(Levers&, Rank)> apply;
     std::function<void(Levers&, Rank)> revert = {};  // none: it cannot be reverted, or ends by itself
@@ -108,10 +107,10 @@ int node_count(const Levers& levers);
 
 Time duration(const FaultSpec& spec, std::string_view name);
 
-// Makes the faults that a plan describes, with every default filled in.
+// ── Makes the faults that a plan describes, with every default filled in.
 
 // nullptr when there is no such kind.
-const FaultRow* find_fault(std::string_view name);
+const FaultRow* find_fault(const FaultCatalog& catalog, std::string_view name);
 
 // A fault as it was planned, with the ranks that it aims at.
 struct PlannedFault {
@@ -123,10 +122,10 @@ struct PlannedFault {
 };
 
 // Errors: bad_input (an unknown kind, a parameter missing). A resolved plan meets neither.
-scenarios::Result<PlannedFault> make_fault(const scenarios::FaultSpec& spec);
+scenarios::Result<PlannedFault> make_fault(const FaultCatalog& catalog, const scenarios::FaultSpec& spec);
 
 // The fields of a blame that the truth of this fault can name, in the words of `blames`. The step counts as
 // one of them, although a fault of the start meets none.
-std::vector<std::string> nameable_fields(const scenarios::FaultSpec& spec);
+std::vector<std::string> nameable_fields(const FaultCatalog& catalog, const scenarios::FaultSpec& spec);
 
 }  // namespace deadrank::inject

@@ -9,8 +9,6 @@
 
 namespace deadrank::inject {
 
-// Occasions and their alarms, in the plan's order, so that one plan always acts in the same way.
-
 namespace {
 
 // Passes every pull on, and remembers what the program must ask for before it has an effect.
@@ -50,6 +48,7 @@ bool needs_moments(const scenarios::Trigger& when) {
 
 }  // namespace
 
+// Occasions and their alarms, in the plan's order, so that one plan always acts in the same way.
 struct Injector::State {
     std::vector<PlannedFault> faults;
     std::vector<ArmedFault> all_armed;
@@ -231,13 +230,14 @@ Injector::Injector() : state_(std::make_unique<State>()) {}
 Injector::Injector(Injector&&) noexcept = default;
 Injector::~Injector() = default;
 
-scenarios::Result<Injector> Injector::make(const std::vector<scenarios::FaultSpec>& faults,
+scenarios::Result<Injector> Injector::make(const FaultCatalog& catalog,
+                                           const std::vector<scenarios::FaultSpec>& faults,
                                            results::Truth& truth) {
     Injector injector;
     State& state = *injector.state_;
     state.truth = &truth;
     for (const scenarios::FaultSpec& spec : faults) {
-        auto planned = make_fault(spec);
+        auto planned = make_fault(catalog, spec);
         if (!planned) return tl::unexpected(planned.error());
         state.faults.push_back(std::move(*planned));
     }

@@ -15,7 +15,8 @@
 
 namespace deadrank::inject {
 
-// What the truth records of a fault: that it was applied, reverted or refused, and who is really to blame.
+// ── What the truth records of a fault: that it was applied, reverted or refused, and who is really to
+// blame.
 
 // `rank`: whose occasion it was; no_rank = all of the fault's ranks at once. `fault` is the index in the
 // plan.
@@ -51,12 +52,8 @@ struct Nearness {
 };
 Nearness nearness(const scenarios::Trigger& when, const Moment& moment);
 
-// Watches every rank's moments and applies each of the plan's faults at its own. Writes to the truth at once
-// what was done, who is really to blame, and what a backend refused.
-
 // One fault on one rank: what it waits for, and how far it has come. Every rank of a fault has its own, so
 // that "the third all_reduce" is each rank's own third.
-
 struct ArmedFault {
     std::size_t fault = 0;  // index in the plan
     Rank rank = results::no_rank;
@@ -73,10 +70,13 @@ struct ArmedFault {
     std::optional<Sighting> sighting;  // when the value that it changes was asked for last, before it acted
 };
 
+// Watches every rank's moments and applies each of the plan's faults at its own. Writes to the truth at once
+// what was done, who is really to blame, and what a backend refused.
 class Injector {
 public:
-    // Fails when a kind is unknown; a plan that was resolved never does. `truth` outlives the injector.
-    static scenarios::Result<Injector> make(const std::vector<scenarios::FaultSpec>& faults,
+    // Makes the planned faults from `catalog`. Fails if a kind is not in it. `truth` outlives the injector.
+    static scenarios::Result<Injector> make(const FaultCatalog& catalog,
+                                            const std::vector<scenarios::FaultSpec>& faults,
                                             results::Truth& truth);
     Injector(Injector&&) noexcept;
     ~Injector();

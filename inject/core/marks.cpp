@@ -10,7 +10,7 @@
 
 namespace deadrank::inject {
 
-// Blame is completed here from what only the moment knows: step, collective, and the nodes of the ranks.
+// ── Blame is completed here from what only the moment knows: step, collective, and the nodes of the ranks.
 
 namespace {
 

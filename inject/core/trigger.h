@@ -14,7 +14,6 @@ namespace deadrank::inject {
 
 // Where a rank is, in words that every backend has. Backends report one for each call, phase and step of an
 // armed rank, before it happens.
-
 struct Moment {
     results::Rank rank = results::no_rank;
     results::Time now{0};
@@ -27,7 +26,6 @@ struct Moment {
 
 // Does a moment fit the `when` of a fault? Pure: the occasion counts and remembers. A step alone fits its
 // beginning, a phase alone fits its beginning, a call fits itself.
-
 // `before` may name a call ("all_reduce"), or a family: "collective", "message" (send and recv),
 // "communication" (both).
 bool is_call(std::string_view call, std::string_view before);

@@ -10,7 +10,7 @@
 
 namespace deadrank::results::alerts {
 
-// From edges to intervals.
+// ── From edges to intervals.
 
 namespace {
 

@@ -12,7 +12,7 @@
 
 namespace deadrank::results::alerts {
 
-// When Prometheus reported an alert pending or firing: intervals for each label set.
+// ── When Prometheus reported an alert pending or firing: intervals for each label set.
 
 struct Interval {
     double begin = 0;
@@ -41,7 +41,7 @@ Activity activity_of(const std::vector<external::Mismatch>& edges, const std::ve
 std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels,
                                   const std::vector<Rule>& rules);
 
-// For a player that has only range queries: the states that Prometheus would have given an alert.
+// ── For a player that has only range queries: the states that Prometheus would have given an alert.
 
 // The labels that an alert gets from one series of its expression. Nothing when a label holds a template that
 // only Prometheus can fill in; {{ $labels.x }} is filled in here.

@@ -287,7 +287,7 @@ std::vector<std::string> Emitted::names() const {
     return names;
 }
 
-// Why a selector matches none of them, and of which kind that is.
+// ── Why a selector matches none of them, and of which kind that is.
 
 namespace {
 

@@ -6,7 +6,8 @@
 
 namespace deadrank::results::alerts {
 
-// What an expression sees: from the root down, whether the value of each part counts or only its existence.
+// ── What an expression sees: from the root down, whether the value of each part counts or only its
+// existence.
 
 namespace {
 
@@ -126,7 +127,8 @@ RuleSights sights_of(const Rule& rule, const RuleReads& reads) {
     return sights;
 }
 
-// What changes for a rule: first by series that the incident changes, then by what other rules make of them.
+// ── What changes for a rule: first by series that the incident changes, then by what other rules make of
+// them.
 
 namespace {
 

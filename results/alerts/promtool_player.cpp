@@ -10,8 +10,8 @@
 
 namespace deadrank::results::alerts {
 
-// One run for each evaluation interval among the groups, since a unit test has only one. A rule that breaks
-// promtool's limit of samples is reported and left out of a copy, and the rest is judged without it.
+// ── One run for each evaluation interval among the groups, since a unit test has only one. A rule that
+// breaks promtool's limit of samples is reported and left out of a copy, and the rest is judged without it.
 
 namespace {
 
@@ -239,7 +239,7 @@ Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const e
     return played;
 }
 
-// YAML by hand: series are in single quotes, where only a single quote needs doubling.
+// ── YAML by hand: series are in single quotes, where only a single quote needs doubling.
 
 namespace {
 

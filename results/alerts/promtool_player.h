@@ -15,7 +15,6 @@
 namespace deadrank::results::alerts {
 
 // Prometheus' own rule engine in virtual time: generated unit tests, rule files untouched.
-
 class PromtoolPlayer final : public Player {
 public:
     struct Options {
@@ -56,8 +55,8 @@ std::vector<exporters::Series> series_for(const exporters::World& world, const e
                                           const std::vector<Rule>& rules, const StaticAnalysis& analysis,
                                           const std::vector<bool>& asked, const OnlyMetrics& only = {});
 
-// Unit-test files for promtool. The edge file asks at each evaluation which alerts began or ended; the kept
-// file states what was found, so that operators can commit it beside their rules.
+// ── Unit-test files for promtool. The edge file asks at each evaluation which alerts began or ended; the
+// kept file states what was found, so that operators can commit it beside their rules.
 
 struct TestInput {
     std::vector<std::string> rule_files;  // absolute paths

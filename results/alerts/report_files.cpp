@@ -10,7 +10,7 @@
 
 namespace deadrank::results::alerts {
 
-// Everything the study knows, one object; times in seconds.
+// ── Everything the study knows, one object; times in seconds.
 
 namespace {
 
@@ -167,8 +167,8 @@ std::string sarif_report(const Study& study) {
     return sarif.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-// JUnit for CI. Each demand of the policy is a case, and so is each failure without one; what could not be
-// judged is skipped with its reason, never passed.
+// ── JUnit for CI. Each demand of the policy is a case, and so is each failure without one; what could not
+// be judged is skipped with its reason, never passed.
 
 namespace {
 

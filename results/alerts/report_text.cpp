@@ -10,7 +10,7 @@
 
 namespace deadrank::results::alerts {
 
-// First the answer, then the table, then what to do about it.
+// ── First the answer, then the table, then what to do about it.
 
 namespace {
 
@@ -204,7 +204,7 @@ std::string text_report(const Study& study, const Policy& policy, const std::vec
     return text + last_word(study, policy, found, style);
 }
 
-// Columns are letters with a legend below, seven to a block: 22 + 7 × 8 = 78 columns.
+// ── Columns are letters with a legend below, seven to a block: 22 + 7 × 8 = 78 columns.
 
 namespace {
 

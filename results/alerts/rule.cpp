@@ -13,8 +13,8 @@
 
 namespace deadrank::results::alerts {
 
-// Rule files through yaml-cpp, for structure and lines. What the rules mean is left to Prometheus: nothing is
-// refused here that its own parser might accept.
+// ── Rule files through yaml-cpp, for structure and lines. What the rules mean is left to Prometheus:
+// nothing is refused here that its own parser might accept.
 
 namespace {
 
@@ -220,8 +220,8 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
     return file;
 }
 
-// Recognises what is often mistaken for a rule file, before any YAML is parsed. Prometheus' own templates ({{
-// $labels.gpu }}) are welcome; those of Helm mean that the file is not rendered yet.
+// ── Recognises what is often mistaken for a rule file, before any YAML is parsed. Prometheus' own templates
+// ({{ $labels.gpu }}) are welcome; those of Helm mean that the file is not rendered yet.
 
 namespace {
 

@@ -23,8 +23,8 @@ bool is_fault_of_rule(DeadKind kind) {
     return kind != DeadKind::none && kind != DeadKind::not_simulated && kind != DeadKind::nobody;
 }
 
-// Existence: metrics against the profile, matchers against the labels, and what that means for the rule as a
-// whole.
+// ── Existence: metrics against the profile, matchers against the labels, and what that means for the rule
+// as a whole.
 
 namespace {
 
@@ -127,7 +127,7 @@ std::optional<std::set<std::string>> read_by(const StaticAnalysis& analysis, con
     return read;
 }
 
-// Rule patterns that load, look right and do not work. Each was seen in published rule sets.
+// ── Rule patterns that load, look right and do not work. Each was seen in published rule sets.
 
 namespace {
 
@@ -238,7 +238,7 @@ void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted, d
     }
 }
 
-// Which way a series must move to make a rule fire.
+// ── Which way a series must move to make a rule fire.
 
 namespace {
 

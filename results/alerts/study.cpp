@@ -16,7 +16,7 @@
 
 namespace deadrank::results::alerts {
 
-// Healthy first, then all failures on a few threads. Judging is cheap; Prometheus is not.
+// ── Healthy first, then all failures on a few threads. Judging is cheap; Prometheus is not.
 
 namespace {
 
@@ -229,7 +229,7 @@ std::vector<std::string> confirm(const Study& study, Player& other, std::size_t 
     return differences;
 }
 
-// Suggestions become a rule file of their own, and are played like any other.
+// ── Suggestions become a rule file of their own, and are played like any other.
 
 namespace {
 

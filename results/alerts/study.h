@@ -17,8 +17,8 @@
 
 namespace deadrank::results::alerts {
 
-// These rules, this site, these failures: Prometheus evaluates the rules once on a healthy run and once for
-// each failure, and each answer becomes a row of cells.
+// ── These rules, this site, these failures: Prometheus evaluates the rules once on a healthy run and once
+// for each failure, and each answer becomes a row of cells.
 
 // What a player answers: which alerts were active when.
 struct PlayerAnswer {
@@ -109,7 +109,6 @@ std::vector<std::string> confirm(const Study& study, Player& other, std::size_t 
 
 // For a failure that no alert caught: an expression over existing metrics, tried on the failure and on the
 // healthy run by the same judge before it is proposed.
-
 void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures,
              const std::function<bool()>& stopped = {});
 

@@ -12,7 +12,7 @@
 
 namespace deadrank::results::alerts {
 
-// Judges a cell from intervals alone. Sample and evaluation coincide in a unit test, so the latency is a
+// ── Judges a cell from intervals alone. Sample and evaluation coincide in a unit test, so the latency is a
 // range: a real system adds up to one scrape and one evaluation interval.
 
 namespace {
@@ -328,7 +328,7 @@ Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Inci
     return silent_cell(what, seen, touched, world.window.duration, incident.until);
 }
 
-// Where an alert's labels point. Exporters name places differently: instance, Hostname, node, gpu="3",
+// ── Where an alert's labels point. Exporters name places differently: instance, Hostname, node, gpu="3",
 // gpu="GPU3", device="mlx5_3", rank="35".
 
 namespace {

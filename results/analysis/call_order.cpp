@@ -12,7 +12,7 @@
 
 namespace deadrank::results::analysis {
 
-// Only built for processes under suspicion, so clarity beats speed.
+// ── Only built for processes under suspicion, so clarity beats speed.
 
 namespace {
 
@@ -100,7 +100,6 @@ bool sizes_vary(const Communicator& comm, const Collective& collective, const Co
 }
 
 // A rendezvous looks the same at both ends of a job; a step in between tells them apart.
-
 bool had_begun_step(const Evidence& evidence, int attempt, Rank process, Time before) {
     const Lives& lives = evidence.facts<Lives>();
     const Life* life = lives.find(attempt, process);
@@ -215,7 +214,7 @@ std::vector<std::string_view> find_unused_groups(const Evidence& evidence, int a
     return {names.begin(), names.end()};
 }
 
-// Only asked about one stuck group, so each list is built from scratch.
+// ── Only asked about one stuck group, so each list is built from scratch.
 
 namespace {
 

@@ -11,7 +11,7 @@
 
 namespace deadrank::results::analysis {
 
-// Training repeats itself: what followed the same calls before should follow now.
+// ── Training repeats itself: what followed the same calls before should follow now.
 
 // What makes two calls the same step of a program. Communicators are compared by name: dp equals dp.
 struct Act {
@@ -74,8 +74,8 @@ bool calls_in_its_steps(const Evidence& evidence, const Communicator& comm, Rank
 std::vector<std::string_view> find_unused_groups(const Evidence& evidence, int attempt,
                                                  const std::vector<Rank>& processes);
 
-// Groups of one name do the same work side by side. A member that does something else than the members at the
-// same place in the other groups stands out even on the first step.
+// ── Groups of one name do the same work side by side. A member that does something else than the members at
+// the same place in the other groups stands out even on the first step.
 
 // Members whose calls, collectives and messages, differ from those of every sibling: neither list is a prefix
 // of the other. Empty without siblings, and if all members differ.
@@ -83,7 +83,6 @@ std::vector<Rank> find_odd_siblings(const Evidence& evidence, const Communicator
 
 // The meeting at the end of a job: a rendezvous that a process enters after it has worked, so that waiting
 // there is not a set-up wait.
-
 struct Leaving {
     Rank process = no_rank;
     Time entered{0};

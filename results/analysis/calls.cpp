@@ -10,7 +10,7 @@
 
 namespace deadrank::results::analysis {
 
-// Events come by kind, each kind in order of time.
+// ── Events come by kind, each kind in order of time.
 
 namespace {
 
@@ -267,10 +267,9 @@ void Calls::take_p2p(const Evidence& evidence) {
     }
 }
 
-// The first fingerprint in a text is the printing rank's own, whatever its number in the group.
-
 namespace {
 
+// The first fingerprint in a text is the printing rank's own, whatever its number in the group.
 constexpr std::string_view own_call = " is running collective: CollectiveFingerPrint(";
 
 // Up to the shape: types and devices follow in a page of tensor options, and matter only for comparing.

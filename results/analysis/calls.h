@@ -11,7 +11,7 @@
 
 namespace deadrank::results::analysis {
 
-// Communicators and what their members called on them, matched by sequence number. Members are placed by
+// ── Communicators and what their members called on them, matched by sequence number. Members are placed by
 // their rank in the communicator; processes are numbered as the launcher does.
 
 struct Call {
@@ -92,7 +92,6 @@ std::vector<Rank> parse_members(std::string_view words);
 // What c10d under TORCH_DISTRIBUTED_DEBUG=DETAIL prints of a rank's own call when calls do not match. Each
 // rank compares itself with the first that differs, so one text names two ranks and no culprit; all texts
 // together do.
-
 struct OddFingerprint {
     std::vector<Rank> odd = {};     // processes, ascending; empty if no call has a majority
     std::string_view usual = {};    // "SequenceNumber=20, OpType=ALLREDUCE, TensorShape=[16]"

@@ -12,7 +12,7 @@
 
 namespace deadrank::results::analysis {
 
-// A table of phrases, the specific before the general: the first match decides.
+// ── A table of phrases, the specific before the general: the first match decides.
 
 namespace {
 
@@ -331,7 +331,7 @@ std::vector<Complaint> Complaints::first_of_each(int attempt) const {
     return first;
 }
 
-// A second apart counts as another event: virtual and real jobs fail within milliseconds.
+// ── A second apart counts as another event: virtual and real jobs fail within milliseconds.
 
 std::optional<std::int64_t> step_at(const Evidence& evidence, Rank process, Time time) {
     std::optional<std::int64_t> step;

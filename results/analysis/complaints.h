@@ -13,7 +13,7 @@
 
 namespace deadrank::results::analysis {
 
-// What ranks said when something went wrong, sorted by topic. The texts are those of NCCL, c10d, gloo,
+// ── What ranks said when something went wrong, sorted by topic. The texts are those of NCCL, c10d, gloo,
 // torchrun, DeepSpeed and Megatron, as printed; a job need not print anything else.
 
 enum class Trouble {
@@ -81,7 +81,6 @@ private:
 
 // Ranks whose first complaint is about one kind of trouble, at about the same time. A rank that complains of
 // something else first is a victim, or a separate case.
-
 struct Outbreak {
     int attempt = 0;
     Time at{0};

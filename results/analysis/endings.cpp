@@ -164,8 +164,8 @@ bool outlived(const Evidence& evidence, const Outbreak& outbreak) {
     return true;
 }
 
-// A rank that destroys its groups calls nothing any more: who waits for it waits in vain. Texts: torch 2.11,
-// ProcessGroupNCCL.
+// ── A rank that destroys its groups calls nothing any more: who waits for it waits in vain. Texts: torch
+// 2.11, ProcessGroupNCCL.
 
 namespace {
 

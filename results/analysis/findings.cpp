@@ -14,7 +14,7 @@
 
 namespace deadrank::results::analysis {
 
-// A rank's node is blamed with it, since whoever repairs it must know where it is.
+// ── A rank's node is blamed with it, since whoever repairs it must know where it is.
 
 std::string ranks_text(const std::vector<Rank>& ranks) {
     if (ranks.empty()) return "no rank";
@@ -112,10 +112,9 @@ Blame blame_ranks(const Lives& lives, std::vector<Rank> ranks) {
 
 std::string digest_text(std::uint64_t digest) { return fmt::format("{:016x}", digest); }
 
-// Equal to six figures counts as equal: real jobs print rounded numbers.
-
 namespace {
 
+// Equal to six figures counts as equal: real jobs print rounded numbers.
 bool same(double a, double b) {
     if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b);
     if (std::isinf(a) || std::isinf(b)) return a == b;
@@ -162,7 +161,7 @@ std::vector<WrongValue> find_wrong_values(const Evidence& evidence) {
     return wrong;
 }
 
-// A value wrong by definition explains one that differs from the reference later, or in the same step.
+// ── A value wrong by definition explains one that differs from the reference later, or in the same step.
 
 namespace {
 

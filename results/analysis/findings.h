@@ -14,7 +14,7 @@
 
 namespace deadrank::results::analysis {
 
-// Wording and blame that all detectors share.
+// ── Wording and blame that all detectors share.
 
 // "rank 3", "ranks 0-2,5"; "no rank" when there is none.
 std::string ranks_text(const std::vector<Rank>& ranks);
@@ -36,7 +36,7 @@ Blame blame_ranks(const Lives& lives, std::vector<Rank> ranks);
 // The first 8 bytes of a digest as 16 hex digits.
 std::string digest_text(std::uint64_t digest);
 
-// Logged quantities that are not what they should be: value.sample with an expectation.
+// ── Logged quantities that are not what they should be: value.sample with an expectation.
 
 enum class Origin { definition, reference, resumed };
 
@@ -52,7 +52,7 @@ struct WrongValue {
 // loading_failure, "step_time" to low_throughput.
 std::vector<WrongValue> find_wrong_values(const Evidence& evidence);
 
-// One finding for all ranks on which a quantity went wrong at the same step.
+// ── One finding for all ranks on which a quantity went wrong at the same step.
 
 // The first step with such a value; nothing if there is none of that origin, or one of another came before.
 std::optional<Finding> find_first_wrong_value(const Evidence& evidence, Origin origin);

@@ -48,7 +48,6 @@ std::vector<std::vector<StepPace>> group_comparable_ranks(const Evidence& eviden
 
 // Ranks that claim to hold the same parameters, yet have shared no call in training when they do so: they
 // train alone, or in parts.
-
 struct IsolatedReplicas {
     std::string_view group;  // as they call it
     std::vector<Rank> ranks;

@@ -54,7 +54,6 @@ UnderWay Messages::leaves(const Event& event, std::uint32_t unknown) {
 }
 
 // A transfer begins when the last member came, or when the transfer before it ended.
-
 std::vector<CommTransfers> transfers_of(const Evidence& evidence) {
     std::vector<CommTransfers> all;
     for (const Communicator& comm : evidence.facts<Calls>().communicators()) {

@@ -47,7 +47,7 @@ private:
     std::map<Key, Lane> lanes_;
 };
 
-// How long calls took once all members had come: the network's share, free of stragglers.
+// ── How long calls took once all members had come: the network's share, free of stragglers.
 
 // Calls that move the same amount the same way.
 struct TransferKind {

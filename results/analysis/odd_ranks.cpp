@@ -14,10 +14,9 @@
 
 namespace deadrank::results::analysis {
 
-// Two calls fit when operation, count, type, reduction and root are the same.
-
 namespace {
 
+// Two calls fit when operation, count, type, reduction and root are the same.
 bool fits(const CollectiveEnter& a, const CollectiveEnter& b) {
     return a.op == b.op && a.count == b.count && a.dtype == b.dtype && a.reduce == b.reduce &&
            a.root == b.root;
@@ -141,7 +140,6 @@ AtFault side_of(const Evidence& evidence, const Communicator& comm, const Collec
 
 // A group agrees on a size by a call of its own: a few integers of which all learn the largest or the
 // smallest, or that one member tells. Who then comes with another size did not heed it.
-
 constexpr std::int64_t few_numbers = 8;
 
 bool size_alone_differs(const CollectiveEnter& a, const CollectiveEnter& b) {

@@ -25,7 +25,6 @@ namespace deadrank::results::analysis {
 // Where sizes alone differ, that most have one size does not make it right. If the group has just agreed on a
 // size (all learnt the largest of a few integers, or one member told them), who comes with another one is
 // odd; else who changed its size since it was last at this place, while the others kept theirs.
-
 struct Disagreement {
     std::vector<Rank> odd = {};  // processes
     const CollectiveEnter* usual = nullptr;
@@ -44,7 +43,6 @@ Disagreement find_disagreement(const Evidence& evidence, const Communicator& com
 // Which device each process has, and which processes break the pattern of their peers. The pattern is the
 // distance between the n-th process of a host and the n-th device that most processes of the job have:
 // usually 0; 4 where the first half of each host belongs to another job.
-
 class DevicesInUse {
 public:
     explicit DevicesInUse(const Evidence& evidence);

@@ -8,7 +8,7 @@
 
 namespace deadrank::results::analysis {
 
-// A rank's own time in a step is what it did not spend waiting. A stretch up to the start of a call was its
+// ── A rank's own time in a step is what it did not spend waiting. A stretch up to the start of a call was its
 // own work; a stretch up to the end of a call was waiting. Of a send only the time counts as waiting in which
 // the message was under way. Where a receive ends beside which the rank did something else, nothing tells
 // when the rank began to wait for it: the stretch is waiting or work, and `untold`.

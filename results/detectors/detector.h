@@ -41,8 +41,8 @@ using Detectors = std::vector<std::unique_ptr<Detector>>;
 // A detector over this row, which must outlive it; its findings carry the row's name.
 std::unique_ptr<Detector> make_detector(const DetectorRow& row);
 
-// Runs detectors over one run's evidence and settles their findings. Where two describe the same event, the
-// more specific one stays: an explicit mismatch beats a time-out, a time-out a hang.
+// ── Runs detectors over one run's evidence and settles their findings. Where two describe the same event,
+// the more specific one stays: an explicit mismatch beats a time-out, a time-out a hang.
 
 // Our own detectors, one line each in detector_catalog.cpp.
 const std::vector<const DetectorRow*>& detector_catalog();
@@ -55,7 +55,6 @@ Detectors all_detectors();
 std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors);
 
 // What no detector could see in a job, and what it would take to see it.
-
 // For a job that trained: one sentence per detector that had nothing to read, with the manifest lines that
 // would provide it, if there are any. Empty for a job that took no step, or of one rank.
 std::vector<std::string> blind_spots(const Evidence& evidence);
@@ -72,7 +71,6 @@ bool rests_on_lost_evidence(const Finding& finding, const Evidence& evidence);
 std::vector<std::string> differing_settings(const Evidence& evidence);
 
 // One event, one finding: of several that describe the same trouble, the one nearest to the root cause stays.
-
 // Keeps the findings that no other finding explains, in order of time. In short: a set-up failure explains
 // all that follows; the first failing rank explains later failures; an explicit mismatch beats a time-out, a
 // time-out a hang; of wrong values the earliest step wins; anything that broke explains slowness. Findings

@@ -103,7 +103,6 @@ Detectors all_detectors() {
 }
 
 // Derived from the kinds of events that are missing.
-
 std::vector<std::string> blind_spots(const Evidence& evidence) {
     std::set<Rank> stepped;
     bool lost = false;

@@ -14,7 +14,6 @@
 namespace deadrank::results::emitters {
 
 // Each file is whole or absent.
-
 scenarios::Result<void> write_files(const std::vector<EmittedFile>& files,
                                     const std::filesystem::path& directory, Time taken) {
     for (const EmittedFile& file : files) {
@@ -28,7 +27,7 @@ scenarios::Result<void> write_files(const std::vector<EmittedFile>& files,
     return {};
 }
 
-// One line a format.
+// ── One line a format.
 
 namespace {
 

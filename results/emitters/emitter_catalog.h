@@ -13,7 +13,6 @@
 namespace deadrank::results::emitters {
 
 // What an emitter gives: files by name, below a directory that the caller chooses.
-
 struct EmittedFile {
     std::string name;  // relative, may have directories
     std::string bytes;
@@ -25,7 +24,6 @@ scenarios::Result<void> write_files(const std::vector<EmittedFile>& files,
                                     const std::filesystem::path& directory, Time taken = never);
 
 // The formats that a run can be written in, by name, for the tools that read them.
-
 struct Emitter {
     std::string_view name;
     std::string_view what;  // which files, for whom

@@ -16,8 +16,8 @@
 
 namespace deadrank::results::emitters {
 
-// Entries as ProcessGroupNCCL records them. A call is "scheduled" while an earlier one of the same group is
-// still pending on its stream.
+// ── Entries as ProcessGroupNCCL records them. A call is "scheduled" while an earlier one of the same group
+// is still pending on its stream.
 
 namespace {
 
@@ -259,12 +259,11 @@ std::vector<EmittedFile> flight_recorder_files(const Evidence& evidence, const S
     return files;
 }
 
-// Integers are little-endian; only a float is big-endian. No memo table: it would only save space.
-
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Integers are little-endian; only a float is big-endian. No memo table: it would only save space.
 class Writer {
 public:
     std::string out{"\x80\x02", 2};

@@ -11,8 +11,8 @@
 
 namespace deadrank::results::emitters {
 
-// PyTorch's Flight Recorder: for each rank, the last collectives it entered and how far each got. One pickle
-// per rank, or the JSON of its control plane.
+// ── PyTorch's Flight Recorder: for each rank, the last collectives it entered and how far each got. One
+// pickle per rank, or the JSON of its control plane.
 
 // What differs between releases of torch; the table is in releases.cpp.
 struct FlightRecorderProfile {
@@ -51,7 +51,6 @@ nlohmann::ordered_json flight_recorder_dump(const Evidence& evidence, Rank proce
                                             const FlightRecorderProfile& profile, DumpForm form);
 
 // A JSON tree as a pickle of protocol 2, in the few opcodes that torch itself writes.
-
 // Arrays of two below the key "process_group" become tuples, all others lists. Text must be UTF-8.
 std::string to_pickle(const nlohmann::ordered_json& tree);
 

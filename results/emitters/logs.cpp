@@ -14,7 +14,6 @@ namespace deadrank::results::emitters {
 
 // One ring buffer per node, as dmesg -T prints it, with the lines that health checks look for: "NVRM: Xid
 // (PCI:…): N, …" and the killer's "Out of memory: Killed process".
-
 std::vector<EmittedFile> kernel_logs(const Evidence& evidence, const Snapshot& snapshot) {
     const auto places = places_of(evidence, snapshot.at);
     std::map<std::string, std::string> logs;
@@ -51,11 +50,10 @@ std::vector<EmittedFile> kernel_logs(const Evidence& evidence, const Snapshot& s
     return files;
 }
 
-// A WARN has an empty line before it; the rest differs by release. What a run did not print is derived from
-// its events, so that INFO is complete.
-
 namespace {
 
+// A WARN has an empty line before it; the rest differs by release. What a run did not print is derived from
+// its events, so that INFO is complete.
 class NcclLog {
 public:
     NcclLog(const Evidence& evidence, const ProcessPlace& place)
@@ -157,10 +155,9 @@ std::vector<EmittedFile> nccl_logs(const Evidence& evidence, const Snapshot& sna
     return files;
 }
 
-// Only what c10d prints has a prefix with the time; a traceback has none.
-
 namespace {
 
+// Only what c10d prints has a prefix with the time; a traceback has none.
 bool from_c10d(std::string_view line) {
     return line.starts_with("[Rank ") || line.starts_with("[PG ID ") || line.starts_with("Some NCCL") ||
            line.starts_with("To avoid data");
@@ -202,8 +199,8 @@ std::vector<EmittedFile> c10d_logs(const Evidence& evidence, const Snapshot& sna
     return files;
 }
 
-// The agent's log has a time on each of its own lines; an error file exists only where a rank ended with an
-// exception under @record.
+// ── The agent's log has a time on each of its own lines; an error file exists only where a rank ended with
+// an exception under @record.
 
 namespace {
 

@@ -13,8 +13,8 @@
 
 namespace deadrank::results::emitters {
 
-// A launch counts when a rank enters it. An exited process does not answer; after a minute it is considered
-// dead.
+// ── A launch counts when a rank enters it. An exited process does not answer; after a minute it is
+// considered dead.
 
 namespace {
 
@@ -172,7 +172,7 @@ std::vector<EmittedFile> ras_files(const Evidence& evidence, const Snapshot& sna
     return {{"ras/status.json", ras_json(report)}, {"ras/status.txt", ras_text(report)}};
 }
 
-// RAS's report for people: a table of communicators, then errors, then warnings.
+// ── RAS's report for people: a table of communicators, then errors, then warnings.
 
 namespace {
 

@@ -10,7 +10,6 @@ namespace deadrank::results::emitters {
 
 // Dump versions by release of torch: 2.11's was read from one of its dumps, the older ones from the
 // analyzer's checks.
-
 const std::vector<FlightRecorderProfile>& flight_recorder_profiles() {
     static const std::vector<FlightRecorderProfile> profiles = {
         {.torch = "2.5", .version = "2.4", .prefix = "nccl_trace_rank_", .library_key = "", .threads = false},
@@ -34,7 +33,6 @@ const FlightRecorderProfile& flight_recorder_profile(std::string_view torch) {
 
 // How NCCL's log has been worded, read in the sources of each release (src/debug.cc, src/init.cc): a pattern
 // that was written for one of them misses lines of another.
-
 const std::vector<NcclLogProfile>& nccl_log_profiles() {
     static const std::vector<NcclLogProfile> profiles = {
         {.nccl = "2.18", .starts = "", .stamps = false, .function = false},
@@ -58,8 +56,8 @@ const NcclLogProfile& nccl_log_profile(std::string_view nccl) {
     return *chosen;
 }
 
-// How ProcessGroupNCCL's time-out has been worded; a monitor that was written for one release misses it in
-// another.
+// ── How ProcessGroupNCCL's time-out has been worded; a monitor that was written for one release misses it
+// in another.
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 namespace deadrank::results::emitters {
 
-// Progress is what a rank does: calls, steps, phases. Samples and log lines go on while a job hangs.
+// ── Progress is what a rank does: calls, steps, phases. Samples and log lines go on while a job hangs.
 
 namespace {
 
@@ -68,7 +68,6 @@ Snapshot snapshot_of(const Evidence& evidence) {
 }
 
 // Bus addresses are the same as in the exporters' series.
-
 std::map<Rank, ProcessPlace> places_of(const Evidence& evidence, Time at) {
     std::map<Rank, ProcessPlace> places;
     std::int32_t attempt = 0;

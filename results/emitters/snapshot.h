@@ -10,7 +10,6 @@ namespace deadrank::results::emitters {
 
 // The moment at which an operator would take dumps and ask RAS. It is derived from evidence alone, so that no
 // tool learns when the fault was.
-
 enum class SnapshotReason {
     watchdog,  // a watchdog ended its process, and dumped before
     silence,   // no rank made progress for a minute, and an operator looks
@@ -32,7 +31,6 @@ Snapshot snapshot_of(const Evidence& evidence);
 Time first_silence(const Evidence& evidence);
 
 // Who ran where, as log lines name a process: host, pid, device, rank.
-
 struct ProcessPlace {
     Rank process = no_rank;
     Rank rank = no_rank;  // as RANK named it at the rendezvous; else the process

@@ -20,7 +20,7 @@ std::string iso_stamp(Time at);     // "2026-01-01T00:01:02Z"
 // Nanoseconds since 1970.
 std::optional<std::int64_t> read_nccl_stamp(std::string_view text);
 
-// Release numbers of the tools whose files we write.
+// ── Release numbers of the tools whose files we write.
 
 // "2.11.0+cu130" → {2, 11}
 inline std::pair<int, int> release(std::string_view words) {

@@ -8,7 +8,7 @@
 
 namespace deadrank::results::exporters {
 
-// Text forms of series.
+// ── Text forms of series.
 
 namespace {
 
@@ -92,7 +92,7 @@ std::string expanding_text(const std::vector<double>& values) {
     return text;
 }
 
-// WriteRequest{1: TimeSeries{1: Label{1: name, 2: value}, 2: Sample{1: double, 2: ms}}}.
+// ── WriteRequest{1: TimeSeries{1: Label{1: name, 2: value}, 2: Sample{1: double, 2: ms}}}.
 
 namespace {
 

@@ -12,8 +12,8 @@
 
 namespace deadrank::results::exporters {
 
-// Series as Prometheus would have scraped them: labels, and one value for each scrape. Two values are marks:
-// `absent` (nothing scraped) and `stale` (the scrape at which the series vanished).
+// ── Series as Prometheus would have scraped them: labels, and one value for each scrape. Two values are
+// marks: `absent` (nothing scraped) and `stale` (the scrape at which the series vanished).
 
 // Prometheus' own staleness marker, and a NaN of ours beside it. Only bit patterns tell NaNs apart.
 inline constexpr std::uint64_t stale_bits = 0x7ff0000000000002;
@@ -42,7 +42,7 @@ std::string expanding_text(const std::vector<double>& values);
 // The shortest text that reads back to the same number.
 std::string number_text(double value);
 
-// Prometheus' remote-write protocol 0.1.0: protobuf by hand, in snappy's block format with literals only,
+// ── Prometheus' remote-write protocol 0.1.0: protobuf by hand, in snappy's block format with literals only,
 // which every decoder accepts.
 
 // WriteRequest of the samples [first, last) of these series; sample 0 is at `start_ms`. Absent samples are

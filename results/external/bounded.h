@@ -51,7 +51,6 @@ std::string_view trimmed(std::string_view line);
 
 // A tool's answers by their input: healthy nodes print the same kernel log, and starting a program costs
 // seconds.
-
 class Memo {
 public:
     using Answer = scenarios::Result<BoundedAnswer>;

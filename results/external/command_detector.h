@@ -1,5 +1,5 @@
 // results/external/command_detector.h — A user's detector as one of ours: a command that gets the evidence
-// and answers with findings. README.md has the protocol.
+// and answers with findings. docs/guides/external_tools.md has the protocol.
 #pragma once
 
 #include <filesystem>

@@ -22,7 +22,6 @@ public:
 
 // Meta's GPU cluster monitoring: its health check for XIDs, node by node, on a kernel log printed by our
 // stand-in for dmesg.
-
 class Gpucm final : public Detector {
 public:
     static scenarios::Result<Gpucm> find(const Bounds& bounds = {});
@@ -40,7 +39,6 @@ private:
 
 // What an answer of NCCL's RAS says about the job, read as an operator reads it: which ranks lag in launches,
 // and which do not answer.
-
 struct RasTrouble {
     enum class Kind { missing, lagging, error };
     Kind kind = Kind::missing;
@@ -53,7 +51,7 @@ struct RasTrouble {
 scenarios::Result<emitters::RasReport> read_ras_json(std::string_view text);
 std::vector<RasTrouble> troubles_in(const emitters::RasReport& report);
 
-// PyTorch's Flight Recorder analyser as a detector, and its report as findings.
+// ── PyTorch's Flight Recorder analyser as a detector, and its report as findings.
 
 // One block of its report.
 struct FlightRecorderProblem {
@@ -88,8 +86,8 @@ private:
     Bounds bounds_;
 };
 
-// traincheck-lint, a linter of training configurations, unmodified: it is shown the job's configuration as
-// its ranks had it when they started.
+// ── traincheck-lint, a linter of training configurations, unmodified: it is shown the job's configuration
+// as its ranks had it when they started.
 
 // Its input: its own YAML form, one for each set of processes with the same configuration.
 struct LintedConfiguration {

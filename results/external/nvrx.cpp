@@ -18,7 +18,7 @@
 
 namespace deadrank::results::external {
 
-// Both read what a job leaves behind: all ranks' output in one log, and the dumps of the ranks that could
+// ── Both read what a job leaves behind: all ranks' output in one log, and the dumps of the ranks that could
 // dump. Neither knows a time, so a finding is dated with the files.
 
 namespace {
@@ -179,7 +179,7 @@ std::vector<Finding> NvrxAttribution::examine(const Evidence& evidence) const {
     return findings;
 }
 
-// Parses its JSON and its table.
+// ── Parses its JSON and its table.
 
 namespace {
 

@@ -12,7 +12,7 @@
 
 namespace deadrank::results::external {
 
-// Runs promtool and remembers its answers: same rules, same test, same version, same words.
+// ── Runs promtool and remembers its answers: same rules, same test, same version, same words.
 
 namespace {
 
@@ -109,8 +109,8 @@ Result<TestAnswer> Promtool::test_rules(const std::string& test_file, const std:
     return read;
 }
 
-// A character-level reader of promtool's report; commas inside quoted labels do not separate, and what is not
-// understood is kept as a line instead of being dropped.
+// ── A character-level reader of promtool's report; commas inside quoted labels do not separate, and what is
+// not understood is kept as a line instead of being dropped.
 
 namespace {
 

@@ -24,7 +24,6 @@
 namespace deadrank::results::external {
 
 // mkdtemp makes it accessible to this user alone.
-
 scenarios::Result<Scratch> Scratch::make(const std::filesystem::path& where) {
     std::error_code error;
     const auto parent = where.empty() ? std::filesystem::temp_directory_path(error) : where;
@@ -41,7 +40,7 @@ Scratch::~Scratch() {
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
-// Metadata is read without importing the package: torch alone takes seconds.
+// ── Metadata is read without importing the package: torch alone takes seconds.
 
 namespace {
 
@@ -88,7 +87,7 @@ extern char** environ;
 
 namespace deadrank::results::external {
 
-// posix_spawn, two pipes read together, wait4 for the CPU time.
+// ── posix_spawn, two pipes read together, wait4 for the CPU time.
 
 namespace {
 

@@ -14,7 +14,6 @@
 namespace deadrank::results::external {
 
 // A pipe to or from a program that we start. Both ends are -1 where none could be made.
-
 struct Pipe {
     int read_end = -1, write_end = -1;
     Pipe() {
@@ -42,7 +41,6 @@ inline std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 // A directory of our own while another program reads it; removed afterwards.
-
 class Scratch {
 public:
     // Below the system's temporary directory, or below `where`. Errors: io.
@@ -59,7 +57,7 @@ private:
     std::filesystem::path path_;
 };
 
-// Where other projects' tools are, and which release of each is installed.
+// ── Where other projects' tools are, and which release of each is installed.
 
 // What DEADRANK_TOOLS says, else the directory 'tools' in deadrank's cache.
 std::filesystem::path tools_home();
@@ -74,7 +72,7 @@ std::string tools_python();
 // The release of a package as its own metadata says it; empty when this Python does not have it.
 std::string package_version(const std::string& python, const std::string& package);
 
-// Runs another project's program to its end and returns its output. Loopback and pipes only.
+// ── Runs another project's program to its end and returns its output. Loopback and pipes only.
 
 struct ProgramAnswer {
     int code = 0;  // exit status; 128 + signal when a signal ended it

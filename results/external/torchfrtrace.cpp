@@ -13,7 +13,7 @@
 
 namespace deadrank::results::external {
 
-// The analyzer compares every rank with the first file that the directory lists; on tmpfs that is the one
+// ── The analyzer compares every rank with the first file that the directory lists; on tmpfs that is the one
 // written last, so rank 0 is written last.
 
 namespace {
@@ -138,7 +138,7 @@ std::vector<Finding> Torchfrtrace::examine(const Evidence& evidence) const {
     return findings;
 }
 
-// Reads its report line by line. The order of culprits varies, so they are a set.
+// ── Reads its report line by line. The order of culprits varies, so they are a set.
 
 namespace {
 

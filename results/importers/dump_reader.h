@@ -24,7 +24,6 @@ void read_error_file(const nlohmann::ordered_json& file, Rank rank, Story& story
 
 // A pickle read as data: containers, numbers and texts, and nothing else. Whatever would call or import
 // something is refused, so an untrusted file can do no harm.
-
 // Tuples and lists become arrays, keys become texts. Errors: bad_input, with the byte and the opcode. With
 // `cut`, a truncated pickle gives what could be read of it, and `cut` says where it ends.
 scenarios::Result<nlohmann::ordered_json> from_pickle(std::string_view bytes, std::string* cut = nullptr);

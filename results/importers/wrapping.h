@@ -35,7 +35,7 @@ struct Unwrapped {
 // `line` is cleaned in place (colours, backspaces); the result points into it.
 Unwrapped unwrap(std::string& line, const LinePrefixes& prefixes, int year);
 
-// Times of day and dates in logs.
+// ── Times of day and dates in logs.
 
 struct Stamp {
     std::int64_t at = -1;  // nanoseconds since 1970

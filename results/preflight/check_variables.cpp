@@ -13,7 +13,7 @@
 
 namespace deadrank::results::preflight {
 
-// NCCL reads garbage as 0 and ignores unknown names, both silently: they are reported here.
+// ── NCCL reads garbage as 0 and ignores unknown names, both silently: they are reported here.
 
 namespace {
 
@@ -160,7 +160,7 @@ void check_endless_waits(const Job& job, const Knowledge&, Remarks& remarks) {
          .source = "PyTorch, environment variables of ProcessGroupNCCL"});
 }
 
-// Versions that differ between ranks, and versions that are incompatible within one.
+// ── Versions that differ between ranks, and versions that are incompatible within one.
 
 namespace {
 

@@ -8,7 +8,6 @@
 namespace deadrank::results {
 
 // Blame in words: what a person would say.
-
 std::string Blame::text() const {
     std::string words;
     const auto add = [&words](std::string part) {
@@ -27,7 +26,7 @@ std::string Blame::text() const {
     return words;
 }
 
-// One name a field, the same in truth, findings and verdicts.
+// ── One name a field, the same in truth, findings and verdicts.
 
 using OrderedJson = nlohmann::ordered_json;
 

@@ -26,7 +26,6 @@ struct Blame {
 };
 
 // Blame as all our files write it: only the fields that are set.
-
 nlohmann::ordered_json blame_json(const Blame& blame);
 
 // Throws nlohmann's exceptions on a wrong type; the reader of the file turns them into an Error.

@@ -7,7 +7,7 @@
 
 namespace deadrank::results {
 
-// Names of the enumerations, one table each, read in both directions.
+// ── Names of the enumerations, one table each, read in both directions.
 
 namespace {
 
@@ -134,10 +134,9 @@ std::int64_t size_of(Dtype dtype) {
     return 0;
 }
 
-// The signals that end training jobs; numbers are Linux's.
-
 namespace {
 
+// The signals that end training jobs; numbers are Linux's.
 constexpr std::array<std::pair<int, std::string_view>, 9> names = {{
     {1, "SIGHUP"},
     {2, "SIGINT"},

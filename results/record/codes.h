@@ -7,7 +7,7 @@
 
 namespace deadrank::results {
 
-// The enumerations used in events, and their names as frameworks write them.
+// ── The enumerations used in events, and their names as frameworks write them.
 
 // A piece of text, kept once in the evidence's table. 0 is the empty text.
 enum class TextId : std::uint32_t { none = 0 };
@@ -79,7 +79,8 @@ Code code_named(std::string_view);
 // Bytes of one element; 0 for none.
 std::int64_t size_of(Dtype);
 
-// POSIX signals: Linux numbers on any machine, and names as launchers print them and detectors repeat them.
+// ── POSIX signals: Linux numbers on any machine, and names as launchers print them and detectors repeat
+// them.
 
 inline constexpr int sigabrt = 6, sigkill = 9, sigterm = 15, sigcont = 18, sigstop = 19;
 

@@ -14,7 +14,7 @@
 
 namespace deadrank::results {
 
-// Keeps events and texts. The table of texts is looked up by content and never iterated.
+// ── Keeps events and texts. The table of texts is looked up by content and never iterated.
 
 std::string_view kind_name(const Event& event) {
     return std::visit([](const auto& payload) { return std::decay_t<decltype(payload)>::kind; }, event.what);
@@ -134,7 +134,7 @@ std::int32_t Evidence::world_size() const {
     return highest + 1;
 }
 
-// Evidence as JSON lines. Payloads list their own fields, so a new kind needs no line here. NaN and
+// ── Evidence as JSON lines. Payloads list their own fields, so a new kind needs no line here. NaN and
 // infinities are strings ("nan", "inf", "-inf"), since JSON has no numbers for them.
 
 namespace {

@@ -10,7 +10,7 @@
 
 namespace deadrank::results {
 
-// Lines of name=value, written and read back.
+// ── Lines of name=value, written and read back.
 
 std::string subject_lines(const Subject& subject) {
     std::string lines =
@@ -38,7 +38,6 @@ Subject subject_of(const Evidence& evidence) {
 }
 
 // From the last sample before to the first sample after: too much rather than too little.
-
 Time waited_between(const Waiting& waiting, Time begin, Time end) {
     if (waiting.empty()) return Time(0);
     const auto after = waiting.upper_bound(begin);

@@ -24,8 +24,8 @@ struct Subject {
 std::string subject_lines(const Subject& subject);
 Subject subject_of(const Evidence& evidence);
 
-// How long a job's processes were ready to run while others had the processor. A job that waits for a message
-// is not ready to run: even on a busy machine its silence is its own.
+// ── How long a job's processes were ready to run while others had the processor. A job that waits for a
+// message is not ready to run: even on a busy machine its silence is its own.
 
 // At some moments, the sum of all waiting until then.
 using Waiting = std::map<Time, Time>;

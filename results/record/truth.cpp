@@ -12,7 +12,7 @@
 
 namespace deadrank::results {
 
-// Questions the judge asks of the truth.
+// ── Questions the judge asks of the truth.
 
 namespace {
 
@@ -91,7 +91,7 @@ bool Truth::completed() const {
     return std::all_of(ends.begin(), ends.end(), [](RankEnd end) { return end == RankEnd::finished; });
 }
 
-// Truth as one JSON document beside the evidence: marks, how each rank ended, who waited for whom.
+// ── Truth as one JSON document beside the evidence: marks, how each rank ended, who waited for whom.
 
 namespace {
 

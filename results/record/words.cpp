@@ -8,7 +8,7 @@
 
 namespace deadrank::results {
 
-// Rounds in integers, so that a report is the same on every machine.
+// ── Rounds in integers, so that a report is the same on every machine.
 
 namespace {
 
@@ -117,7 +117,6 @@ std::string counted(std::size_t count, std::string_view noun) {
 }
 
 // Anything between digits separates two numbers.
-
 std::vector<Rank> numbers_in(std::string_view text) {
     const std::string whole(text);
     std::vector<Rank> numbers;

@@ -11,7 +11,7 @@
 
 namespace deadrank::results {
 
-// Quantities in a reader's words: "60.0 s", "ranks 0-3 and 7", "1 finding, 2 findings".
+// ── Quantities in a reader's words: "60.0 s", "ranks 0-3 and 7", "1 finding, 2 findings".
 
 // Three figures or so: "350 ns", "12.5 µs", "60.0 s", "12 min 5 s", "3 h 20 min", "4 d 2 h". `never` is
 // "never".
@@ -39,7 +39,6 @@ std::string lowered(std::string_view text);  // ASCII letters alone
 std::string counted(std::size_t count, std::string_view noun);
 
 // Ranks as third-party tools print them.
-
 // All whole numbers of a text such as "{2, 3}" or "({'5'})", in its order.
 std::vector<Rank> numbers_in(std::string_view text);
 

@@ -12,7 +12,7 @@
 
 namespace deadrank::results::reports {
 
-// A timeline in letters, and a table of what each rank did last.
+// ── A timeline in letters, and a table of what each rank did last.
 
 namespace {
 
@@ -144,7 +144,7 @@ Clue rank_clue(const Evidence& evidence) {
     return clue;
 }
 
-// Losses, replicas, and the job's own numbers.
+// ── Losses, replicas, and the job's own numbers.
 
 namespace {
 

@@ -14,7 +14,7 @@
 
 namespace deadrank::results::reports {
 
-// In the order in which they are shown: the whole first, then what is odd in it.
+// ── In the order in which they are shown: the whole first, then what is odd in it.
 
 std::string who_text(const std::vector<Rank>& ranks) {
     if (ranks.empty() || ranks.front() == no_rank) return "the job";
@@ -32,7 +32,7 @@ std::vector<Clue> clues(const Evidence& evidence, const Evidence* good) {
     return all;
 }
 
-// Which samples each rank trains on, which part of a tensor or checkpoint it holds, and what a server
+// ── Which samples each rank trains on, which part of a tensor or checkpoint it holds, and what a server
 // answered: shown if it differs from the last good run.
 
 namespace {
@@ -110,8 +110,8 @@ std::vector<Clue> data_clues(const Evidence& evidence, const Evidence* good) {
     return all;
 }
 
-// Environment, versions and settings that not all ranks share. Values meant to be each rank's own (RANK, a
-// pid) are left out as long as they are.
+// ── Environment, versions and settings that not all ranks share. Values meant to be each rank's own (RANK,
+// a pid) are left out as long as they are.
 
 namespace {
 
@@ -175,7 +175,7 @@ Clue difference_clue(const Evidence& evidence) {
     return clue;
 }
 
-// Counters of devices, memory, hosts and links that differ from the last good run.
+// ── Counters of devices, memory, hosts and links that differ from the last good run.
 
 namespace {
 

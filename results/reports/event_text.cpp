@@ -11,7 +11,7 @@
 
 namespace deadrank::results::reports {
 
-// Visits a payload's fields in the order in which they are declared.
+// ── Visits a payload's fields in the order in which they are declared.
 
 namespace {
 
@@ -71,7 +71,7 @@ std::string event_text(const Evidence& evidence, const Event& event) {
                        fields_text(evidence, event));
 }
 
-// Lines are told apart by kind and text; equal ones within a second become one.
+// ── Lines are told apart by kind and text; equal ones within a second become one.
 
 namespace {
 

@@ -13,7 +13,7 @@
 
 namespace deadrank::results::reports {
 
-// Times are integer nanoseconds; `never` is null.
+// ── Times are integer nanoseconds; `never` is null.
 
 namespace {
 
@@ -54,7 +54,7 @@ std::string dumped(const Json& json, int indent) {
     return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
-// The keys of json_line are a promise to scripts: a test compares them.
+// ── The keys of json_line are a promise to scripts: a test compares them.
 
 namespace {
 
@@ -157,7 +157,7 @@ scenarios::Result<void> write_scorecard(const Scorecard& card, const std::filesy
     return write_text(scorecard_document(card), file);
 }
 
-// {"format": 1, "findings": […]}.
+// ── {"format": 1, "findings": […]}.
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
@@ -173,8 +173,8 @@ Result<void> write_findings(const std::vector<Finding>& findings, const std::fil
     return write_text(dumped({{"format", format}, {"findings", findings_json(findings)}}, 2) + "\n", file);
 }
 
-// How one framework reacted to one bug, added to a line of `run --json` and read back: runs played one after
-// another, or on several machines, make one table.
+// ── How one framework reacted to one bug, added to a line of `run --json` and read back: runs played one
+// after another, or on several machines, make one table.
 
 std::string with_standing(const std::string& json_line, const ResilienceCell& standing) {
     Json json = Json::parse(json_line);

@@ -15,7 +15,7 @@
 
 namespace deadrank::results::reports {
 
-// Pieces that several JSON reports share: findings and judgements.
+// ── Pieces that several JSON reports share: findings and judgements.
 
 using Json = nlohmann::ordered_json;
 
@@ -23,12 +23,12 @@ Json finding_json(const Finding& finding);
 Json findings_json(const std::vector<Finding>& findings);
 Json judgement_json(const Judgement& judgement);
 
-// Throws nlohmann's exceptions on a wrong type; the reader of the file turns them into an Error.
+// ── Throws nlohmann's exceptions on a wrong type; the reader of the file turns them into an Error.
 
 // Bytes that are not UTF-8 (a third-party log may hold any) are replaced, never an error.
 std::string dumped(const Json& json, int indent = -1);
 
-// Cases as JSON: one object a line for scripts, one document a case for the run's directory.
+// ── Cases as JSON: one object a line for scripts, one document a case for the run's directory.
 
 // One line with exactly: scenario, runner, seed, verdict, reason, control, healed, findings, trace_hash,
 // token, seconds. control and healed are verdicts, or null when they were not played; times are nanoseconds
@@ -43,12 +43,10 @@ std::string scorecard_document(const Scorecard& card);
 scenarios::Result<void> write_scorecard(const Scorecard& card, const std::filesystem::path& file);
 
 // What the detectors said of one run, as a file.
-
 scenarios::Result<void> write_findings(const std::vector<Finding>& findings,
                                        const std::filesystem::path& file);
 
 // Cases as JUnit XML for CI: one testcase per scenario and seed; unknown is skipped, never passed.
-
 std::string junit_document(const std::vector<Case>& cases);
 scenarios::Result<void> write_junit(const std::vector<Case>& cases, const std::filesystem::path& file);
 

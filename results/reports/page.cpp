@@ -13,8 +13,8 @@
 
 namespace deadrank::results::reports {
 
-// Puts data, style and scripts into page.html. A "<" inside the data is written as an escape, so that no log
-// line can end the script that holds it.
+// ── Puts data, style and scripts into page.html. A "<" inside the data is written as an escape, so that no
+// log line can end the script that holds it.
 
 namespace {
 
@@ -149,7 +149,6 @@ scenarios::Result<void> Page::write(const std::filesystem::path& file, const Sco
 
 // A bad cell carries the command that reproduces it, an unknown one its reason; the page draws, it does not
 // judge.
-
 Json standing_view(const ResilienceCell& standing) {
     Json json = {{"bug", standing.scenario},
                  {"cause", standing.cause},

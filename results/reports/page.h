@@ -18,12 +18,11 @@
 namespace deadrank::results::reports {
 
 // The hand-written parts of the page, embedded when the program is built.
-
 // By file name in results/reports/html: "page.html", "timeline.js"; empty when there is none.
 std::string_view asset(std::string_view name);
 
-// report.html: one file that needs no network, with the scorecard, every case and its runs. A case is added
-// while its evidence is in memory, and kept as finished text.
+// ── report.html: one file that needs no network, with the scorecard, every case and its runs. A case is
+// added while its evidence is in memory, and kept as finished text.
 
 // What a scenario says to people, if anything.
 struct CaseWords {
@@ -53,7 +52,6 @@ private:
 };
 
 // How a program reacted to a bug: a cell of the page's table, in a JSON form that only the page reads.
-
 // Without its case's number on the page, which is known last.
 Json standing_view(const ResilienceCell& standing);
 

@@ -11,7 +11,7 @@
 
 namespace deadrank::results::reports {
 
-// Cells give reaction and seconds; below, each bad one with its words and the command that reproduces it.
+// ── Cells give reaction and seconds; below, each bad one with its words and the command that reproduces it.
 
 namespace {
 
@@ -305,7 +305,6 @@ std::string standing_line(const ResilienceCell& standing, const Style& style) {
 }
 
 // Text outside the two marker lines is never touched.
-
 std::string in_place(std::string page, const PagePlace& place, std::string_view text) {
     const std::size_t begin = page.find(place.begin), end = page.find(place.end);
     if (begin == std::string::npos || end == std::string::npos || end < begin) return {};

@@ -12,7 +12,7 @@
 
 namespace deadrank::results::reports {
 
-// How frameworks handled each bug, as a page of Markdown: a row per scenario, a column per framework and
+// ── How frameworks handled each bug, as a page of Markdown: a row per scenario, a column per framework and
 // version, a command behind each bad cell.
 
 // "PyTorch DDP (torch 2.11.0, debug DETAIL)"; and "≥ 66 s" of a hang, empty where no time was asked for.
@@ -49,7 +49,6 @@ scenarios::Result<std::vector<ResilienceCell>> read_standings(const std::filesys
 
 // A page that people write, with a place that a command fills: between two lines that Markdown takes for
 // comments.
-
 struct PagePlace {
     std::string_view begin, end;
     std::string_view written_by;  // a file that begins with this line belongs to the command as a whole

@@ -18,7 +18,7 @@
 
 namespace deadrank::results::reports {
 
-// Ranks that a finding or the truth names are suspects: they keep a row of their own, which the page
+// ── Ranks that a finding or the truth names are suspects: they keep a row of their own, which the page
 // enlarges.
 
 namespace {
@@ -139,7 +139,7 @@ Json run_view(const SeenRun& run, std::size_t bytes_most) {
     return view;
 }
 
-// Logs and counters as the page's data.
+// ── Logs and counters as the page's data.
 
 namespace {
 
@@ -194,8 +194,8 @@ Json counters_view(const Evidence& evidence) {
     return {{"loss", spans_view(loss)}, {"memory", spans_view(memory)}};
 }
 
-// Which ranks wait for which, from evidence, as groups with arrows between them; and in the simulator's own
-// words, if there are any.
+// ── Which ranks wait for which, from evidence, as groups with arrows between them; and in the simulator's
+// own words, if there are any.
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 namespace deadrank::results::reports {
 
-// The token repeats the run bit for bit; the seed repeats the draws, whatever the build.
+// ── The token repeats the run bit for bit; the seed repeats the draws, whatever the build.
 
 namespace {
 
@@ -39,7 +39,7 @@ std::vector<std::string> list_repeat_commands(const Case& one) {
     return commands;
 }
 
-// First how to reproduce it, then who was blamed and who it was, then the evidence.
+// ── First how to reproduce it, then who was blamed and who it was, then the evidence.
 
 namespace {
 
@@ -138,7 +138,7 @@ std::string failure_block(const Case& one, const Style& style) {
     return block.take();
 }
 
-// With several seeds the worst case is shown, after the share of seeds that passed.
+// ── With several seeds the worst case is shown, after the share of seeds that passed.
 
 namespace {
 
@@ -215,7 +215,7 @@ std::string scenario_line(const std::vector<Case>& seeds, std::size_t name_colum
                        one.verdict == Verdict::pass ? style.paint(Ink::dim, words) : words);
 }
 
-// A table of what became of the alarms; a column that would be all zeros is not printed.
+// ── A table of what became of the alarms; a column that would be all zeros is not printed.
 
 namespace {
 

@@ -13,7 +13,7 @@
 
 namespace deadrank::results::reports {
 
-// A summary for people: one line per scenario, a block for each failure, the scorecard.
+// ── A summary for people: one line per scenario, a block for each failure, the scorecard.
 
 // All cases of one scenario, one per seed, in one line: what was noticed, about whom, how soon.
 // `name_columns`: where the names end, so that a run's lines are aligned.
@@ -30,7 +30,7 @@ std::string last_line(const Scorecard& card, double seconds, const Style& style)
 
 std::string verdict_mark(Verdict verdict, const Style& style);  // ✔ ✘ ?
 
-// How to reproduce a case: the commands that every report begins with.
+// ── How to reproduce a case: the commands that every report begins with.
 
 // The `runner` of a case that was judged from files, not played.
 inline constexpr std::string_view from_files = "files";
@@ -38,18 +38,17 @@ inline constexpr std::string_view from_files = "files";
 // "deadrank replay TOKEN" if there is a token, and the run that makes the same draws from the catalog.
 std::vector<std::string> list_repeat_commands(const Case& one);
 
-// Events as one line each, and the log lines worth showing.
+// ── Events as one line each, and the log lines worth showing.
 
 // One event in a reader's words, on one line: " 1.334100 s  rank 0  rank.exit code -9, signal 9".
-
 // Fields that say nothing (empty texts, counters at -1) are left out; a long text is cut at 72 columns.
 std::string event_text(const Evidence& evidence, const Event& event);
 
 // Only its fields: "code -9, signal 9".
 std::string fields_text(const Evidence& evidence, const Event& event);
 
-// What ranks wrote and the machine reported about them, as lines. The same line from several ranks at about
-// one time is one line; of very many the first, the last and the errors stay.
+// ── What ranks wrote and the machine reported about them, as lines. The same line from several ranks at
+// about one time is one line; of very many the first, the last and the errors stay.
 
 struct LogLine {
     Time at{0};

@@ -13,8 +13,8 @@
 
 namespace deadrank::results::reports {
 
-// Pairs begins with ends per rank. A rank's exit closes its open slices, and begins one for the time in which
-// it is gone.
+// ── Pairs begins with ends per rank. A rank's exit closes its open slices, and begins one for the time in
+// which it is gone.
 
 namespace {
 
@@ -183,7 +183,7 @@ private:
 
 Timeline timeline_of(const Evidence& evidence) { return Slicer(evidence).take(); }
 
-// Rows are told apart by a hash over their slices with rounded times.
+// ── Rows are told apart by a hash over their slices with rounded times.
 
 namespace {
 
@@ -279,7 +279,7 @@ Folded fold(const Timeline& timeline, const std::set<Rank>& apart, std::size_t b
     return folded;
 }
 
-// Shapes are found by their own bytes: equal bytes, equal shape.
+// ── Shapes are found by their own bytes: equal bytes, equal shape.
 
 namespace {
 

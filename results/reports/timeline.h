@@ -10,7 +10,7 @@
 
 namespace deadrank::results::reports {
 
-// What each rank was doing, as slices of time, for the page and the trace. Made from evidence alone, so a
+// ── What each rank was doing, as slices of time, for the page and the trace. Made from evidence alone, so a
 // production job's file can be drawn as well as a simulated one.
 
 // Slices of one lane of one rank nest or follow each other, except for calls under way at once.
@@ -41,9 +41,9 @@ struct Timeline {
 
 Timeline timeline_of(const Evidence& evidence);
 
-// Ranks that did the same at the same times become one row. The tolerance for "the same time" grows until few
-// rows are left or a picture would show it, and until all rows fit into a number of bytes; the result states
-// it.
+// ── Ranks that did the same at the same times become one row. The tolerance for "the same time" grows until
+// few rows are left or a picture would show it, and until all rows fit into a number of bytes; the result
+// states it.
 
 struct Row {
     std::vector<Rank> ranks;  // ascending; the first one is drawn
@@ -58,7 +58,7 @@ struct Folded {
 // Ranks `apart` get rows of their own, and are never left out.
 Folded fold(const Timeline& timeline, const std::set<Rank>& apart, std::size_t bytes_most);
 
-// Rows in few bytes: what was done is stored once for all rows that did it, and when as differences in
+// ── Rows in few bytes: what was done is stored once for all rows that did it, and when as differences in
 // microseconds. results/reports/html/decode.js reads it back.
 
 // Both in base64 over variable-length integers (7 bits a byte, lowest first; "zigzag" where negative).

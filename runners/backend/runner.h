@@ -27,7 +27,7 @@ struct RunOptions {
 
 class Runner {
 public:
-    virtual ~Runner() = default;
+    virtual ~Runner();
     virtual std::string_view name() const = 0;  // sim, local, mpi, gpu
     virtual scenarios::Capabilities capabilities() const = 0;
 

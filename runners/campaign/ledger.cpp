@@ -11,7 +11,7 @@
 
 namespace deadrank::runners::campaign {
 
-// The same fields as a line of `run --json`.
+// ── The same fields as a line of `run --json`.
 
 using nlohmann::ordered_json;
 
@@ -86,7 +86,7 @@ Answer answer_of(const Ended& ended, const std::string& scenario, std::uint64_t 
     return none;
 }
 
-// A rollback journal, not a write-ahead log: the file may be on a disk shared by several machines. Two
+// ── A rollback journal, not a write-ahead log: the file may be on a disk shared by several machines. Two
 // campaigns on one file write the same rows, and each row's second write is ignored.
 
 namespace fs = std::filesystem;

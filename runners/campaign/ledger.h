@@ -15,7 +15,6 @@
 namespace deadrank::runners::campaign {
 
 // What a campaign keeps of one trial: the answer, equal on every machine, and the time it took here.
-
 struct Answer {
     std::uint64_t number = 0;  // its place in the campaign
     std::string scenario;
@@ -39,7 +38,7 @@ std::optional<Answer> answer_from(const std::string& text);
 // A child's answer, or why it gave none. `scenario` and `seed` identify the trial.
 Answer answer_of(const Ended& ended, const std::string& scenario, std::uint64_t seed);
 
-// A campaign's SQLite file: one row per trial, by number. A killed campaign keeps what was committed; the
+// ── A campaign's SQLite file: one row per trial, by number. A killed campaign keeps what was committed; the
 // same command resumes it.
 
 struct Totals {

@@ -13,7 +13,7 @@
 
 namespace deadrank::runners::campaign {
 
-// MPI is loaded with RTLD_GLOBAL: its plugins are libraries that look for its symbols.
+// ── MPI is loaded with RTLD_GLOBAL: its plugins are libraries that look for its symbols.
 
 namespace fs = std::filesystem;
 
@@ -87,7 +87,7 @@ scenarios::Result<std::unique_ptr<Crew>> join_crew(const fs::path& library) {
     return std::make_unique<MpiCrew>(*open(), rank, size);
 }
 
-// The manager plays too, so no core idles. A worker holds one trial more than it plays, so that it never
+// ── The manager plays too, so no core idles. A worker holds one trial more than it plays, so that it never
 // waits for the next.
 
 using nlohmann::json;

@@ -55,8 +55,8 @@ scenarios::Result<std::unique_ptr<Crew>> join_crew(const std::filesystem::path& 
 
 namespace deadrank::runners::campaign {
 
-// Numbers are handed out one by one, to our own children and to the crew's; answers are taken as they arrive.
-// They do not depend on who played what, or on how many played.
+// ── Numbers are handed out one by one, to our own children and to the crew's; answers are taken as they
+// arrive. They do not depend on who played what, or on how many played.
 
 struct Work {
     std::string definition;  // must be equal in all processes: it identifies the campaign

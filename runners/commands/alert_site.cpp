@@ -17,7 +17,7 @@
 
 namespace deadrank::runners::commands {
 
-// Turns options into values, with an error for each that makes no sense.
+// ── Turns options into values, with an error for each that makes no sense.
 
 namespace {
 
@@ -173,7 +173,7 @@ Result<std::unique_ptr<Site>> open_site(const Library& library, const SiteOption
     return site;
 }
 
-// From the typed words to incidents. Scenarios of the catalogue are played in the simulator at their own
+// ── From the typed words to incidents. Scenarios of the catalogue are played in the simulator at their own
 // size; what became of the job is then shown on the judged cluster.
 
 namespace {

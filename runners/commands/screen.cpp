@@ -16,7 +16,7 @@
 
 namespace deadrank::runners::commands {
 
-// COLUMNS overrides the width that the terminal reports.
+// ── COLUMNS overrides the width that the terminal reports.
 
 namespace {
 
@@ -59,7 +59,7 @@ void Progress::clear() {
     shown_ = false;
 }
 
-// Static, because the signal handler needs it.
+// ── Static, because the signal handler needs it.
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 namespace deadrank::runners::commands {
 
-// What a stream leads to: a terminal with a width and colours, or a pipe.
+// ── What a stream leads to: a terminal with a width and colours, or a pipe.
 
 // Colour on a terminal unless NO_COLOR is set; a pipe has neither colour nor a width.
 results::reports::Style style_of(std::FILE* stream);
@@ -30,7 +30,6 @@ private:
 };
 
 // Ctrl-C once: stop soon and keep the evidence. Twice: end at once.
-
 // Listens until the program ends. The flag becomes true with the first SIGINT or SIGTERM; the second has its
 // usual effect.
 std::atomic<bool>& stop_on_interrupt();

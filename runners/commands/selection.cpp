@@ -15,7 +15,7 @@
 
 namespace deadrank::runners::commands {
 
-// The texts of the shared options.
+// ── The texts of the shared options.
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
@@ -89,7 +89,7 @@ scenarios::Result<std::vector<Seed>> seeds_of(const SeedOptions& options) {
     return seeds;
 }
 
-// Names are resolved to files first, so that one id loads one file, not the whole catalog.
+// ── Names are resolved to files first, so that one id loads one file, not the whole catalog.
 
 using scenarios::Error;
 using scenarios::ErrorCode;
@@ -254,12 +254,11 @@ Result<Selection> select(const Library& library, const SelectionOptions& options
     return selection;
 }
 
-// A plan is recognised by its [plan] table, not by its file name.
-
 using scenarios::Result;
 
 namespace {
 
+// A plan is recognised by its [plan] table, not by its file name.
 bool is_plan(const std::string& file) {
     std::ifstream in(file);
     for (std::string line; std::getline(in, line);) {

@@ -15,7 +15,7 @@ class App;
 
 namespace deadrank::runners::commands {
 
-// Option groups that several commands share, with one wording each.
+// ── Option groups that several commands share, with one wording each.
 
 // Which scenarios: files, directories, ids, globs, and filters on their bug.
 struct SelectionOptions {
@@ -36,7 +36,7 @@ void add_seeds(CLI::App& app, SeedOptions& options);
 // Ascending. Errors: usage, when the range is not "A..B" with A ≤ B, or has more than a million seeds.
 scenarios::Result<std::vector<scenarios::Seed>> seeds_of(const SeedOptions& options);
 
-// From the typed words to scenarios: ids, files, directories, patterns, filters.
+// ── From the typed words to scenarios: ids, files, directories, patterns, filters.
 
 struct Selection {
     std::vector<scenarios::Scenario> scenarios;  // in order of id, each once
@@ -54,7 +54,6 @@ bool playable_on(const scenarios::Scenario& scenario, std::string_view backend);
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
 // A command's input: a plan's file, or a scenario under a seed.
-
 // A file with a [plan] is a plan, whatever its name; everything else is a scenario's id or file. Errors:
 // those of loading and resolving; usage when several scenarios match.
 scenarios::Result<scenarios::Plan> one_plan(const Library& library, const std::string& what,

@@ -16,7 +16,7 @@
 
 namespace deadrank::runners::commands {
 
-// A runner for each program; a grade from evidence, control and truth.
+// ── A runner for each program; a grade from evidence, control and truth.
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
@@ -77,7 +77,7 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
         auto managed = managed_program(options.command, options.ranks);
         if (!managed) return tl::unexpected(managed.error());
         programs.push_back({joined_pair(size, fmt::format("-- {}", fmt::join(options.command, " "))),
-                            [settings = *managed] { return std::make_unique<ManagedRunner>(settings); },
+                            [settings = *managed, faults = extension.all_faults()] { return std::make_unique<ManagedRunner>(settings, faults); },
                             managed->command});
         return programs;
     }
@@ -148,7 +148,7 @@ std::vector<std::string> with_command(int argc, const char* const* argv) {
     return words;
 }
 
-// The page gets views of the runs, which only need to live until it has read them.
+// ── The page gets views of the runs, which only need to live until it has read them.
 
 namespace {
 

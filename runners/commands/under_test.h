@@ -60,7 +60,6 @@ std::vector<std::string> with_command(int argc, const char* const* argv);
 namespace deadrank::runners::commands {
 
 // Adds a trial, just played or read back from files, to a page.
-
 // `program`: the words that name the program under test on a command line; empty without one.
 void add_to_page(results::reports::Page& page, std::size_t place, const scenarios::Scenario& scenario,
                  const Trialled& trial, const std::string& program);

@@ -11,7 +11,7 @@
 
 namespace deadrank::runners::find {
 
-// Wilson 1927, Clopper and Pearson 1934. For reports only: no draw depends on these.
+// ── Wilson 1927, Clopper and Pearson 1934. For reports only: no draw depends on these.
 
 namespace {
 
@@ -48,7 +48,7 @@ std::optional<std::uint64_t> clean_runs_after(std::uint64_t hits, std::uint64_t 
     return clean_runs_needed(clopper_pearson(hits, tries, confidence).low, confidence);
 }
 
-// The topmost crossing counts: above it everything on the grid is noticed at least as often as asked.
+// ── The topmost crossing counts: above it everything on the grid is noticed at least as often as asked.
 
 namespace {
 

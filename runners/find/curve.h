@@ -12,8 +12,8 @@
 
 namespace deadrank::runners::find {
 
-// Certainty from a number of tries: intervals for a share, and how many clean runs show that a rare bug is
-// fixed.
+// ── Certainty from a number of tries: intervals for a share, and how many clean runs show that a rare bug
+// is fixed.
 
 struct Interval {
     double low = 0, high = 1;
@@ -31,8 +31,8 @@ std::optional<std::uint64_t> clean_runs_needed(double rate, double confidence = 
 std::optional<std::uint64_t> clean_runs_after(std::uint64_t hits, std::uint64_t tries,
                                               double confidence = 0.95);
 
-// How often a fault is noticed at each magnitude, and from which one: a grid first, then bisection between
-// the two points where the share crosses.
+// ── How often a fault is noticed at each magnitude, and from which one: a grid first, then bisection
+// between the two points where the share crosses.
 
 // One seed at one magnitude.
 struct Shot {

@@ -20,7 +20,7 @@
 
 namespace deadrank::runners {
 
-// Reads both streams until they close, checking for a stop five times a second.
+// ── Reads both streams until they close, checking for a stop five times a second.
 
 namespace {
 
@@ -89,7 +89,8 @@ scenarios::Result<std::string> output_of(const std::vector<std::string>& command
         "run `deadrank run` on the same scenarios and see");
 }
 
-// The same runner plays the second run right after the first, so that state left behind by a run would show.
+// ── The same runner plays the second run right after the first, so that state left behind by a run would
+// show.
 
 namespace {
 

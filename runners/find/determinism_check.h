@@ -15,14 +15,13 @@
 namespace deadrank::runners {
 
 // This program again, in a process of its own: other addresses, another history.
-
 // Runs the command to its end and returns what it wrote to standard output. When `stop` is set it is ended
 // within seconds, and its output so far is returned. Errors: environment, when it cannot be started or fails,
 // with the end of its output.
 scenarios::Result<std::string> output_of(const std::vector<std::string>& command,
                                          const std::atomic<bool>& stop);
 
-// One plan gives one run: every trial is played twice here and once in another process, and compared in
+// ── One plan gives one run: every trial is played twice here and once in another process, and compared in
 // events, evidence, findings and verdict. If they differ, the event is named.
 
 // How another process of this program is started. Each function returns a command, which prints one line per

@@ -10,7 +10,7 @@
 
 namespace deadrank::runners::find {
 
-// Each row starts with the first uncovered pair; every other factor takes the value that covers most new
+// ── Each row starts with the first uncovered pair; every other factor takes the value that covers most new
 // pairs.
 
 namespace {
@@ -103,7 +103,7 @@ std::vector<ValueIndexes> pairwise(const std::vector<std::size_t>& levels) {
     return Covering(levels).rows();
 }
 
-// Swarm testing (Groce and others, 2012): leaving out kinds at random finds more than always using all of
+// ── Swarm testing (Groce and others, 2012): leaving out kinds at random finds more than always using all of
 // them.
 
 namespace {
@@ -277,7 +277,7 @@ Drawn draw_plan(std::uint64_t seed, const SwarmWords& words, const Coverage& cov
     return Drawing(seed, words, coverage).drawn();
 }
 
-// Integer weights, so that every compiler draws the same.
+// ── Integer weights, so that every compiler draws the same.
 
 namespace {
 

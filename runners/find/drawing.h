@@ -17,12 +17,11 @@ namespace deadrank::runners::find {
 
 // Few rows that cover every pair of values of two factors: most failures need no more than two conditions at
 // once.
-
 // `levels`: how many values each factor has, none of them 0. Each row has one value index for each factor.
 // Greedy (like AETG) and deterministic; at least as many rows as the two largest factors need.
 std::vector<std::vector<std::size_t>> pairwise(const std::vector<std::size_t>& levels);
 
-// Where faults have acted so far: kind × phase × role. Rarely tried cells are drawn more often.
+// ── Where faults have acted so far: kind × phase × role. Rarely tried cells are drawn more often.
 
 // A rank's role: first of all, first of its node, last of all, none of these; or the fault aims at the whole
 // job.
@@ -58,7 +57,7 @@ private:
     std::map<CoverageCell, CoverageCount> cells_;
 };
 
-// A seed becomes a plan: which kinds of fault, how many, where and when; which training on which cluster.
+// ── A seed becomes a plan: which kinds of fault, how many, where and when; which training on which cluster.
 // Every draw is named, so one seed and one coverage give one plan.
 
 struct SwarmWords {

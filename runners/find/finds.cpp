@@ -93,7 +93,7 @@ Naming naming_of(const results::Finding& finding, const std::vector<Blame>& culp
     return says_where(finding.blame) && missable ? Naming::bystander : Naming::nobody;
 }
 
-// Shrinking checks only the signature's own property.
+// ── Shrinking checks only the signature's own property.
 
 using scenarios::Plan;
 using scenarios::Result;
@@ -149,7 +149,7 @@ std::optional<std::string> trouble_as_file(const std::string& text, const std::s
     return std::nullopt;
 }
 
-// Tables in the order of scenarios/README.md.
+// ── Tables in the order of docs/guides/scenarios.md.
 
 namespace {
 

@@ -18,7 +18,6 @@ namespace deadrank::runners::find {
 
 // Whom a finding blames, compared with the faults that were applied. Looser than the judge with a scenario's
 // expectation: when two ranks disagree, no detector can tell which one is wrong.
-
 enum class Naming { nobody, culprit, bystander };
 
 // One for each applied fault.
@@ -33,7 +32,6 @@ Naming naming_of(const results::Finding& finding, const std::vector<results::Bla
                  int ranks_per_node);
 
 // What shrinking asks the simulator: does this plan break the same property in the same way?
-
 // In order of the properties. Errors: those of the trials.
 scenarios::Result<Signatures> signatures_of(PlanTrials& trials, const scenarios::Plan& plan,
                                             const std::vector<const Property*>& properties);
@@ -52,7 +50,6 @@ std::optional<std::string> trouble_as_file(const std::string& text, const std::s
                                            const scenarios::Vocabulary& words);
 
 // A plan as a scenario fit to commit: defaults are left out.
-
 // `story` becomes the opening comment, wrapped. Loaded and resolved under the plan's seed, it gives the same
 // cluster, workload and faults.
 std::string scenario_text(const scenarios::Plan& plan, const scenarios::Vocabulary& words,

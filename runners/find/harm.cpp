@@ -11,7 +11,7 @@
 
 namespace deadrank::runners::find {
 
-// Only defaults, and the taxonomy's own pairs.
+// ── Only defaults, and the taxonomy's own pairs.
 
 using scenarios::Plan;
 using scenarios::SymptomCausePair;
@@ -52,7 +52,7 @@ void give_bug(Plan& plan, const std::string& symptom, const std::vector<std::str
     plan.bug.fix = most && !most->fixes.empty() ? most->fixes.front() : taxonomy.fixes.front().id;
 }
 
-// The job's own reaction, and how much longer it took.
+// ── The job's own reaction, and how much longer it took.
 
 namespace {
 
@@ -87,7 +87,7 @@ Harm harm_of(const Record& fault, const Record& control) {
     }
 }
 
-// The last control is kept: shrinking removes faults and needs the same control again at once.
+// ── The last control is kept: shrinking removes faults and needs the same control again at once.
 
 using scenarios::Plan;
 using scenarios::Result;

@@ -12,7 +12,6 @@
 namespace deadrank::runners::find {
 
 // A healthy job from a workload's name alone, with every value at its default.
-
 // Errors: usage, for an unknown workload.
 scenarios::Result<scenarios::Plan> usual_plan(const std::string& workload,
                                               const scenarios::Vocabulary& words);
@@ -22,7 +21,7 @@ scenarios::Result<scenarios::Plan> usual_plan(const std::string& workload,
 void give_bug(scenarios::Plan& plan, const std::string& symptom, const std::vector<std::string>& blames,
               const scenarios::Taxonomy& taxonomy);
 
-// What a plan did to its job, compared with its control alone, without an expectation. It is the job's
+// ── What a plan did to its job, compared with its control alone, without an expectation. It is the job's
 // reaction (results/judging/reaction.h) by cost: the wording of an error does not matter, the time taken
 // does.
 
@@ -35,8 +34,8 @@ std::string_view text_of(Harm);  // "the job ended with another result"
 // `slower`: it took a tenth longer than the control, or more.
 Harm harm_of(const Record& fault, const Record& control);
 
-// Plays many plans beside their controls. Plans that differ only in their faults share one control, which is
-// played once.
+// ── Plays many plans beside their controls. Plans that differ only in their faults share one control, which
+// is played once.
 
 // One plan and its outcome.
 struct TrialedPlan {

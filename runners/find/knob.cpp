@@ -12,7 +12,7 @@
 
 namespace deadrank::runners::find {
 
-// Defaults as the vocabulary states them.
+// ── Defaults as the vocabulary states them.
 
 using scenarios::Parameter;
 using scenarios::Value;
@@ -82,7 +82,7 @@ PlanSize size_of(const scenarios::Plan& plan, const scenarios::Vocabulary& words
     return size;
 }
 
-// Paths to numbers.
+// ── Paths to numbers.
 
 namespace {
 

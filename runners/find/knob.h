@@ -13,7 +13,6 @@
 namespace deadrank::runners::find {
 
 // A value equal to its parameter's default needs no line in a scenario.
-
 // Nothing if the parameter has no default.
 std::optional<scenarios::Value> default_of(const scenarios::Parameter& parameter);
 
@@ -38,7 +37,6 @@ struct PlanSize {
 PlanSize size_of(const scenarios::Plan& plan, const scenarios::Vocabulary& words);
 
 // One number of a plan to vary, by its path, and its range.
-
 struct Knob {
     std::string path;  // "slow_rank.factor", "kill_rank.ranks", "workload.layers"
     scenarios::ValueType type = scenarios::ValueType::integer;

@@ -10,7 +10,7 @@
 
 namespace deadrank::runners::find {
 
-// Sizes, times and switches move to their defaults, or as near as the failure allows; ranks move to low
+// ── Sizes, times and switches move to their defaults, or as near as the failure allows; ranks move to low
 // numbers.
 
 using scenarios::Parameter;
@@ -121,8 +121,8 @@ bool usual_seed(Reduction& reduction) {
     return reduction.take(std::move(candidate));
 }
 
-// Fewer machines and devices. Ranks named by faults and the expectation move along; degrees of parallelism
-// become ones that still divide the ranks.
+// ── Fewer machines and devices. Ranks named by faults and the expectation move along; degrees of
+// parallelism become ones that still divide the ranks.
 
 using scenarios::Plan;
 using scenarios::ValueType;

@@ -10,7 +10,7 @@
 
 namespace deadrank::runners::find {
 
-// Fewer faults, and fewer ranks and nodes hit by each.
+// ── Fewer faults, and fewer ranks and nodes hit by each.
 
 using scenarios::FaultSpec;
 using scenarios::Plan;
@@ -67,7 +67,7 @@ bool fewer_targets(Reduction& reduction) {
     return any;
 }
 
-// Replaces a special fault or training by a plainer one.
+// ── Replaces a special fault or training by a plainer one.
 
 using scenarios::FaultSpec;
 using scenarios::Plan;
@@ -147,7 +147,7 @@ bool simpler_kinds(Reduction& reduction) {
     return any;
 }
 
-// A shorter training, and triggers with fewer conditions.
+// ── A shorter training, and triggers with fewer conditions.
 
 using scenarios::Plan;
 using scenarios::Trigger;

@@ -26,7 +26,7 @@ struct Pass {
 };
 const std::vector<Pass>& all_passes();
 
-// Every fault kind with values that have an effect: what a search uses when no values are given.
+// ── Every fault kind with values that have an effect: what a search uses when no values are given.
 
 enum class Aim { rank, two_ranks, node, job };
 

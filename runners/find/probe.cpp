@@ -12,7 +12,7 @@
 
 namespace deadrank::runners::find {
 
-// A shot counts as seen when the detector names a culprit or no rank; naming only a bystander is a false
+// ── A shot counts as seen when the detector names a culprit or no rank; naming only a bystander is a false
 // alarm.
 
 namespace {
@@ -96,7 +96,7 @@ std::vector<Shot> DetectorProbe::fire_healthy() const {
     return all([](const Plan& plan) { return plan; }, true);
 }
 
-// Only the failure varies; the rule file stays as it is.
+// ── Only the failure varies; the rule file stays as it is.
 
 namespace {
 

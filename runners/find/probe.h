@@ -14,7 +14,6 @@
 namespace deadrank::runners::find {
 
 // Probes a detector: a scenario under many seeds, with one number varied.
-
 class DetectorProbe {
 public:
     // All outlive the probe. If `symptom` is not empty, only its findings count.
@@ -41,7 +40,7 @@ private:
     const Workers& workers_;
 };
 
-// Probes an alert rule: one failure on the judged cluster, longer or shorter, stronger or weaker, in more
+// ── Probes an alert rule: one failure on the judged cluster, longer or shorter, stronger or weaker, in more
 // places or fewer; Prometheus itself decides whether the rule fires.
 
 // What can be varied of a failure.

@@ -113,7 +113,6 @@ Ways job_outlives_its_faults(const TrialedPlan& tried) {
 // What training promises whose replicas come and go: each has a launcher that starts it again alone. The
 // promises are about replicas that end, stop or are lost, not about those that compute or say what is wrong;
 // and as long as one is left to which nothing was done, for the state may have been with it alone.
-
 std::set<results::Rank> aimed_at(const TrialedPlan& tried) {
     std::set<results::Rank> ranks;
     for (const results::Blame& culprit : culprits_of(tried.fault.record.truth))

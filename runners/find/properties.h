@@ -13,7 +13,6 @@ namespace deadrank::runners::find {
 
 // What makes two failures the same: which property broke, and how. Ranks, steps and times are left out, so
 // that a smaller plan can have the same failure.
-
 struct Signature {
     std::string property;  // "harm_is_noticed"
     std::string how;       // "the job hung"

@@ -46,7 +46,7 @@ struct Disagreement {
 };
 std::optional<Disagreement> disagreement(const TrialDigest& one, const TrialDigest& other);
 
-// Where two runs that should be equal diverge. Bisects the checkpoints for the window of the first
+// ── Where two runs that should be equal diverge. Bisects the checkpoints for the window of the first
 // difference, then plays both runs again with that window watched.
 
 struct Window {

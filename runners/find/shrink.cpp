@@ -13,7 +13,7 @@
 
 namespace deadrank::runners::find {
 
-// Every plan is played once, however often it comes up.
+// ── Every plan is played once, however often it comes up.
 
 using scenarios::Plan;
 
@@ -65,7 +65,7 @@ bool Reduction::approach(std::int64_t from, std::int64_t goal,
     return good != from;
 }
 
-// Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input" (2002).
+// ── Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input" (2002).
 
 namespace {
 
@@ -160,7 +160,7 @@ Subset smallest_subset(std::size_t count, const SubsetFails& fails) {
     return best;
 }
 
-// Repeats all passes until none finds anything more.
+// ── Repeats all passes until none finds anything more.
 
 const std::vector<Pass>& all_passes() {
     static const std::vector<Pass> passes = {

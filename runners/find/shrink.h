@@ -15,7 +15,7 @@
 
 namespace deadrank::runners::find {
 
-// A failing plan being reduced: each candidate with the same failure replaces it.
+// ── A failing plan being reduced: each candidate with the same failure replaces it.
 
 // Does this plan have the same failure? Must be deterministic.
 using Fails = std::function<bool(const scenarios::Plan&)>;
@@ -54,7 +54,7 @@ private:
     std::unordered_map<std::string, bool> answers_;  // by digest; looked up, never iterated
 };
 
-// Finds the few that matter: a subset that still fails, and does not with any member left out.
+// ── Finds the few that matter: a subset that still fails, and does not with any member left out.
 
 using Subset = std::vector<std::size_t>;  // ascending
 using SubsetFails = std::function<bool(const Subset&)>;
@@ -64,8 +64,8 @@ using SubsetFails = std::function<bool(const Subset&)>;
 // long as that finds a smaller one. No subset is tried twice.
 Subset smallest_subset(std::size_t count, const SubsetFails& fails);
 
-// From a failing plan to a minimal one with the same failure. Deterministic: a plan and a predicate determine
-// the result and the number of tries.
+// ── From a failing plan to a minimal one with the same failure. Deterministic: a plan and a predicate
+// determine the result and the number of tries.
 
 struct ShrinkOptions {
     std::size_t tries_most = 5'000;

@@ -14,7 +14,7 @@
 
 namespace deadrank::runners::find {
 
-// A batch is drawn from one state of the coverage, played on all threads, and merged in the order of its
+// ── A batch is drawn from one state of the coverage, played on all threads, and merged in the order of its
 // seeds.
 
 namespace {

@@ -16,7 +16,7 @@
 
 namespace deadrank::runners::find {
 
-// Every property is checked on every seed's plan. Failures are grouped by signature; each group keeps the
+// ── Every property is checked on every seed's plan. Failures are grouped by signature; each group keeps the
 // smallest plan seen.
 
 struct SwarmOptions {

@@ -11,7 +11,7 @@
 
 namespace deadrank::runners::learn {
 
-// Draws depend on scenario and seed, so that a lesson always asks the same.
+// ── Draws depend on scenario and seed, so that a lesson always asks the same.
 
 namespace {
 
@@ -116,7 +116,7 @@ std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
     return challenges;
 }
 
-// Beginners first get bugs that are plain to see.
+// ── Beginners first get bugs that are plain to see.
 
 namespace {
 

@@ -13,7 +13,6 @@
 namespace deadrank::runners::learn {
 
 // Draws that depend only on the seed, not on the compiler (SplitMix64).
-
 class Chance {
 public:
     Chance(std::string_view name, std::uint64_t seed) : state_(seed) {
@@ -36,14 +35,12 @@ private:
 };
 
 // A lesson's checkable questions: which rank it was, and why it happened.
-
 // Asks for ranks or nodes if the scenario's alarm must name them, and always for the root cause. Wrong causes
 // are drawn, by scenario and seed, from those with the same symptom, then from the same stage.
 std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
                                       const scenarios::Taxonomy& taxonomy, const Trialled& trial);
 
 // From scenarios to lessons: their order, and the run that each is made from.
-
 // By stage in the taxonomy's order; within a stage, hangs and loud failures before silently wrong results.
 void in_course_order(std::vector<scenarios::Scenario>& scenarios, const scenarios::Taxonomy& taxonomy);
 

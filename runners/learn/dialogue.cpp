@@ -12,7 +12,7 @@
 
 namespace deadrank::runners::learn {
 
-// End of input means that the reader leaves: progress so far is kept.
+// ── End of input means that the reader leaves: progress so far is kept.
 
 namespace {
 
@@ -117,7 +117,7 @@ Way examine(const Lesson& lesson, Talk& talk, std::size_t& right, std::size_t& a
     return Way::on;
 }
 
-// Written after each lesson to another file that is then renamed, so that Ctrl-C loses nothing.
+// ── Written after each lesson to another file that is then renamed, so that Ctrl-C loses nothing.
 
 using nlohmann::ordered_json;
 using scenarios::Result;

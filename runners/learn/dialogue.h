@@ -11,7 +11,7 @@
 
 namespace deadrank::runners::learn {
 
-// The lessons done and their results: a file in the reader's state directory.
+// ── The lessons done and their results: a file in the reader's state directory.
 
 struct Done {
     bool solved = false;  // every question answered without being shown the answer
@@ -41,7 +41,7 @@ private:
     std::map<std::string, Done> lessons_;
 };
 
-// One lesson as a dialogue, at a terminal or with a script on standard input.
+// ── One lesson as a dialogue, at a terminal or with a script on standard input.
 
 enum class Way { on, quit };
 

@@ -12,7 +12,7 @@
 
 namespace deadrank::runners::learn {
 
-// The clues come from evidence alone; truth and findings are used only for the answer.
+// ── The clues come from evidence alone; truth and findings are used only for the answer.
 
 namespace {
 
@@ -140,7 +140,7 @@ const std::vector<std::string>& primer() {
     return words;
 }
 
-// `answer` is what a script would type.
+// ── `answer` is what a script would type.
 
 using results::reports::Json;
 

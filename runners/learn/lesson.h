@@ -11,8 +11,8 @@
 
 namespace deadrank::runners::learn {
 
-// A lesson about one bug: what one sees, the questions, the answer. Made from the scenario's own texts and a
-// run of it, so that every new scenario is a new lesson.
+// ── A lesson about one bug: what one sees, the questions, the answer. Made from the scenario's own texts
+// and a run of it, so that every new scenario is a new lesson.
 
 // A question with a checkable answer: a letter if there are choices, else ranks or nodes.
 struct Challenge {
@@ -52,7 +52,6 @@ scenarios::Result<Lesson> make_lesson(const scenarios::Scenario& scenario,
 const std::vector<std::string>& primer();
 
 // A lesson for programs and teachers, with its answers.
-
 results::reports::Json lesson_json(const Lesson& lesson);
 
 }  // namespace deadrank::runners::learn

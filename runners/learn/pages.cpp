@@ -9,7 +9,7 @@
 
 namespace deadrank::runners::learn {
 
-// Prose is wrapped at 96 columns or the terminal; clues are cut, never wrapped.
+// ── Prose is wrapped at 96 columns or the terminal; clues are cut, never wrapped.
 
 namespace {
 
@@ -102,7 +102,7 @@ std::string primer_text(const Style& style) {
     return text;
 }
 
-// Plain HTML without scripts: a hint is a <details>.
+// ── Plain HTML without scripts: a hint is a <details>.
 
 namespace {
 

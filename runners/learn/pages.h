@@ -10,7 +10,7 @@
 
 namespace deadrank::runners::learn {
 
-// The parts of a lesson as text for a terminal.
+// ── The parts of a lesson as text for a terminal.
 
 using results::reports::Style;
 
@@ -20,7 +20,7 @@ std::string answer_text(const Lesson& lesson, const Style& style);  // the answe
 std::string primer_text(const Style& style);
 std::string paragraph(std::string_view text, const Style& style, std::size_t indent = 2);
 
-// A lesson as a page with hints and answers behind a click, and as a one-sheet handout.
+// ── A lesson as a page with hints and answers behind a click, and as a one-sheet handout.
 
 std::string lesson_page(const Lesson& lesson);
 std::string handout_page(const Lesson& lesson);  // A4, with answers shown

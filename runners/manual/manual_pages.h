@@ -21,7 +21,6 @@ std::vector<Page> pages_of(const Library& library, const std::vector<Page>& more
 
 // One workload: its settings, seams and blocks, and what its ranks do in one step of a run played for the
 // page.
-
 // Markdown. The run is played on the default cluster.
 std::string workload_page(const sim::WorkloadKind& kind);
 std::string program_sections();  // what the page of the workload `program` has besides
@@ -32,7 +31,7 @@ std::string memory_section();    // and that of memory
 // The settings that every training job has, with their defaults.
 std::vector<scenarios::Parameter> settings_of_every_job();
 
-// What each detector reports, which evidence it needs, and its thresholds.
+// ── What each detector reports, which evidence it needs, and its thresholds.
 
 // The evidence that a detector was seen to need in scenarios of the catalogue.
 struct DetectorNeeds {

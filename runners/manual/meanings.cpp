@@ -14,7 +14,7 @@
 
 namespace deadrank::runners::manual {
 
-// Looks up one word in the manual's tables.
+// ── Looks up one word in the manual's tables.
 
 namespace {
 
@@ -202,7 +202,8 @@ std::vector<std::string> words_with_meaning(const Library& library) {
     return words;
 }
 
-// One line per variable; a scenario sets the first ones in [cluster.environment] or with the fault set_env.
+// ── One line per variable; a scenario sets the first ones in [cluster.environment] or with the fault
+// set_env.
 
 namespace {
 

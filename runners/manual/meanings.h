@@ -13,7 +13,6 @@ namespace deadrank::runners::manual {
 
 // What a word of a scenario file or of the environment means, for `deadrank explain`: tables, keys, settings,
 // and the words of closed lists.
-
 struct Meaning {
     std::string what;  // "key of [cluster]", "launcher", "setting", …
     std::string id;
@@ -26,13 +25,12 @@ std::vector<Meaning> meanings_of(const Library& library, const std::string& word
 std::vector<std::string> words_with_meaning(const Library& library);
 
 // Environment variables that have an effect, and on what they have it.
-
 struct EnvironmentWord {
     // "a simulated job", "the program", "a real job": what it steers
     std::string_view reader, name, says;
 };
 
-// tests/runners/manual_test.cpp checks the list against the code that reads variables.
+// tests/runners/manual/manual_test.cpp checks the list against the code that reads variables.
 const std::vector<EnvironmentWord>& environment_words();
 
 }  // namespace deadrank::runners::manual

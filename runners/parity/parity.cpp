@@ -15,7 +15,7 @@
 
 namespace deadrank::runners {
 
-// Turns findings into words, and compares the two sets.
+// ── Turns findings into words, and compares the two sets.
 
 namespace {
 

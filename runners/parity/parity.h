@@ -13,7 +13,7 @@
 
 namespace deadrank::runners {
 
-// One scenario in the simulator and for real: are the findings the same? Times and texts may differ; the
+// ── One scenario in the simulator and for real: are the findings the same? Times and texts may differ; the
 // blamed ranks and the symptoms may not, unless the scenario says why.
 
 enum class Parity { agree, explained, differ, not_played };
@@ -72,7 +72,7 @@ struct ParityRate {
     std::string text(std::string_view backend) const;  // "34 of 36 scenarios …"
 };
 
-// What parity found, kept as a line of JSON a scenario and seed, counted, and written as a page: how many
+// ── What parity found, kept as a line of JSON a scenario and seed, counted, and written as a page: how many
 // scenarios a backend can play, how many agree under which seed, and why the others do not or were not
 // played.
 

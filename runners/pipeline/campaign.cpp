@@ -8,7 +8,7 @@
 
 namespace deadrank::runners {
 
-// An outcome waits until all before it were taken.
+// ── An outcome waits until all before it were taken.
 
 namespace {
 

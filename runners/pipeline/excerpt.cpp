@@ -11,7 +11,6 @@
 namespace deadrank::runners {
 
 // Compares events in their written form, the form in which a difference is shown.
-
 std::string first_difference(const results::Evidence& then, const results::Evidence& now) {
     const auto line = [](const results::Evidence& evidence, std::size_t index) {
         return index < evidence.events().size() ? results::to_json_line(evidence, evidence.events()[index])
@@ -29,7 +28,7 @@ std::string first_difference(const results::Evidence& then, const results::Evide
                        then.observed_until().count(), now.observed_until().count());
 }
 
-// Picks events by count, not by time: a hang is hours without events.
+// ── Picks events by count, not by time: a hang is hours without events.
 
 namespace {
 

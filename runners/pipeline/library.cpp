@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fstream>
 
-#include "runners/backend/extension.h"
+#include "runners/extension/extension.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/backend/extension.h"
+#include "runners/extension/extension.h"
 #include "scenarios/model/scenario.h"
 
 namespace deadrank::runners {
@@ -33,7 +33,6 @@ scenarios::Result<scenarios::Scenario> load_scenario(const Library& library,
                                                      const std::filesystem::path& file);
 
 // A scenario on fewer ranks than it was written for, for a machine too small for its cluster.
-
 // The scenario on `ranks` ranks. Its cluster is kept if it has that many ranks on several nodes. Otherwise an
 // even number of ranks is spread over two nodes, so that a fault aimed at one node leaves the other
 // untouched. Groups larger than the job shrink to its size. If the scenario names a rank that no longer

@@ -14,7 +14,7 @@
 
 namespace deadrank::runners {
 
-// Writes a played run, the plan first, since the plan alone can reproduce the rest.
+// ── Writes a played run, the plan first, since the plan alone can reproduce the rest.
 
 namespace {
 
@@ -50,7 +50,7 @@ scenarios::Result<void> RunDirectory::write(const results::Case& outcome) const 
         [&] { return results::reports::write_verdict(outcome, path_ / "verdict.json"); });
 }
 
-// Reads files back into values, and judges those as after a run.
+// ── Reads files back into values, and judges those as after a run.
 
 using scenarios::ErrorCode;
 using scenarios::Result;

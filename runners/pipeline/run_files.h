@@ -14,7 +14,7 @@
 
 namespace deadrank::runners {
 
-// The files of one trial, so that the pipeline can be entered at any step: <out>/<scenario>/<seed>/
+// ── The files of one trial, so that the pipeline can be entered at any step: <out>/<scenario>/<seed>/
 // plan.toml, evidence.jsonl, truth.json, findings.json, verdict.json; control/ and healed/ likewise.
 
 struct Played;
@@ -35,7 +35,7 @@ private:
     std::filesystem::path path_;
 };
 
-// Judges the files of a run, and of its control and healed runs.
+// ── Judges the files of a run, and of its control and healed runs.
 
 // One run read from its directory. Without plan or truth it gets findings but no verdict.
 struct RunFiles {

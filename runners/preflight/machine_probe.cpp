@@ -25,7 +25,7 @@
 
 namespace deadrank::runners {
 
-// Starts our own program as `deadrank doctor --libraries` with the examined process's environment, since
+// ── Starts our own program as `deadrank doctor --libraries` with the examined process's environment, since
 // LD_LIBRARY_PATH is read only when a process starts.
 
 namespace {
@@ -76,7 +76,6 @@ void read_library_versions(results::preflight::Snapshot& snapshot) {
 }
 
 // getifaddrs has one entry per address; each interface is listed once here.
-
 std::vector<results::preflight::Interface> interfaces_here() {
     std::vector<results::preflight::Interface> all;
     ifaddrs* first = nullptr;
@@ -97,7 +96,7 @@ std::vector<results::preflight::Interface> interfaces_here() {
     return all;
 }
 
-// Reads /proc; asks the loader and Python for versions in child processes, so that a library that crashes
+// ── Reads /proc; asks the loader and Python for versions in child processes, so that a library that crashes
 // only loses its version.
 
 namespace {

@@ -16,7 +16,7 @@ namespace deadrank::runners {
 
 using namespace commands;
 
-// Gives the parser's errors our form, with the nearest known word.
+// ── Gives the parser's errors our form, with the nearest known word.
 
 namespace {
 
@@ -134,7 +134,7 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
     return session.code;
 }
 
-// The commands, one line each, in the groups and the order of `deadrank --help`.
+// ── The commands, one line each, in the groups and the order of `deadrank --help`.
 
 namespace commands {
 extern const CommandRow run_row, watch_row, list_row, explain_row, learn_row, plan_row, replay_row,

@@ -14,8 +14,8 @@
 
 namespace deadrank::runners::promises {
 
-// Plays one run of a subject: starts its processes as a scheduler would, applies the fault, and enforces time
-// limits. Leaves no process running.
+// ── Plays one run of a subject: starts its processes as a scheduler would, applies the fault, and enforces
+// time limits. Leaves no process running.
 
 struct PlayPlace {
     std::filesystem::path home;       // contains programs/
@@ -33,7 +33,7 @@ scenarios::Result<PlayedRun> play_promise(const PromiseSubject& subject, const P
 // Why a subject cannot have this fault: it has no such process. Empty = it can.
 std::string cannot_have(const PromiseSubject& subject, const PromisedFault& fault);
 
-// The table of promises as Markdown and as a page, with the command for each cell.
+// ── The table of promises as Markdown and as a page, with the command for each cell.
 
 struct PromiseTable {
     const PromiseBook* book = nullptr;
@@ -53,7 +53,7 @@ std::string promise_line(const PromiseCell& cell);    // JSON, ends with a newli
 scenarios::Result<PromiseTable> table_of_lines(const PromiseBook& book,
                                                const std::vector<std::filesystem::path>& files);
 
-// The whole suite: a control for each subject, a run for each promise and fault.
+// ── The whole suite: a control for each subject, a run for each promise and fault.
 
 struct SuiteOptions {
     std::vector<std::string> subjects, faults;  // empty = all

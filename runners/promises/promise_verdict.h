@@ -43,8 +43,8 @@ struct PromiseCell {
 // The promise that a subject gives under a fault; nullptr for none.
 const Promise* promise_under(const PromiseSubject& subject, std::string_view fault);
 
-// The files and processes of a promised run: reading and counting them from outside, telling workers their
-// faults, and truncating a file.
+// ── The files and processes of a promised run: reading and counting them from outside, telling workers
+// their faults, and truncating a file.
 
 // Reads new complete lines of every file in a directory.
 class Followed {

@@ -43,7 +43,6 @@ std::string table_text(const std::vector<ReleaseRow>& rows);
 scenarios::Result<void> write_table(const std::vector<ReleaseRow>& rows, const std::filesystem::path& file);
 
 // A bug of a real release and its simulated twin: do our detectors report the same for both?
-
 // Compares symptoms, not ranks: the two jobs differ in size and draws. `not_played`, with the reason, if
 // either could not be played.
 Compared compare_twins(const Library& library, const ReleaseBug& bug, Runner& sim, Runner& reality,

@@ -11,7 +11,7 @@
 
 namespace deadrank::runners {
 
-// All tools have the same judge; only the expectation is reduced to what a tool can report.
+// ── All tools have the same judge; only the expectation is reduced to what a tool can report.
 
 namespace {
 
@@ -108,7 +108,7 @@ std::vector<std::vector<ToolCase>> score_tools(const std::vector<Tool>& tools, c
     return cases;
 }
 
-// Each trial is played with its fault and as a control; the label is compared last.
+// ── Each trial is played with its fault and as a control; the label is compared last.
 
 namespace {
 

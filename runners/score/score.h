@@ -16,7 +16,7 @@
 
 namespace deadrank::runners {
 
-// Tools judged over scenarios: each run is played once, and every tool is asked about the same evidence.
+// ── Tools judged over scenarios: each run is played once, and every tool is asked about the same evidence.
 
 // One tool on one scenario under one seed.
 struct ToolCase {
@@ -47,7 +47,7 @@ std::vector<std::vector<ToolCase>> score_tools(const std::vector<Tool>& tools, c
                                                const scenarios::Vocabulary& vocabulary,
                                                const ScoreOptions& options);
 
-// How often a diagnosis names the right cause and fix pattern, over scenarios and seeds, and whether a
+// ── How often a diagnosis names the right cause and fix pattern, over scenarios and seeds, and whether a
 // healthy run is called healthy. Only here is a diagnosis compared with its label.
 
 struct DiagnosedTrial {

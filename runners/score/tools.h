@@ -30,7 +30,7 @@ scenarios::Result<Tool> find_tool(const std::string& name, const results::extern
 scenarios::Result<Tool> tool_of_command(const std::string& command, const std::vector<std::string>& symptoms,
                                         const results::external::Bounds& bounds);
 
-// Does a detector's command keep to the protocol of results/external/README.md? Its quality is for the
+// ── Does a detector's command keep to the protocol of docs/guides/external_tools.md? Its quality is for the
 // scorecard.
 
 struct ConformanceCheck {

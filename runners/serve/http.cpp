@@ -26,7 +26,7 @@
 
 namespace deadrank::runners::serve {
 
-// Boost.Beast over Asio: one session per connection, kept alive between requests.
+// ── Boost.Beast over Asio: one session per connection, kept alive between requests.
 
 namespace {
 
@@ -214,7 +214,7 @@ std::string form_value(std::string_view text) {
     return out;
 }
 
-// Children end with us even when we are killed: the kernel signals them (PR_SET_PDEATHSIG).
+// ── Children end with us even when we are killed: the kernel signals them (PR_SET_PDEATHSIG).
 
 using scenarios::ErrorCode;
 using scenarios::refuse;

@@ -13,7 +13,7 @@
 
 namespace deadrank::runners::serve {
 
-// A small HTTP server and client on loopback, for exporters, webhooks and Prometheus' own API.
+// ── A small HTTP server and client on loopback, for exporters, webhooks and Prometheus' own API.
 
 struct HttpRequest {
     std::string method, target, body;
@@ -63,7 +63,6 @@ scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request,
 std::string form_value(std::string_view text);
 
 // An external server as a child process: started on a free loopback port, ended with us.
-
 class Daemon {
 public:
     // Output goes to `log`. Errors: environment.

@@ -225,7 +225,7 @@ std::vector<Labels> foreign_targets(const std::vector<Labels>& found,
     return foreign;
 }
 
-// Remote write in batches of 500 series × 480 samples; each series in order of time.
+// ── Remote write in batches of 500 series × 480 samples; each series in order of time.
 
 Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::string& program,
                                                                   const std::filesystem::path& directory) {

@@ -57,7 +57,7 @@ private:
 std::vector<results::exporters::Labels> foreign_targets(const std::vector<results::exporters::Labels>& found,
                                                         const results::exporters::World& world);
 
-// An empty Prometheus on loopback: filled by remote write, queried over time ranges.
+// ── An empty Prometheus on loopback: filled by remote write, queried over time ranges.
 
 struct RangeSeries {
     std::map<std::string, std::string> labels;

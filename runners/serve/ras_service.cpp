@@ -21,7 +21,7 @@
 
 namespace deadrank::runners::serve {
 
-// A client that is silent for five seconds is disconnected, so that it cannot block others.
+// ── A client that is silent for five seconds is disconnected, so that it cannot block others.
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
@@ -187,8 +187,8 @@ Result<std::string> query_ras(const RasQuestion& question) {
                   "ask again, or give it more time");
 }
 
-// Server and client in one process, with a real socket between them, so that the client code is the one used
-// with a live NCCL.
+// ── Server and client in one process, with a real socket between them, so that the client code is the one
+// used with a live NCCL.
 
 using results::external::RasTrouble;
 

@@ -12,8 +12,8 @@
 
 namespace deadrank::runners::serve {
 
-// Both ends of NCCL's RAS protocol: a server that answers any client as a run would have at a given moment,
-// and a client for a live NCCL. Lines over TCP; commands are case-insensitive.
+// ── Both ends of NCCL's RAS protocol: a server that answers any client as a run would have at a given
+// moment, and a client for a live NCCL. Lines over TCP; commands are case-insensitive.
 
 inline constexpr std::uint16_t ras_port = 28028;
 
@@ -48,7 +48,6 @@ scenarios::Result<std::string> query_ras(const RasQuestion& question);
 
 // Polling NCCL's RAS, as a tool under test: asks over TCP at the first minute without progress, and reads the
 // answer as an operator would.
-
 class RasPoller final : public results::Detector {
 public:
     std::string_view name() const override { return "nccl_ras"; }

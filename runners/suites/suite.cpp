@@ -2,8 +2,8 @@
 #include "runners/suites/suite.h"
 
 #include "results/reports/terminal.h"
-#include "runners/backend/extension.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/extension/extension.h"
 #include "runners/pipeline/play_trial.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
@@ -26,6 +26,7 @@ namespace {
 // A file that does not load fails the whole suite: a test silently left out would pass for ever.
 Result<std::vector<scenarios::Scenario>> load_all(const fs::path& where, const scenarios::Taxonomy& taxonomy,
                                                   const scenarios::Vocabulary& vocabulary) {
+    if (where.empty()) return std::vector<scenarios::Scenario>{};
     std::error_code ignored;
     if (!fs::is_directory(where, ignored)) {
         auto one = scenarios::load(where, taxonomy, vocabulary);

@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "results/judging/case.h"
-#include "runners/backend/extension.h"
+#include "runners/extension/extension.h"
 #include "scenarios/model/scenario.h"
 
 namespace deadrank::runners::suites {
 
 struct SuiteOptions {
-    std::filesystem::path scenarios;  // a file, or a directory of them
+    std::filesystem::path scenarios;  // a file, or a directory of them; empty = play() is given its own
     std::filesystem::path data;       // contains taxonomy.toml; DEADRANK_DATA of the installed package
     std::string runner = "sim";       // sim or local
     std::filesystem::path out = {};   // each run's files go below it; empty = not kept
-    Extension extension = {};         // the user's own workloads and detectors
+    Extension extension = {};         // the user's own workloads, detectors and faults
 };
 
 // play() may be called from several threads; each call has its own simulation.

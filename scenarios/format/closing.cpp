@@ -11,7 +11,7 @@
 
 namespace deadrank::scenarios {
 
-// One draw per setting, named by the setting's path, so that no draw depends on another.
+// ── One draw per setting, named by the setting's path, so that no draw depends on another.
 
 namespace {
 
@@ -112,7 +112,7 @@ Trigger trigger_of(const Values& when, bool at_start) {
     return trigger;
 }
 
-// Checked after all draws: a scenario may be sound for one seed and not for the next.
+// ── Checked after all draws: a scenario may be sound for one seed and not for the next.
 
 namespace {
 

@@ -12,7 +12,6 @@
 namespace deadrank::scenarios {
 
 // Closes what a scenario leaves open: choices, ranges and selectors become values, defaults are filled in.
-
 class Closing {
 public:
     Closing(std::string scenario, Seed seed) : scenario_(std::move(scenario)), seed_(seed) {}
@@ -46,7 +45,6 @@ Trigger trigger_of(const Values& when, bool at_start);
 
 // What makes no sense in a plan: a rank outside the cluster, a step after the end, a degree that does not
 // divide.
-
 struct Contradiction {
     std::string setting;  // path of the setting to blame: "cluster.ranks", "fault.0.when.step", "expect.step"
     std::string what;

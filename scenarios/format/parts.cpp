@@ -157,7 +157,7 @@ std::vector<std::string> read_backends(Reader& top) {
     return backends;
 }
 
-// Reads [expect]: what must be noticed, what must be blamed, how soon, and how the job must react.
+// ── Reads [expect]: what must be noticed, what must be blamed, how soon, and how the job must react.
 
 namespace {
 
@@ -257,7 +257,7 @@ Expectation read_expectation(Reader& top, const Bug& bug, const Taxonomy& taxono
     return table ? read_expect_table(*table, "[expect]", usual, taxonomy, top.problems()) : usual;
 }
 
-// Reads [[fault]]: its kind, what the kind asks for, and when it acts.
+// ── Reads [[fault]]: its kind, what the kind asks for, and when it acts.
 
 namespace {
 

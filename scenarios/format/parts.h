@@ -53,11 +53,10 @@ std::vector<std::string> setting_words(const Kind& workload);
 std::vector<std::string> checked_words(const Kind& workload);
 
 // Reads [heal]: what the fix makes of each fault, which settings it changes, and what is then expected.
-
 Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSettings>& faults,
                const Taxonomy& taxonomy, const Vocabulary& vocabulary);
 
-// From TOML to settings by declared parameters: concrete values, choices, ranges, selectors.
+// ── From TOML to settings by declared parameters: concrete values, choices, ranges, selectors.
 
 // Reads what the table states for these parameters. "link.latency" is also `link = { latency = … }` and
 // [cluster.link]. Defaults are left to resolve().
@@ -67,7 +66,6 @@ Settings read_settings(Reader& reader, const std::vector<Parameter>& parameters)
 Setting read_setting(const Node& node, const Parameter& parameter, Problems& problems);
 
 // [release]: a bug that two published releases show, one with it and one without.
-
 // The workload and the fault that [release] stands for; `scenario.file` must be known, since the program is
 // beside it. False where the file has no such table.
 bool read_release(Reader& top, Scenario& scenario);

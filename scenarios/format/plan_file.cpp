@@ -13,7 +13,7 @@
 
 namespace deadrank::scenarios {
 
-// Writes a plan: every value stated, in one order, so that equal plans are equal bytes.
+// ── Writes a plan: every value stated, in one order, so that equal plans are equal bytes.
 
 namespace {
 
@@ -68,7 +68,7 @@ std::string digest(const Plan& plan) {
     return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
-// Reads a plan back, even one that was edited: what a scenario may leave open is refused here.
+// ── Reads a plan back, even one that was edited: what a scenario may leave open is refused here.
 
 namespace {
 
@@ -196,7 +196,7 @@ Result<Plan> load_plan(const std::filesystem::path& file, const Taxonomy& taxono
     return parse_plan(*text, file.string(), taxonomy, vocabulary);
 }
 
-// One form for each type, so that equal values are equal bytes.
+// ── One form for each type, so that equal values are equal bytes.
 
 std::string toml_duration(std::int64_t nanoseconds) {
     return toml_text(value_text({.type = ValueType::duration, .number = nanoseconds}));

@@ -17,7 +17,7 @@ Result<Plan> load_plan(const std::filesystem::path& file, const Taxonomy&, const
 Result<Plan> parse_plan(std::string_view toml, std::string_view name, const Taxonomy&, const Vocabulary&);
 std::string digest(const Plan& plan);  // 16 hex digits of its TOML form
 
-// Values and moments as a scenario's or a plan's TOML writes them.
+// ── Values and moments as a scenario's or a plan's TOML writes them.
 
 std::string toml_literal(const Value& value);
 std::string toml_duration(std::int64_t nanoseconds);  // "\"60s\""
@@ -27,7 +27,6 @@ std::string toml_trigger(const Trigger& when);        // "{ step = 3, before = \
 std::string toml_rows(const Values& values);
 
 // Makes a plan of a scenario: every choice is drawn from the seed, every default written down.
-
 // Errors: unsupported (lever, workload, size), bad_input (a rank outside the cluster, a step after the end,
 // …).
 Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& capabilities,

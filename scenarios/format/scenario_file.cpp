@@ -13,7 +13,7 @@
 
 namespace deadrank::scenarios {
 
-// One scenario file into one Scenario; keys that no reader asks for are refused with their place.
+// ── One scenario file into one Scenario; keys that no reader asks for are refused with their place.
 
 namespace {
 
@@ -170,7 +170,6 @@ std::vector<Error> problems_in(const std::filesystem::path& file, const Taxonomy
 }
 
 // Every scenario below a directory, in order of id; a broken file does not hide the others.
-
 Result<Catalog> load_catalog(const std::filesystem::path& directory, const Taxonomy& taxonomy,
                              const Vocabulary& vocabulary) {
     std::error_code trouble;

@@ -10,7 +10,7 @@
 
 namespace deadrank::scenarios {
 
-// One schema per table of the file; kinds are alternatives that differ in their `kind`.
+// ── One schema per table of the file; kinds are alternatives that differ in their `kind`.
 
 namespace {
 
@@ -171,7 +171,7 @@ std::string editor_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary
                      {"definitions", json_object(definitions)}}));
 }
 
-// What setting_reader accepts, as a schema for editors.
+// ── What setting_reader accepts, as a schema for editors.
 
 namespace {
 
@@ -292,7 +292,7 @@ JsonMembers parameter_properties(const std::vector<Parameter>& parameters) {
     return properties;
 }
 
-// Escapes and indentation.
+// ── Escapes and indentation.
 
 std::string json_string(std::string_view text) {
     std::string out = "\"";

@@ -10,7 +10,7 @@
 
 namespace deadrank::scenarios {
 
-// JSON built from the inside out: just enough for the editor schema, in an order that never changes.
+// ── JSON built from the inside out: just enough for the editor schema, in an order that never changes.
 
 using JsonMembers = std::vector<std::pair<std::string, std::string>>;  // name → JSON
 
@@ -22,7 +22,6 @@ std::string json_indented(std::string_view json);  // one member per line, for p
 
 // The scenario format as a JSON Schema, for editors that complete and check TOML during typing (taplo, Even
 // Better TOML). It knows every word the loader knows; what depends on the seed, only the loader can refuse.
-
 // JSON Schema draft 7, indented. The same words give the same bytes.
 std::string editor_schema(const Taxonomy& taxonomy, const Vocabulary& vocabulary);
 

@@ -10,7 +10,7 @@
 
 namespace deadrank::scenarios {
 
-// Reads taxonomy.toml into plain values, and checks that its ids refer to each other.
+// ── Reads taxonomy.toml into plain values, and checks that its ids refer to each other.
 
 namespace {
 
@@ -152,7 +152,7 @@ Result<Taxonomy> load_taxonomy(const std::filesystem::path& file) {
     return taxonomy;
 }
 
-// Ids that the taxonomy does not know are refused with their place.
+// ── Ids that the taxonomy does not know are refused with their place.
 
 namespace {
 

@@ -15,7 +15,6 @@ namespace deadrank::scenarios {
 Result<Taxonomy> load_taxonomy(const std::filesystem::path& file);
 
 // Which causes each feature of the evidence supports: read from clues.toml, added up by a diagnosis.
-
 struct ClueRule {
     std::string id;
     std::string what;                            // when it is there, in one sentence

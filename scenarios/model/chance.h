@@ -10,7 +10,7 @@
 
 namespace deadrank::scenarios {
 
-// The arithmetic of every draw: a value is a function of its names alone, in integers. Plans and the
+// ── The arithmetic of every draw: a value is a function of its names alone, in integers. Plans and the
 // simulated world share it, so no value may ever change.
 
 inline constexpr std::uint64_t golden_ratio = 0x9e3779b97f4a7c15u;
@@ -56,7 +56,6 @@ constexpr std::int64_t bounded_between(std::uint64_t value, std::int64_t low, st
 
 // Draws while resolving: value = f(seed, scenario, name of the setting, n), in integers only. No stream is
 // shared, so adding a setting to a scenario changes no other draw.
-
 class Draw {
 public:
     // `purpose` names the setting: "fault.0.rank".

@@ -13,7 +13,6 @@ void check_failed(const char* condition, const char* file, int line) {
 }
 
 // The only form in which an error is shown.
-
 std::string Error::text() const {
     std::string out = place.file;
     if (place.line > 0) out += ":" + std::to_string(place.line);

@@ -9,7 +9,6 @@ namespace deadrank::scenarios {
 
 // CHECK guards against our own mistakes: always on, prints where and what, aborts. Never for user input and
 // never for failures of the simulated job.
-
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 
 }  // namespace deadrank::scenarios
@@ -19,8 +18,8 @@ namespace deadrank::scenarios {
 
 namespace deadrank::scenarios {
 
-// What may go wrong at our interfaces: a bad file, a missing backend, a refused lever. Failures inside the
-// training job are not errors; they are exceptions in a rank and events in the evidence.
+// ── What may go wrong at our interfaces: a bad file, a missing backend, a refused lever. Failures inside
+// the training job are not errors; they are exceptions in a rank and events in the evidence.
 
 enum class ErrorCode {
     usage,        // the command line asks for something that does not exist

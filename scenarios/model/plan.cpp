@@ -7,7 +7,7 @@
 
 namespace deadrank::scenarios {
 
-// Simple queries of plans and faults.
+// ── Simple queries of plans and faults.
 
 std::vector<std::int64_t> FaultSpec::ranks() const {
     const auto found = parameters.find("rank");
@@ -62,7 +62,7 @@ bool starts_bare(const Plan& plan) {
     return stated != plan.cluster.end() && stated->second.text == "bare";
 }
 
-// The keys of [cluster] and of `when`: loader, help texts, editor schema and backends share them.
+// ── The keys of [cluster] and of `when`: loader, help texts, editor schema and backends share them.
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 namespace deadrank::scenarios {
 
-// Basic strings with their escapes; a key is bare where TOML lets it.
+// ── Basic strings with their escapes; a key is bare where TOML lets it.
 
 namespace {
 
@@ -66,7 +66,6 @@ std::string in_one_line(std::string_view text) {
 }
 
 // Which known word was meant: edit distance, with neighbours exchanged counted as one edit.
-
 // Optimal string alignment (Damerau–Levenshtein without overlapping exchanges).
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {
     std::vector<std::string_view> parts;
@@ -109,7 +108,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
     return best ? *best : std::string();
 }
 
-// Reads comment lines until the first line that is not one.
+// ── Reads comment lines until the first line that is not one.
 
 namespace {
 

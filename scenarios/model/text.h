@@ -10,7 +10,7 @@
 
 namespace deadrank::scenarios {
 
-// Texts as TOML writes them.
+// ── Texts as TOML writes them.
 
 std::string toml_text(std::string_view text);                               // "a\"b"
 std::string toml_list(const std::vector<std::string>& texts);               // ["a", "b"]
@@ -21,12 +21,10 @@ std::string in_one_line(std::string_view text);                             // f
 std::vector<std::string_view> parts_of(std::string_view text, char separator);
 
 // How far apart two words are; nearest() in vocabulary.h chooses by it.
-
 // Letters changed, added, left out, or exchanged with a neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // The comment that opens a scenario file is its story, for people: `explain` and `learn` show it.
-
 // Without '#' and without a first line that only names the file; lines are joined, paragraphs kept apart.
 std::string story_of(std::string_view text);
 

@@ -13,7 +13,7 @@
 
 namespace deadrank::scenarios {
 
-// Texts to values and back: what value_text writes, parse_value reads to the same value.
+// ── Texts to values and back: what value_text writes, parse_value reads to the same value.
 
 namespace {
 
@@ -113,7 +113,7 @@ std::string value_text(const Value& value) {
     }
 }
 
-// The tables of units, and decimal arithmetic in 128 bits.
+// ── The tables of units, and decimal arithmetic in 128 bits.
 
 namespace {
 

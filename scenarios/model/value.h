@@ -12,8 +12,8 @@
 
 namespace deadrank::scenarios {
 
-// A typed quantity of a scenario. Text such as "5us" or "1/10000" becomes an integer when it is read. There
-// are no floats inside, so that every compiler draws and compares the same.
+// ── A typed quantity of a scenario. Text such as "5us" or "1/10000" becomes an integer when it is read.
+// There are no floats inside, so that every compiler draws and compares the same.
 
 enum class ValueType {
     boolean,
@@ -56,7 +56,6 @@ constexpr bool counts_members(ValueType type) { return type == ValueType::ranks 
 using Values = std::map<std::string, Value>;  // parameter name → value
 
 // Numbers with units, exactly: "1.5ms" is 1,500,000 ns without a float on the way.
-
 // Duration, bytes, rate, ratio or factor, in the integer that Value::number holds.
 Result<std::int64_t> parse_quantity(ValueType type, std::string_view text);
 

@@ -63,8 +63,8 @@ struct Vocabulary {
 // The nearest of the known words by edit distance; empty when none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
-// The bug taxonomy as data: 34 symptoms, 28 root causes, 6 fix patterns, 6 stages. Read from taxonomy.toml,
-// which says for each entry whether a paper names it or this project reconstructed it.
+// ── The bug taxonomy as data: 34 symptoms, 28 root causes, 6 fix patterns, 6 stages. Read from
+// taxonomy.toml, which says for each entry whether a paper names it or this project reconstructed it.
 
 struct TaxonomyEntry {
     std::string id;

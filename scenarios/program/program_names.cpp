@@ -114,7 +114,6 @@ void check_augmented(const Program& program, std::vector<Mistake>& mistakes) {
 
 // Words behind a dot that the program itself sets: x.name = …, SimpleNamespace(name=…), setattr(x, "name",
 // …).
-
 void attributes_of_target(const Expr& target, std::vector<std::string>& names) {
     if (target.kind == ExprKind::attribute) add_once(names, target.text);
     if (target.kind == ExprKind::list)

@@ -15,9 +15,6 @@
 
 namespace deadrank::sim {
 
-// How a communicator comes to be: all members check in at a root, compare notes, and connect. The root does
-// not report when something is wrong, so most disagreements end in silence, few in an error.
-
 struct Fabric;
 struct Process;
 class Communicator;
@@ -26,6 +23,8 @@ class Communicator;
 constexpr std::int64_t shared_segment = 9'637'888;  // bytes that its transports map in /dev/shm
 constexpr std::int64_t sockets = 16;
 
+// How a communicator comes to be: all members check in at a root, compare notes, and connect. The root does
+// not report when something is wrong, so most disagreements end in silence, few in an error.
 class Bootstrap {
 public:
     explicit Bootstrap(Fabric& machine) : machine_(machine) {}
@@ -85,7 +84,6 @@ private:
 };
 
 // One creation of a communicator: who came to the root so far, and what came of it.
-
 struct Bootstrap::Gathering {
     enum class State : std::uint8_t { gathering, deciding, ready, failed, hung };
 

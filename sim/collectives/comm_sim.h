@@ -11,11 +11,10 @@
 
 namespace deadrank::sim {
 
-// A rank's own end of a simulated communicator: what it calls is shown, altered from outside, and entered.
-
 struct Fabric;
 struct Call;
 
+// A rank's own end of a simulated communicator: what it calls is shown, altered from outside, and entered.
 class SimComm final : public Comm {
 public:
     // Without a communicator (its creation was skipped) every call is refused as NCCL refuses a null comm.
@@ -108,7 +107,6 @@ private:
 };
 
 // A collective that was held back to be exchanged with the next one: the call, and a copy of its data.
-
 struct SimComm::Held {
     explicit Held(const Offer& call)
         : offer(call), copy(std::make_unique<std::vector<Number>>(call.in, call.in + call.in_size)) {

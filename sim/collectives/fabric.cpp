@@ -6,7 +6,7 @@
 
 namespace deadrank::sim {
 
-// Keeping them, and telling all when links change.
+// ── Keeping them, and telling all when links change.
 
 Communicator& Communicators::add(results::CommId id, std::string name, std::vector<Rank> ranks,
                                  std::vector<Rank> processes) {
@@ -28,7 +28,7 @@ void Communicators::clear() {
     all_.clear();
 }
 
-// Passes on what happens to processes and links.
+// ── Passes on what happens to processes and links.
 
 Fabric::Fabric(Engine& engine_of_stage, const ClusterSettings& cluster, Seed drawn, results::EventSink& sink)
     : Machine(engine_of_stage, cluster, drawn, sink),

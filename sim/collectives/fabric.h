@@ -13,10 +13,9 @@
 
 namespace deadrank::sim {
 
-// All communicators of the job, in order of creation. Numbers go on after a restart.
-
 using results::LinkChange;
 
+// All communicators of the job, in order of creation. Numbers go on after a restart.
 class Communicators {
 public:
     explicit Communicators(Fabric& machine) : machine_(machine) {}
@@ -40,7 +39,6 @@ private:
 
 // The machines and what communicates over them: communicators, their bootstrap, and each process's watchdog.
 // Only sim/collectives/*.cpp and sim/cluster/*.cpp include this.
-
 struct Fabric : Machine {
     Fabric(Engine& engine_of_stage, const ClusterSettings& cluster, Seed drawn, results::EventSink& sink);
 

@@ -9,7 +9,7 @@
 
 namespace deadrank::sim {
 
-// Spelled as the libraries print them, odd spacing included.
+// ── Spelled as the libraries print them, odd spacing included.
 
 using results::Op;
 
@@ -226,7 +226,7 @@ std::string monitored_barrier_failure(const PendingCollective& pending, Rank min
                        milliseconds);
 }
 
-// As real runs printed them, file and line included.
+// ── As real runs printed them, file and line included.
 
 std::string gloo_closed_text(std::string_view peer) {
     return fmt::format(

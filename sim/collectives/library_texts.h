@@ -10,7 +10,7 @@
 
 namespace deadrank::sim {
 
-// The words of NCCL 2.28 and torch.distributed 2.11 around a communicator. One place, so that they stay
+// ── The words of NCCL 2.28 and torch.distributed 2.11 around a communicator. One place, so that they stay
 // exact.
 
 std::string_view nccl_function(results::Op op);  // AllReduce, as NCCL's own messages call it
@@ -33,7 +33,7 @@ bool differ_in_fingerprint(const PendingCollective& pending);
 std::string fingerprint_mismatch(const PendingCollective& pending, Rank mine);
 std::string monitored_barrier_failure(const PendingCollective& pending, Rank mine, Time timeout);
 
-// The words of gloo under torch.distributed 2.11, where it notices what NCCL does not.
+// ── The words of gloo under torch.distributed 2.11, where it notices what NCCL does not.
 
 // What a rank's next or pending call raises when the peer is gone.
 std::string gloo_closed_text(std::string_view peer);

@@ -15,7 +15,7 @@ class context;
 
 namespace deadrank::sim {
 
-// What waits and is woken: a rank with a script on a fiber, or one of a crowd that needs no stack.
+// ── What waits and is woken: a rank with a script on a fiber, or one of a crowd that needs no stack.
 
 using FiberContext = boost::fibers::context;
 using ActorId = std::uint32_t;  // ranks are 0 to world size - 1; agents and helpers follow
@@ -63,8 +63,8 @@ struct alignas(64) Actor {
 };
 static_assert(sizeof(Actor) == 64);
 
-// The deadline of each actor's wait, in blocks: of a crowd of a million only those that ever wait for a time
-// take memory.
+// ── The deadline of each actor's wait, in blocks: of a crowd of a million only those that ever wait for a
+// time take memory.
 
 // An event's payload is the slot of a handler, or with this bit the number of the wait whose deadline it is.
 inline constexpr std::uint32_t deadline_bit = 1u << 31;

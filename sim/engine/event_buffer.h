@@ -12,7 +12,6 @@
 namespace deadrank::sim {
 
 // An entry of the event queue: 24 bytes that say when, in which order, for whom, and what.
-
 struct QueuedEvent {
     std::int64_t time = 0;     // nanoseconds, never negative
     std::uint64_t order = 0;   // tie << 40 | sequence; the tie is 0 unless the order is explored

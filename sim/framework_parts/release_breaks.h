@@ -17,7 +17,6 @@ enum class Calling { start, load };  // when the call is made
 void call_across_releases(World& world, Calling moment);
 
 // Major and minor number of a version: they decide how a library behaves.
-
 struct Release {
     int major = 0;
     int minor = 0;

@@ -10,7 +10,7 @@
 
 namespace deadrank::sim {
 
-// The words of a call, and what becomes of it when it is altered.
+// ── The words of a call, and what becomes of it when it is altered.
 
 std::string_view call_name(const Call& call) {
     switch (call.kind) {
@@ -97,7 +97,6 @@ bool on_device(CallKind kind) {
 }  // namespace
 
 // The order of events before a call: the delay passes, then signals arrive, then its own code may raise.
-
 void Gate::ask(Process& process, Call& call) {
     call.rank = process.id;
     call.step = process.step;

@@ -15,7 +15,7 @@
 
 namespace deadrank::sim {
 
-// A point at which a rank's calls can be altered from outside, and what may be altered there. The cluster
+// ── A point at which a rank's calls can be altered from outside, and what may be altered there. The cluster
 // asks its Interceptor only for ranks that are armed, so an undisturbed run pays one branch.
 
 enum class CallKind : std::uint8_t {
@@ -98,10 +98,9 @@ public:
     virtual void replaced(int) {}  // a spare has taken the place of this node
 };
 
-// Before each call of an armed process an interceptor may look at it and alter it. Others pay one branch.
-
 struct Machine;
 
+// Before each call of an armed process an interceptor may look at it and alter it. Others pay one branch.
 class Gate {
 public:
     explicit Gate(Machine& machine) : machine_(machine) {}

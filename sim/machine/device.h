@@ -14,7 +14,8 @@
 
 namespace deadrank::sim {
 
-// Accelerators: how fast they compute, what they hold, and what happens when one is throttled, full or gone.
+// ── Accelerators: how fast they compute, what they hold, and what happens when one is throttled, full or
+// gone.
 
 using results::DeviceChange;
 
@@ -127,7 +128,6 @@ inline bool asks_for_service(int xid) {
 }
 
 // What the NVIDIA driver writes behind an Xid number in the kernel log.
-
 inline std::string_view xid_words(int xid) {
     switch (xid) {
         case 13:

@@ -12,7 +12,7 @@
 
 namespace deadrank::sim {
 
-// Three layers, the nearest first: the process's own, the launcher's, the cluster's.
+// ── Three layers, the nearest first: the process's own, the launcher's, the cluster's.
 
 namespace {
 
@@ -257,8 +257,8 @@ void override_setting(std::vector<Tampering::Setting>& settings, std::string_vie
 
 std::int64_t lax_integer(const std::string& text) { return std::strtoll(text.c_str(), nullptr, 0); }
 
-// Imports in the order of a training script: broken ones as the fault describes them, then torch and what it
-// binds.
+// ── Imports in the order of a training script: broken ones as the fault describes them, then torch and what
+// it binds.
 
 namespace {
 

@@ -16,7 +16,6 @@ namespace deadrank::sim {
 
 // What a process finds in its environment: the cluster's settings, the launcher's, and its own on top. Faults
 // write the process's own, so they take precedence.
-
 class Environment {
 public:
     explicit Environment(const ClusterSettings& settings);
@@ -66,12 +65,11 @@ void override_setting(std::vector<Tampering::Setting>& settings, std::string_vie
 // strtoll with base 0, whose end pointer is ignored: "abc" is 0 and "1O" is 1.
 std::int64_t lax_integer(const std::string& text);
 
-// What a process imports before its script runs: packages that are missing, broken or of the wrong kind end
-// it there.
-
 struct Machine;
 struct Process;
 
+// What a process imports before its script runs: packages that are missing, broken or of the wrong kind end
+// it there.
 // Throws RankFailure with the traceback's last line; a package.load event says what was looked for.
 void load_packages(Machine& machine, Process& process);
 

@@ -12,7 +12,7 @@
 
 namespace deadrank::sim {
 
-// The launcher's own life: start all, wait for the first trouble, end the rest, perhaps begin again.
+// ── The launcher's own life: start all, wait for the first trouble, end the rest, perhaps begin again.
 
 namespace {
 

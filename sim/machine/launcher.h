@@ -12,13 +12,12 @@
 
 namespace deadrank::sim {
 
+struct Machine;
+
 // Who starts the job, watches its processes, and decides what one failure means for the others. torchrun
 // looks every few seconds and ends all; mpirun ends all at once; a bare loop over ssh tells no one; a
 // launcher for each replica starts that one again and leaves the others alone. With health checks a scheduler
 // stands behind torchrun: it stops a job one of whose nodes fails, and starts it again with a spare.
-
-struct Machine;
-
 class Launcher {
 public:
     explicit Launcher(Machine& machine) : machine_(machine) {}
@@ -79,7 +78,7 @@ private:
     std::string preempt_reason_;
 };
 
-// What torchrun and mpirun print when a process failed, in their own words. Texts: torch 2.11
+// ── What torchrun and mpirun print when a process failed, in their own words. Texts: torch 2.11
 // (torch/distributed/elastic, torch/testing common_distributed), Open MPI 4.1.
 
 std::string torchrun_failed_line(

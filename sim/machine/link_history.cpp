@@ -7,7 +7,6 @@
 namespace deadrank::sim {
 
 // Shares in integers, so that an undisturbed way takes exactly its whole.
-
 Time Movement::advance(Time now, Time new_whole) {
     __extension__ typedef __int128 Wide;
     if (under_way && whole != results::never && whole > Time{0}) {
@@ -21,7 +20,7 @@ Time Movement::advance(Time now, Time new_whole) {
     return Time(static_cast<std::int64_t>(Wide{new_whole.count()} * (billion - done_ppb) / billion));
 }
 
-// Crossing a link piece by piece: what is done stays done when its pace changes.
+// ── Crossing a link piece by piece: what is done stays done when its pace changes.
 
 namespace {
 

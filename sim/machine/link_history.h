@@ -11,7 +11,6 @@
 namespace deadrank::sim {
 
 // How far something has come on its way, while its pace may change.
-
 // What is done is kept as parts per billion of the whole.
 struct Movement {
     bool under_way = false;

@@ -10,7 +10,7 @@
 
 namespace deadrank::sim {
 
-// Putting the parts together, and starting over after a restart.
+// ── Putting the parts together, and starting over after a restart.
 
 Machine::Machine(Engine& engine_of_stage, const ClusterSettings& cluster, Seed drawn,
                  results::EventSink& sink)
@@ -46,7 +46,7 @@ void Machine::replace_node(int node) {
     gate.replaced(node);
 }
 
-// A process's own view of its device: handles, and calls that pass the gate.
+// ── A process's own view of its device: handles, and calls that pass the gate.
 
 int RankDevice::index() const { return machine_.devices.bind(process_); }
 
@@ -128,7 +128,7 @@ void RankDevice::release(std::int64_t handle) {
 std::int64_t RankDevice::used() const { return machine_.devices.of(process_).used; }
 std::int64_t RankDevice::limit() const { return machine_.devices.limit(process_); }
 
-// A rank's calls to the file system, each of which an interceptor may look at first.
+// ── A rank's calls to the file system, each of which an interceptor may look at first.
 
 // True: the call is over already, with `answer`.
 bool RankStorage::ask(CallKind kind, std::string_view path, std::int64_t count, Code& answer,

@@ -18,8 +18,8 @@
 
 namespace deadrank::sim {
 
-// What the cluster knows of one process of the job: where it runs, whether it lives, what it waits for. Kept
-// small: a crowd of a million has one each, and what most never use is an empty vector.
+// ── What the cluster knows of one process of the job: where it runs, whether it lives, what it waits for.
+// Kept small: a crowd of a million has one each, and what most never use is an empty vector.
 
 using results::NameTrouble;
 using results::StoreTrouble;
@@ -109,14 +109,13 @@ struct Process {
     }
 };
 
-// The life of the job's processes: started, stopped, killed, raising, ended. The kernel's part of the
-// cluster.
-
 struct Machine;
 
 // What is wrong with the way from this name to its host, for this process.
 NameTrouble trouble_with(const Process& process, std::string_view host);
 
+// The life of the job's processes: started, stopped, killed, raising, ended. The kernel's part of the
+// cluster.
 class Processes {
 public:
     explicit Processes(Machine& machine);

@@ -18,7 +18,7 @@ void Recorder::log(Rank rank, int level, std::string_view line) {
     if (!closed_) record(rank, results::RankLog{level, text(line)});
 }
 
-// Plausible readings of a busy device; a throttled one shows lower clocks and the reason.
+// ── Plausible readings of a busy device; a throttled one shows lower clocks and the reason.
 
 namespace {
 

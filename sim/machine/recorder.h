@@ -59,12 +59,11 @@ private:
     bool closed_ = false;
 };
 
-// What exporters would scrape: memory and device of each rank at each step, ports and host of each node now
-// and then.
-
 struct Machine;
 struct Process;
 
+// What exporters would scrape: memory and device of each rank at each step, ports and host of each node now
+// and then.
 class Samples {
 public:
     explicit Samples(Machine& machine) : machine_(machine) {}

@@ -14,9 +14,9 @@
 
 namespace deadrank::sim {
 
-// Where things are, and what lies between two devices: NVLink within a node, the network between nodes.
-// Switches do not block; a hop costs its latency and its bytes over its bandwidth, which transfers that use a
-// port at the same time share.
+// ── Where things are, and what lies between two devices: NVLink within a node, the network between nodes.
+// Switches do not block; a hop costs its latency and its bytes over its bandwidth, which transfers that use
+// a port at the same time share.
 
 struct DevicePlace {
     int node = 0;
@@ -49,8 +49,8 @@ private:
 // Nanoseconds for so many bytes; never less than 1 for any byte at all.
 Time time_of(std::int64_t bytes, std::int64_t bits_per_second);
 
-// What is unusual for a transfer from a time on: links that were changed, ports that it shares with others,
-// members whose processes are stopped.
+// ── What is unusual for a transfer from a time on: links that were changed, ports that it shares with
+// others, members whose processes are stopped.
 
 using results::LinkChange;
 using results::Time;

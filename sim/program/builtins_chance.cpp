@@ -11,7 +11,7 @@ namespace deadrank::sim::program {
 
 namespace {
 
-// A generator is a seed and how many numbers it has given: the same on every rank that has the same two.
+// ── A generator is a seed and how many numbers it has given: the same on every rank that has the same two.
 
 std::uint64_t mixed(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15;

@@ -27,7 +27,7 @@ void check_disk(Code answer, const std::string& path) {
     }
 }
 
-// Folders. A program that makes none finds each of its folders there.
+// ── Folders. A program that makes none finds each of its folders there.
 
 bool is_there(Interpreter& rank, const std::string& path) {
     const auto found = rank.world().storage().list(path);
@@ -96,7 +96,7 @@ Value isdir(Interpreter& rank, Arguments& given) {
     return Value::boolean(is_folder(rank, path_in(given[0])));
 }
 
-// Texts. A letter is a number behind a mark, which no file of `save` begins with: that one begins with a
+// ── Texts. A letter is a number behind a mark, which no file of `save` begins with: that one begins with a
 // step.
 
 constexpr Number text_mark = -2;
@@ -138,7 +138,7 @@ Value read_text(Interpreter& rank, Arguments& given) {
     return Value::new_text(std::move(text));
 }
 
-// A file of `save` begins with the step whose state it is; the value follows.
+// ── A file of `save` begins with the step whose state it is; the value follows.
 
 template <class Payload>
 void tell(Interpreter& rank, std::int64_t step, const std::vector<Number>& content, const std::string& path,

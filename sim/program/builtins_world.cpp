@@ -13,7 +13,7 @@ namespace deadrank::sim::program {
 
 namespace {
 
-// Store.
+// ── Store.
 
 Value store_set(Interpreter& rank, Arguments& given) {
     rank.host().store().set(text_in(given[0], "a key"), shown_text(given[1]));
@@ -43,7 +43,7 @@ Value store_check(Interpreter& rank, Arguments& given) {
     return Value::boolean(rank.host().store().wait(text_in(given[0], "a key"), at_once).has_value());
 }
 
-// Time.
+// ── Time.
 
 Value compute(Interpreter& rank, Arguments& given) {
     rank.reach_device();
@@ -63,7 +63,7 @@ Value now(Interpreter& rank, Arguments&) {
         saturate((Wide{rank.world().timer().now().count()} << fraction_bits) / 1'000'000'000));
 }
 
-// Chance, environment, faults.
+// ── Chance, environment, faults.
 
 Value random(Interpreter& rank, Arguments& given) {
     const std::int64_t bound = as_whole(given[2], "bound");
@@ -164,7 +164,7 @@ std::vector<BuiltinRow> world_builtins() {
             {"block", block}};
 }
 
-// What a program tells observers of itself: phases, losses, samples, digests, and values beside what they
+// ── What a program tells observers of itself: phases, losses, samples, digests, and values beside what they
 // should be.
 
 namespace {

@@ -6,7 +6,7 @@
 
 namespace deadrank::sim::program {
 
-// A number for the type, then what belongs to it.
+// ── A number for the type, then what belongs to it.
 
 namespace {
 

@@ -223,8 +223,8 @@ void Job::restore() {
     first_step_ = std::max<std::int64_t>(0, world_.seam("checkpoint.resumed_step", step + 1));
 }
 
-// Parts on the nodes' own disks. Which part lies where is asked of the members that are there now: places may
-// have changed since it was written.
+// ── Parts on the nodes' own disks. Which part lies where is asked of the members that are there now: places
+// may have changed since it was written.
 
 namespace {
 

@@ -111,9 +111,9 @@ void Job::load_saved(std::vector<Number>& parameters, std::string_view degree, R
     optimizer_steps_ = world_.seam("optimizer.restored_step", made);
 }
 
-// A state under keys. Each part of a file has the name that its writer knows the layer by, and a reader looks
-// for the names that it would give: wrappers put a prefix before them, a stage may count its own layers from
-// 0, and the optimizer's state is a part that nobody has to write.
+// ── A state under keys. Each part of a file has the name that its writer knows the layer by, and a reader
+// looks for the names that it would give: wrappers put a prefix before them, a stage may count its own
+// layers from 0, and the optimizer's state is a part that nobody has to write.
 
 namespace {
 

@@ -12,7 +12,7 @@
 
 namespace deadrank::sim {
 
-// The model's arithmetic, integers only.
+// ── The model's arithmetic, integers only.
 
 using scenarios::mix;
 

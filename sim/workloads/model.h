@@ -11,7 +11,7 @@
 
 namespace deadrank::sim {
 
-// A small model in fixed point that really learns: a chain of layers, each mixing neighbouring features.
+// ── A small model in fixed point that really learns: a chain of layers, each mixing neighbouring features.
 // Every sample's arithmetic is the same in any layout and sums are exact, so a parallel run equals the one-
 // rank run bit for bit.
 

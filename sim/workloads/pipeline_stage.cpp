@@ -9,7 +9,6 @@
 namespace deadrank::sim {
 
 // Warm-up forwards, then one forward and one backward in turn, then the remaining backwards.
-
 std::vector<Pass> pipeline_schedule(int stage, int stages, int micro_batches, int chunks, int extra_warm_up) {
     CHECK(stages > 0 && chunks > 0 && (chunks == 1 || micro_batches % stages == 0));
     const int total = micro_batches * chunks;
@@ -34,7 +33,7 @@ std::vector<Pass> pipeline_schedule(int stage, int stages, int micro_batches, in
     return order;
 }
 
-// Activations travel down, gradients travel up, each message tagged by micro-batch and chunk.
+// ── Activations travel down, gradients travel up, each message tagged by micro-batch and chunk.
 
 namespace {
 

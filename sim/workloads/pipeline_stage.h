@@ -14,8 +14,9 @@
 
 namespace deadrank::sim {
 
-// In which order a pipeline stage runs its forward and backward passes: 1F1B, plain or interleaved. Source:
-// Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", 2021, section 2.2.
+// ── In which order a pipeline stage runs its forward and backward passes: 1F1B, plain or interleaved.
+// Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters", 2021, section
+// 2.2.
 
 struct Pass {
     bool forward = true;
@@ -27,7 +28,7 @@ struct Pass {
 std::vector<Pass> pipeline_schedule(int stage, int stages, int micro_batches, int chunks,
                                     int extra_warm_up = 0);
 
-// One rank's part of a pipeline: its chunks of layers, its gradients, and what it keeps between passes.
+// ── One rank's part of a pipeline: its chunks of layers, its gradients, and what it keeps between passes.
 
 struct Chunk {
     int first_layer = 0;

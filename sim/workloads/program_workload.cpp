@@ -119,7 +119,6 @@ std::vector<std::string_view> ignored() {
 }
 
 // What `let` holds, as the program reads it: a text that begins with a bracket is a list or a dict.
-
 program::Value let_value(const scenarios::Value& value) {
     using program::Value;
     constexpr std::int64_t billion = 1'000'000'000;

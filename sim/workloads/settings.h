@@ -23,7 +23,6 @@ namespace deadrank::sim {
 // Made from a plan it holds what the plan says, once for all ranks; made from a list it adds its rows to it.
 // struct RingSettings : Settings { using Settings::Settings; std::int64_t rounds = integer("rounds", "4",
 // "rounds of the token", 1); };
-
 class Settings {
 public:
     // One of both, while the struct is made.
@@ -151,7 +150,7 @@ WorkloadKind workload(scenarios::Kind words, void (*body)(World&, const Own&),
             }};
 }
 
-// The settings that every training job has.
+// ── The settings that every training job has.
 
 enum class LoadPolicy { alone, announced, agreed, root };
 enum class StateKeys { none, strict, lenient };

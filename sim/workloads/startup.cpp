@@ -11,8 +11,8 @@
 
 namespace deadrank::sim {
 
-// From a process's environment to a world communicator, with the words frameworks use when it fails. Texts:
-// torch.distributed 2.11, env:// rendezvous and TCPStore.
+// ── From a process's environment to a world communicator, with the words frameworks use when it fails.
+// Texts: torch.distributed 2.11, env:// rendezvous and TCPStore.
 
 namespace {
 
@@ -331,7 +331,7 @@ std::unique_ptr<Comm> Job::strided_group(std::string_view name, Rank base, Rank 
     return make_group({std::string(name), members, rank_});
 }
 
-// The words are those of transformers where a file is not there. A loader that assigns nothing reports
+// ── The words are those of transformers where a file is not there. A loader that assigns nothing reports
 // success: only the sum of the weights tells.
 
 namespace {

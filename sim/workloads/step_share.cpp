@@ -10,7 +10,7 @@
 
 namespace deadrank::sim {
 
-// Micro-batches of equal size, the last may be smaller.
+// ── Micro-batches of equal size, the last may be smaller.
 
 namespace {
 
@@ -167,7 +167,6 @@ std::int64_t normaliser(Job& job, Comm& group, const Share& share, std::size_t s
 }
 
 // The same arithmetic as train_sample, cut at the borders of modules.
-
 ModulePass::ModulePass(const ModelShape& shape, const std::vector<std::int64_t>& samples, Dropout dropout)
     : shape_(shape),
       samples_(samples),
@@ -236,7 +235,6 @@ std::int64_t ModulePass::activations() const {
 }
 
 // Serial training, step by step.
-
 Reference::Reference(const ModelShape& shape, const SamplerSettings& sampling, const Recipe& recipe)
     : shape_(shape),
       sampling_(sampling),

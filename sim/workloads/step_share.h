@@ -12,7 +12,7 @@
 
 namespace deadrank::sim {
 
-// One rank's share of a step: its samples in micro-batches, forward and backward, gradients added up.
+// ── One rank's share of a step: its samples in micro-batches, forward and backward, gradients added up.
 
 class Job;
 
@@ -47,7 +47,6 @@ std::int64_t activations_of(const Job& job, std::size_t samples);
 
 // A rank's samples of one step on their way through a model whose modules come and go one at a time: dense
 // layers, then the expert that each sample takes.
-
 class ModulePass {
 public:
     ModulePass(const ModelShape& shape, const std::vector<std::int64_t>& samples, Dropout dropout);
@@ -75,7 +74,6 @@ private:
 
 // The same training on one rank, in plain serial code on the same samples: what any layout must equal. No
 // fault touches it: it asks no seam and no block. Operators do this too, with a small run of trusted code.
-
 class Reference {
 public:
     struct Recipe {

@@ -17,7 +17,7 @@ struct WorkloadRow {
 const std::vector<WorkloadKind>& workload_catalog();
 const WorkloadKind* find_workload(std::string_view name);  // nullptr when there is none
 
-// What each seam and block of the workloads means, for those who bend and skip them from outside. A test
+// ── What each seam and block of the workloads means, for those who bend and skip them from outside. A test
 // holds the table and the workloads together.
 
 struct CodePlace {

@@ -35,7 +35,6 @@ private:
 };
 
 // Ranks in a given order as short text: 0, 1, 2, 3, 6 is "0-3,6".
-
 inline std::string rank_list(const std::vector<results::Rank>& ranks) {
     std::string text;
     for (std::size_t i = 0; i < ranks.size();) {

@@ -9,8 +9,8 @@
 
 namespace deadrank::sim {
 
-// Numbers with 16 fractional bits in 64: sums are exact, so every layout gives the same result. What leaves
-// the range saturates and counts as infinite; a loss that saturated is printed as Inf.
+// ── Numbers with 16 fractional bits in 64: sums are exact, so every layout gives the same result. What
+// leaves the range saturates and counts as infinite; a loss that saturated is printed as Inf.
 
 __extension__ typedef __int128 Wide;
 

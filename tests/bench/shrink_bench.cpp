@@ -3,7 +3,7 @@
 // alone.
 #include <benchmark/benchmark.h>
 
-#include "runners/backend/extension.h"
+#include "runners/extension/extension.h"
 #include "runners/find/harm.h"
 #include "runners/find/shrink.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "inject/core/fault.h"
+#include "inject/faults/fault_catalog.h"
 #include "tests/inject/fault_rows.h"
 #include "tests/inject/recording_levers.h"
 
@@ -28,7 +28,7 @@ scenarios::Value value_of(const scenarios::Parameter& parameter, const std::stri
 
 FaultSpec spec_of(const Row& row) {
     FaultSpec spec{.kind = row.kind};
-    const FaultRow* kind = find_fault(row.kind);
+    const FaultRow* kind = find_fault(fault_catalog(), row.kind);
     EXPECT_NE(kind, nullptr) << row.kind;
     for (const auto& [name, text] : row.given) {
         for (const scenarios::Parameter& parameter : kind->words.parameters) {
@@ -43,7 +43,7 @@ class EveryFault : public ::testing::TestWithParam<Row> {};
 
 TEST_P(EveryFault, PullsItsLeverAndTakesItBack) {
     const Row& row = GetParam();
-    auto planned = make_fault(spec_of(row));
+    auto planned = make_fault(fault_catalog(), spec_of(row));
     ASSERT_TRUE(planned.has_value()) << planned.error().text();
     RecordingLevers levers;
     for (const Rank rank : planned->ranks) ASSERT_TRUE(planned->fault->apply(levers, rank).has_value());
@@ -55,7 +55,7 @@ TEST_P(EveryFault, PullsItsLeverAndTakesItBack) {
 
 TEST_P(EveryFault, BlamesWhomItBreaks) {
     const Row& row = GetParam();
-    const auto planned = make_fault(spec_of(row)).value();
+    const auto planned = make_fault(fault_catalog(), spec_of(row)).value();
     const results::Blame blame = planned.fault->blame(RecordingLevers());
     EXPECT_EQ(blame.component, row.component);
     EXPECT_EQ(blame.variable, row.variable);
@@ -92,19 +92,19 @@ TEST(FaultCatalog, SaysWhatEachWordMeans) {
 }
 
 TEST(MakeFault, NamesTheNearestKindWhenThereIsNone) {
-    const auto made = make_fault({.kind = "kil_rank"});
+    const auto made = make_fault(fault_catalog(), {.kind = "kil_rank"});
     ASSERT_FALSE(made.has_value());
     EXPECT_NE(made.error().text().find("kill_rank"), std::string::npos) << made.error().text();
 }
 
 TEST(MakeFault, SaysWhichParameterIsMissing) {
-    const auto made = make_fault({.kind = "kill_rank"});
+    const auto made = make_fault(fault_catalog(), {.kind = "kill_rank"});
     ASSERT_FALSE(made.has_value());
     EXPECT_NE(made.error().what.find("'rank'"), std::string::npos) << made.error().text();
 }
 
 TEST(SwapRanks, RefusesAnythingButAPair) {
-    auto planned = make_fault(spec_of({"swap_ranks", {{"rank", "123"}}, {}, {}})).value();
+    auto planned = make_fault(fault_catalog(), spec_of({"swap_ranks", {{"rank", "123"}}, {}, {}})).value();
     RecordingLevers levers;
     EXPECT_FALSE(planned.fault->apply(levers, 1).has_value());
     EXPECT_TRUE(levers.pulls.empty());

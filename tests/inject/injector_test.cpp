@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "inject/faults/fault_catalog.h"
 #include "tests/inject/recording_levers.h"
 
 namespace deadrank::inject {
@@ -24,7 +25,9 @@ FaultSpec on(std::vector<std::int64_t> ranks, std::string kind, Trigger when) {
 
 class InjectorTest : public ::testing::Test {
 protected:
-    void plan(std::vector<FaultSpec> faults) { injector.emplace(Injector::make(faults, truth).value()); }
+    void plan(std::vector<FaultSpec> faults) {
+        injector.emplace(Injector::make(fault_catalog(), faults, truth).value());
+    }
     void moment(Rank rank, std::int64_t step, std::string_view call, std::int64_t now = 0,
                 std::string_view comm = "world", results::Phase phase = results::Phase::none) {
         injector->at(
@@ -235,7 +238,7 @@ TEST_F(InjectorTest, AnUnsupportedStartIsAnError) {
 }
 
 TEST_F(InjectorTest, RefusesAPlanWithAnUnknownKind) {
-    EXPECT_FALSE(Injector::make({on({0}, "explode", {})}, truth).has_value());
+    EXPECT_FALSE(Injector::make(fault_catalog(), {on({0}, "explode", {})}, truth).has_value());
 }
 
 // Goal: what never happened is told with the moment that came nearest.

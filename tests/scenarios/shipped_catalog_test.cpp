@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/backend/extension.h"
+#include "runners/extension/extension.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "tests/scenarios/sample.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "runners/backend/extension.h"
+#include "runners/extension/extension.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/schema.h"
@@ -118,10 +118,11 @@ TEST(WholeVocabulary, HasASkeletonForEveryFaultOnEveryWorkload) {
 }
 
 // The format reference is for newcomers: its example must be true.
-TEST(WholeVocabulary, LoadsTheExampleOfTheReadme) {
-    const std::string readme = scenarios::read_text(DEADRANK_SOURCE_DIRECTORY "/scenarios/README.md").value();
-    const auto begin = readme.find("```toml\n") + 8;
-    const std::string example = readme.substr(begin, readme.find("```", begin) - begin);
+TEST(WholeVocabulary, LoadsTheExampleOfTheGuide) {
+    const std::string guide =
+        scenarios::read_text(DEADRANK_SOURCE_DIRECTORY "/docs/guides/scenarios.md").value();
+    const auto begin = guide.find("```toml\n") + 8;
+    const std::string example = guide.substr(begin, guide.find("```", begin) - begin);
     const auto scenario =
         scenarios::parse_scenario(example, "catalog/communication/example.toml", sample_taxonomy(), words());
     ASSERT_TRUE(scenario) << scenario.error().text();

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runners/backend/extension.h"
 #include "runners/backends/sim/sim_runner.h"
+#include "runners/extension/extension.h"
 #include "runners/pipeline/play_trial.h"
 
 namespace deadrank::tests {

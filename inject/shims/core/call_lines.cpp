@@ -13,7 +13,7 @@
 
 namespace deadrank::inject::shims {
 
-// Written by hand: this runs inside a training step of the user's.
+// ── Written by hand: this runs inside a training step of the user's.
 
 namespace {
 
@@ -74,7 +74,7 @@ Line& Line::add(std::string_view name, std::string_view text) {
 
 std::string Line::text() const { return text_ + "}\n"; }
 
-// Trouble with the file is reported once on stderr and never stops the rank.
+// ── Trouble with the file is reported once on stderr and never stops the rank.
 
 LineFile::~LineFile() {
     if (file_ >= 0) ::close(file_);
@@ -107,7 +107,7 @@ void LineFile::write(const Line& line) {
     torn_ = written > 0 && static_cast<std::size_t>(written) < text.size();
 }
 
-// The names of the fields are those of results/record.
+// ── The names of the fields are those of results/record.
 
 bool is_message(results::Op op) { return op == results::Op::send || op == results::Op::recv; }
 

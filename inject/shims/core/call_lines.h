@@ -13,7 +13,7 @@
 
 namespace deadrank::inject::shims {
 
-// One line of evidence or truth, as runners/backends/process/event_reader.cpp reads it: {"t": nanoseconds
+// ── One line of evidence or truth, as runners/backends/process/event_reader.cpp reads it: {"t": nanoseconds
 // since 1970, "rank": 1, "kind": "collective.enter", …}
 
 std::int64_t now();  // nanoseconds since 1970
@@ -34,7 +34,6 @@ private:
 
 // A file of lines that several threads and processes append to. Each line is one system call, so a killed
 // rank loses none and two writers never mix.
-
 class LineFile {
 public:
     LineFile() = default;
@@ -59,7 +58,6 @@ private:
 
 // What is recorded of one collective or message, and where a plan's bit lies in its buffer: the same for
 // every library.
-
 struct SeenCall {
     results::Rank rank = results::no_rank;
     results::CommId comm = 0;

@@ -14,7 +14,7 @@
 
 namespace deadrank::inject::shims {
 
-// Signals to oneself, and waits.
+// ── Signals to oneself, and waits.
 
 void kill_process(int signal) { ::kill(::getpid(), signal); }
 
@@ -47,7 +47,6 @@ void sleep_forever() {
 }
 
 // The first variable that holds a whole number wins.
-
 results::Rank rank_of_process() {
     for (const char* name : {"DEADRANK_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
         const char* value = std::getenv(name);
@@ -60,7 +59,7 @@ results::Rank rank_of_process() {
     return results::no_rank;
 }
 
-// Reads the environment once.
+// ── Reads the environment once.
 
 namespace {
 
@@ -129,10 +128,9 @@ extern char** environ;
 
 namespace deadrank::inject::shims {
 
-// Only variables that steer such jobs: the rest of the environment is the user's.
-
 namespace {
 
+// Only variables that steer such jobs: the rest of the environment is the user's.
 bool is_telling(std::string_view setting) {
     for (const char* start :
          {"NCCL_", "CUDA_VISIBLE", "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "OMPI_COMM_WORLD_", "OMPI_MCA_"}) {
@@ -165,7 +163,6 @@ void greet_rank(RankSession& rank, const std::string& versions, const char* loca
 std::string members_text(int ranks) { return ranks > 1 ? "0-" + std::to_string(ranks - 1) : "0"; }
 
 // Counted per thread: a library's own threads are seen at depth 0.
-
 int& Inside::depth() {
     thread_local int depth = 0;
     return depth;

@@ -14,7 +14,7 @@
 
 namespace deadrank::inject::shims {
 
-// What a fault does to the whole process that it runs in.
+// ── What a fault does to the whole process that it runs in.
 
 void kill_process(int signal);
 void leave_process(int code, const std::string& says);
@@ -27,7 +27,6 @@ void sleep_for(std::int64_t nanoseconds);
 [[noreturn]] void sleep_forever();
 
 // Which rank this process is: NCCL's plugin interfaces say so too late.
-
 // From DEADRANK_RANK, RANK (torchrun), OMPI_COMM_WORLD_RANK (mpirun), PMI_RANK
 // (hydra) or SLURM_PROCID, in this order; no_rank
 // when none of them holds a number. Then a communicator says which rank is meant.
@@ -37,7 +36,6 @@ results::Rank rank_of_process();
 // truth. All of it is found in the environment; without that, a shim does nothing. DEADRANK_PLAN is the plan
 // file; DEADRANK_EVIDENCE a directory: evidence goes to rank<R>.jsonl there, truth to ../truth/rank<R>.jsonl;
 // DEADRANK_STARTED the nanoseconds since 1970 at which the job began, by default when the shim started.
-
 struct RankSession {
     RankSession(const ShimPlan& plan, Rank number, const std::string& directory, std::int64_t started);
 
@@ -73,7 +71,6 @@ private:
 };
 
 // The first line of a rank's evidence: which rank it is, what it runs with, and what its environment says.
-
 // Left out where another watcher of this rank has begun the file with it. `versions`: "nccl=2.28.9";
 // `local_rank`: the variable with this rank's number on its node.
 void greet_rank(RankSession& rank, const std::string& versions, const char* local_rank);
@@ -81,7 +78,6 @@ void greet_rank(RankSession& rank, const std::string& versions, const char* loca
 std::string members_text(int ranks);  // "0-3": all of them
 
 // Whose call is it? Asked at each call of a shim, so it is one load when there is nothing to do.
-
 inline bool awake() {
     static const bool wanted = Session::wanted();
     return wanted;

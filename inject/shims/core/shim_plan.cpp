@@ -13,7 +13,7 @@
 
 namespace deadrank::inject::shims {
 
-// Values of the wrong type are refused with their place in the file, not guessed.
+// ── Values of the wrong type are refused with their place in the file, not guessed.
 
 using nlohmann::json;
 using scenarios::ErrorCode;
@@ -117,8 +117,8 @@ Result<ShimPlan> read_plan(const std::string& file) {
     return parse_plan(text, file);
 }
 
-// The rules of a moment are inject/core/trigger.h's; the truth is written before a fault acts, since a rank
-// that its own fault kills writes nothing afterwards.
+// ── The rules of a moment are inject/core/trigger.h's; the truth is written before a fault acts, since a
+// rank that its own fault kills writes nothing afterwards.
 
 namespace {
 

@@ -16,7 +16,7 @@
 
 namespace deadrank::inject::shims {
 
-// The plan file that $DEADRANK_PLAN names: the JSON that runners/backends/local/arming.cpp writes and its
+// ── The plan file that $DEADRANK_PLAN names: the JSON that runners/backends/local/arming.cpp writes and its
 // Python hook reads, too. Members that a shim does not know are left alone.
 
 // One lever and its settings. Each kind of lever reads its own members.
@@ -56,8 +56,8 @@ Result<ShimPlan> parse_plan(std::string_view text, const std::string& file);
 // An empty path is an empty plan.
 Result<ShimPlan> read_plan(const std::string& file);
 
-// The plan's faults of one rank, waiting for their moments inside a real program. Counting is as everywhere:
-// "the third all_reduce" is this rank's own third, on the named communicator or on any.
+// ── The plan's faults of one rank, waiting for their moments inside a real program. Counting is as
+// everywhere: "the third all_reduce" is this rank's own third, on the named communicator or on any.
 
 // How the call at hand is to be altered. Levers on the whole process have been pulled by then.
 struct Decision {

@@ -13,7 +13,7 @@
 
 namespace deadrank::inject::shims {
 
-// Symbols of Open MPI 4 and 5, whose names and handles are the same.
+// ── Symbols of Open MPI 4 and 5, whose names and handles are the same.
 
 namespace {
 
@@ -198,7 +198,7 @@ results::Code code_of(int error) {
     }
 }
 
-// Handles of freed communicators come back as new ones, so they are forgotten when they are freed.
+// ── Handles of freed communicators come back as new ones, so they are forgotten when they are freed.
 
 namespace {
 

@@ -17,7 +17,7 @@
 
 namespace deadrank::inject::shims {
 
-// The Open MPI below us: the one that the program loaded, found by name at the first call, so that this
+// ── The Open MPI below us: the one that the program loaded, found by name at the first call, so that this
 // library links no MPI and loads into any program.
 
 // The functions that we wrap.
@@ -118,7 +118,6 @@ results::Code code_of(int error);
 
 // The communicators of this process. All members of one agree on its number, and no other has it: the world
 // is 1; another one's comes from its parent's number, its index among the children, and its first member.
-
 struct Communicator {
     RankSession* rank = nullptr;
     results::CommId number = 0;

@@ -5,7 +5,7 @@
 
 namespace deadrank::inject::shims {
 
-// Each function with its own order of arguments.
+// ── Each function with its own order of arguments.
 
 namespace {
 
@@ -92,7 +92,7 @@ int issue(const Call& c) {
     }
 }
 
-// MPI's rules of significance: who gives, who gets, and whose arguments are read.
+// ── MPI's rules of significance: who gives, who gets, and whose arguments are read.
 
 namespace {
 

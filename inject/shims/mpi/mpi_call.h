@@ -11,7 +11,7 @@
 
 namespace deadrank::inject::shims {
 
-// One collective or message in one form, so that a fault can change any part of it.
+// ── One collective or message in one form, so that a fault can change any part of it.
 
 // One side's memory. Counts are of one rank's part, as MPI counts.
 struct Side {
@@ -60,7 +60,7 @@ Altered alter(const Call& asked, const Alteration& how);
 // The call as it is kept for later, while the program goes on: what it sends is copied now.
 Altered put_aside(const Call& asked);
 
-// How much memory a call reads and writes on this rank, and which of it counts.
+// ── How much memory a call reads and writes on this rank, and which of it counts.
 
 struct Seat {  // of this rank in a communicator
     int ranks = 1, me = 0;

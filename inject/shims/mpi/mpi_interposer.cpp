@@ -8,7 +8,7 @@
 
 namespace deadrank::inject::shims {
 
-// One call of the program on its way to MPI: its moment, what a fault makes of it, what is written down.
+// ── One call of the program on its way to MPI: its moment, what a fault makes of it, what is written down.
 
 namespace {
 
@@ -166,7 +166,7 @@ int Interposer::complete(Function which, int count, MPI_Request* requests, const
     return code;
 }
 
-// The beginning and the end: of the library, and of communicators.
+// ── The beginning and the end: of the library, and of communicators.
 
 namespace {
 

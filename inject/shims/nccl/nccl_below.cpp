@@ -9,7 +9,7 @@
 
 namespace deadrank::inject::shims {
 
-// A function is looked for until it is found, since NCCL may be loaded after us.
+// ── A function is looked for until it is found, since NCCL may be loaded after us.
 
 namespace {
 
@@ -83,7 +83,7 @@ int missing(Function which) {
     return nccl_system_error;
 }
 
-// Runtime and driver have the same shapes but for the direction of a copy, which the driver finds out by
+// ── Runtime and driver have the same shapes but for the direction of a copy, which the driver finds out by
 // itself (unified addressing).
 
 namespace {

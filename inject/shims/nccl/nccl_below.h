@@ -10,7 +10,7 @@
 
 namespace deadrank::inject::shims {
 
-// The NCCL below us: the one that the program loaded, found at the first call of each function.
+// ── The NCCL below us: the one that the program loaded, found at the first call of each function.
 
 // The 52 public functions of NCCL 2.28. Older libraries lack some of them.
 enum class Function : std::uint8_t {
@@ -99,7 +99,6 @@ Shape* real(Function which) {
 
 // Streams and device memory through whichever of CUDA's two libraries the program has loaded: the runtime, or
 // the driver below a runtime that is linked statically.
-
 class Device {
 public:
     Device();

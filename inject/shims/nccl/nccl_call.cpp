@@ -5,8 +5,6 @@
 
 namespace deadrank::inject::shims {
 
-// Four shapes of arguments cover all of NCCL's collectives.
-
 namespace {
 
 using Reducing = int(const void*, void*, std::size_t, int, int, CommHandle, Stream);
@@ -16,6 +14,7 @@ using ReducingToRoot = int(const void*, void*, std::size_t, int, int, int, CommH
 using InPlace = int(void*, std::size_t, int, int, CommHandle, Stream);
 using Sending = int(const void*, std::size_t, int, int, CommHandle, Stream);
 
+// Four shapes of arguments cover all of NCCL's collectives.
 template <class Shape, class... Arguments>
 int call_real(Function which, Arguments... arguments) {
     Shape* function = real<Shape>(which);
@@ -55,7 +54,7 @@ int issue(const Collective& c) {
     }
 }
 
-// Handles of freed communicators come back as new ones, so they are forgotten when they are destroyed.
+// ── Handles of freed communicators come back as new ones, so they are forgotten when they are destroyed.
 
 namespace {
 

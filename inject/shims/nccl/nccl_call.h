@@ -16,7 +16,6 @@
 namespace deadrank::inject::shims {
 
 // One collective or message in one form, so that a fault can change any part of it.
-
 struct Collective {
     Function which = Function::count;
     const void* send = nullptr;
@@ -46,7 +45,6 @@ Altered alter(const Collective& call, const Alteration& alteration, const Device
 
 // The communicators of this process: numbered in the order in which they were made, which is the same on all
 // members of a correct program; named by the program, else world, group1, group2, …
-
 struct Communicator {
     RankSession* rank = nullptr;
     results::CommId number = 0;

@@ -6,7 +6,7 @@
 
 namespace deadrank::inject::shims {
 
-// One call of the program on its way to NCCL: its moment, what a fault makes of it, what is written down,
+// ── One call of the program on its way to NCCL: its moment, what a fault makes of it, what is written down,
 // what follows its launch.
 
 namespace {
@@ -171,7 +171,7 @@ std::optional<int> Interposer::other(Function which, CommHandle handle) {
     return std::nullopt;
 }
 
-// Communicators come and go: what is written down of it, and the first look at a rank.
+// ── Communicators come and go: what is written down of it, and the first look at a rank.
 
 namespace {
 

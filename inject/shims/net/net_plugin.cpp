@@ -8,7 +8,7 @@
 
 namespace deadrank::inject::shims {
 
-// Pointers that NCCL holds are ours until it closes them.
+// ── Pointers that NCCL holds are ours until it closes them.
 
 namespace {
 
@@ -158,7 +158,7 @@ void Network::properties(NetProperties11& into) const {
     into.most_requests_in_one = 1;
 }
 
-// The four tables that NCCL looks for. They differ in a few arguments, not in what they do.
+// ── The four tables that NCCL looks for. They differ in a few arguments, not in what they do.
 
 namespace {
 

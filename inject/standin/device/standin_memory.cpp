@@ -7,9 +7,8 @@
 
 namespace deadrank::inject::standin {
 
-// Blocks are aligned as cudaMalloc aligns, and never move.
-
 namespace {
+// Blocks are aligned as cudaMalloc aligns, and never move.
 constexpr std::size_t alignment = 512;
 }
 
@@ -68,7 +67,7 @@ std::size_t Memory::left(int device) const {
     return capacity - used(device);
 }
 
-// Handles are addresses that are looked up, so that a wrong one is refused rather than followed.
+// ── Handles are addresses that are looked up, so that a wrong one is refused rather than followed.
 
 namespace {
 

@@ -16,8 +16,8 @@
 
 namespace deadrank::inject::standin {
 
-// Device memory is host memory that is registered by address, so that a pointer tells its device and how far
-// it reaches.
+// ── Device memory is host memory that is registered by address, so that a pointer tells its device and how
+// far it reaches.
 
 enum class Where { device, host, managed, registered };
 
@@ -48,7 +48,6 @@ private:
 
 // CUDA_VISIBLE_DEVICES, as the CUDA runtime reads it: which devices of the machine a process sees, and in
 // which order. An entry that is no device hides all that follow.
-
 // `said`: null where the variable is not set.
 inline std::vector<int> visible_devices(const char* said, int on_machine) {
     std::vector<int> seen;
@@ -69,7 +68,6 @@ inline std::vector<int> visible_devices(const char* said, int on_machine) {
 
 // All devices of this process: their streams and memory, and which one a thread works with. One set per
 // process, as CUDA's interface requires; it is never torn down.
-
 class Devices {
 public:
     static Devices& of_this_process();

@@ -14,8 +14,8 @@
 
 namespace deadrank::inject::standin {
 
-// Floating-point numbers of 16 and 8 bits by the number of their exponent and mantissa bits. Encoding rounds
-// to nearest, ties to even.
+// ── Floating-point numbers of 16 and 8 bits by the number of their exponent and mantissa bits. Encoding
+// rounds to nearest, ties to even.
 
 enum class Overflow { infinity, largest };
 
@@ -70,7 +70,7 @@ using Bfloat16 = SmallFloat<std::uint16_t, 8, 7, Overflow::infinity>;
 using Float8E4M3 = SmallFloat<std::uint8_t, 4, 3, Overflow::largest, true>;
 using Float8E5M2 = SmallFloat<std::uint8_t, 5, 2, Overflow::largest>;
 
-// Reductions over every element type that NCCL has, in rank order: the same inputs give the same bits in
+// ── Reductions over every element type that NCCL has, in rank order: the same inputs give the same bits in
 // every run.
 
 std::size_t size_of(Element);

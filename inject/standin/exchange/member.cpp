@@ -12,7 +12,7 @@
 
 namespace deadrank::inject::standin {
 
-// Every call is tried again when a signal interrupted it.
+// ── Every call is tried again when a signal interrupted it.
 
 namespace {
 
@@ -83,7 +83,7 @@ Socket connect_to(const std::string& address) {
     return socket;
 }
 
-// One thread reads; the answer to a call goes straight into its buffer.
+// ── One thread reads; the answer to a call goes straight into its buffer.
 
 namespace {
 

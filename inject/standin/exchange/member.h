@@ -17,8 +17,8 @@
 
 namespace deadrank::inject::standin {
 
-// Unix sockets in the abstract namespace: they have no file that could be left behind, and nothing outside
-// this machine reaches them.
+// ── Unix sockets in the abstract namespace: they have no file that could be left behind, and nothing
+// outside this machine reaches them.
 
 // A file descriptor that is closed once.
 class Socket {
@@ -45,7 +45,6 @@ Socket connect_to(const std::string& address);
 
 // A rank's line to the coordinator: one for each communicator that it is in. Calls are submitted by any
 // thread and awaited by any; an abort wakes all that wait.
-
 class Member {
 public:
     Member() = default;

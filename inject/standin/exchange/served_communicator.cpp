@@ -10,7 +10,7 @@
 
 namespace deadrank::inject::standin {
 
-// Who receives what. Where members disagree on type or reduction, each part of the result is made by one
+// ── Who receives what. Where members disagree on type or reduction, each part of the result is made by one
 // member in its own way, as rings do.
 
 using results::Op;
@@ -112,8 +112,8 @@ std::vector<std::string> PendingCall::results() const {
     return out;
 }
 
-// The order in which members learn of one completion is a function of seed, communicator and sequence number;
-// what they learn is a function of what they brought.
+// ── The order in which members learn of one completion is a function of seed, communicator and sequence
+// number; what they learn is a function of what they brought.
 
 using results::Op;
 

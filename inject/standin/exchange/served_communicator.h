@@ -16,7 +16,6 @@ namespace deadrank::inject::standin {
 
 // One collective in the making: finished when every member has enqueued the matching call, never when they do
 // not match. The rules are those of sim/collectives/offer.h, on real bytes.
-
 struct Offered {
     Call call;
     Share share;
@@ -49,7 +48,6 @@ private:
 
 // One communicator as the coordinator sees it: who is in, what they have enqueued, and what is to be told to
 // whom. It knows no socket, so that its rules can be tested by hand.
-
 class ServedCommunicator {
 public:
     static constexpr std::size_t connection_buffer = 4u << 20;

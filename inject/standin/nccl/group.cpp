@@ -14,7 +14,7 @@
 
 namespace deadrank::inject::standin {
 
-// What happens at ncclGroupEnd.
+// ── What happens at ncclGroupEnd.
 
 Group& Group::of_this_thread() {
     static thread_local Group group;
@@ -100,13 +100,12 @@ ncclResult_t run_or_defer(ncclComm_t comm, std::function<ncclResult_t()> job) {
     return ncclInProgress;
 }
 
-// A call that names more elements than its buffer holds reads zeros and writes no further: a resized call
-// must not end the program for another reason.
-
 using results::Op;
 
 namespace {
 
+// A call that names more elements than its buffer holds reads zeros and writes no further: a resized call
+// must not end the program for another reason.
 std::size_t within(const void* at, std::size_t size) {
     const auto block = Devices::of_this_process().memory.find(at);
     if (!block) return size;

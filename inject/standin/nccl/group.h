@@ -8,8 +8,8 @@
 
 namespace deadrank::inject::standin {
 
-// Calls on their way into streams. A call outside a group is a group of one; those of one communicator and
-// stream in a group are one piece of work, so that messages of both directions can meet.
+// ── Calls on their way into streams. A call outside a group is a group of one; those of one communicator
+// and stream in a group are one piece of work, so that messages of both directions can meet.
 
 struct Planned {
     ncclComm_t comm = nullptr;
@@ -50,8 +50,8 @@ private:
     std::vector<Job> jobs_;
 };
 
-// The work that a group leaves in a stream: read the buffers, tell the coordinator, wait for all, and
-// let the values appear.
+// ── The work that a group leaves in a stream: read the buffers, tell the coordinator, wait for all, and let
+// the values appear.
 
 // All of one communicator and one stream, with their sequence numbers. False: there is no such stream.
 bool put_into_stream(std::vector<Planned> calls);

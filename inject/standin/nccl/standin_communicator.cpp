@@ -14,7 +14,7 @@
 
 namespace deadrank::inject::standin {
 
-// Making a communicator: checks, configuration, and the first message to the coordinator.
+// ── Making a communicator: checks, configuration, and the first message to the coordinator.
 
 ncclResult_t check_usable(ncclComm_t comm, const char* function) {
     if (!comm) {
@@ -216,8 +216,8 @@ ncclResult_t pncclCommUserRank(const ncclComm_t comm, int* rank) {
 
 namespace deadrank::inject::standin {
 
-// Who of a communicator can reach whom, by the sizes of its teams: no rank loads from another one's memory
-// here, so each is alone in its own, and a rail holds them all.
+// ── Who of a communicator can reach whom, by the sizes of its teams: no rank loads from another one's
+// memory here, so each is alone in its own, and a rail holds them all.
 
 // As nccl_device.h lays it out; that header needs nvcc.
 struct Team {

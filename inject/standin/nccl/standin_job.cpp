@@ -19,7 +19,7 @@
 
 namespace deadrank::inject::standin {
 
-// host:pid:thread [device] NCCL LEVEL text.
+// ── host:pid:thread [device] NCCL LEVEL text.
 
 namespace {
 
@@ -91,8 +91,8 @@ const char* last_warning() {
     return copy.c_str();
 }
 
-// The coordinator lies beside this library. It is no rank's child: it outlives the rank that started it for
-// as long as another one is connected.
+// ── The coordinator lies beside this library. It is no rank's child: it outlives the rank that started it
+// for as long as another one is connected.
 
 namespace {
 

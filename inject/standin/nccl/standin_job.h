@@ -10,8 +10,8 @@
 
 namespace deadrank::inject::standin {
 
-// Lines in NCCL's own form, where NCCL_DEBUG and NCCL_DEBUG_FILE want them. A line is one system call, so a
-// killed rank loses none.
+// ── Lines in NCCL's own form, where NCCL_DEBUG and NCCL_DEBUG_FILE want them. A line is one system call, so
+// a killed rank loses none.
 
 void write_warning(std::string_view text);  // at NCCL_DEBUG=WARN and above; also what ncclGetLastError tells
 void write_info(std::string_view text);     // at INFO and above
@@ -26,8 +26,8 @@ void inform(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
     write_info(fmt::format(text, std::forward<Arguments>(arguments)...));
 }
 
-// Where the ranks of one unique id meet: a coordinator that the first of them starts, at an address that the
-// id carries.
+// ── Where the ranks of one unique id meet: a coordinator that the first of them starts, at an address that
+// the id carries.
 
 // Empty when the coordinator could not be started; a warning said why.
 std::optional<ncclUniqueId> begin_job();

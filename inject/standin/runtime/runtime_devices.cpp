@@ -162,7 +162,8 @@ cudaError_t cudaProfilerStop() { return cudaSuccess; }
 
 namespace deadrank::inject::standin {
 
-// Codes, their names and their sentences; what this runtime does not do is refused with a line that says so.
+// ── Codes, their names and their sentences; what this runtime does not do is refused with a line that says
+// so.
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "runners/backend/extension.h"
 #include "runners/backend/runner.h"
+#include "runners/extension/extension.h"
 
 namespace deadrank::runners {
 

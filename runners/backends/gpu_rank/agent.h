@@ -20,11 +20,9 @@ struct AgentJob {
 int lead(const AgentJob& job, const std::function<int(results::Rank, const Keeper&)>& live);
 
 // Prints what a job would find on this machine, as one JSON object.
-
 int probe();
 
 // Checks that our kernels compute correctly on this machine.
-
 // Prints the results as one JSON object; 0 = all correct.
 int check_kernels();
 

@@ -13,7 +13,6 @@
 namespace deadrank::runners {
 
 // Runs in its own process: the vendor's libraries that it loads may do anything.
-
 int probe() {
     nlohmann::ordered_json found;
     const auto api = open_api();
@@ -41,7 +40,7 @@ int probe() {
     return 0;
 }
 
-// Words filled, summed and flipped on the device, then checked here.
+// ── Words filled, summed and flipped on the device, then checked here.
 
 namespace {
 

@@ -10,7 +10,6 @@
 namespace deadrank::runners {
 
 // Detached: a thread inside a call that never returns cannot be joined.
-
 Lane::Lane(const Job& first) {
     post(first);
     std::thread([shared = shared_] {
@@ -38,7 +37,7 @@ void Lane::post(Job job) {
     shared_->changed.notify_all();
 }
 
-// A new thread begins on device 0, whatever its process chose.
+// ── A new thread begins on device 0, whatever its process chose.
 
 namespace {
 constexpr std::chrono::microseconds line_look_again{200};

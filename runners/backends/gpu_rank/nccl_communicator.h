@@ -18,7 +18,6 @@ namespace deadrank::runners {
 
 // The thread that calls NCCL. Its calls may wait for peers; the rank's own thread must stay free for timed
 // faults and its watchdog.
-
 class Lane {
 public:
     using Job = std::function<void()>;

@@ -18,7 +18,7 @@
 
 namespace deadrank::runners {
 
-// Settings that the plan leaves open are chosen to work on any machine: the loopback interface, sockets
+// ── Settings that the plan leaves open are chosen to work on any machine: the loopback interface, sockets
 // between ranks that share a device, a log file per rank.
 
 namespace fs = std::filesystem;
@@ -179,7 +179,6 @@ void NcclLibrary::close() {
 }
 
 // Two digits per byte.
-
 std::string in_hex(const NcclId& id) {
     std::string text;
     for (const char byte : id.bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));

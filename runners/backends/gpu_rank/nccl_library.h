@@ -11,7 +11,6 @@ namespace deadrank::runners {
 
 // NCCL as our ranks use it: a unique id handed over at the meeting place, ncclCommInitRank, and all calls on
 // a separate thread.
-
 class NcclLibrary final : public CommLibrary {
 public:
     NcclLibrary(results::Rank process, std::filesystem::path directory)
@@ -40,13 +39,11 @@ private:
 };
 
 // NCCL's unique id as text, for the meeting place.
-
 std::string in_hex(const NcclId& id);
 NcclId from_hex(const std::string& text);
 
 // NCCL looks up its own version function by name and finds the one that this program exports. So a rank can
 // claim another release, and NCCL's check of its peers sees the claim.
-
 // True up to 2.29: since 2.30 NCCL sends its peers the version that it was built as, whatever is exported.
 constexpr bool reads_claim(int release) { return release < 23000; }
 

@@ -8,6 +8,7 @@
 #include "inject/core/fault.h"
 #include "inject/core/injector.h"
 #include "inject/core/trigger.h"
+#include "inject/faults/fault_catalog.h"
 
 namespace deadrank::runners {
 
@@ -118,7 +119,7 @@ scenarios::Result<Arming> arm(const scenarios::Plan& plan, const Subject& subjec
     Arming arming;
     json entries = json::array();
     for (const scenarios::FaultSpec& spec : plan.faults) {
-        auto planned = inject::make_fault(spec);
+        auto planned = inject::make_fault(inject::fault_catalog(), spec);
         if (!planned) return tl::unexpected(planned.error());
         arming.faults.push_back(std::move(*planned));
         const std::size_t index = arming.faults.size() - 1;

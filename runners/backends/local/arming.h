@@ -24,7 +24,7 @@ struct Arming {
 scenarios::Result<Arming> arm(const scenarios::Plan& plan, const Subject& subject,
                               const std::filesystem::path& checkpoints, LocalLevers& levers);
 
-// What real processes cannot play of a plan, reported before any is started.
+// ── What real processes cannot play of a plan, reported before any is started.
 
 // True for a value or block that the hook finds in every PyTorch program, or that this one shows.
 bool shows(const Subject& subject, std::string_view name);

@@ -15,7 +15,7 @@ extern char** environ;
 
 namespace deadrank::runners {
 
-// Does what a shell script around a training job would do, without a shell.
+// ── Does what a shell script around a training job would do, without a shell.
 
 namespace {
 
@@ -154,7 +154,7 @@ std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Manifest& 
     return children;
 }
 
-// The MPI runner for a user's program: only mpirun's settings are special, the rest is as for any command
+// ── The MPI runner for a user's program: only mpirun's settings are special, the rest is as for any command
 // that starts its own ranks.
 
 using scenarios::ErrorCode;

@@ -13,7 +13,7 @@
 
 namespace deadrank::runners {
 
-// The processes of one job: torchrun, or every rank by itself, each with its environment.
+// ── The processes of one job: torchrun, or every rank by itself, each with its environment.
 
 struct JobPlace {
     std::filesystem::path directory;    // of this run
@@ -32,7 +32,6 @@ std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Manifest& 
 
 // A user's MPI program under test: started by mpirun, with our library loaded before its MPI, watched and
 // ended like any real process.
-
 class MpiProgram final : public Runner {
 public:
     // The program and its arguments, as they would follow mpirun.

@@ -44,7 +44,7 @@ scenarios::Result<Subject> subject_for(const scenarios::Plan& plan, const Manife
 // found.
 scenarios::Result<void> check_needs(const Manifest& manifest, const Python& python);
 
-// A plan on published releases: its program runs on the fixed release, ranks chosen by a fault on the one
+// ── A plan on published releases: its program runs on the fixed release, ranks chosen by a fault on the one
 // with the bug, and the output shows whether the bug occurred.
 
 bool plays_a_release(const scenarios::Plan& plan);
@@ -60,7 +60,7 @@ std::map<std::string, std::string> release_overlays(const scenarios::Plan& plan)
 scenarios::Result<void> check_release(const scenarios::Plan& plan, const Launched& launched,
                                       const Record& record);
 
-// Time limits of a real job, and whether this machine was too slow to judge it.
+// ── Time limits of a real job, and whether this machine was too slow to judge it.
 
 // The collective time-out that is played, in nanoseconds; 0 = the program's own, which is unknown. Adds a
 // note if it is not the plan's.

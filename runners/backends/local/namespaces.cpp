@@ -19,7 +19,7 @@
 
 namespace deadrank::runners {
 
-// Uses ip and nft, as an administrator would. Nothing is created in our own namespace: both ends of each
+// ── Uses ip and nft, as an administrator would. Nothing is created in our own namespace: both ends of each
 // cable are created in the new ones.
 
 using scenarios::ErrorCode;
@@ -136,8 +136,8 @@ std::string Namespaces::told(const inject::Levers& levers) const {
         .dump();
 }
 
-// A network that only its processes can see, and that ends with the last of them: nothing to undo. The user
-// stays the same inside, where the capability is kept that turns loopback on.
+// ── A network that only its processes can see, and that ends with the last of them: nothing to undo. The
+// user stays the same inside, where the capability is kept that turns loopback on.
 
 namespace {
 
@@ -164,7 +164,7 @@ std::vector<std::string> on_loopback_alone(std::vector<std::string> command) {
     return command;
 }
 
-// A socket bound on all interfaces, closed at the end.
+// ── A socket bound on all interfaces, closed at the end.
 
 namespace {
 

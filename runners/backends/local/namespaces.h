@@ -10,8 +10,8 @@
 
 namespace deadrank::runners {
 
-// A network for each node of the job: one namespace per node, joined by a bridge in a further one. Faults in
-// there touch nothing else on this machine and vanish with the namespaces. Each is entered in the journal
+// ── A network for each node of the job: one namespace per node, joined by a bridge in a further one. Faults
+// in there touch nothing else on this machine and vanish with the namespaces. Each is entered in the journal
 // before it is made.
 
 // Why this process cannot make namespaces, as part of a sentence; empty = it probably can.
@@ -48,7 +48,6 @@ private:
 std::vector<std::string> on_loopback_alone(std::vector<std::string> command);
 
 // Occupies the port where the job wants to meet, for the length of a run.
-
 class TakenPort {
 public:
     // `mute`: listens and never answers; else it only keeps the port from being bound.

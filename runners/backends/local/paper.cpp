@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "runners/backend/extension.h"
 #include "runners/backends/local/arming.h"
+#include "runners/extension/extension.h"
 
 namespace deadrank::runners {
 

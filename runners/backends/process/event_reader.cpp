@@ -27,7 +27,6 @@ bool read_event(std::string_view line, std::int64_t started, results::EventSink&
 }
 
 // Files only grow, so a look at an unchanged file costs one query of its size.
-
 bool Follow::look(const std::filesystem::path& file, const std::function<void(std::string_view)>& line) {
     std::error_code error;
     const std::uintmax_t size = std::filesystem::file_size(file, error);

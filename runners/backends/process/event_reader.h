@@ -13,13 +13,11 @@
 namespace deadrank::runners {
 
 // Turns one line of a hook's evidence into an event.
-
 // Times become relative to `started` (nanoseconds since the epoch). False if the line is truncated or of an
 // unknown kind: a killed process may leave such a line.
 bool read_event(std::string_view line, std::int64_t started, results::EventSink& sink);
 
 // Reads the lines appended to files since the last look: rank logs, hook evidence.
-
 class Follow {
 public:
     // Files that a process fills through its memory have zeros behind their last line.

@@ -24,7 +24,7 @@
 
 namespace deadrank::runners {
 
-// Processes start by posix_spawn in a new session; /proc shows what a job left behind.
+// ── Processes start by posix_spawn in a new session; /proc shows what a job left behind.
 
 namespace {
 
@@ -212,8 +212,8 @@ char state_of(int pid) {
     return end_of_name != std::string::npos && end_of_name + 2 < text.size() ? text[end_of_name + 2] : 'X';
 }
 
-// The second number of /proc/PID/task/TID/schedstat: nanoseconds spent on a run queue. A kernel without these
-// counters has no such file; then no waiting is recorded.
+// ── The second number of /proc/PID/task/TID/schedstat: nanoseconds spent on a run queue. A kernel without
+// these counters has no such file; then no waiting is recorded.
 
 using results::Time;
 

@@ -14,7 +14,7 @@
 
 namespace deadrank::runners {
 
-// Starting, finding and ending processes of this machine, without a shell.
+// ── Starting, finding and ending processes of this machine, without a shell.
 
 struct Started {
     int pid = -1;
@@ -48,7 +48,6 @@ char state_of(int pid);  // R, S, D, T, Z; 'X' = gone
 
 // Adds up how long a job's work has waited for a processor: the longest-waiting thread of each process, in
 // total at most the elapsed time.
-
 class Starvation {
 public:
     // Call this regularly: when a process exits, its waiting since the last look is lost.

@@ -23,8 +23,8 @@
 
 namespace deadrank::runners {
 
-// One file per process, one line per change, synced before the change is made. A truncated last line means
-// that the change was never made.
+// ── One file per process, one line per change, synced before the change is made. A truncated last line
+// means that the change was never made.
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -194,7 +194,7 @@ std::string identity_of(int pid) {
     return fmt::format("{} {}", pid, text.substr(at, text.find(' ', at) - at));
 }
 
-// Each undo first checks that the target is still the one that was changed.
+// ── Each undo first checks that the target is still the one that was changed.
 
 namespace fs = std::filesystem;
 

@@ -15,7 +15,8 @@
 
 namespace deadrank::runners {
 
-// A run that ends normally leaves no entries in its journal; `deadrank undo` reverts what a killed run left.
+// ── A run that ends normally leaves no entries in its journal; `deadrank undo` reverts what a killed run
+// left.
 
 // One change, described by its undo.
 struct UndoAction {
@@ -92,7 +93,6 @@ std::vector<Undone> undo(const std::vector<Leftover>& all);
 std::string identity_of(int pid);
 
 // The kinds of undo, by name.
-
 std::string_view name_of(UndoAction::Undo undo);
 std::optional<UndoAction::Undo> undo_named(std::string_view name);
 

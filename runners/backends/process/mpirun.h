@@ -27,7 +27,6 @@ ChildSpec mpirun_child(const MpiJob& job);
 std::vector<std::string> mpirun_words(const MpiJob& job);
 
 // The Pythons on this machine that have a torch with gloo.
-
 struct Python {
     std::filesystem::path program;
     std::string torch;   // "2.11.0"

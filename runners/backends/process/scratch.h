@@ -33,7 +33,6 @@ private:
 };
 
 // Where deadrank's own Python files are: beside the sources, or installed below share/.
-
 // The directory that has hook/ and subjects/. Looks at $DEADRANK_HOME, then upward from the program itself.
 // Errors: environment.
 scenarios::Result<std::filesystem::path> local_home();

@@ -24,7 +24,7 @@ std::optional<Trouble> trouble_named(std::string_view name) {
     return std::nullopt;
 }
 
-// A pump reads, disturbs and writes. A muted one reads nothing, so the sender meets a full buffer as on a
+// ── A pump reads, disturbs and writes. A muted one reads nothing, so the sender meets a full buffer as on a
 // dead wire, and all its data arrives when the pump goes on.
 
 namespace asio = boost::asio;
@@ -169,7 +169,7 @@ void Connection::reset() {
     resolver_.cancel();
 }
 
-// A bound socket that does not listen refuses connections: that is how a route is closed.
+// ── A bound socket that does not listen refuses connections: that is how a route is closed.
 
 using Failed = boost::system::error_code;
 

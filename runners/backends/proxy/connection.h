@@ -16,7 +16,6 @@
 namespace deadrank::runners {
 
 // What is done to a connection. The names are those of the fault break_store and of the hook.
-
 enum class Trouble {
     none,
     mute,    // connections are accepted, but nothing passes; all data arrives later, unharmed
@@ -36,8 +35,8 @@ struct Disturbance {
 // An empty name is `none`; nullopt if the name is unknown.
 std::optional<Trouble> trouble_named(std::string_view name);
 
-// One connection through the proxy: a client, its target, and a pump each way. Everything runs on the proxy's
-// own thread.
+// ── One connection through the proxy: a client, its target, and a pump each way. Everything runs on the
+// proxy's own thread.
 
 // What is done to all connections of one route, since it was last changed.
 struct Condition {
@@ -86,7 +85,6 @@ private:
 
 // One port of the proxy, known to one rank only, so that ranks can be told apart. The port stays bound while
 // connections are refused.
-
 class Route {
 public:
     explicit Route(boost::asio::io_context& context);

@@ -10,7 +10,7 @@
 
 namespace deadrank::runners {
 
-// What does not depend on the library: extents of buffers, and how joining fails.
+// ── What does not depend on the library: extents of buffers, and how joining fails.
 
 using results::Op;
 
@@ -55,7 +55,7 @@ void wait_for_first(RealRank& rank, const Joining& joining, const std::function<
             joining.place, joining.store_timeout.count() / 1'000'000));
 }
 
-// Members are ranks as RANK names them; the meeting place knows which process is which.
+// ── Members are ranks as RANK names them; the meeting place knows which process is which.
 
 using results::Code;
 

@@ -16,8 +16,8 @@
 
 namespace deadrank::runners {
 
-// A library that sends real messages, as ranks see it: it makes communicators, takes calls without blocking,
-// and reports errors in its own words.
+// ── A library that sends real messages, as ranks see it: it makes communicators, takes calls without
+// blocking, and reports errors in its own words.
 
 struct RealCall {
     results::Op op = results::Op::none;
@@ -109,7 +109,7 @@ public:
 // As c10d without a unique id: throws if `there` is not true in time.
 void wait_for_first(RealRank& rank, const Joining& joining, const std::function<bool()>& there);
 
-// A communicator by name: its members find its number at the meeting place, then the library makes it. A
+// ── A communicator by name: its members find its number at the meeting place, then the library makes it. A
 // member that never comes is waited for without end, as in NCCL's bootstrap.
 
 struct Joiner {

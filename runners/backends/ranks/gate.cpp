@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "inject/core/trigger.h"
+#include "inject/faults/fault_catalog.h"
 #include "sim/world/failure.h"
 
 namespace deadrank::runners {
@@ -57,7 +58,7 @@ scenarios::Result<std::unique_ptr<Gate>> Gate::make(const scenarios::Plan& plan,
         gate->index_.push_back(index);
         specs.push_back(std::move(spec));
     }
-    auto injector = inject::Injector::make(specs, gate->marks_);
+    auto injector = inject::Injector::make(inject::fault_catalog(), specs, gate->marks_);
     if (!injector) return tl::unexpected(injector.error());
     gate->injector_ = std::make_unique<inject::Injector>(std::move(*injector));
     gate->levers_.starting(true);

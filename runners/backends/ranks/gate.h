@@ -15,8 +15,8 @@
 
 namespace deadrank::runners {
 
-// Applies a plan's faults to a rank: each call passes here first. A fault is written to the truth before it
-// acts, so that a rank that it kills still leaves its mark.
+// ── Applies a plan's faults to a rank: each call passes here first. A fault is written to the truth before
+// it acts, so that a rank that it kills still leaves its mark.
 
 // What only the process around the rank can do.
 struct Keeper {

@@ -5,16 +5,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "runners/backend/extension.h"
-#include "runners/backend/plan_settings.h"
 #include "runners/backends/ranks/job_world.h"
+#include "runners/extension/extension.h"
 #include "scenarios/format/plan_file.h"
+#include "sim/machine/plan_settings.h"
 #include "sim/workloads/workload_catalog.h"
 #include "sim/world/failure.h"
 
 namespace deadrank::runners {
 
-// Every taxonomy id becomes this word, the only one in the reader's taxonomy, so that ranks need no data
+// ── Every taxonomy id becomes this word, the only one in the reader's taxonomy, so that ranks need no data
 // file.
 
 namespace {
@@ -35,7 +35,7 @@ scenarios::Result<scenarios::Plan> read_hidden_plan(const std::filesystem::path&
     return scenarios::load_plan(file, taxonomy, vocabulary());
 }
 
-// An exception from the workload ends this rank only.
+// ── An exception from the workload ends this rank only.
 
 namespace {
 
@@ -70,7 +70,7 @@ int complain(const std::string& what) {
 int live(const Life& life) {
     const auto plan = read_hidden_plan(life.directory / "plan.toml");
     if (!plan) return complain(plan.error().text());
-    const auto settings = cluster_settings(plan->cluster);
+    const auto settings = sim::cluster_settings(plan->cluster);
     if (!settings) return complain(settings.error().text());
     const std::string file = fmt::format("rank{}.jsonl", life.process);
     Trail evidence(life.directory / "evidence" / file, life.process);

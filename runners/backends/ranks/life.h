@@ -13,7 +13,6 @@ namespace deadrank::runners {
 
 // A plan as a rank may read it: what to run and what to break, but neither the bug that it replays nor what
 // must be noticed.
-
 std::string hidden_plan_text(scenarios::Plan plan);
 scenarios::Result<scenarios::Plan> read_hidden_plan(const std::filesystem::path& file);
 
@@ -32,8 +31,8 @@ struct Life {
 int live(const Life& life);
 int complain(const std::string& what);
 
-// The process around a rank. It sees how the rank ends, resumes it after a timed stop, and hides its death if
-// the plan has no launcher that watches.
+// ── The process around a rank. It sees how the rank ends, resumes it after a timed stop, and hides its
+// death if the plan has no launcher that watches.
 
 struct Kept {
     std::filesystem::path directory;  // of the run

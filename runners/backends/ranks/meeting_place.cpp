@@ -15,7 +15,7 @@
 
 namespace deadrank::runners {
 
-// claim() relies on link() and set() on rename(): both are atomic.
+// ── claim() relies on link() and set() on rename(): both are atomic.
 
 namespace fs = std::filesystem;
 
@@ -82,7 +82,7 @@ std::int64_t MeetingPlace::add(std::string_view name, std::int64_t amount) const
     return sum;
 }
 
-// Messages are those of TCPStore in torch 2.11; its time-outs were measured.
+// ── Messages are those of TCPStore in torch 2.11; its time-outs were measured.
 
 using sim::Time;
 

@@ -15,7 +15,6 @@
 namespace deadrank::runners {
 
 // Keys and counters as files: a reader sees a value whole or not at all.
-
 class MeetingPlace {
 public:
     explicit MeetingPlace(std::filesystem::path directory);
@@ -31,7 +30,7 @@ private:
     std::filesystem::path directory_;
 };
 
-// The rendezvous store as files: keys that all ranks see, at an endpoint that one of them opened. No real
+// ── The rendezvous store as files: keys that all ranks see, at an endpoint that one of them opened. No real
 // port is used.
 
 struct Endpoint {

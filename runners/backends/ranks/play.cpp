@@ -9,6 +9,7 @@
 
 #include "inject/core/fault.h"
 #include "inject/core/injector.h"
+#include "inject/faults/fault_catalog.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/ranks/gate.h"
 #include "runners/backends/ranks/life.h"
@@ -79,11 +80,11 @@ struct OnPaper {
 Result<OnPaper> on_paper(const scenarios::Plan& plan, RealLevers& levers) {
     OnPaper paper;
     for (const scenarios::FaultSpec& spec : plan.faults) {
-        auto planned = inject::make_fault(spec);
+        auto planned = inject::make_fault(inject::fault_catalog(), spec);
         if (!planned) return tl::unexpected(planned.error());
         paper.faults.push_back(std::move(*planned));
     }
-    auto injector = inject::Injector::make(plan.faults, paper.truth);
+    auto injector = inject::Injector::make(inject::fault_catalog(), plan.faults, paper.truth);
     if (!injector) return tl::unexpected(injector.error());
     levers.starting(true);
     if (const auto started = injector->at_start(levers); !started) return tl::unexpected(started.error());

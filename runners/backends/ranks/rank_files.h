@@ -43,7 +43,6 @@ private:
 };
 
 // Turns what a job of real ranks left behind into evidence and truth.
-
 struct RealHarvest {
     const scenarios::Plan& plan;
     const Launched& launched;

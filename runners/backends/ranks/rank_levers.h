@@ -13,7 +13,7 @@
 
 namespace deadrank::runners {
 
-// The levers of one of our real ranks. They only note what its world must do, and refuse what its backend
+// ── The levers of one of our real ranks. They only note what its world must do, and refuse what its backend
 // cannot. Each rank has its own, and the harness has one for dry runs.
 
 // What happens to this rank's process once the truth is on disk.
@@ -99,7 +99,6 @@ private:
 };
 
 // What the levers of a GPU job do not reach, and why.
-
 // `standin`: NCCL and CUDA are this project's own, for machines without GPUs.
 inline Reach gpu_reach(bool standin) {
     return {.job = "a GPU job",
@@ -114,7 +113,6 @@ inline Reach gpu_reach(bool standin) {
 }
 
 // What the levers of an MPI job do not reach, and why.
-
 inline Reach mpi_reach() {
     return {.job = "an MPI job",
             .lacked = {{inject::ChangeLink::lever.name, "its ranks meet in shared memory"},

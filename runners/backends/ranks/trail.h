@@ -16,7 +16,6 @@ namespace deadrank::runners {
 
 // The job's time: real time since its start, stretched. A real second is twenty seconds of the job, so that a
 // minute of silence, which detectors call a hang, takes three seconds.
-
 struct JobClock {
     static constexpr std::int64_t stretch = 20;
 

@@ -29,7 +29,6 @@ scenarios::Result<void> install(const Python& python, const std::filesystem::pat
 scenarios::Error trouble_of(const std::string& said, const std::string& subject);
 
 // One process at a time prepares releases on this machine; the others wait.
-
 class Turn {
 public:
     // Waits while another process prepares, and says so once. The kernel releases the lock when its holder

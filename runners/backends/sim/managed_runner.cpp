@@ -7,7 +7,7 @@
 
 #include "results/record/payload_line.h"
 #include "runners/backends/sim/sim_play.h"
-#include "runners/backend/plan_settings.h"
+#include "sim/machine/plan_settings.h"
 
 extern char** environ;
 
@@ -129,7 +129,7 @@ scenarios::Result<std::shared_ptr<sim::managed::Zygote>> WarmPython::get(
 }
 
 scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
-    const auto cluster = cluster_settings(plan.cluster);
+    const auto cluster = sim::cluster_settings(plan.cluster);
     if (!cluster) return tl::unexpected(cluster.error());
     const auto warm = settings_.warm->get({.python = settings_.python,
                                            .package = settings_.package,
@@ -143,7 +143,7 @@ scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const 
                                   .stop_asked_every = 64,
                                   .stack_bytes = 512 << 10};
     Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
-    stages_.play([&](sim::Engine& engine) { record = simulate(engine, plan, performance, options); });
+    stages_.play([&](sim::Engine& engine) { record = simulate(engine, faults_, plan, performance, options); });
     if (job.trouble()) return refuse(ErrorCode::environment, job.trouble()->what(), job.trouble()->help);
     return record;
 }

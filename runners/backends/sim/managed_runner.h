@@ -12,6 +12,7 @@
 
 #include "runners/backends/sim/launch_command.h"
 #include "runners/backends/sim/stages.h"
+#include "inject/faults/fault_catalog.h"
 #include "runners/backend/runner.h"
 #include "scenarios/model/plan.h"
 #include "sim/managed/managed_job.h"
@@ -49,7 +50,8 @@ scenarios::Plan plan_of(const LaunchCommand& command, scenarios::Seed seed);
 
 class ManagedRunner final : public Runner {
 public:
-    explicit ManagedRunner(ManagedSettings settings) : settings_(std::move(settings)) {}
+    explicit ManagedRunner(ManagedSettings settings, inject::FaultCatalog faults = inject::fault_catalog())
+        : settings_(std::move(settings)), faults_(std::move(faults)) {}
 
     std::string_view name() const override { return "sim"; }
     scenarios::Capabilities capabilities() const override;
@@ -60,6 +62,7 @@ public:
 
 private:
     ManagedSettings settings_;
+    inject::FaultCatalog faults_;
     Stages stages_;
 };
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "results/record/evidence.h"
-#include "runners/backend/plan_settings.h"
 #include "runners/backends/sim/stages.h"
 #include "scenarios/model/plan.h"
 #include "sim/cluster/cluster.h"
+#include "sim/machine/plan_settings.h"
 
 namespace deadrank::runners {
 
@@ -82,7 +82,7 @@ scenarios::Result<PlayedJob> played_calls(const sim::WorkloadKind& kind, const s
                                           const scenarios::Values& workload, const Disturbance& disturbance) {
     const auto machines = filled(scenarios::cluster_parameters(), cluster);
     if (!machines) return tl::unexpected(machines.error());
-    auto settings = cluster_settings(*machines);
+    auto settings = sim::cluster_settings(*machines);
     if (!settings) return tl::unexpected(settings.error());
     if (!kind.words.launcher.empty()) settings->launcher = sim::LauncherKind::replicas;
     const auto values = filled(kind.words.parameters, workload);

@@ -82,11 +82,11 @@ sim::ClusterOptions cluster_options(const Plan& plan, const Performance& perform
 
 }  // namespace
 
-Result<Record> simulate(sim::Engine& engine, const Plan& plan, const Performance& performance,
-                         const RunOptions& options) {
+Result<Record> simulate(sim::Engine& engine, const inject::FaultCatalog& faults, const Plan& plan,
+                        const Performance& performance, const RunOptions& options) {
     Record record;
     record.evidence.keep(options.keep_evidence);
-    auto injector = inject::Injector::make(plan.faults, record.truth);
+    auto injector = inject::Injector::make(faults, plan.faults, record.truth);
     if (!injector) return tl::unexpected(injector.error());
     for (const std::string& kind : options.muted) injector->mute(kind);
     sim::Cluster cluster(engine, performance.cluster, sim::Seed{plan.seed.number}, record.evidence,

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "inject/core/fault.h"
 #include "runners/backend/runner.h"
 #include "sim/cluster/cluster.h"
 
@@ -18,7 +19,8 @@ struct Performance {
 };
 
 // Errors: those of the injector and of levers; internal, if a run continues without time passing.
-scenarios::Result<Record> simulate(sim::Engine& engine, const scenarios::Plan& plan, const Performance& performance,
-                                    const RunOptions& options);
+scenarios::Result<Record> simulate(sim::Engine& engine, const inject::FaultCatalog& faults,
+                                   const scenarios::Plan& plan, const Performance& performance,
+                                   const RunOptions& options);
 
 }  // namespace deadrank::runners

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include "runners/backend/plan_settings.h"
 #include "runners/backends/sim/sim_play.h"
+#include "sim/machine/plan_settings.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {
@@ -30,7 +30,7 @@ struct Prepared {
 };
 
 Result<Prepared> prepare(const Plan& plan, const sim::WorkloadKind* workload) {
-    auto settings = cluster_settings(plan.cluster);
+    auto settings = sim::cluster_settings(plan.cluster);
     if (!settings) return tl::unexpected(settings.error());
     settings->agent_keeps_store = plan.workload_kind == "program" &&
                                   settings->launcher == sim::LauncherKind::torchrun &&
@@ -77,7 +77,7 @@ Result<Record> SimRunner::run(const Plan& plan, const RunOptions& options) {
     if (!prepared) return tl::unexpected(prepared.error());
     Result<Record> record = scenarios::refuse(scenarios::ErrorCode::internal, "the stage never played");
     const Performance performance{.cluster = prepared->cluster, .script = prepared->workload->script(plan.workload)};
-    stages_.play([&](sim::Engine& engine) { record = simulate(engine, plan, performance, options); });
+    stages_.play([&](sim::Engine& engine) { record = simulate(engine, faults_, plan, performance, options); });
     if (plan.world_size() >= crowd) give_memory_back();
     return record;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "inject/faults/fault_catalog.h"
 #include "runners/backend/runner.h"
 #include "runners/backends/sim/stages.h"
 #include "sim/workloads/workload_catalog.h"
@@ -14,8 +15,10 @@ namespace deadrank::runners {
 
 class SimRunner final : public Runner {
 public:
-    // `more`: workloads besides those of the catalog.
-    explicit SimRunner(std::vector<sim::WorkloadKind> more = {}) : more_(std::move(more)) {}
+    // `more`: workloads besides those of the catalogue. `faults`: all that a plan may name.
+    explicit SimRunner(std::vector<sim::WorkloadKind> more = {},
+                       inject::FaultCatalog faults = inject::fault_catalog())
+        : more_(std::move(more)), faults_(std::move(faults)) {}
 
     std::string_view name() const override { return "sim"; }
     scenarios::Capabilities capabilities() const override;
@@ -27,6 +30,7 @@ private:
     const sim::WorkloadKind* find_workload(std::string_view name) const;
 
     std::vector<sim::WorkloadKind> more_;
+    inject::FaultCatalog faults_;
     Stages stages_;
 };
 

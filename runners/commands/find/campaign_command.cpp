@@ -22,7 +22,6 @@
 namespace deadrank::runners::commands {
 
 // What `deadrank campaign` prints at the end.
-
 struct CampaignEnd {
     campaign::Totals totals;
     std::uint64_t asked = 0;   // trials of the campaign

@@ -15,7 +15,7 @@
 
 namespace deadrank::runners::commands {
 
-// Shares are printed with their Wilson intervals, since twenty seeds are few.
+// ── Shares are printed with their Wilson intervals, since twenty seeds are few.
 
 namespace {
 

@@ -22,7 +22,7 @@
 
 namespace deadrank::runners::commands {
 
-// One of our detectors by name, all of them, a known tool, or a user's command.
+// ── One of our detectors by name, all of them, a known tool, or a user's command.
 
 namespace {
 
@@ -120,7 +120,7 @@ Result<Probed> probe_detector(const ProbeArguments& arguments, const Library& li
     return probed;
 }
 
-// An unmodified rule file on the described site, judged by promtool.
+// ── An unmodified rule file on the described site, judged by promtool.
 
 namespace {
 

@@ -17,7 +17,6 @@
 namespace deadrank::runners::commands {
 
 // What the command line asks to probe: a detector over a scenario, or an alert rule over a failure.
-
 struct ProbeArguments {
     std::string scenario, catalog, vary;
     std::string detector, tool, command, symptom;              // which detector
@@ -37,7 +36,7 @@ struct Vary {
 };
 scenarios::Result<Vary> parse_vary(const std::string& text);
 
-// A detection curve as a text chart, as JSON and as CSV.
+// ── A detection curve as a text chart, as JSON and as CSV.
 
 struct ProbeSubject {
     std::string who;                                // "straggler", "alert GpuHot (promtool 2.42.0)"

@@ -30,8 +30,8 @@
 
 namespace deadrank::runners::commands {
 
-// A swarm as text and as JSON: what broke, how often, how many clean runs would prove it fixed, and what has
-// not been tried yet.
+// ── A swarm as text and as JSON: what broke, how often, how many clean runs would prove it fixed, and what
+// has not been tried yet.
 
 // The file of each group's witness below `out`, in the order of the groups; empty when nothing was written.
 std::string swarm_text(const find::Swarm& swarm, const std::vector<std::string>& files,

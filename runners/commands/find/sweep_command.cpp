@@ -24,7 +24,6 @@
 namespace deadrank::runners::commands {
 
 // The map: a row for each fault, and for each step the sign of its worst rank.
-
 // `whole`: one line per rank below each row that is not all well.
 std::string sweep_text(const find::Sweep& sweep, const results::reports::Style& style, bool whole,
                        double seconds);

@@ -91,7 +91,7 @@ void add_conformance(CLI::App& command, Session& session) {
     command.footer(
         "The command gets a run's evidence directory where a word holds {evidence}, else events as JSON "
         "lines "
-        "on standard input, and answers with findings as JSON lines. results/external/README.md has the "
+        "on standard input, and answers with findings as JSON lines. docs/guides/external_tools.md has the "
         "protocol.\n\n"
         "Exit code: 0 it keeps to it, 1 it does not, 64 the command line is wrong.\n\n"
         "Examples:\n"

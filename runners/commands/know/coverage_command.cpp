@@ -26,7 +26,6 @@
 namespace deadrank::runners::commands {
 
 // Why a scenario is not played on a backend, as the backend itself reports.
-
 // scenario id → backend → why not. Backends that can play the scenario, and say so in its file, are left out.
 using BackendReasons = std::map<std::string, std::map<std::string, std::string>>;
 BackendReasons why_not_played(const Library& library, const std::vector<scenarios::Scenario>& scenarios);

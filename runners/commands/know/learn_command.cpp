@@ -26,7 +26,6 @@
 namespace deadrank::runners::commands {
 
 // The course as a list, with the solved lessons marked.
-
 void list_text(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress);
 void list_json(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress);
 void say_solved(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress);

@@ -20,7 +20,7 @@
 
 namespace deadrank::runners::commands {
 
-// What `deadrank determinism` prints about the trials that it compared.
+// ── What `deadrank determinism` prints about the trials that it compared.
 
 void print_checked_json(const std::vector<Checked>& all);
 

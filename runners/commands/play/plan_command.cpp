@@ -10,6 +10,7 @@
 #include "runners/commands/command.h"
 #include "runners/commands/play/plan_notes.h"
 #include "runners/commands/selection.h"
+#include "runners/extension/extension.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/text.h"
@@ -74,7 +75,7 @@ void plan(const PlanArguments& arguments, Session& session) {
         if (!session.take(trial)) continue;
         print_plan(chosen_plan(*trial, arguments.variant), arguments.json);
         if (!arguments.json && arguments.variant == "fault" && arguments.runner == "sim")
-            print_notes(scenario, *trial, library->taxonomy, **runner);
+            print_notes(scenario, *trial, library->taxonomy, session.extension.all_faults(), **runner);
     }
 }
 

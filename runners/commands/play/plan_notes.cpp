@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "inject/core/fault.h"
 #include "results/detectors/detector.h"
 #include "results/record/words.h"
 #include "runners/commands/play/plan_program.h"
@@ -131,7 +130,7 @@ void print_effect(const scenarios::Trial& trial, const Record& control, Runner& 
 }
 
 // What nothing can be compared with after the run.
-void print_unnamed(const scenarios::Plan& plan) {
+void print_unnamed(const scenarios::Plan& plan, const inject::FaultCatalog& catalog) {
     const scenarios::Expectation& expect = plan.expect;
     if (expect.silent() || !expect.unseen.empty()) return;
     std::set<std::string> known;
@@ -141,7 +140,7 @@ void print_unnamed(const scenarios::Plan& plan) {
     for (const scenarios::FaultSpec& fault : plan.faults) {
         if (!fault.provokes && std::find(kinds.begin(), kinds.end(), fault.kind) == kinds.end())
             kinds.push_back(fault.kind);
-        for (std::string& field : inject::nameable_fields(fault)) known.insert(std::move(field));
+        for (std::string& field : inject::nameable_fields(catalog, fault)) known.insert(std::move(field));
     }
     for (const std::string& field : expect.blames) {
         if (known.contains(field)) continue;
@@ -219,7 +218,7 @@ void print_pair(const scenarios::Bug& bug, const scenarios::Taxonomy& taxonomy) 
 }  // namespace
 
 void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& trial,
-                 const scenarios::Taxonomy& taxonomy, Runner& runner) {
+                 const scenarios::Taxonomy& taxonomy, const inject::FaultCatalog& faults, Runner& runner) {
     print_pair(scenario.bug, taxonomy);
     const bool heals_to_control = scenario.heal.is_the_control();
     if (too_large(trial.control)) {
@@ -240,7 +239,7 @@ void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& tr
             name);
     print_asked(scenario.expect);
     print_variable(trial.fault);
-    print_unnamed(trial.fault);
+    print_unnamed(trial.fault, faults);
     if (heals_to_control && scenario.heal.as_control.empty())
         fmt::print(
             "# heal: it leaves nothing of the fault and changes nothing else: the healed run is the control "

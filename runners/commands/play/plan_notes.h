@@ -1,6 +1,7 @@
 // runners/commands/play/plan_notes.h — What a writer of a scenario would like to know before it is played.
 #pragma once
 
+#include "inject/core/fault.h"
 #include "runners/backend/runner.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/scenario.h"
@@ -10,6 +11,6 @@ namespace deadrank::runners::commands {
 
 // As comments behind the plan: the time of a step, what the expectation asks for, what the heal proves.
 void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& trial,
-                 const scenarios::Taxonomy& taxonomy, Runner& runner);
+                 const scenarios::Taxonomy& taxonomy, const inject::FaultCatalog& faults, Runner& runner);
 
 }  // namespace deadrank::runners::commands

@@ -30,7 +30,7 @@
 
 namespace deadrank::runners::commands {
 
-// From a token or a plan to its run, played again and compared.
+// ── From a token or a plan to its run, played again and compared.
 
 struct Wanted {
     scenarios::Plan plan;

@@ -178,7 +178,7 @@ void watch_simulated(const WatchArguments& arguments, Session& session) {
             const std::lock_guard lock(printing);
             fmt::print(error ? stderr : stdout, "{}\n", line);
         };
-    ManagedRunner runner(*settings);
+    ManagedRunner runner(*settings, session.extension.all_faults());
     PipelineOptions options;
     options.stop = &stop_on_interrupt();
     const auto plan = plan_of(settings->command, {arguments.seed});

@@ -2,6 +2,6 @@
 // and what finds it lost.
 #pragma once
 
-#include <deadrank/runners/backend/extension.h>
+#include <deadrank/runners/extension/extension.h>
 
 deadrank::runners::Extension token_ring();

@@ -149,6 +149,31 @@ Complaints check_opening(const SourceFile& file) {
                                    " — …`: one line that says what it is and what is worth knowing"}};
 }
 
+Complaints check_torn_comments(const SourceFile& file) {
+    if (!is_cpp(file.path) || file.path.starts_with("tests/data/")) return {};
+    const auto line_from = [&](std::size_t at) {
+        return std::string_view(file.text).substr(at, file.text.find('\n', at) - at);
+    };
+    Complaints complaints;
+    std::string_view first;  // line of the comment that ends above
+    for (std::size_t at = 0; at < file.text.size(); at += line_from(at).size() + 1) {
+        const std::string_view line = line_from(at);
+        if (line.starts_with("//")) {
+            if (first.empty()) first = line;
+            continue;
+        }
+        const bool heading = first.starts_with("// ── ") || first.starts_with("// clang-format");
+        const bool opening = first.data() == file.text.data();
+        if (line.empty() && !first.empty() && !heading && !opening)
+            complaints.push_back(
+                {file.path + ":" + std::to_string(line_at(file.text, at) - 1),
+                 "this comment stands before an empty line: put it back to what it describes, or "
+                 "begin it with `// ── ` if it is the heading of a section"});
+        first = {};
+    }
+    return complaints;
+}
+
 namespace {
 
 // True if the text begins with declarations alone and the brace that closes their namespace. Types of other

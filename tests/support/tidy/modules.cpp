@@ -16,8 +16,10 @@ std::string folder_of(std::string_view path) {
     return std::string(path.substr(0, slash == std::string_view::npos ? 0 : slash));
 }
 
+// sim/examples is a project of its own on the installed package.
 bool is_product(std::string_view path) {
-    return is_cpp(path) && path.find('/') != std::string_view::npos && !path.starts_with("tests/");
+    return is_cpp(path) && !path.starts_with("sim/examples/") && path.find('/') != std::string_view::npos &&
+           !path.starts_with("tests/");
 }
 
 // Programs and shared libraries are no modules: what they may use stands here.
@@ -157,6 +159,23 @@ Complaints check_module_arrows(const Tree& tree) {
             complaints.push_back(
                 {file.path + ":" + std::to_string(line),
                  "includes " + target + ", but the row of " + folder + " does not use " + other});
+        }
+    }
+    return complaints;
+}
+
+Complaints check_unused_rows(const Tree& tree) {
+    ModuleRows included;
+    for (const SourceFile& file : tree) {
+        if (!is_product(file.path)) continue;
+        for (const auto& [line, target] : own_includes(file))
+            included[folder_of(file.path)].insert(folder_of(target));
+    }
+    Complaints complaints;
+    for (const auto& [folder, uses] : words_of_rows(tree, "USES")) {
+        for (const std::string& other : uses) {
+            if (included[folder].count(other) > 0) continue;
+            complaints.push_back({folder, "its row uses " + other + ", which none of its files includes"});
         }
     }
     return complaints;

@@ -41,6 +41,8 @@ using ModuleRows = std::map<std::string, std::set<std::string>>;
 ModuleRows module_rows(const Tree& tree);
 Complaints check_module_arrows(const Tree& tree);
 Complaints check_module_circles(const Tree& tree);
+// A row uses only folders that one of its folder's files includes.
+Complaints check_unused_rows(const Tree& tree);
 // docs/structure.md.
 std::string structure_page(const ModuleRows& rows);
 // Code lies in the namespace of its folder, or of a folder above: sim/engine in deadrank::sim::engine or
@@ -71,6 +73,12 @@ Complaints check_determinism(const SourceFile& file);
 // Leftovers, exit(), what a header must not do; the line that says what the file is.
 Complaints check_habits(const SourceFile& file);
 Complaints check_opening(const SourceFile& file);
+
+// Files, folders and links that a Markdown page names exist. Names of one word count if they end as sources do.
+Complaints check_names_in_pages(const Tree& tree);
+
+// A comment before an empty line describes nothing. The heading of a section begins with "// ── ".
+Complaints check_torn_comments(const SourceFile& file);
 
 // Nothing of the machine it was written on: `paths` are looked for as they stand.
 Complaints check_machine_paths(const SourceFile& file, const std::vector<std::string>& paths);

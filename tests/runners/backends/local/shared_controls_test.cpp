@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "runners/backends/process/job_processes.h"
-#include "tests/runners/fake_runner.h"
+#include "tests/support/fake_runner.h"
 
 namespace deadrank::runners {
 namespace {

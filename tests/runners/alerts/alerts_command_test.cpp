@@ -1,0 +1,269 @@
+// tests/runners/alerts/alerts_command_test.cpp — Goal: an operator's own metrics and failures, a limit of
+// time, Ctrl-C and a server that runs do what the help says; a server that redirects or never answers gives a
+// sentence.
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "results/external/promtool.h"
+#include "results/external/tool_program.h"
+#include "runners/serve/http.h"
+#include "runners/serve/live_server.h"
+#include "tests/support/shell.h"
+
+namespace deadrank::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+
+class DeviceAlertsCommand : public testing::Test {
+protected:
+    void SetUp() override {
+        if (!results::external::Promtool::find() || results::external::find_program("prometheus").empty())
+            GTEST_SKIP() << "prometheus is not installed";
+        fs::remove_all(directory_);
+        fs::create_directories(directory_);
+    }
+    void TearDown() override { fs::remove_all(directory_); }
+
+    std::string write(const std::string& name, const std::string& text) const {
+        std::ofstream(directory_ / name) << text;
+        return (directory_ / name).string();
+    }
+    std::string command(const std::string& arguments) const {
+        return "DEADRANK_CATALOG='" DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog' " DEADRANK_BINARY_DIRECTORY
+               "/deadrank alerts --no-cache -o " +
+               (directory_ / "out").string() + " " + arguments;
+    }
+    Answer alerts(const std::string& arguments) const { return shell(command(arguments) + " 2>&1"); }
+    json judged(const std::string& arguments, int code) const {
+        const Answer answer = shell(command(arguments + " --json") + " 2>/dev/null");
+        EXPECT_EQ(answer.code, code) << answer.out;
+        const json report = json::parse(answer.out, nullptr, false);
+        EXPECT_FALSE(report.is_discarded()) << answer.out;
+        return report;
+    }
+    // The verdict of the first alert under the first failure.
+    static std::string verdict(const json& report) {
+        return report["faults"][0]["cells"][0]["verdict"].get<std::string>();
+    }
+
+    // The report of a run that gets Ctrl-C as soon as this file is there.
+    json interrupted(const std::string& rules, const std::string& file) {
+        const std::string out = (directory_ / "report.json").string();
+        const std::string line =
+            "exec env " + command(std::string(DEADRANK_SOURCE_DIRECTORY "/tests/alerts/rules/") + rules +
+                                  " --judge promtool --json > " + out + " 2>/dev/null");
+        const pid_t child = fork();
+        EXPECT_GE(child, 0);
+        if (child == 0) {
+            execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+            _exit(127);
+        }
+        for (int i = 0; i < 600 && !fs::exists(directory_ / "out" / file); ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        EXPECT_TRUE(fs::exists(directory_ / "out" / file))
+            << "the signal comes at another time than was meant";
+        kill(child, SIGINT);
+        int status = 0;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status));
+        EXPECT_EQ(WEXITSTATUS(status), 130);
+        std::ifstream in(out);
+        const json report = json::parse(in, nullptr, false);
+        EXPECT_FALSE(report.is_discarded()) << "a report that stopped is a report";
+        return report.is_discarded() ? json::object() : report;
+    }
+
+    const std::string metrics_ =
+        "exporter = \"coolant\"\njob = \"coolant\"\nport = 9999\nscope = \"node\"\n"
+        "[[metric]]\nname = \"coolant_flow_litres\"\ntype = \"gauge\"\nvalue = 40\n";
+    const std::string signatures_ =
+        "[[signature]]\nid = \"pump_dead\"\ntitle = \"a pump stands still\"\nscope = \"node\"\n"
+        "within = \"5m\"\nsource = \"the pump's data sheet\"\n"
+        "change = [{metric = \"coolant_flow_litres\", set = 2}]\n";
+    const std::string rules_ =
+        "groups:\n- name: own\n  rules:\n  - alert: NoFlow\n    expr: coolant_flow_litres < 10\n    for: "
+        "1m\n";
+    const fs::path directory_ =
+        fs::path(testing::TempDir()) / ("deadrank-alerts-command-" + std::to_string(getpid()));
+};
+
+TEST_F(DeviceAlertsCommand, JudgesMetricsAndFailuresOfOnesOwn) {
+    const std::string rules = write("rules.yml", rules_);
+    const json without = judged(rules + " --scenarios gpu_off_bus", 0);
+    EXPECT_EQ(verdict(without), "dead");
+    const json with = judged(rules + " --metrics " + write("m.toml", metrics_) + " --signatures " +
+                                 write("s.toml", signatures_) + " --scenarios pump_dead",
+                             0);
+    EXPECT_EQ(verdict(with), "caught") << with["faults"][0].dump(2);
+    EXPECT_EQ(with["faults"][0]["cells"][0]["latency"][0], 60) << "its own `for`";
+    EXPECT_EQ(with["faults"][0]["cells"][0]["place"], "exact");
+}
+
+TEST_F(DeviceAlertsCommand, RefusesTablesThatMeanNothingWithTheirLine) {
+    const std::string rules = write("rules.yml", rules_);
+    Answer answer =
+        alerts(rules + " --metrics " + write("m.toml", "exporter = \"x\"\n[[metric]]\nnmae = \"a\"\n"));
+    EXPECT_EQ(answer.code, 64);
+    EXPECT_THAT(answer.out, HasSubstr("m.toml:3"));
+    EXPECT_THAT(answer.out, HasSubstr("name"));
+    answer = alerts(rules + " --signatures " + write("s.toml", "[[signature]]\nid = \"a\"\n"));
+    EXPECT_EQ(answer.code, 64);
+    EXPECT_THAT(answer.out, HasSubstr("source"));
+}
+
+// Nothing judged is no success: a directory without rules, a file without any, a time that is none.
+TEST_F(DeviceAlertsCommand, IsNeverContentWithNothing) {
+    fs::create_directories(directory_ / "bare");
+    Answer answer = alerts((directory_ / "bare").string());
+    EXPECT_EQ(answer.code, 64);
+    EXPECT_THAT(answer.out, HasSubstr("no rule file in"));
+    EXPECT_EQ(alerts(write("no_rules.yml", "groups: []\n") + " --scenarios gpu_off_bus").code, 2);
+    answer = alerts(write("rules.yml", rules_) + " --limit soon");
+    EXPECT_EQ(answer.code, 64);
+    EXPECT_THAT(answer.out, HasSubstr("--limit"));
+}
+
+TEST_F(DeviceAlertsCommand, StopsAtItsLimitAndShowsWhatWasJudged) {
+    const json report = judged(std::string(DEADRANK_SOURCE_DIRECTORY "/tests/alerts/rules/correct.yml") +
+                                   " --judge promtool --no-suggestions --limit 2s",
+                               2);
+    EXPECT_THAT(report["notes"].dump(), HasSubstr("stopped before its end"));
+    std::size_t unplayed = 0;
+    for (const json& fault : report["faults"]) unplayed += fault["cells"].empty();
+    EXPECT_TRUE(unplayed > 0 || report["faults"].empty())
+        << "a slow machine plays the healthy run until then";
+    EXPECT_FALSE(report["rules"].empty());
+}
+
+// clocks.yml looks back for days: its healthy run alone takes longer than this, by either judge.
+TEST_F(DeviceAlertsCommand, StopsAtItsLimitInTheHealthyRunToo) {
+    for (const char* judge : {"promtool", "server"}) {
+        const json report = judged(std::string(DEADRANK_SOURCE_DIRECTORY "/tests/alerts/rules/clocks.yml") +
+                                       " --judge " + judge + " --limit 200ms",
+                                   2);
+        EXPECT_TRUE(report["faults"].empty()) << judge << ": the limit passed in the healthy run";
+        EXPECT_FALSE(report["rules"].empty());
+        EXPECT_THAT(report["notes"].dump(), HasSubstr("stopped before its end"));
+    }
+}
+
+TEST_F(DeviceAlertsCommand, ShowsWhatWasJudgedUntilCtrlC) {
+    const json report = interrupted("correct.yml", "ecc_double_bit.edges.yml");
+    std::size_t done = 0;
+    for (const json& fault : report["faults"]) done += !fault["cells"].empty();
+    EXPECT_LT(done, report["faults"].size());
+}
+
+// The healthy run comes first, and the run of rules that look back for days takes long: what was found
+// without it is shown.
+TEST_F(DeviceAlertsCommand, ShowsWhatIsKnownWhenCtrlCComesInTheHealthyRun) {
+    const json report = interrupted("clocks.yml", "healthy.15s.edges.yml");
+    EXPECT_FALSE(report["rules"].empty());
+    EXPECT_TRUE(report["faults"].empty()) << "promtool alone was to be stopped, and was waited for";
+    EXPECT_THAT(report["notes"].dump(), HasSubstr("stopped before its end"));
+}
+
+// A real Prometheus that scrapes itself and has rules.
+class DeviceLivePrometheus : public DeviceAlertsCommand {
+protected:
+    void SetUp() override {
+        DeviceAlertsCommand::SetUp();
+        if (IsSkipped()) return;
+        port_ = runners::serve::free_port();
+        const std::string at = "127.0.0.1:" + std::to_string(port_);
+        write("live.yml",
+              "groups:\n- name: live\n  interval: 30s\n  rules:\n"
+              "  - alert: SelfDown\n    expr: up{job=\"myself\"} == 0\n    for: 1m\n    labels:\n      "
+              "severity: page\n"
+              "  - alert: Misspelt\n    expr: prometheus_tsdb_head_seris > 1\n"
+              "  - alert: OtherJob\n    expr: up{job=\"somebody\"} == 0\n"
+              "  - record: a:b\n    expr: sum(up)\n");
+        const std::string config =
+            write("prometheus.yml",
+                  "global: {scrape_interval: 1s}\nrule_files: [live.yml]\nscrape_configs:\n"
+                  "- job_name: myself\n  static_configs: [{targets: ['" +
+                      at + "']}]\n");
+        auto daemon = runners::serve::Daemon::start(
+            {"prometheus", "--config.file=" + config, "--storage.tsdb.path=" + (directory_ / "data").string(),
+             "--web.listen-address=" + at},
+            directory_ / "log");
+        ASSERT_TRUE(daemon) << daemon.error().text();
+        daemon_ = std::move(*daemon);
+        ASSERT_TRUE(daemon_->await(port_, "/-/ready", 60));
+        for (int i = 0; i < 300; ++i) {
+            const auto told = runners::serve::ask(port_, {"GET", "/api/v1/query?query=up", ""});
+            if (told && told->body.find("myself") != std::string::npos) break;
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        }
+    }
+    void TearDown() override {
+        daemon_.reset();
+        DeviceAlertsCommand::TearDown();
+    }
+
+    int port_ = 0;
+    std::unique_ptr<runners::serve::Daemon> daemon_;
+};
+
+TEST_F(DeviceLivePrometheus, GivesItsRulesItsTargetsAndWhatIsNotThere) {
+    const std::string url = "http://127.0.0.1:" + std::to_string(port_);
+    const json report = judged("--prometheus " + url + " --scenarios gpu_off_bus --no-suggestions", 0);
+    ASSERT_EQ(report["rules"].size(), 4u);
+    EXPECT_EQ(report["rules"][0]["name"], "SelfDown");
+    EXPECT_FALSE(report["rules"][0].contains("dead")) << "its job is a target of that server";
+    std::map<std::string, std::string> missing;
+    for (const json& finding : report["findings"]) {
+        if (finding["id"] == "live-missing")
+            missing[finding["alert"]] =
+                finding["says"].get<std::string>() + " " + finding["remedy"].get<std::string>();
+    }
+    EXPECT_EQ(missing.size(), 2u);
+    EXPECT_THAT(missing["Misspelt"], HasSubstr("prometheus_tsdb_head_series"));
+    EXPECT_THAT(missing["OtherJob"], HasSubstr("'job' is myself"));
+}
+
+TEST(LiveServer, AnswersTroubleWithASentence) {
+    using runners::serve::LiveServer;
+    const auto refused = [](const std::string& url, int timeout = 10) {
+        const auto server = LiveServer::open(url, timeout);
+        EXPECT_FALSE(server) << url;
+        return server ? std::string() : server.error().text();
+    };
+    EXPECT_THAT(refused("https://here:9090"), HasSubstr("TLS"));
+    EXPECT_THAT(refused("http://a:b@here"), HasSubstr("password"));
+    EXPECT_THAT(refused("http://here:x"), HasSubstr("http://HOST:PORT"));
+    EXPECT_THAT(refused("http://127.0.0.1:" + std::to_string(runners::serve::free_port())),
+                HasSubstr("does not answer"));
+    runners::serve::HttpResponse answer;
+    auto server =
+        runners::serve::HttpServer::listen("127.0.0.1", 0, [&](const runners::serve::HttpRequest& request) {
+            if (request.target.starts_with("/slow"))
+                std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+            return answer;
+        });
+    ASSERT_TRUE(server);
+    const std::string url = "http://127.0.0.1:" + std::to_string((*server)->port());
+    answer.status = 302;
+    EXPECT_THAT(refused(url), HasSubstr("redirects"));
+    answer.status = 401;
+    EXPECT_THAT(refused(url), HasSubstr("who asks"));
+    answer = {200, "<html>Grafana</html>"};
+    EXPECT_THAT(refused(url), HasSubstr("not answer as Prometheus"));
+    answer = {404, "not found"};
+    EXPECT_THAT(refused(url + "/prefix"), HasSubstr("prefix"));
+    EXPECT_THAT(refused(url + "/slow", 1), HasSubstr("no response within 1 s"));
+}
+
+}  // namespace
+}  // namespace deadrank::tests
