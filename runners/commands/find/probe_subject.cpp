@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/alerts/promtool_player.h"
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 #include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/alert_site.h"

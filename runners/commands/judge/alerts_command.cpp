@@ -11,7 +11,7 @@
 
 #include "results/alerts/promtool_player.h"
 #include "results/alerts/report.h"
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 #include "results/processes/bounded.h"
 #include "runners/alerts/kept_tests.h"
 #include "runners/commands/alert_site.h"
