@@ -50,7 +50,7 @@ add_custom_target(packages DEPENDS ${debian_packages})
 
 # The libraries' static archives. Debian has none for fmt and toml++, which can be used header-only.
 set(archives)
-foreach(name boost_fiber boost_context yaml-cpp pugixml sqlite3 xxhash)
+foreach(name boost_fiber boost_context boost_iostreams z bz2 lzma zstd yaml-cpp pugixml sqlite3 xxhash)
   find_library(DEADRANK_ARCHIVE_${name} lib${name}.a)
   mark_as_advanced(DEADRANK_ARCHIVE_${name})
   list(APPEND archives ${DEADRANK_ARCHIVE_${name}})

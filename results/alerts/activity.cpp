@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <regex>
 
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 
 namespace deadrank::results::alerts {
 

@@ -8,7 +8,7 @@
 #include <regex>
 
 #include "results/alerts/static_check.h"
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 #include "results/record/words.h"
 #include "scenarios/model/text.h"
 #include "scenarios/model/vocabulary.h"

@@ -6,18 +6,18 @@
 #include <fnmatch.h>
 
 #include "results/alerts/study.h"
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 
 namespace deadrank::results::alerts {
 
 namespace {
 
-using exporters::TomlNode;
 using scenarios::ErrorCode;
+using scenarios::Node;
 using scenarios::refuse;
 using scenarios::Result;
 
-Result<Must> must_of(const TomlNode& node, const std::string& file) {
+Result<Must> must_of(const Node& node, const std::string& file) {
     static const std::vector<std::string> keys = {"fault",  "within",   "place",
                                                   "alerts", "severity", "receiver"};
     if (auto checked = exporters::check_members(node, keys, file); !checked)
@@ -27,21 +27,21 @@ Result<Must> must_of(const TomlNode& node, const std::string& file) {
               .alerts = node["alerts"].texts(),
               .severities = node["severity"].texts(),
               .receiver = node["receiver"].text_or(),
-              .line = node.line};
+              .line = node.place.line};
     if (must.fault.empty()) {
         return refuse(ErrorCode::bad_input, "[[must]] names no fault", "write fault = \"nccl_hang\"",
-                      {file, node.line, 0});
+                      {file, node.place.line, 0});
     }
     if (node["within"]) {
         must.within = exporters::seconds_of(node["within"].text_or());
         if (must.within < 0) {
             return refuse(ErrorCode::bad_input, "'" + node["within"].text_or() + "' is not a duration",
-                          "write \"5m\"", {file, node["within"].line, 0});
+                          "write \"5m\"", {file, node["within"].place.line, 0});
         }
     }
     if (must.place != "" && must.place != "node" && must.place != "exact") {
         return refuse(ErrorCode::bad_input, "unknown place '" + must.place + "'", "use node or exact",
-                      {file, node["place"].line, 0});
+                      {file, node["place"].place.line, 0});
     }
     return must;
 }
@@ -143,12 +143,12 @@ Result<Policy> load_policy(const std::filesystem::path& file) {
         return tl::unexpected(checked.error());
     }
     Policy policy{.file = file.string(), .given = true};
-    for (const TomlNode& node : (*tree)["must"].items) {
+    for (const Node& node : (*tree)["must"].items) {
         auto must = must_of(node, file.string());
         if (!must) return tl::unexpected(must.error());
         policy.musts.push_back(std::move(*must));
     }
-    const TomlNode& healthy = (*tree)["healthy"];
+    const Node& healthy = (*tree)["healthy"];
     auto checked = exporters::check_members(healthy, {"silent", "allow", "severity"}, file.string());
     if (checked) checked = exporters::check_members((*tree)["rules"], {"dead", "sticky"}, file.string());
     if (!checked) return tl::unexpected(checked.error());

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "results/alerts/promql.h"
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::alerts {

@@ -3,193 +3,19 @@
 #include "results/analysis/complaints.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
 
+#include "results/analysis/call_order.h"
 #include "results/analysis/error_quote.h"
-#include "results/analysis/shape_words.h"
+#include "results/analysis/phrases.h"
 
 namespace deadrank::results::analysis {
 
-// ── A table of phrases, the specific before the general: the first match decides.
-
 namespace {
-
-struct Phrase {
-    std::string_view words;
-    Trouble trouble;
-    bool (*also)(std::string_view text) = nullptr;  // a further condition on the text
-};
-
-// Whether the file is part of a checkpoint, as torch, DeepSpeed, Megatron-LM or Lightning name it.
-bool names_a_checkpoint(std::string_view text) {
-    constexpr std::string_view before = "No such file or directory: '";
-    const std::size_t from = text.find(before) + before.size();
-    const std::string_view path = text.substr(from, text.find('\'', from) - from);
-    if (path.ends_with(".py")) return false;
-    constexpr std::string_view parts[] = {"checkpoint",   "ckpt",        "global_step", "zero_pp_rank_",
-                                          "mp_rank_",     "iter_0",      ".distcp",     "/.metadata",
-                                          "optim_states", "model_states"};
-    return std::any_of(std::begin(parts), std::end(parts),
-                       [&](std::string_view part) { return path.find(part) != std::string_view::npos; });
-}
-
-constexpr Phrase phrases[] = {
-    {"Root Cause (first observed failure)", Trouble::launcher},
-    {"failed (exitcode:", Trouble::launcher},
-    {"closing signal SIGTERM", Trouble::launcher},
-    {"mpirun noticed", Trouble::launcher},
-    {"mpirun detected", Trouble::launcher},
-    {"Some NCCL operations have failed or timed out", Trouble::launcher},
-    {"taking the entire process down", Trouble::launcher},
-
-    {"Detected mismatch between collectives", Trouble::mismatch},
-    {"distributed collective mismatch", Trouble::mismatch},
-    {"collective mismatch error", Trouble::mismatch},
-    {"message truncated : receiving", Trouble::mismatch},
-    {"Message truncated : received", Trouble::mismatch},
-    {"DDP expects same model across all ranks", Trouble::mismatch},
-    {"appears not to match sizes of the same param", Trouble::mismatch},
-
-    {"collective operation timeout", Trouble::timeout},
-    {"detected operation timeout", Trouble::timeout},
-    {"Timeout at NCCL work", Trouble::timeout},
-    {"failure detected by watchdog", Trouble::timeout},
-    {"for recv operation to complete", Trouble::timeout},
-    {"for send operation to complete", Trouble::timeout},
-    {"monitoredBarrier", Trouble::timeout},
-
-    {"Mismatched NCCL version", Trouble::setup},
-    {"socketFinalizeAccept: wrong", Trouble::setup},
-    {"NET/OFI Couldn't", Trouble::setup},
-    {"connect() timed out", Trouble::setup},
-    {"Duplicate GPU detected", Trouble::setup},
-    {"Set NCCL_MULTI_RANK_GPU_ENABLE=1", Trouble::setup},  // replaces it since 2.30
-    {"no socket interface found", Trouble::setup},
-    {"Call to ibv_modify_qp failed", Trouble::setup},
-    {"Unable to find address for", Trouble::setup},
-    {"Could not find NET with id", Trouble::setup},
-    {"Failed to initialize any NET plugin", Trouble::setup},
-    {"Unrecognized element token", Trouble::setup},
-    {"Invalid rank requested", Trouble::setup},
-    {"has already checked in", Trouble::setup},
-    {"mismatch in info from procs", Trouble::setup},
-    {"driver version is insufficient", Trouble::setup},
-    {"invalid device ordinal", Trouble::setup},
-    {"invalid resource handle", Trouble::setup},
-    {"invalid argument", Trouble::setup, is_driver_error},
-    {"new group's world size should be less or equal", Trouble::setup},
-    {"clients joined", Trouble::setup},
-    {"wait timeout after", Trouble::setup},
-    {"client socket has timed out", Trouble::setup},
-    {"client socket has failed to connect", Trouble::setup},
-    {"failed to connect/validate", Trouble::setup},
-    {"failed to listen", Trouble::setup},
-    {"EADDRINUSE", Trouble::setup},
-    {"gai error", Trouble::setup},
-    {"expected, but not set", Trouble::setup},
-    {"env:// rendezvous", Trouble::setup},
-    {"invalid literal for int()", Trouble::setup},
-    {"connectFullMesh failed", Trouble::setup},
-    {"rank < size", Trouble::setup},
-    {"only supported with GPUs", Trouble::setup},
-    {"process group has not been initialized", Trouble::setup},
-    {"exceeded error retry count", Trouble::setup},
-    {"is out of range. Valid ranks are", Trouble::setup},
-    {"DistStoreError", Trouble::setup},
-    {"DistNetworkError", Trouble::setup},
-    {"Failed to recv, got 0 bytes", Trouble::setup},
-    {"Socket Timeout", Trouble::setup},
-
-    {"cudaHostAlloc", Trouble::host},
-    {"out of memory", Trouble::memory},
-    {"OutOfMemoryError", Trouble::memory},
-    {"Failed to CUDA calloc", Trouble::memory},  // NCCL, for its own buffers
-    {"creating shared memory segment", Trouble::host},
-    {"Too many open files", Trouble::host},
-    {"Cannot allocate memory", Trouble::host},
-    {"is killed by signal", Trouble::host},
-    {"oom_kill event", Trouble::host},
-    {"oom-kill event", Trouble::host},
-    {"insufficient shared memory", Trouble::host},
-    {"MemoryError", Trouble::host},
-
-    {"saving ", Trouble::saving},
-    {"Parent directory ", Trouble::saving,
-     [](std::string_view text) { return text.find(" does not exist") != std::string_view::npos; }},
-    {"PytorchStreamReader", Trouble::unreadable},
-    {"EOFError", Trouble::unreadable},
-    {"SafetensorError", Trouble::unreadable},
-    {"CheckpointException", Trouble::unreadable},
-    {"incomplete metadata", Trouble::unreadable},
-    {"find a valid checkpoint at", Trouble::unreadable},
-    {"No such file or directory: '", Trouble::unreadable, names_a_checkpoint},
-    {"didn't get saved by one or more processes", Trouble::reshard},
-    {"Automatic adjustment of ZeRO", Trouble::reshard},
-    {"contains a parameter group that doesn't match", Trouble::reshard},
-    {"Missing key(s) in state_dict", Trouble::reshard},
-    {"Missing key in checkpoint", Trouble::reshard},
-    {"Error(s) in loading state_dict", Trouble::reshard},
-    {"used a DP world size of", Trouble::reshard},
-    {"value from checkpoint", Trouble::reshard},
-    {"Size mismatch between saved", Trouble::reshard},
-    {"Global shape mismatch for loaded", Trouble::reshard},
-    {"copying a param with shape", Trouble::reshard},
-    {"No space left on device", Trouble::host},
-
-    {"Error building extension", Trouble::build},
-    {"Unable to find compilation cuda version", Trouble::build},
-    {"error: command", Trouble::build},
-    {"fatal error:", Trouble::build},
-    {"Cannot open include file", Trouble::build},
-    {"Command '['ninja'", Trouble::build},
-    {"CUDAMismatchException", Trouble::build},
-    {"CompileError", Trouble::build},
-    {"BuildError", Trouble::build},
-    {"ImportError", Trouble::import},
-    {"ModuleNotFoundError", Trouble::import},
-    {"undefined symbol", Trouble::import},
-    {"cannot open shared object", Trouble::import},
-
-    {"illegal memory access", Trouble::native},
-    {"device-side assert", Trouble::native},
-    {"Segmentation fault", Trouble::native},
-    {"fallen off the bus", Trouble::device},
-    {"uncorrectable ECC", Trouble::device},
-    {"unspecified launch failure", Trouble::device},
-    {"CUDA error: unknown error", Trouble::device},
-    {"no CUDA-capable device", Trouble::device},
-    {"CUDA_ERROR_UNKNOWN", Trouble::device},
-    {"Unable to determine the device handle", Trouble::device},
-    {"AER: Uncorrected", Trouble::device},
-    {"Cuda failure", Trouble::device, mentions_hardware},
-    {"Cuda failure", Trouble::setup},
-
-    {"same device, but found at least two", Trouble::placement},
-    {"", Trouble::shape, mentions_shape},
-
-    {"Connection closed by", Trouble::connection},
-    {"Connection reset by peer", Trouble::connection},
-    {"Connection was likely closed", Trouble::connection},
-    {"Broken pipe", Trouble::connection},
-    {"Proxy Call to rank", Trouble::connection},
-    {"Failed to execute operation Connect", Trouble::connection},
-    {"remote process exited or there was a network error", Trouble::connection},
-    {"IBV_WC_RETRY_EXC_ERR", Trouble::connection},
-    {"IBV_WC_LOC_PROT_ERR", Trouble::connection},
-    {"IBV_WC_REM_ACCESS_ERR", Trouble::connection},
-    {"with error 4, opcode", Trouble::connection},
-    {"port error", Trouble::connection},
-    {"No route to host", Trouble::connection},
-    {"Connection timed out", Trouble::connection},
-
-    {"Weights only load failed", Trouble::loading},
-    {"FileNotFoundError", Trouble::loading},
-    {"Error: Some weights of",
-     Trouble::loading},  // as a warning it is said at the start of many healthy jobs
-    {"HFValidationError", Trouble::loading},
-};
 
 // The last line of a traceback, where the exception has a name of another kind: "NothingToTrain: rank 3". Who
 // asks for an end by itself does not complain.
@@ -222,6 +48,51 @@ bool is_exception(std::string_view text) {
            refuses_arguments(text);
 }
 
+Trouble trouble_of(Topic topic) {
+    switch (topic) {
+        case Topic::launcher:
+            return Trouble::launcher;
+        case Topic::mismatch:
+            return Trouble::mismatch;
+        case Topic::timeout:
+            return Trouble::timeout;
+        case Topic::setup:
+        case Topic::driver:
+            return Trouble::setup;
+        case Topic::memory:
+            return Trouble::memory;
+        case Topic::pinned:
+        case Topic::host:
+        case Topic::disk:
+            return Trouble::host;
+        case Topic::saving:
+            return Trouble::saving;
+        case Topic::unreadable:
+            return Trouble::unreadable;
+        case Topic::reshard:
+            return Trouble::reshard;
+        case Topic::build:
+            return Trouble::build;
+        case Topic::import:
+            return Trouble::import;
+        case Topic::native:
+            return Trouble::native;
+        case Topic::device:
+            return Trouble::device;
+        case Topic::placement:
+            return Trouble::placement;
+        case Topic::shape:
+            return Trouble::shape;
+        case Topic::connection:
+            return Trouble::connection;
+        case Topic::loading:
+            return Trouble::loading;
+        case Topic::none:
+            return Trouble::none;
+    }
+    return Trouble::none;
+}
+
 Trouble trouble_of(Code code) {
     switch (code) {
         case Code::remote_error:
@@ -241,19 +112,19 @@ Trouble trouble_of(Code code) {
 
 Trouble classify_trouble(std::string_view text) {
     if (text.find(" NCCL INFO ") != text.npos) return Trouble::none;  // said for information
-    for (const Phrase& phrase : phrases) {
-        if (text.find(phrase.words) == std::string_view::npos) continue;
-        if (!phrase.also || phrase.also(text)) return phrase.trouble;
-    }
+    const Topic topic = match_phrases(text).topic;
+    if (topic != Topic::none) return trouble_of(topic);
     return is_exception(text) ? Trouble::exception : Trouble::none;
 }
 
 std::vector<KnownWords> list_known_phrases() {
     std::vector<KnownWords> known;
-    for (const Phrase& phrase : phrases) {
-        if (!phrase.words.empty()) known.push_back({phrase.words, phrase.trouble});
-        if (phrase.also != mentions_shape) continue;
-        for (const std::string_view words : list_shape_phrases()) known.push_back({words, phrase.trouble});
+    for (int topic = 0; topic < static_cast<int>(Topic::none); ++topic) {
+        for (const Phrase& phrase : all_phrases()) {
+            if (phrase.topic != static_cast<Topic>(topic)) continue;
+            if (!known.empty() && known.back().words == phrase.words) continue;
+            known.push_back({phrase.words, trouble_of(phrase.topic)});
+        }
     }
     return known;
 }
@@ -372,6 +243,130 @@ Finding finding_of(const Evidence& evidence, const Outbreak& outbreak, std::stri
     finding.blame.step = outbreak.step;
     finding.outlived = outlived(evidence, outbreak);
     return finding;
+}
+
+namespace {
+
+// "CUDA error: …", "Cuda failure '…'". Most of it is about what software asked for, some about the hardware.
+bool is_driver_error(std::string_view text) {
+    return text.find("CUDA error") != text.npos || text.find("Cuda failure") != text.npos;
+}
+
+// What an indexing kernel prints before the host hears of it.
+bool asserts_an_index(std::string_view line) {
+    constexpr std::string_view asserted[] = {"index out of bounds", "srcIndex < srcSelectDimSize",
+                                             "t >= 0 && t < n_classes",
+                                             "cur_target >= 0 && cur_target < n_classes"};
+    return line.find("Assertion `") != line.npos &&
+           std::any_of(std::begin(asserted), std::end(asserted),
+                       [&](std::string_view words) { return line.find(words) != line.npos; });
+}
+
+// It has made a communicator, or begun a step.
+bool is_set_up(const Evidence& evidence, const Complaint& complaint) {
+    const auto made = evidence.each<CommInitLeave>();
+    return had_begun_step(evidence, complaint.attempt, complaint.process, complaint.at) ||
+           std::any_of(made.begin(), made.end(), [&](const Event* event) {
+               return event->rank == complaint.process && event->at <= complaint.at &&
+                      event->as<CommInitLeave>()->result == Code::ok &&
+                      evidence.facts<Lives>().attempt_at(event->at) == complaint.attempt;
+           });
+}
+
+bool asserted_an_index(const Evidence& evidence, const Complaint& complaint) {
+    const auto said = evidence.each<RankLog>();
+    return std::any_of(said.begin(), said.end(), [&](const Event* event) {
+        return event->rank == complaint.process && event->at <= complaint.at &&
+               asserts_an_index(evidence.text(event->as<RankLog>()->line));
+    });
+}
+
+}  // namespace
+
+Trouble classify_complaint(const Evidence& evidence, const Complaint& complaint) {
+    const auto has = [&](std::string_view words) { return complaint.text.find(words) != std::string::npos; };
+    if (complaint.trouble == Trouble::setup && is_store_loss(complaint.text) &&
+        had_begun_step(evidence, complaint.attempt, complaint.process, complaint.at))
+        return Trouble::connection;
+    if (complaint.trouble == Trouble::setup && is_driver_error(complaint.text) && !has("driver version") &&
+        is_set_up(evidence, complaint))
+        return Trouble::exception;
+    if (complaint.trouble == Trouble::native && has("device-side assert") &&
+        asserted_an_index(evidence, complaint))
+        return Trouble::shape;
+    return complaint.trouble;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 14> of_meeting = {
+    "store",  "filestore", "tcpstore", "hashstore", "rendezvous",  "address",     "port",
+    "socket", "endpoint",  "hostname", "master",    "coordinator", "init_method", "ncclUniqueId"};
+
+constexpr std::array<std::string_view, 5> of_setup = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR",
+                                                      "MASTER_PORT"};
+
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+// Letters only count: "new_store_test.txt" has the word "store".
+bool says_word(std::string_view text, std::string_view word) {
+    const auto same = [](char a, char b) {
+        return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+    };
+    for (auto from = text.begin();;) {
+        const auto at = std::search(from, text.end(), word.begin(), word.end(), same);
+        if (at == text.end()) return false;
+        const auto end = at + static_cast<std::ptrdiff_t>(word.size());
+        if ((at == text.begin() || !is_letter(*(at - 1))) && (end == text.end() || !is_letter(*end)))
+            return true;
+        from = at + 1;
+    }
+}
+
+// What a store in a file says, "open(/shared/store): No such file or directory"; Python says it otherwise.
+bool says_a_file_store(std::string_view words) {
+    const auto open = words.find("open(");
+    return open != std::string_view::npos && words.find("): ", open) != std::string_view::npos &&
+           (open == 0 || !is_letter(words[open - 1]));
+}
+
+}  // namespace
+
+std::vector<Time> list_rendezvous_times(const Evidence& evidence, int attempt) {
+    const Lives& lives = evidence.facts<Lives>();
+    const auto enters = evidence.each<RendezvousEnter>();
+    if (std::none_of(enters.begin(), enters.end(),
+                     [&](const Event* event) { return lives.attempt_at(event->at) == attempt; }))
+        return {};
+    std::vector<Time> met(static_cast<std::size_t>(lives.count()), never);
+    for (const Event* event : evidence.each<RendezvousLeave>()) {
+        if (event->as<RendezvousLeave>()->result != Code::ok || lives.attempt_at(event->at) != attempt)
+            continue;
+        if (event->rank < 0 || event->rank >= lives.count()) continue;
+        Time& left = met[static_cast<std::size_t>(event->rank)];
+        left = std::min(left, event->at);
+    }
+    return met;
+}
+
+std::string find_missing_variable(std::string_view words) {
+    constexpr std::string_view before = "KeyError: '";
+    const auto at = words.find(before);
+    if (at == std::string_view::npos) return {};
+    std::string_view name = words.substr(at + before.size());
+    name = name.substr(0, name.find('\''));
+    const bool known = std::find(of_setup.begin(), of_setup.end(), name) != of_setup.end();
+    return known ? std::string(name) : std::string();
+}
+
+bool is_rendezvous_failure(const Complaint& complaint, const std::vector<Time>& met) {
+    if (complaint.trouble != Trouble::exception || !complaint.final) return false;
+    const auto place = static_cast<std::size_t>(complaint.process);
+    if (place >= met.size() || met[place] <= complaint.at) return false;
+    const std::string_view words = find_key_line(complaint.text);
+    return !find_missing_variable(words).empty() || says_a_file_store(words) ||
+           std::any_of(of_meeting.begin(), of_meeting.end(),
+                       [&](std::string_view word) { return says_word(words, word); });
 }
 
 }  // namespace deadrank::results::analysis

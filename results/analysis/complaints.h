@@ -41,7 +41,7 @@ enum class Trouble {
 // What the text is about; `none` if it is no complaint.
 Trouble classify_trouble(std::string_view text);
 
-// The phrases that tell it; some count only where more is said.
+// The phrases that decide it, in the order of their topics; some count only where more is said.
 struct KnownWords {
     std::string_view words;
     Trouble trouble;

@@ -20,25 +20,21 @@ namespace deadrank::results::diagnosis {
 namespace {
 
 using analysis::Nearness;
-using analysis::Signature;
+using analysis::Phrase;
 
 constexpr std::size_t quotes_most = 6, quotes_unknown = 12;
 
 // An exception without any known phrase.
-constexpr Signature bare{{},
-                         Nearness::own,
-                         "framework_runtime_exception",
-                         {"misused_framework_api", "framework_model_incompatibility",
-                          "misconfigured_resource_or_distributed_settings"},
-                         {}};
-constexpr Signature machine_fault{
-    {}, Nearness::hardware, "device_fault_reported", {"hardware_or_link_fault"}, {}};
-constexpr Signature bad_access{
-    {},
-    Nearness::own,
-    "native_crash_or_illegal_access",
-    {"numeric_edge_case_error", "dependency_or_hardware_mismatch", "hardware_or_link_fault"},
-    {}};
+constexpr Phrase bare{.nearness = Nearness::own,
+                      .symptom = "framework_runtime_exception",
+                      .causes = {"misused_framework_api", "framework_model_incompatibility",
+                                 "misconfigured_resource_or_distributed_settings"}};
+constexpr Phrase machine_fault{
+    .nearness = Nearness::hardware, .symptom = "device_fault_reported", .causes = {"hardware_or_link_fault"}};
+constexpr Phrase bad_access{
+    .nearness = Nearness::own,
+    .symptom = "native_crash_or_illegal_access",
+    .causes = {"numeric_edge_case_error", "dependency_or_hardware_mismatch", "hardware_or_link_fault"}};
 
 bool has_frames(std::string_view text) { return text.find("\", line ") != text.npos; }
 
@@ -79,7 +75,7 @@ std::string own_program(std::string_view block) {
 struct Complained {
     const Event* event = nullptr;
     Rank rank = no_rank;
-    Signature meant;
+    Phrase meant;
     std::string_view text;
     bool block = false;
     std::size_t place = 0;
@@ -94,8 +90,8 @@ struct Complained {
 };
 
 // A library's exception says what it wants of its caller, or which number it could not work with.
-Signature bare_exception(std::string_view words) {
-    Signature meant = bare;
+Phrase bare_exception(std::string_view words) {
+    Phrase meant = bare;
     if (has_any(words, {"Please ", "please ", "has to be", "must be specified", "must specify", "need to set",
                         "in the config", "not supported", "only support", "is required"})) {
         meant.causes = {"misconfigured_resource_or_distributed_settings", "misused_framework_api",
@@ -122,7 +118,7 @@ bool said_calmly(std::string_view text) {
 }
 
 // What a phrase means depends on what the program was doing, which the frames show.
-Signature in_context(Signature meant, std::string_view text) {
+Phrase in_context(Phrase meant, std::string_view text) {
     const bool saving = has_any(text, {"save_checkpoint", "save_pretrained", "in save_model", "in _save",
                                        "in save\n", "torch.save(", "save_state_dict"});
     const bool loading = has_any(text, {"load_checkpoint", "load_state_dict", "reload_checkpoint",
@@ -185,10 +181,10 @@ private:
         const bool block =
             has_frames(text) || analysis::begins_with_exception(text) || text.find("Traceback") != text.npos;
         const std::string_view words = block ? said_by(text) : text;
-        const Signature* known = analysis::signature_in(words);
+        const Phrase* known = analysis::signature_in(words);
         if (!known && block && words.empty())
             known = analysis::signature_in(text);  // the exception was cut off
-        Signature of_library;
+        Phrase of_library;
         if (!known && block && !words.empty() && analysis::begins_with_exception(words))
             of_library = bare_exception(words), known = &of_library;
         if (!known) {

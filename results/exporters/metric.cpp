@@ -5,7 +5,7 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 
 namespace deadrank::results::exporters {
 
@@ -18,17 +18,18 @@ using scenarios::Result;
 constexpr std::array<std::string_view, 9> scopes = {"target", "node", "gpu",          "port", "nic",
                                                     "mount",  "rank", "communicator", "job"};
 
-Labels labels_of(const TomlNode& node) {
+Labels labels_of(const scenarios::Node& node) {
     Labels labels;
-    for (const auto& [name, value] : node.members) labels[name] = value.text;
+    for (const auto& [name, place, value] : node.members) labels[name] = value.text;
     return labels;
 }
 
-Result<Scope> scope_of(const TomlNode& node, Scope otherwise, const std::string& file) {
+Result<Scope> scope_of(const scenarios::Node& node, Scope otherwise, const std::string& file) {
     if (!node) return otherwise;
     const auto at = std::find(scopes.begin(), scopes.end(), node.text);
     if (at == scopes.end()) {
-        return refuse(ErrorCode::bad_input, "unknown scope '" + node.text + "'", "", {file, node.line, 0});
+        return refuse(ErrorCode::bad_input, "unknown scope '" + node.text + "'", "",
+                      {file, node.place.line, 0});
     }
     return static_cast<Scope>(at - scopes.begin());
 }
@@ -41,7 +42,7 @@ const std::vector<std::string>& metric_keys() {
     return keys;
 }
 
-void read_levels(const TomlNode& node, Metric& metric) {
+void read_levels(const scenarios::Node& node, Metric& metric) {
     metric.value = node["value"].number_or(0);
     metric.rate = node["rate"].number_or(0);
     metric.noise = node["noise"].number_or(0);
@@ -55,7 +56,7 @@ void read_levels(const TomlNode& node, Metric& metric) {
     // `cpus`: each variant once for each processor, told apart by the label cpu.
     const int cpus = std::max(1, static_cast<int>(node["cpus"].number_or(1)));
     for (int cpu = 0; cpu < cpus; ++cpu) {
-        for (const TomlNode& item : node["variant"].items) {
+        for (const scenarios::Node& item : node["variant"].items) {
             Variant variant{labels_of(item["labels"]), item["value"].number_or(metric.value),
                             item["rate"].number_or(metric.rate)};
             if (node["cpus"]) variant.labels["cpu"] = fmt::format("{}", cpu);
@@ -70,7 +71,7 @@ Result<void> read_file(const std::filesystem::path& file, MetricCatalog& catalog
     const std::string exporter = (*tree)["exporter"].text_or();
     auto scope = scope_of((*tree)["scope"], Scope::node, file.string());
     if (!scope) return tl::unexpected(scope.error());
-    for (const TomlNode& node : (*tree)["metric"].items) {
+    for (const scenarios::Node& node : (*tree)["metric"].items) {
         if (auto checked = check_members(node, metric_keys(), file.string()); !checked) return checked;
         Metric metric{.name = node["name"].text_or(),
                       .canonical = node["canonical"].text_or(),
@@ -119,13 +120,13 @@ Result<void> resolve_follows(MetricCatalog& catalog, const std::filesystem::path
 Result<void> read_others(const std::filesystem::path& file, MetricCatalog& catalog) {
     auto tree = read_toml(file);
     if (!tree) return tl::unexpected(tree.error());
-    for (const TomlNode& item : (*tree)["exporter"].items)
+    for (const scenarios::Node& item : (*tree)["exporter"].items)
         catalog.others.push_back({item["name"].text_or(), item["prefixes"].texts()});
     for (const std::string& name : (*tree)["real"].texts()) catalog.real.insert(name);
-    for (const TomlNode& item : (*tree)["renamed"].items) {
+    for (const scenarios::Node& item : (*tree)["renamed"].items) {
         catalog.renamings.push_back({item["old"].text_or(), item["now"].text_or(), item["since"].text_or()});
     }
-    for (const TomlNode& item : (*tree)["label"].items) {
+    for (const scenarios::Node& item : (*tree)["label"].items) {
         catalog.labels.push_back({item["prefix"].text_or(), item["metrics"].text_or(), item["says"].text_or(),
                                   item["off"].is_true()});
     }

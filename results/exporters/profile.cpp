@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fstream>
 
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 
 namespace deadrank::results::exporters {
 
@@ -80,8 +80,8 @@ Labels workload_labels() {
     return {{"namespace", "training"}, {"pod", "pretrain-$host"}, {"container", "pytorch"}};
 }
 
-void read_texts(const TomlNode& node, std::map<std::string, std::string>& into) {
-    for (const auto& [name, value] : node.members) into[name] = value.text;
+void read_texts(const scenarios::Node& node, std::map<std::string, std::string>& into) {
+    for (const auto& [name, place, value] : node.members) into[name] = value.text;
 }
 
 }  // namespace
@@ -174,7 +174,7 @@ Result<NameMap> load_name_map(const std::filesystem::path& file) {
                       "write # where the node's number goes: gpu-node-###",
                       {file.string(), (*tree)["cluster"]["host"].line, 0});
     }
-    for (const TomlNode& item : (*tree)["target"].items) {
+    for (const scenarios::Node& item : (*tree)["target"].items) {
         Labels labels;
         read_texts(item, labels);
         map.targets.push_back(std::move(labels));

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::exporters {
@@ -16,26 +16,26 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
 
-std::optional<double> number(const TomlNode& node) {
-    if (node.kind != TomlNode::Kind::number) return std::nullopt;
+std::optional<double> number(const scenarios::Node& node) {
+    if (!node.is_number()) return std::nullopt;
     return node.number;
 }
 
-double duration(const TomlNode& node, double otherwise) {
+double duration(const scenarios::Node& node, double otherwise) {
     return node ? seconds_of(node.text_or()) : otherwise;
 }
 
-Result<Whom> whom(const TomlNode& node, const std::string& file) {
+Result<Whom> whom(const scenarios::Node& node, const std::string& file) {
     const std::string word = node.text_or("target");
     if (word == "target") return Whom::target;
     if (word == "node") return Whom::node;
     if (word == "peers") return Whom::peers;
     if (word == "job") return Whom::job;
     return refuse(ErrorCode::bad_input, "unknown `on` '" + word + "'", "use target, node, peers or job",
-                  {file, node.line, 0});
+                  {file, node.place.line, 0});
 }
 
-Result<Change> change_of(const TomlNode& node, const std::string& file) {
+Result<Change> change_of(const scenarios::Node& node, const std::string& file) {
     static const std::vector<std::string> keys = {
         "metric", "except", "target", "down",   "on",    "where", "set",    "scale",    "add",
         "rate",   "ramp",   "cap",    "offset", "every", "for",   "gone",   "freeze",   "rate_scale",
@@ -67,20 +67,20 @@ Result<Change> change_of(const TomlNode& node, const std::string& file) {
                   .after = duration(node["after"], 0),
                   .lasts = duration(node["lasts"], -1),
                   .recovers = !node["recovers"] || node["recovers"].is_true()};
-    for (const auto& [name, value] : node["where"].members) change.where[name] = value.text;
-    for (const auto& [name, value] : node["labels"].members) change.labels[name] = value.text;
+    for (const auto& [name, place, value] : node["where"].members) change.where[name] = value.text;
+    for (const auto& [name, place, value] : node["labels"].members) change.labels[name] = value.text;
     const bool acts = change.set || change.scale || change.add || change.rate || change.rate_scale ||
                       change.ramp || change.offset || change.freeze || change.gone || change.nan ||
                       change.reset || change.boot || !change.down_target.empty();
     if (!acts || (change.metrics.empty() && change.down_target.empty())) {
         return refuse(ErrorCode::bad_input, "this change names no metric or does nothing to it",
                       "give it a metric and one of set, scale, add, rate, ramp, freeze, gone, …",
-                      {file, node.line, 0});
+                      {file, node.place.line, 0});
     }
     return change;
 }
 
-Result<Signature> signature_of(const TomlNode& node, const std::string& file) {
+Result<Signature> signature_of(const scenarios::Node& node, const std::string& file) {
     static const std::vector<std::string> keys = {"id",   "title",  "scope",  "kinds",    "within", "lasts",
                                                   "then", "source", "change", "internal", "suggest"};
     if (auto checked = check_members(node, keys, file); !checked) return tl::unexpected(checked.error());
@@ -103,17 +103,17 @@ Result<Signature> signature_of(const TomlNode& node, const std::string& file) {
     else if (scope == "job")
         out.scope = Scope::job;
     else
-        return refuse(ErrorCode::bad_input, "unknown scope '" + scope + "'", "", {file, node.line, 0});
+        return refuse(ErrorCode::bad_input, "unknown scope '" + scope + "'", "", {file, node.place.line, 0});
     if (out.source.empty()) {
         return refuse(ErrorCode::bad_input, "signature '" + out.id + "' says no source", "",
-                      {file, node.line, 0});
+                      {file, node.place.line, 0});
     }
-    for (const TomlNode& item : node["change"].items) {
+    for (const scenarios::Node& item : node["change"].items) {
         auto change = change_of(item, file);
         if (!change) return tl::unexpected(change.error());
         out.changes.push_back(std::move(*change));
     }
-    for (const TomlNode& item : node["then"].items) {
+    for (const scenarios::Node& item : node["then"].items) {
         out.then.push_back(
             {item["signature"].text_or(), duration(item["after"], 0), duration(item["lasts"], -1)});
     }
@@ -164,7 +164,7 @@ Result<void> check_consequences(const SignatureCatalog& catalog) {
 Result<void> read_signatures(const std::filesystem::path& file, SignatureCatalog& catalog) {
     auto tree = read_toml(file);
     if (!tree) return tl::unexpected(tree.error());
-    for (const TomlNode& node : (*tree)["signature"].items) {
+    for (const scenarios::Node& node : (*tree)["signature"].items) {
         auto signature = signature_of(node, file.string());
         if (!signature) return tl::unexpected(signature.error());
         std::erase_if(catalog.signatures, [&](const Signature& one) { return one.id == signature->id; });

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "results/external/tool_program.h"
+#include "results/processes/bounded.h"
 
 namespace deadrank::results::external {
 
@@ -13,13 +13,13 @@ using scenarios::Result;
 
 Result<Amtool> Amtool::open(const std::string& name, const std::string& config) {
     Amtool tool;
-    tool.path_ = find_program(name);
+    tool.path_ = processes::find_program(name);
     tool.config_ = config;
     if (tool.path_.empty()) {
         return refuse(ErrorCode::environment, "there is no '" + name + "' on this machine",
                       "install Alertmanager (Debian: apt install prometheus-alertmanager)");
     }
-    auto answer = run_program({tool.path_, "check-config", config});
+    auto answer = processes::run_bounded({tool.path_, "check-config", config}, processes::Bounds::none());
     if (!answer) return tl::unexpected(answer.error());
     if (answer->code != 0) {
         std::string words = answer->err + answer->out;
@@ -39,7 +39,7 @@ Result<std::vector<std::string>> Amtool::receivers(const std::map<std::string, s
         key += argv.back() + "\n";
     }
     if (const auto at = known_.find(key); at != known_.end()) return at->second;
-    auto answer = run_program(argv);
+    auto answer = processes::run_bounded(argv, processes::Bounds::none());
     if (!answer) return tl::unexpected(answer.error());
     if (answer->code != 0) return refuse(ErrorCode::bad_input, "amtool cannot route: " + answer->err);
     std::vector<std::string> names;

@@ -96,7 +96,8 @@ Result<DetectorCommand> parse_command(std::string_view text) {
     return command;
 }
 
-CommandDetector::CommandDetector(DetectorCommand command, std::vector<std::string> symptoms, Bounds bounds)
+CommandDetector::CommandDetector(DetectorCommand command, std::vector<std::string> symptoms,
+                                 processes::Bounds bounds)
     : command_(std::move(command)), known_(std::move(symptoms)), bounds_(bounds) {}
 
 std::vector<std::string_view> CommandDetector::symptoms() const {
@@ -126,7 +127,8 @@ Result<Answer> CommandDetector::ask_about(const std::filesystem::path& directory
     std::vector<std::string> argv;
     for (const std::string& word : command_.argv) argv.push_back(replaced(word, place));
     const std::string input = command_.takes_directory() ? std::string() : place + "/evidence.jsonl";
-    auto answer = run_bounded(argv, bounds_, input, {"DEADRANK_PROTOCOL=1", "DEADRANK_EVIDENCE=" + place});
+    auto answer =
+        processes::run_bounded(argv, bounds_, input, {"DEADRANK_PROTOCOL=1", "DEADRANK_EVIDENCE=" + place});
     if (!answer) return tl::unexpected(answer.error());
     if (!answer->well()) {
         const std::string said = answer->last_words();

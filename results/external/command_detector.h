@@ -9,7 +9,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/external/answer.h"
-#include "results/external/bounded.h"
+#include "results/processes/bounded.h"
 
 namespace deadrank::results::external {
 
@@ -26,7 +26,7 @@ scenarios::Result<DetectorCommand> parse_command(std::string_view text);
 
 class CommandDetector final : public Detector {
 public:
-    CommandDetector(DetectorCommand command, std::vector<std::string> symptoms, Bounds bounds);
+    CommandDetector(DetectorCommand command, std::vector<std::string> symptoms, processes::Bounds bounds);
 
     std::string_view name() const override { return command_.name; }
     std::vector<std::string_view> symptoms() const override;
@@ -47,7 +47,7 @@ private:
 
     DetectorCommand command_;
     std::vector<std::string> known_, reports_;
-    Bounds bounds_;
+    processes::Bounds bounds_;
 };
 
 }  // namespace deadrank::results::external

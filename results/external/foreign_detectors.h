@@ -8,7 +8,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/emitters/ras.h"
-#include "results/external/bounded.h"
+#include "results/external/memo.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::results::external {
@@ -24,7 +24,7 @@ public:
 // stand-in for dmesg.
 class Gpucm final : public Detector {
 public:
-    static scenarios::Result<Gpucm> find(const Bounds& bounds = {});
+    static scenarios::Result<Gpucm> find(const processes::Bounds& bounds = {});
     std::string_view name() const override { return "gpucm"; }
     std::vector<std::string_view> symptoms() const override { return {"device_fault_reported"}; }
     std::vector<Finding> examine(const Evidence& evidence) const override;
@@ -33,7 +33,7 @@ public:
 private:
     Memo::Answer ask(const std::string& log) const;
     std::string program_, version_;
-    Bounds bounds_;
+    processes::Bounds bounds_;
     mutable Memo memo_;  // most nodes have nothing to say
 };
 
@@ -70,7 +70,7 @@ std::vector<FlightRecorderProblem> read_flight_recorder_report(std::string_view 
 class Torchfrtrace final : public Detector {
 public:
     // Errors: environment, when no installed torch has it.
-    static scenarios::Result<Torchfrtrace> find(const Bounds& bounds = {});
+    static scenarios::Result<Torchfrtrace> find(const processes::Bounds& bounds = {});
 
     std::string_view name() const override { return "torchfrtrace"; }
     std::vector<std::string_view> symptoms() const override;
@@ -83,7 +83,7 @@ public:
 
 private:
     std::string python_, version_;
-    Bounds bounds_;
+    processes::Bounds bounds_;
 };
 
 // ── traincheck-lint, a linter of training configurations, unmodified: it is shown the job's configuration
@@ -109,7 +109,7 @@ std::string_view symptom_of_lint_rule(std::string_view rule);
 class TraincheckLint final : public Detector {
 public:
     // Errors: environment, when it is not installed.
-    static scenarios::Result<TraincheckLint> find(const Bounds& bounds = {});
+    static scenarios::Result<TraincheckLint> find(const processes::Bounds& bounds = {});
     std::string_view name() const override { return "traincheck_lint"; }
     std::vector<std::string_view> symptoms() const override;
     std::vector<Finding> examine(const Evidence& evidence) const override;
@@ -117,7 +117,7 @@ public:
 
 private:
     std::string program_, version_;
-    Bounds bounds_;
+    processes::Bounds bounds_;
     mutable Memo memo_;
 };
 

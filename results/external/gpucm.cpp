@@ -27,10 +27,10 @@ void make_dmesg(const fs::path& directory, const std::string& log) {
 
 }  // namespace
 
-Result<Gpucm> Gpucm::find(const Bounds& bounds) {
+Result<Gpucm> Gpucm::find(const processes::Bounds& bounds) {
     Gpucm tool;
     tool.bounds_ = bounds;
-    tool.program_ = find_program((tools_home() / "bin" / "health_checks").string());
+    tool.program_ = processes::find_program((tools_home() / "bin" / "health_checks").string());
     tool.version_ = package_version(tools_python(), "gpucm");
     if (!tool.program_.empty() && !tool.version_.empty()) return tool;
     return scenarios::refuse(ErrorCode::environment, "gpucm: it is not installed",
@@ -42,7 +42,7 @@ Memo::Answer Gpucm::ask(const std::string& log) const {
     if (!scratch) return tl::unexpected(scratch.error());
     make_dmesg(scratch->path(), log);
     const char* path = std::getenv("PATH");
-    return run_bounded(
+    return processes::run_bounded(
         {program_, "check-syslogs", "xid", "deadrank", "nagios", "--sink=do_nothing", "--log-folder",
          (scratch->path() / "logs").string()},
         bounds_, {},

@@ -12,7 +12,7 @@
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/flight_recorder.h"
 #include "results/emitters/logs.h"
-#include "results/external/bounded.h"
+#include "results/external/memo.h"
 #include "results/external/tool_program.h"
 #include "scenarios/model/text.h"
 
@@ -52,14 +52,15 @@ struct Installed {
     std::string python, version;
 };
 
-Result<Installed> installed(const std::string& tool, const std::string& module, const Bounds& bounds) {
+Result<Installed> installed(const std::string& tool, const std::string& module,
+                            const processes::Bounds& bounds) {
     Installed here{tools_python(), {}};
     here.version = package_version(here.python, package);
     if (!here.version.empty()) {
-        const auto answer = run_bounded(
+        const auto answer = processes::run_bounded(
             {here.python, "-c", "import importlib as i, sys; i.import_module(sys.argv[1])", module}, bounds);
         if (answer && answer->well()) return here;
-        if (answer && answer->ending != Ending::by_itself) {
+        if (answer && answer->ending != processes::Ending::by_itself) {
             return scenarios::refuse(
                 ErrorCode::environment, fmt::format("{}: {} {}", tool, here.python, answer->how()),
                 "try again when the machine is less busy, or with a longer --time-limit");
@@ -72,7 +73,7 @@ Result<Installed> installed(const std::string& tool, const std::string& module, 
                              "`./dev tools` installs a release that has it (0.7.0)");
 }
 
-std::string failure_words(const BoundedAnswer& answer, std::string_view who) {
+std::string failure_words(const processes::BoundedAnswer& answer, std::string_view who) {
     return fmt::format("{} {}; it said: {}", who, answer.how(), answer.last_words());
 }
 
@@ -91,7 +92,7 @@ std::string_view symptom_of_failure_class(std::string_view failure_class) {
     return {};
 }
 
-Result<NvrxRestartAgent> NvrxRestartAgent::find(const Bounds& bounds) {
+Result<NvrxRestartAgent> NvrxRestartAgent::find(const processes::Bounds& bounds) {
     auto here =
         installed("nvrx_restart_agent", "nvidia_resiliency_ext.attribution.restart_agent.cli", bounds);
     if (!here) return tl::unexpected(here.error());
@@ -117,7 +118,7 @@ std::vector<Finding> NvrxRestartAgent::examine(const Evidence& evidence) const {
     const auto answer = need(memo_.ask({log}, [&]() -> Memo::Answer {
         const auto scratch = need(Scratch::make());
         need(emitters::write_files({log}, scratch.path()).map([] { return 0; }));
-        return run_bounded(
+        return processes::run_bounded(
             {python_, "-m", "nvidia_resiliency_ext.attribution.restart_agent.cli",
              (scratch.path() / log.name).string(), "--job-id", "deadrank", "--cycle-id", "0", "--disable-l1"},
             bounds_);
@@ -136,7 +137,7 @@ std::vector<Finding> NvrxRestartAgent::examine(const Evidence& evidence) const {
     return {finding};
 }
 
-Result<NvrxAttribution> NvrxAttribution::find(const Bounds& bounds) {
+Result<NvrxAttribution> NvrxAttribution::find(const processes::Bounds& bounds) {
     auto here = installed("nvrx_fr_attribution",
                           "nvidia_resiliency_ext.attribution.trace_analyzer.fr_attribution", bounds);
     if (!here) return tl::unexpected(here.error());
@@ -158,9 +159,10 @@ std::vector<Finding> NvrxAttribution::examine(const Evidence& evidence) const {
     const auto answer = need(memo_.ask(files, [&]() -> Memo::Answer {
         const auto scratch = need(Scratch::make());
         need(emitters::write_files(files, scratch.path()).map([] { return 0; }));
-        return run_bounded({python_, "-m", "nvidia_resiliency_ext.attribution.trace_analyzer.fr_attribution",
-                            "--fr-path", scratch.path().string(), "-p", "_dump_*", "--emit-stdout"},
-                           bounds_);
+        return processes::run_bounded(
+            {python_, "-m", "nvidia_resiliency_ext.attribution.trace_analyzer.fr_attribution", "--fr-path",
+             scratch.path().string(), "-p", "_dump_*", "--emit-stdout"},
+            bounds_);
     }));
     if (!answer.well()) throw std::runtime_error(failure_words(answer, name()));
     std::vector<Finding> findings;
@@ -192,7 +194,8 @@ std::string text_or_empty(const Json& object, const char* key) {
 
 std::vector<std::string_view> columns_of(std::string_view line) {
     std::vector<std::string_view> columns;
-    for (const std::string_view part : scenarios::parts_of(line, '|')) columns.push_back(trimmed(part));
+    for (const std::string_view part : scenarios::parts_of(line, '|'))
+        columns.push_back(scenarios::trimmed(part));
     return columns;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "results/detectors/detector.h"
-#include "results/external/bounded.h"
+#include "results/external/memo.h"
 
 namespace deadrank::results::external {
 
@@ -28,7 +28,7 @@ std::string_view symptom_of_failure_class(std::string_view failure_class);
 class NvrxRestartAgent final : public Detector {
 public:
     // Errors: environment, when it is not installed.
-    static scenarios::Result<NvrxRestartAgent> find(const Bounds& bounds = {});
+    static scenarios::Result<NvrxRestartAgent> find(const processes::Bounds& bounds = {});
     std::string_view name() const override { return "nvrx_restart_agent"; }
     std::vector<std::string_view> symptoms() const override;
     std::vector<Finding> examine(const Evidence& evidence) const override;
@@ -36,7 +36,7 @@ public:
 
 private:
     std::string python_, version_;
-    Bounds bounds_;
+    processes::Bounds bounds_;
     mutable Memo memo_;
 };
 
@@ -50,7 +50,7 @@ std::vector<AttributionRow> read_attribution(std::string_view table);
 
 class NvrxAttribution final : public Detector {
 public:
-    static scenarios::Result<NvrxAttribution> find(const Bounds& bounds = {});
+    static scenarios::Result<NvrxAttribution> find(const processes::Bounds& bounds = {});
     std::string_view name() const override { return "nvrx_fr_attribution"; }
     std::vector<std::string_view> symptoms() const override;
     std::vector<Finding> examine(const Evidence& evidence) const override;
@@ -58,7 +58,7 @@ public:
 
 private:
     std::string python_, version_;
-    Bounds bounds_;
+    processes::Bounds bounds_;
     mutable Memo memo_;
 };
 

@@ -7,8 +7,8 @@
 #include <sstream>
 #include <unistd.h>
 
-#include "results/external/bounded.h"
-#include "results/external/tool_program.h"
+#include "results/processes/bounded.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::results::external {
 
@@ -28,7 +28,7 @@ std::string read_whole(const std::filesystem::path& file) {
 }
 
 // Form of a kept answer: exit code, bytes of stdout, then stdout and stderr as they were.
-void keep(const std::filesystem::path& file, const ProgramAnswer& answer) {
+void keep(const std::filesystem::path& file, const processes::BoundedAnswer& answer) {
     std::error_code ignored;
     std::filesystem::create_directories(file.parent_path(), ignored);
     const auto partial = file.string() + "." + std::to_string(getpid());
@@ -37,9 +37,9 @@ void keep(const std::filesystem::path& file, const ProgramAnswer& answer) {
     std::filesystem::rename(partial, file, ignored);
 }
 
-std::optional<ProgramAnswer> kept(const std::filesystem::path& file) {
+std::optional<processes::BoundedAnswer> kept(const std::filesystem::path& file) {
     const std::string text = read_whole(file);
-    ProgramAnswer answer;
+    processes::BoundedAnswer answer;
     std::size_t length = 0;
     std::istringstream head(text);
     const std::size_t line = text.find('\n');
@@ -55,12 +55,12 @@ std::optional<ProgramAnswer> kept(const std::filesystem::path& file) {
 
 Result<Promtool> Promtool::find(const std::string& name) {
     Promtool tool;
-    tool.path_ = find_program(name);
+    tool.path_ = processes::find_program(name);
     if (tool.path_.empty()) {
         return refuse(ErrorCode::environment, "there is no '" + name + "' on this machine",
                       "install Prometheus (Debian: apt install prometheus), or give --promtool PATH");
     }
-    auto answer = run_program({tool.path_, "--version"});
+    auto answer = processes::run_bounded({tool.path_, "--version"}, processes::Bounds::none());
     if (!answer) return tl::unexpected(answer.error());
     const std::string said = answer->out + answer->err;  // 2.x prints on stderr or stdout, by release
     const std::size_t at = said.find("version ");
@@ -74,7 +74,7 @@ Result<Promtool> Promtool::find(const std::string& name) {
 }
 
 Result<std::vector<LoadTrouble>> Promtool::check_rules(const std::string& file) const {
-    auto answer = run_program({path_, "check", "rules", file});
+    auto answer = processes::run_bounded({path_, "check", "rules", file}, processes::Bounds::none());
     if (!answer) return tl::unexpected(answer.error());
     std::vector<LoadTrouble> troubles;
     if (answer->code == 0) return troubles;
@@ -100,7 +100,8 @@ Result<TestAnswer> Promtool::test_rules(const std::string& test_file, const std:
     }
     // More garbage between collections, by one thread: a third less CPU time for three times the memory,
     // which stays small here.
-    auto answer = run_program({path_, "test", "rules", test_file}, {"GOGC=400", "GOMAXPROCS=1"}, stopped);
+    auto answer = processes::run_bounded({path_, "test", "rules", test_file},
+                                         processes::Bounds::none(stopped), {}, {"GOGC=400", "GOMAXPROCS=1"});
     if (!answer) return tl::unexpected(answer.error());
     if (stopped && stopped()) return refuse(ErrorCode::environment, "promtool was stopped");
     TestAnswer read = read_test_output(answer->code, answer->out, answer->err);
@@ -197,7 +198,7 @@ public:
     explicit TestOutputReader(TestAnswer& answer) : answer_(answer) {}
 
     void line(std::string_view raw) {
-        const std::string_view text = trimmed(raw);
+        const std::string_view text = scenarios::trimmed(raw);
         if (text.empty() || text == "FAILED:" || text == "SUCCESS" || text.starts_with("Unit Testing:") ||
             text.starts_with("exp:") || text.starts_with("name:")) {
             return;
@@ -259,7 +260,7 @@ std::optional<std::vector<Sample>> read_samples(std::string_view text) {
         while (at < text.size() && text[at] != '}') {
             const std::size_t equals = text.find('=', at);
             if (equals == std::string_view::npos) return std::nullopt;
-            const std::string name(trimmed(text.substr(at, equals - at)));
+            const std::string name(scenarios::trimmed(text.substr(at, equals - at)));
             at = equals + 1;
             auto value = go_quoted(text, at);
             if (!value) return std::nullopt;

@@ -54,21 +54,22 @@ std::string symptom_of(Kind kind, emitters::SnapshotReason reason) {
 
 }  // namespace
 
-Result<Torchfrtrace> Torchfrtrace::find(const Bounds& bounds) {
+Result<Torchfrtrace> Torchfrtrace::find(const processes::Bounds& bounds) {
     Torchfrtrace tool;
     tool.bounds_ = bounds;
     tool.python_ = torch_python();
     tool.version_ = package_version(tool.python_, "torch");
     if (!tool.version_.empty()) {
         // Looked for as a file: importing torch takes seconds.
-        const auto there = run_bounded({tool.python_, "-c",
-                                        "import importlib.util as u, pathlib, sys\n"
-                                        "torch = u.find_spec('torch')\n"
-                                        "home = pathlib.Path(torch.origin).parent / 'distributed'\n"
-                                        "sys.exit(not (home / 'flight_recorder/fr_trace.py').exists())"},
-                                       bounds);
+        const auto there =
+            processes::run_bounded({tool.python_, "-c",
+                                    "import importlib.util as u, pathlib, sys\n"
+                                    "torch = u.find_spec('torch')\n"
+                                    "home = pathlib.Path(torch.origin).parent / 'distributed'\n"
+                                    "sys.exit(not (home / 'flight_recorder/fr_trace.py').exists())"},
+                                   bounds);
         if (there && there->well()) return tool;
-        if (there && there->ending != Ending::by_itself) {
+        if (there && there->ending != processes::Ending::by_itself) {
             return refuse(ErrorCode::environment,
                           fmt::format("torchfrtrace: {} {}", tool.python_, there->how()),
                           "try again when the machine is less busy, or with a longer --time-limit");
@@ -86,9 +87,9 @@ std::vector<std::string_view> Torchfrtrace::symptoms() const {
 }
 
 Result<std::string> Torchfrtrace::report(const std::string& directory, const std::string& prefix) const {
-    auto answer = run_bounded({python_, "-m", "torch.distributed.flight_recorder.fr_trace", directory, "-p",
-                               prefix, "--allow-incomplete-ranks"},
-                              bounds_);
+    auto answer = processes::run_bounded({python_, "-m", "torch.distributed.flight_recorder.fr_trace",
+                                          directory, "-p", prefix, "--allow-incomplete-ranks"},
+                                         bounds_);
     if (!answer) return tl::unexpected(answer.error());
     if (!answer->well()) {
         return refuse(ErrorCode::environment, fmt::format("torchfrtrace {} {}; it said: {}", version_,

@@ -113,10 +113,10 @@ std::string_view symptom_of_lint_rule(std::string_view rule) {
     return known ? known->symptom : std::string_view();
 }
 
-Result<TraincheckLint> TraincheckLint::find(const Bounds& bounds) {
+Result<TraincheckLint> TraincheckLint::find(const processes::Bounds& bounds) {
     TraincheckLint tool;
     tool.bounds_ = bounds;
-    tool.program_ = find_program((tools_home() / "bin" / "traincheck").string());
+    tool.program_ = processes::find_program((tools_home() / "bin" / "traincheck").string());
     tool.version_ = package_version(tools_python(), "traincheck-lint");
     if (!tool.program_.empty() && !tool.version_.empty()) return tool;
     return scenarios::refuse(ErrorCode::environment, "traincheck_lint: it is not installed",
@@ -142,8 +142,8 @@ std::vector<Finding> TraincheckLint::examine(const Evidence& evidence) const {
             if (!scratch) return tl::unexpected(scratch.error());
             if (auto written = emitters::write_files({{"job.yaml", one.yaml}}, scratch->path()); !written)
                 return tl::unexpected(written.error());
-            return run_bounded({program_, "check", (scratch->path() / "job.yaml").string(), "--json"},
-                               bounds_);
+            return processes::run_bounded(
+                {program_, "check", (scratch->path() / "job.yaml").string(), "--json"}, bounds_);
         });
         if (!answer) throw std::runtime_error(answer.error().text());
         const auto violations = read_lint(answer->out);

@@ -245,7 +245,7 @@ void LogReader::flush(Block& block) {
 
 // A line of no known form: kept when it has a known phrase, or when its rank is known.
 void LogReader::plain(const Unwrapped& line) {
-    const analysis::Signature* meant = analysis::signature_in(line.text);
+    const analysis::Phrase* meant = analysis::signature_in(line.text);
     Rank rank = line.rank != no_rank ? line.rank : line.local;
     if (rank == no_rank) rank = place_.rank;
     if (meant && rank == no_rank && !line.raylet) rank = parse_rank(line.text);

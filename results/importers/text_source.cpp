@@ -1,38 +1,30 @@
-// results/importers/text_source.cpp — Unpacking is left to the usual programs: a child process reads the file
-// and we read its output, so a damaged archive cannot harm this process.
+// results/importers/text_source.cpp — Boost.Iostreams unpacks. Of a file that is damaged or cut, what came
+// before is kept, but for the last few kilobytes.
 #include "results/importers/text_source.h"
 
 #include <algorithm>
+#include <boost/iostreams/concepts.hpp>
+#include <boost/iostreams/filter/bzip2.hpp>
+#include <boost/iostreams/filter/gzip.hpp>
+#include <boost/iostreams/filter/lzma.hpp>
+#include <boost/iostreams/filter/symmetric.hpp>
+#include <boost/iostreams/filtering_streambuf.hpp>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
+#include <ios>
 #include <unistd.h>
-
-extern char** environ;
+#include <zstd.h>
 
 namespace deadrank::results::importers {
 
 namespace {
 
+namespace io = boost::iostreams;
 using scenarios::ErrorCode;
 
 constexpr std::size_t block = 1 << 16, longest_line = 1 << 16;
-
-struct Packing {
-    std::string_view magic;
-    const char* program;
-};
-constexpr Packing packings[] = {{"\x1f\x8b", "gzip"},
-                                {std::string_view("\xfd"
-                                                  "7zXZ",
-                                                  5),
-                                 "xz"},
-                                {"\x28\xb5\x2f\xfd", "zstd"},
-                                {"BZh", "bzip2"}};
 
 ssize_t read_some(int fd, char* into, std::size_t count) {
     ssize_t got = 0;
@@ -41,56 +33,80 @@ ssize_t read_some(int fd, char* into, std::size_t count) {
     return got;
 }
 
-// Reads up to `most` bytes: a pipe delivers them in pieces.
-std::string read_head(int fd, std::size_t most) {
-    std::string head(most, '\0');
-    std::size_t have = 0;
-    while (have < most) {
-        const ssize_t got = read_some(fd, head.data() + have, most - have);
-        if (got <= 0) break;
-        have += static_cast<std::size_t>(got);
-    }
-    head.resize(have);
-    return head;
-}
+// The packed bytes, of which the first were read to find out how they are packed.
+class Packed {
+public:
+    using char_type = char;
+    using category = io::source_tag;
 
-// Returns a descriptor of the program's output; -1 when there is no such program.
-int unpack(const char* program, int from, int& child) {
-    int ends[2] = {-1, -1};
-    if (::pipe2(ends, O_CLOEXEC) != 0) return -1;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, from, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    std::string name(program), option("-dc");
-    char* arguments[] = {name.data(), option.data(), nullptr};
-    pid_t pid = -1;
-    const int failed = posix_spawnp(&pid, program, &actions, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-    if (failed == 0) {
-        child = pid;
-        return ends[0];
-    }
-    ::close(ends[0]);
-    return -1;
-}
+    Packed(std::string head, int fd) : head_(std::move(head)), fd_(fd) {}
 
-// Copies all of a pipe into an unnamed file, to be read from its beginning; -1 when there is no space for it.
-int spooled(int pipe, std::string_view head) {
-    std::FILE* file = std::tmpfile();
-    if (file == nullptr) return -1;
-    const int spool = ::fcntl(::fileno(file), F_DUPFD_CLOEXEC, 0);
-    std::string bytes(head);
-    while (spool >= 0 && !bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size())
-        bytes = read_head(pipe, block);
-    const bool whole = spool >= 0 && bytes.empty() && std::fflush(file) == 0;
-    std::fclose(file);
-    if (whole && ::lseek(spool, 0, SEEK_SET) == 0) return spool;
-    if (spool >= 0) ::close(spool);
-    return -1;
-}
+    std::streamsize read(char* into, std::streamsize count) {
+        if (at_ < head_.size()) {
+            const std::size_t part = head_.copy(into, static_cast<std::size_t>(count), at_);
+            at_ += part;
+            return static_cast<std::streamsize>(part);
+        }
+        const ssize_t got = read_some(fd_, into, static_cast<std::size_t>(count));
+        if (got < 0) throw std::ios_base::failure(std::strerror(errno));
+        return got == 0 ? -1 : got;
+    }
+
+private:
+    std::string head_;
+    std::size_t at_ = 0;
+    int fd_;
+};
+
+// Boost's own filter for zstd takes the end of a cut file for the end of the data.
+class ZstdFrames {
+public:
+    using char_type = char;
+
+    bool filter(const char*& from, const char* from_end, char*& into, char* into_end, bool at_end) {
+        ZSTD_inBuffer in{from, static_cast<std::size_t>(from_end - from), 0};
+        ZSTD_outBuffer out{into, static_cast<std::size_t>(into_end - into), 0};
+        while (in.pos < in.size && out.pos < out.size) left_ = decompress(out, in);
+        if (at_end && out.pos < out.size && left_ != 0) left_ = decompress(out, in);  // what it still holds
+        from += in.pos;
+        into += out.pos;
+        if (at_end && out.pos == 0 && left_ != 0) throw std::ios_base::failure("the last frame is cut");
+        return !at_end || left_ != 0 || from != from_end;
+    }
+    void close() {}
+
+private:
+    struct Free {
+        void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
+    };
+
+    std::size_t decompress(ZSTD_outBuffer& out, ZSTD_inBuffer& in) {
+        const std::size_t left = ZSTD_decompressStream(stream_.get(), &out, &in);
+        if (ZSTD_isError(left)) throw std::ios_base::failure(ZSTD_getErrorName(left));
+        return left;
+    }
+
+    std::unique_ptr<ZSTD_DStream, Free> stream_{ZSTD_createDStream()};
+    std::size_t left_ = 0;  // 0 = at the end of a frame
+};
+
+struct ZstdUnpacker : io::symmetric_filter<ZstdFrames> {
+    ZstdUnpacker() : symmetric_filter(io::default_device_buffer_size) {}
+};
+
+struct Packing {
+    std::string_view magic;
+    const char* name;
+    void (*unpack)(io::filtering_istreambuf& stream);
+};
+constexpr Packing packings[] = {
+    {"\x1f\x8b", "gzip", [](auto& stream) { stream.push(io::gzip_decompressor()); }},
+    {std::string_view("\xfd"
+                      "7zXZ",
+                      5),
+     "xz", [](auto& stream) { stream.push(io::lzma_decompressor()); }},
+    {"\x28\xb5\x2f\xfd", "zstd", [](auto& stream) { stream.push(ZstdUnpacker()); }},
+    {"BZh", "bzip2", [](auto& stream) { stream.push(io::bzip2_decompressor()); }}};
 
 void append_utf8(std::string& text, std::uint32_t code) {
     if (code < 0x80) {
@@ -127,29 +143,14 @@ scenarios::Result<std::unique_ptr<TextSource>> TextSource::open(const std::files
         return scenarios::refuse(ErrorCode::io, fmt::format("it cannot be opened: {}", std::strerror(errno)),
                                  "name a file that can be read", {file.string()});
     }
-    source->head_ = read_head(source->fd_, block);
+    source->head_ = source->read_head();
     for (const Packing& packing : packings) {
         if (!source->head_.starts_with(packing.magic)) continue;
-        if (::lseek(source->fd_, 0, SEEK_SET) != 0) {  // a pipe: the unpacker has to see its head as well
-            const int spool = spooled(source->fd_, source->head_);
-            if (spool < 0) {
-                return scenarios::refuse(ErrorCode::io, "the temporary directory has no place for it",
-                                         fmt::format("unpack it first: {} -dc", packing.program),
-                                         {file.string()});
-            }
-            ::close(source->fd_);
-            source->fd_ = spool;
-        }
-        const int unpacked = unpack(packing.program, source->fd_, source->child_);
-        if (unpacked < 0) {
-            return scenarios::refuse(
-                ErrorCode::io,
-                fmt::format("it is packed with {0}, and {0} cannot be run on it here", packing.program),
-                fmt::format("unpack it first: {} -dc", packing.program), {file.string()});
-        }
-        ::close(source->fd_);
-        source->fd_ = unpacked, source->unpacker_ = packing.program;
-        source->head_ = read_head(unpacked, block);
+        auto unpacked = std::make_unique<io::filtering_istreambuf>();
+        packing.unpack(*unpacked);
+        unpacked->push(Packed(std::move(source->head_), source->fd_));
+        source->unpacked_ = std::move(unpacked), source->packing_ = packing.name;
+        source->head_ = source->read_head();
         break;
     }
     const std::string_view head = source->head_;
@@ -163,15 +164,36 @@ scenarios::Result<std::unique_ptr<TextSource>> TextSource::open(const std::files
 TextSource::~TextSource() { close(); }
 
 void TextSource::close() {
+    unpacked_.reset();
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
-    if (child_ < 0) return;
-    int status = 0;
-    while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+}
+
+std::int64_t TextSource::read(char* into, std::size_t count) {
+    if (!unpacked_) return read_some(fd_, into, count);
+    try {
+        using Traits = std::streambuf::traits_type;
+        if (Traits::eq_int_type(unpacked_->sgetc(), Traits::eof())) return 0;
+        const auto ready =
+            std::min<std::streamsize>(unpacked_->in_avail(), static_cast<std::streamsize>(count));
+        return unpacked_->sgetn(into, ready);
+    } catch (const std::exception&) {
+        trouble_ = fmt::format("its {} data is damaged or cut; what came before is kept", packing_);
+        return 0;
     }
-    child_ = -1;
-    if (ended_ && status != 0)
-        trouble_ = fmt::format("{} says that it is damaged or cut; what came before is kept", unpacker_);
+}
+
+// A pipe delivers its bytes in pieces.
+std::string TextSource::read_head() {
+    std::string head(block, '\0');
+    std::size_t have = 0;
+    while (have < head.size()) {
+        const std::int64_t got = read(head.data() + have, head.size() - have);
+        if (got <= 0) break;
+        have += static_cast<std::size_t>(got);
+    }
+    head.resize(have);
+    return head;
 }
 
 bool TextSource::binary() const {
@@ -194,8 +216,8 @@ bool TextSource::binary() const {
 std::string TextSource::all(std::size_t most) {
     std::string bytes = head_;
     std::string piece(block, '\0');
-    for (ssize_t got = 1; got > 0 && bytes.size() <= most;) {
-        got = read_some(fd_, piece.data(), piece.size());
+    for (std::int64_t got = 1; got > 0 && bytes.size() <= most;) {
+        got = read(piece.data(), piece.size());
         if (got > 0) bytes.append(piece, 0, static_cast<std::size_t>(got));
     }
     ended_ = bytes.size() <= most;
@@ -244,7 +266,7 @@ bool TextSource::fill() {
     }
     if (ended_) return false;
     std::string piece(block, '\0');
-    const ssize_t got = read_some(fd_, piece.data(), piece.size());
+    const std::int64_t got = read(piece.data(), piece.size());
     if (got <= 0) {
         if (got < 0) trouble_ = fmt::format("reading stopped: {}", std::strerror(errno));
         ended_ = true;

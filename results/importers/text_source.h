@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <streambuf>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,7 @@ namespace deadrank::results::importers {
 
 class TextSource {
 public:
-    // "-" is standard input. Errors: io, when it cannot be opened or no program here unpacks it.
+    // "-" is standard input. Errors: io, when it cannot be opened.
     static scenarios::Result<std::unique_ptr<TextSource>> open(const std::filesystem::path& file);
     ~TextSource();
     TextSource(const TextSource&) = delete;
@@ -39,10 +40,13 @@ private:
     bool fill();
     void decode(std::string_view raw);
     void close();
+    // Unpacked bytes; 0 at the end or at a damage, below 0 if the file cannot be read on.
+    std::int64_t read(char* into, std::size_t count);
+    std::string read_head();
 
     int fd_ = -1;
-    int child_ = -1;  // the unpacking program
-    std::string unpacker_, head_, carried_, text_, trouble_;
+    std::unique_ptr<std::streambuf> unpacked_;  // empty if the file is not packed
+    std::string packing_, head_, carried_, text_, trouble_;
     std::size_t at_ = 0;
     std::int64_t bytes_ = 0;
     Coding coding_ = Coding::bytes;

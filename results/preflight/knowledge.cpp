@@ -4,22 +4,22 @@
 #include <algorithm>
 #include <charconv>
 
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 #include "scenarios/model/text.h"
 
 namespace deadrank::results::preflight {
 
-using exporters::TomlNode;
+using scenarios::Node;
 using scenarios::Result;
 
 namespace {
 
-Result<void> demand(const TomlNode& row, const std::vector<std::string>& keys, const std::string& file) {
+Result<void> demand(const Node& row, const std::vector<std::string>& keys, const std::string& file) {
     if (auto known = exporters::check_members(row, keys, file); !known) return known;
     for (const std::string& key : keys) {
         if (!row[key].text_or().empty()) continue;
         return scenarios::refuse(scenarios::ErrorCode::bad_input, "'" + key + "' is missing or empty",
-                                 "each row names its versions and their source", {file, row.line, 0});
+                                 "each row names its versions and their source", {file, row.place.line, 0});
     }
     return {};
 }
@@ -43,13 +43,13 @@ Result<void> read_compatibility(const std::filesystem::path& path, Knowledge& al
     if (!tree) return tl::unexpected(tree.error());
     const std::string file = path.string();
     if (auto known = exporters::check_members(*tree, {"need", "border"}, file); !known) return known;
-    for (const TomlNode& row : (*tree)["need"].items) {
+    for (const Node& row : (*tree)["need"].items) {
         if (auto good = demand(row, {"package", "from", "needs", "least", "source"}, file); !good)
             return good;
         all.needs.push_back({row["package"].text, row["from"].text, row["needs"].text, row["least"].text,
                              row["source"].text});
     }
-    for (const TomlNode& row : (*tree)["border"].items) {
+    for (const Node& row : (*tree)["border"].items) {
         if (auto good = demand(row, {"package", "at", "shows", "source"}, file); !good) return good;
         all.borders.push_back({row["package"].text, row["at"].text, row["shows"].text, row["source"].text});
     }

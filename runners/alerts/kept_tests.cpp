@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "results/alerts/promtool_player.h"
-#include "results/external/tool_program.h"
+#include "results/processes/bounded.h"
 
 namespace deadrank::runners::alerts {
 
@@ -45,7 +45,8 @@ std::vector<std::string> verify_kept(const results::alerts::Study& study,
                                      const std::filesystem::path& directory) {
     std::vector<std::string> disagreements;
     const auto run = [&](const std::filesystem::path& file) {
-        auto answer = results::external::run_program({tool.path(), "test", "rules", file.string()});
+        auto answer = results::processes::run_bounded({tool.path(), "test", "rules", file.string()},
+                                                      results::processes::Bounds::none());
         return answer ? answer->code : -1;
     };
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {

@@ -1,16 +1,10 @@
 // runners/campaign/children.cpp — A child has ended when its pipe closes; if we die, the kernel kills it.
 #include "runners/campaign/children.h"
 
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <exception>
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace deadrank::runners::campaign {
@@ -32,46 +26,30 @@ bool write_all(int descriptor, const std::string& text) {
 }
 
 // Ctrl-C reaches the whole process group; only the parent handles it.
-[[noreturn]] void live(int pipe, int parent, const std::function<std::string()>& work) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(code_thrown);
+int live(int pipe, const std::function<std::string()>& work) {
     std::signal(SIGINT, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
-    int code = code_thrown;
     try {
-        code = write_all(pipe, work()) ? 0 : code_thrown;
+        return write_all(pipe, work()) ? 0 : code_thrown;
     } catch (const std::exception& thrown) {
         write_all(pipe, thrown.what());
     } catch (...) {
         write_all(pipe, "something that is no std::exception was thrown");
     }
-    _exit(code);
-}
-
-tl::unexpected<scenarios::Error> none_left(const char* what) {
-    return scenarios::refuse(scenarios::ErrorCode::environment,
-                             fmt::format("no {} is left for a trial: {}", what, std::strerror(errno)),
-                             "ask for fewer --jobs, or raise the limit");
+    return code_thrown;
 }
 
 }  // namespace
 
 scenarios::Result<void> Children::start(std::uint64_t number, const std::function<std::string()>& work) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return none_left("pipe");
-    const int parent = getpid();
-    const int pid = fork();
-    if (pid == 0) {
-        close(ends[0]);
-        for (const auto& [descriptor, other] : running_) close(descriptor);
-        live(ends[1], parent, work);
+    auto child = results::processes::Child::fork([&](int pipe) { return live(pipe, work); });
+    if (!child) {
+        scenarios::Error error = child.error();
+        error.remedy = "ask for fewer --jobs, or raise the limit";
+        return tl::unexpected(error);
     }
-    close(ends[1]);
-    if (pid < 0) {
-        close(ends[0]);
-        return none_left("process");
-    }
-    running_[ends[0]] = {number, pid, {}, Clock::now()};
+    const int descriptor = child->output.descriptor();
+    running_.emplace(descriptor, Running{number, std::move(*child), {}, Clock::now()});
     return {};
 }
 
@@ -86,18 +64,12 @@ void Children::read(std::chrono::milliseconds patience, std::vector<Ended>& ende
     std::vector<pollfd> asked;
     for (const auto& [descriptor, child] : running_) asked.push_back({descriptor, POLLIN, 0});
     if (::poll(asked.data(), asked.size(), static_cast<int>(patience.count())) <= 0) return;
-    std::array<char, 65536> buffer;
     for (const pollfd& one : asked) {
         if (one.revents == 0) continue;
         const auto at = running_.find(one.fd);
-        const ssize_t count = ::read(one.fd, buffer.data(), buffer.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count > 0) {
-            at->second.answer.append(buffer.data(), static_cast<std::size_t>(count));
-            continue;
-        }
-        ended.push_back(reap(at->second));
-        close(one.fd);
+        Running& running = at->second;
+        if (running.child.output.read(running.answer) || running.child.output.descriptor() >= 0) continue;
+        ended.push_back(reap(running));
         running_.erase(at);
     }
 }
@@ -105,37 +77,24 @@ void Children::read(std::chrono::milliseconds patience, std::vector<Ended>& ende
 void Children::end_overdue(std::vector<Ended>& ended) {
     const auto now = Clock::now();
     for (auto at = running_.begin(); at != running_.end();) {
-        const Child& child = at->second;
-        if (now - child.started < budget_) {
+        Running& running = at->second;
+        if (now - running.started < budget_) {
             ++at;
             continue;
         }
-        kill(child.pid, SIGKILL);
-        ended.push_back(reap(child));
+        running.child.send(SIGKILL);
+        ended.push_back(reap(running));
         ended.back().over_budget = true;
-        close(at->first);
         at = running_.erase(at);
     }
 }
 
-Ended Children::reap(const Child& child) {
-    Ended ended{.number = child.number, .answer = child.answer};
-    ended.seconds = std::chrono::duration<double>(Clock::now() - child.started).count();
-    int status = 0;
-    while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    ended.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+Ended Children::reap(Running& running) {
+    Ended ended{.number = running.number, .answer = running.answer};
+    ended.seconds = std::chrono::duration<double>(Clock::now() - running.started).count();
+    ended.code = running.child.wait().code;
+    ended.signal = running.child.wait().signal;
     return ended;
-}
-
-void Children::end_all() {
-    for (const auto& [descriptor, child] : running_) {
-        kill(child.pid, SIGKILL);
-        reap(child);
-        close(descriptor);
-    }
-    running_.clear();
 }
 
 }  // namespace deadrank::runners::campaign

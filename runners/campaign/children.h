@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "results/processes/child.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::runners::campaign {
@@ -28,7 +29,6 @@ struct Ended {
 class Children {
 public:
     explicit Children(std::chrono::milliseconds budget) : budget_(budget) {}
-    ~Children() { end_all(); }
     Children(const Children&) = delete;
     Children& operator=(const Children&) = delete;
 
@@ -38,21 +38,21 @@ public:
 
     // The children that ended; waits up to `patience` for the first one.
     std::vector<Ended> wait(std::chrono::milliseconds patience);
-    void end_all();
+    void end_all() { running_.clear(); }
 
 private:
-    struct Child {
+    struct Running {
         std::uint64_t number = 0;
-        int pid = -1;
+        results::processes::Child child;
         std::string answer;
         std::chrono::steady_clock::time_point started;
     };
     void read(std::chrono::milliseconds patience, std::vector<Ended>& ended);
     void end_overdue(std::vector<Ended>& ended);
-    static Ended reap(const Child& child);
+    static Ended reap(Running& running);
 
     std::chrono::milliseconds budget_;
-    std::map<int, Child> running_;  // by the pipe's descriptor
+    std::map<int, Running> running_;  // by the pipe's descriptor
 };
 
 }  // namespace deadrank::runners::campaign

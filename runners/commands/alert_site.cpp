@@ -7,7 +7,7 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 #include "runners/alerts/scenario_incident.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/commands/selection.h"

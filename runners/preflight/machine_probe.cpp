@@ -20,7 +20,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "results/external/bounded.h"
+#include "results/processes/bounded.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::runners {
@@ -65,8 +65,8 @@ void read_library_versions(results::preflight::Snapshot& snapshot) {
     for (const char* name : {"LD_LIBRARY_PATH", "LD_PRELOAD"}) {
         if (snapshot.has(name)) environment.push_back(fmt::format("{}={}", name, snapshot.variable(name)));
     }
-    const auto answer = results::external::run_bounded({"/proc/self/exe", "doctor", "--libraries"},
-                                                       {.time = std::chrono::seconds(10)}, {}, environment);
+    const auto answer = results::processes::run_bounded({"/proc/self/exe", "doctor", "--libraries"},
+                                                        {.time = std::chrono::seconds(10)}, {}, environment);
     if (!answer || !answer->well()) return;
     const auto json = nlohmann::json::parse(answer->out, nullptr, false);
     if (!json.is_object()) return;
@@ -163,8 +163,8 @@ void read_packages(const ProbeOptions& options, Snapshot& snapshot) {
     for (const char* name : {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}) {
         if (snapshot.has(name)) environment.push_back(fmt::format("{}={}", name, snapshot.variable(name)));
     }
-    const auto answer = results::external::run_bounded({python, "-c", packages_script},
-                                                       {.time = std::chrono::seconds(20)}, {}, environment);
+    const auto answer = results::processes::run_bounded({python, "-c", packages_script},
+                                                        {.time = std::chrono::seconds(20)}, {}, environment);
     if (!answer || !answer->well()) return;
     const auto json = nlohmann::json::parse(answer->out, nullptr, false);
     if (!json.is_object()) return;

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "results/external/bounded.h"
+#include "results/processes/bounded.h"
 #include "runners/backends/process/mpirun.h"
 
 namespace deadrank::runners::promises {
@@ -78,8 +78,10 @@ Result<Overlay> prepare_overlay(const PromiseSubject& subject, const std::atomic
         python->program.string(), "-m",       "pip",          "install",      "--quiet", "--no-deps",
         "--only-binary=:all:",    "--target", fresh.string(), subject.package};
     command.insert(command.end(), subject.packages.begin(), subject.packages.end());
-    const auto answer = results::external::run_bounded(
-        command, {.time = std::chrono::minutes(5), .output = 1u << 20, .stop = stop});
+    const auto answer = results::processes::run_bounded(
+        command, {.time = std::chrono::minutes(5), .output = 1u << 20, .stopped = [stop] {
+                      return stop && stop->load();
+                  }});
     if (answer && answer->well()) fs::rename(fresh, directory, trouble);
     fs::remove_all(fresh, trouble);
     if (!answer) return tl::unexpected(answer.error());

@@ -11,8 +11,7 @@
 #include <signal.h>
 #include <thread>
 
-#include "results/external/bounded.h"
-#include "results/external/tool_program.h"
+#include "results/processes/bounded.h"
 #include "runners/backends/local/namespaces.h"
 #include "runners/backends/process/job_processes.h"
 #include "runners/backends/process/scratch.h"
@@ -257,7 +256,7 @@ private:
     }
 
     bool link(int node, bool up) {
-        const auto answer = results::external::run_bounded(
+        const auto answer = results::processes::run_bounded(
             {"ip", "-n", network_->of(-1), "link", "set", fmt::format("port{}", node), up ? "up" : "down"},
             {.time = std::chrono::seconds(10)});
         return answer && answer->well();

@@ -2,14 +2,10 @@
 // to do so, six times at most.
 #include "runners/promises/promise_processes.h"
 
-#include <array>
 #include <chrono>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 #include "runners/backends/process/job_processes.h"
@@ -20,11 +16,6 @@ namespace {
 
 constexpr int lives_most = 7;
 constexpr std::size_t log_most = 8u << 20, tail_most = 4096;
-
-void close_end(int& end) {
-    if (end >= 0) close(end);
-    end = -1;
-}
 
 // The last line that mentions an error, to quote in a sentence.
 std::string last_line(const std::string& tail) {
@@ -51,17 +42,6 @@ Processes::Processes(const std::vector<SubjectProcess>& rows, ProcessPlace place
     }
 }
 
-Processes::~Processes() {
-    for (Child& child : children_) {
-        if (child.pid > 0) {
-            kill(child.pid, SIGKILL);
-            waitpid(child.pid, nullptr, 0);
-        }
-        close_end(child.output);
-        close_end(child.errors);
-    }
-}
-
 std::string Processes::node_mark(int node, const std::filesystem::path& logs) {
     return fmt::format("DEADRANK_PROMISE_NODE={}#{}", logs.string(), node);
 }
@@ -85,24 +65,21 @@ scenarios::Result<int> Processes::start_one(Child& child) {
         std::erase_if(environment, same);
         environment.push_back(name + "=" + place_.fill(value, node));
     }
-    const auto started = start(command, environment);
+    auto started = results::processes::Child::start({.argv = command, .environment = environment});
     if (!started) return tl::unexpected(started.error());
-    child.pid = started->pid;
-    child.output = started->output;
-    child.errors = started->errors;
+    started->output.never_block();
+    started->errors.never_block();
+    child.process = std::move(*started);
     child.hit = false;
     child.due.reset();
     ++child.lives;
-    for (const int end : {child.output, child.errors}) fcntl(end, F_SETFL, O_NONBLOCK);
     return 0;
 }
 
 void Processes::drain(Child& child) {
-    std::array<char, 65536> bytes;
-    for (const int end : {child.output, child.errors}) {
-        if (end < 0) continue;
-        for (ssize_t got = 0; (got = read(end, bytes.data(), bytes.size())) > 0;) {
-            const std::string text(bytes.data(), static_cast<std::size_t>(got));
+    if (!child.process) return;
+    for (auto* stream : {&child.process->output, &child.process->errors}) {
+        for (std::string text; stream->read(text); text.clear()) {
             if (child.log.tellp() < static_cast<std::streamoff>(log_most)) child.log << text << std::flush;
             child.tail += text;
             if (child.tail.size() > tail_most) child.tail.erase(0, child.tail.size() - tail_most);
@@ -110,13 +87,11 @@ void Processes::drain(Child& child) {
     }
 }
 
-void Processes::gone(Child& child, int status, Moment now, const std::set<int>& hit) {
-    const bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    const bool was_hit = child.hit || hit.contains(child.pid);
+void Processes::gone(Child& child, Moment now, const std::set<int>& hit) {
+    const bool well = child.process->wait().well();
+    const bool was_hit = child.hit || hit.contains(child.process->pid());
     drain(child);
-    child.pid = -1;
-    close_end(child.output);
-    close_end(child.errors);
+    child.process.reset();
     const bool again = (child.row->service && was_hit) || (!well && child.row->again == "failure");
     if (again && child.lives < lives_most) {
         child.due = now + nanoseconds_of(child.back);
@@ -133,8 +108,7 @@ void Processes::gone(Child& child, int status, Moment now, const std::set<int>& 
 void Processes::look(Moment now, const std::set<int>& hit) {
     for (Child& child : children_) {
         drain(child);
-        int status = 0;
-        if (child.pid > 0 && waitpid(child.pid, &status, WNOHANG) == child.pid) gone(child, status, now, hit);
+        if (child.process && child.process->poll()) gone(child, now, hit);
         if (child.due && now >= *child.due) {
             child.due.reset();
             if (const auto started = start_one(child); !started) trouble_ = started.error().text();
@@ -144,7 +118,7 @@ void Processes::look(Moment now, const std::set<int>& hit) {
 
 bool Processes::all_over() const {
     for (const Child& child : children_) {
-        if (!child.row->service && (child.pid > 0 || child.due)) return false;
+        if (!child.row->service && (child.process || child.due)) return false;
     }
     return true;
 }
@@ -152,7 +126,7 @@ bool Processes::all_over() const {
 std::vector<int> Processes::alive() const {
     std::vector<int> pids;
     for (const Child& child : children_) {
-        if (child.pid > 0) pids.push_back(child.pid);
+        if (child.process) pids.push_back(child.process->pid());
     }
     return pids;
 }
@@ -163,9 +137,9 @@ bool Processes::kill_role(const std::string& role, int number, Moment now, doubl
         if (child.row->role != role || at++ != number) continue;
         child.hit = true;
         child.back = back;
-        if (child.pid <= 0) return false;
-        kill(child.pid, SIGKILL);
-        kill(child.pid, SIGCONT);
+        if (!child.process) return false;
+        kill(child.process->pid(), SIGKILL);
+        kill(child.process->pid(), SIGCONT);
         look(now, {});
         return true;
     }
@@ -183,14 +157,14 @@ int Processes::lose_node(int node, Moment, double back) {
 
 void Processes::end_services() {
     for (Child& child : children_) {
-        if (child.pid > 0) kill(child.pid, SIGTERM);
+        if (child.process) kill(child.process->pid(), SIGTERM);
     }
     for (int look_again = 0; look_again < 40; ++look_again) {
         bool alive = false;
         for (Child& child : children_) {
             drain(child);
-            if (child.pid > 0 && waitpid(child.pid, nullptr, WNOHANG) == child.pid) child.pid = -1;
-            alive = alive || child.pid > 0;
+            if (child.process && child.process->poll()) child.process.reset();
+            alive = alive || child.process;
         }
         if (!alive) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "results/processes/child.h"
 #include "runners/promises/promise_file.h"
 #include "runners/promises/promise_history.h"
 
@@ -26,7 +27,6 @@ struct ProcessPlace {
 class Processes {
 public:
     Processes(const std::vector<SubjectProcess>& rows, ProcessPlace place);
-    ~Processes();
     Processes(const Processes&) = delete;
     Processes& operator=(const Processes&) = delete;
 
@@ -52,7 +52,8 @@ public:
 private:
     struct Child {
         const SubjectProcess* row = nullptr;
-        int pid = -1, output = -1, errors = -1, lives = 0;
+        std::optional<results::processes::Child> process;
+        int lives = 0;
         bool hit = false;
         std::optional<Moment> due;  // when to restart it
         double back = 0.5;
@@ -62,7 +63,7 @@ private:
 
     scenarios::Result<int> start_one(Child& child);
     void drain(Child& child);
-    void gone(Child& child, int status, Moment now, const std::set<int>& hit);
+    void gone(Child& child, Moment now, const std::set<int>& hit);
 
     ProcessPlace place_;
     std::vector<Child> children_;

@@ -13,9 +13,9 @@ namespace deadrank::runners {
 
 namespace {
 
-using results::external::Bounds;
 using results::external::CommandDetector;
 using results::external::Torchfrtrace;
+using results::processes::Bounds;
 using scenarios::ErrorCode;
 using scenarios::Result;
 

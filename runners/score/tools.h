@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "results/detectors/detector.h"
-#include "results/external/bounded.h"
 #include "results/external/command_detector.h"
+#include "results/processes/bounded.h"
 #include "results/record/time.h"
 
 namespace deadrank::runners {
@@ -24,11 +24,11 @@ struct Tool {
 std::vector<std::string> tool_names();
 
 // Errors: usage, for an unknown name. A tool that is not installed is no error.
-scenarios::Result<Tool> find_tool(const std::string& name, const results::external::Bounds& bounds);
+scenarios::Result<Tool> find_tool(const std::string& name, const results::processes::Bounds& bounds);
 
 // A user's command, asked once for its name and version.
 scenarios::Result<Tool> tool_of_command(const std::string& command, const std::vector<std::string>& symptoms,
-                                        const results::external::Bounds& bounds);
+                                        const results::processes::Bounds& bounds);
 
 // ── Does a detector's command keep to the protocol of docs/guides/external_tools.md? Its quality is for the
 // scorecard.

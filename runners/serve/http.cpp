@@ -1,4 +1,4 @@
-// runners/serve/http.cpp — HTTP on loopback: our server, and other people's daemons that we start and query.
+// runners/serve/http.cpp — HTTP on loopback: our server, and requests to other people's.
 #include "runners/serve/http.h"
 
 #include <arpa/inet.h>
@@ -8,20 +8,14 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
-#include <csignal>
 #include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <optional>
-#include <sstream>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
-#include "results/external/tool_program.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::runners::serve {
@@ -214,80 +208,15 @@ std::string form_value(std::string_view text) {
     return out;
 }
 
-// ── Children end with us even when we are killed: the kernel signals them (PR_SET_PDEATHSIG).
-
-using scenarios::ErrorCode;
-using scenarios::refuse;
-using scenarios::Result;
-
-Result<std::unique_ptr<Daemon>> Daemon::start(const std::vector<std::string>& argv,
-                                              const std::filesystem::path& log,
-                                              const std::vector<std::string>& environment) {
-    const std::string program = results::external::find_program(argv[0]);
-    if (program.empty())
-        return refuse(ErrorCode::environment, "there is no '" + argv[0] + "' on this machine");
-    std::vector<std::string> texts = argv;
-    std::vector<char*> pointers;
-    for (std::string& text : texts) pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    std::vector<std::string> settings = environment;  // a name's first setting counts
-    for (char** one = environ; *one != nullptr; ++one) settings.emplace_back(*one);
-    std::vector<char*> variables;
-    for (std::string& one : settings) variables.push_back(one.data());
-    variables.push_back(nullptr);
-    const std::string log_name = log.string();
-    const pid_t parent = getpid();
-    const pid_t child = fork();
-    if (child < 0)
-        return refuse(ErrorCode::environment,
-                      "cannot start '" + argv[0] + "': " + std::string(strerror(errno)));
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent) _exit(127);
-        const int out = open(log_name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-        dup2(out, 1);
-        dup2(out, 2);
-        execve(program.c_str(), pointers.data(), variables.data());
-        _exit(127);
-    }
-    return std::unique_ptr<Daemon>(new Daemon(child, log));
-}
-
-Daemon::~Daemon() {
-    if (child_ <= 0) return;
-    kill(child_, SIGTERM);
-    for (int i = 0; i < 100; ++i) {
-        if (waitpid(child_, nullptr, WNOHANG) == child_) return;
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-    kill(child_, SIGKILL);
-    waitpid(child_, nullptr, 0);
-}
-
-bool Daemon::alive() {
-    if (child_ <= 0 || waitpid(child_, nullptr, WNOHANG) != child_) return child_ > 0;
-    child_ = -1;
-    return false;
-}
-
-double Daemon::cpu_seconds() const {
-    const std::string text = scenarios::read_text(fmt::format("/proc/{}/stat", child_)).value_or("");
-    std::istringstream fields(text.substr(std::min(text.rfind(')') + 2, text.size())));
-    std::string skipped;
-    double user = 0, system = 0;
-    for (int i = 0; i < 11; ++i) fields >> skipped;
-    fields >> user >> system;
-    return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-Result<void> Daemon::await(int port, const std::string& path, int seconds) {
+scenarios::Result<void> await_server(results::processes::Child& server, const std::filesystem::path& log,
+                                     int port, const std::string& path, int seconds) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-    while (std::chrono::steady_clock::now() < deadline && alive()) {
+    while (std::chrono::steady_clock::now() < deadline && !server.poll()) {
         auto answer = ask(port, {"GET", path, ""}, {}, 5);
         if (answer && answer->status == 200) return {};
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    const std::string text = scenarios::read_text(log_).value_or("");
+    const std::string text = scenarios::read_text(log).value_or("");
     return refuse(ErrorCode::environment,
                   fmt::format("the server on port {} did not come up: {}", port,
                               text.substr(text.size() > 400 ? text.size() - 400 : 0)));

@@ -1,4 +1,4 @@
-// runners/serve/http.h — HTTP on loopback: our server, and other people's daemons that we start and query.
+// runners/serve/http.h — HTTP on loopback: our server, and requests to other people's.
 #pragma once
 
 #include <filesystem>
@@ -6,9 +6,9 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
+#include "results/processes/child.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::runners::serve {
@@ -62,28 +62,10 @@ scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request,
 // Percent-encodes characters that a form value may not contain.
 std::string form_value(std::string_view text);
 
-// An external server as a child process: started on a free loopback port, ended with us.
-class Daemon {
-public:
-    // Output goes to `log`. Errors: environment.
-    static scenarios::Result<std::unique_ptr<Daemon>> start(
-        const std::vector<std::string>& argv, const std::filesystem::path& log,
-        const std::vector<std::string>& environment = {});  // NAME=value, before ours
-    ~Daemon();                                              // SIGTERM, then SIGKILL after five seconds
-    Daemon(const Daemon&) = delete;
-    Daemon& operator=(const Daemon&) = delete;
-
-    bool alive();
-    double cpu_seconds() const;  // so far
-
-    // Polls GET `path` until it answers 200. Errors: environment, with the end of the log.
-    scenarios::Result<void> await(int port, const std::string& path, int seconds);
-
-private:
-    Daemon(pid_t child, std::filesystem::path log) : child_(child), log_(std::move(log)) {}
-    pid_t child_;
-    std::filesystem::path log_;
-};
+// Polls GET `path` of a server that was just started until it answers 200. Errors: environment, with the end
+// of its log.
+scenarios::Result<void> await_server(results::processes::Child& server, const std::filesystem::path& log,
+                                     int port, const std::string& path, int seconds);
 
 // A port that is free at this moment.
 int free_port();

@@ -237,7 +237,7 @@ Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::str
     std::ofstream(directory / "prometheus.yml") << "global: {scrape_interval: 1h}\n";
     auto server = std::make_unique<PrometheusServer>();
     server->port_ = free_port();
-    auto daemon = Daemon::start(
+    auto daemon = results::processes::start_daemon(
         {program, "--config.file=" + (directory / "prometheus.yml").string(),
          "--storage.tsdb.path=" + (directory / "data").string(), "--storage.tsdb.retention.time=50y",
          // One block longer than all runs, so that nothing is compacted or too old to be written.
@@ -247,7 +247,8 @@ Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::str
         directory / "prometheus.log", {"GOGC=400", "GOMEMLIMIT=2GiB"});
     if (!daemon) return tl::unexpected(daemon.error());
     server->daemon_ = std::move(*daemon);
-    if (auto up = server->daemon_->await(server->port_, "/-/ready", 60); !up)
+    if (auto up = await_server(*server->daemon_, directory / "prometheus.log", server->port_, "/-/ready", 60);
+        !up)
         return tl::unexpected(up.error());
     return server;
 }

@@ -87,7 +87,7 @@ public:
     std::function<bool()> stopped;  // may be empty; once it says so, nothing more is written or asked (io)
 
 private:
-    std::unique_ptr<Daemon> daemon_;
+    std::optional<results::processes::Child> daemon_;
     int port_ = 0;
 };
 

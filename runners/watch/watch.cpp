@@ -4,22 +4,20 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <ctime>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <poll.h>
 #include <set>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "results/detectors/detector.h"
+#include "results/processes/child.h"
 #include "results/record/subject.h"
 #include "results/record/words.h"
 #include "runners/backends/process/event_reader.h"
@@ -27,8 +25,6 @@
 #include "runners/backends/process/launch.h"
 #include "runners/watch/hook_talk.h"
 #include "scenarios/model/document.h"
-
-extern char** environ;
 
 namespace deadrank::runners::watch {
 
@@ -104,13 +100,12 @@ private:
     std::vector<std::string> environment() const {
         std::vector<std::string> all;
         std::string path;
-        for (char** entry = environ; *entry; ++entry) {
-            const std::string_view text(*entry);
-            if (text.starts_with("DEADRANK_")) continue;
-            if (text.starts_with("PYTHONPATH="))
-                path = text.substr(std::strlen("PYTHONPATH="));
+        for (std::string& setting : results::processes::own_environment()) {
+            if (setting.starts_with("DEADRANK_")) continue;
+            if (setting.starts_with("PYTHONPATH="))
+                path = setting.substr(std::strlen("PYTHONPATH="));
             else
-                all.emplace_back(text);
+                all.push_back(std::move(setting));
         }
         all.push_back(fmt::format("PYTHONPATH={}{}{}", spec_.hook.string(), path.empty() ? "" : ":", path));
         all.push_back(fmt::format("DEADRANK_EVIDENCE={}", (spec_.directory / "evidence").string()));
@@ -129,38 +124,21 @@ private:
                 fmt::format("no evidence can be kept in {}: {}", spec_.directory.string(), failed.message()),
                 "name another place with --record, or another TMPDIR");
         pipe_.open(spec_.directory / "evidence");
-        std::vector<std::string> settings = environment();
-        std::vector<char*> words, names;
-        for (const std::string& word : spec_.command) words.push_back(const_cast<char*>(word.c_str()));
-        for (std::string& setting : settings) names.push_back(setting.data());
-        words.push_back(nullptr), names.push_back(nullptr);
-        int line[2];
-        if (pipe2(line, O_CLOEXEC) != 0) return cannot_start(errno);
         asked_to_end = 0;
         for (const int signal : passed_on) std::signal(signal, pass_on);
-        child_ = fork();
-        if (child_ == 0) {
-            for (const int signal : passed_on) std::signal(signal, SIG_DFL);
-            execvpe(words[0], words.data(), names.data());
-            const int why = errno;
-            [[maybe_unused]] const auto ignored = write(line[1], &why, sizeof why);
-            _exit(127);
+        auto started =
+            results::processes::Child::start({.argv = spec_.command,
+                                              .environment = environment(),
+                                              .group = results::processes::Command::Group::ours,
+                                              .streams = results::processes::Command::Streams::inherited});
+        if (!started) {
+            scenarios::Error error = started.error();
+            error.remedy = "write behind -- what you would write without us";
+            return tl::unexpected(error);
         }
-        close(line[1]);
-        told = child_;
-        int why = child_ < 0 ? errno : 0;
-        const bool broken = child_ < 0 || ::read(line[0], &why, sizeof why) > 0;
-        close(line[0]);
-        if (!broken) return {};
-        if (child_ > 0) waitpid(child_, nullptr, 0);
-        return cannot_start(why);
-    }
-
-    scenarios::Result<void> cannot_start(int why) const {
-        return scenarios::refuse(
-            scenarios::ErrorCode::environment,
-            fmt::format("{} cannot be started: {}", spec_.command.front(), std::strerror(why)),
-            "write behind -- what you would write without us");
+        child_ = std::move(*started);
+        told = child_->pid();
+        return {};
     }
 
     // True when the command has ended.
@@ -179,10 +157,10 @@ private:
             close(one.fd);
             processes_.erase(found);
         }
-        int status = 0;
-        if (waitpid(child_, &status, WNOHANG) != child_) return false;
-        done_.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-        done_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        const auto& exit = child_->poll();
+        if (!exit) return false;
+        done_.code = exit->code;
+        done_.signal = exit->signal;
         told = 0;
         return true;
     }
@@ -192,13 +170,13 @@ private:
         state.alive = false;
         // The parent may have reaped it before us. Then a rank that said goodbye ended well, and any other
         // failed; of the command itself the status is known.
-        const auto status = pid == child_ ? std::nullopt : status_of_zombie(pid);
+        const auto status = pid == child_->pid() ? std::nullopt : status_of_zombie(pid);
         results::RankExit exit;
         if (status) {
             exit = {WIFEXITED(*status) ? WEXITSTATUS(*status) : 0,
                     WIFSIGNALED(*status) ? WTERMSIG(*status) : 0};
         } else if (!goodbyes_.contains(pid)) {
-            exit = {pid == child_ ? done_.code : 1, pid == child_ ? done_.signal : 0};
+            exit = {pid == child_->pid() ? done_.code : 1, pid == child_->pid() ? done_.signal : 0};
         }
         evidence().record({time(), process.rank, exit});
     }
@@ -267,7 +245,7 @@ private:
             evidence().record({evidence().events().back().at, results::no_rank,
                                results::Restart{attempt, evidence().text("a rank failed")}});
         }
-        const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, start.pid, 0));
+        const int descriptor = results::processes::open_pidfd(start.pid);
         if (descriptor >= 0 && !processes_.contains(start.pid)) processes_[start.pid] = {rank, descriptor};
         if (world_ > 0 && !job_told_) {
             job_told_ = true;
@@ -372,7 +350,8 @@ private:
 
     const WatchSpec& spec_;
     Nanoseconds started_;
-    int child_ = -1, world_ = 0, attempt_ = 0;
+    std::optional<results::processes::Child> child_;
+    int world_ = 0, attempt_ = 0;
     bool job_told_ = false, blind_told_ = false, trains_ = false, full_ = false;
     Follow follow_{Follow::Fills::through_memory};
     results::Detectors detectors_ = results::all_detectors();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 #include <fstream>
@@ -96,6 +97,26 @@ const Member* Node::find(std::string_view key) const {
     return found == members.end() ? nullptr : &*found;
 }
 
+const Node& Node::operator[](std::string_view key) const {
+    static const Node nothing{.kind = Kind::none};
+    const Member* member = find(key);
+    return member ? member->value : nothing;
+}
+
+double Node::number_or(double otherwise) const {
+    if (kind == Kind::integer || kind == Kind::boolean) return static_cast<double>(integer);
+    return kind == Kind::fraction ? std::strtod(text.c_str(), nullptr) : otherwise;
+}
+
+std::vector<std::string> Node::texts() const {
+    if (kind == Kind::text) return {text};
+    std::vector<std::string> all;
+    for (const Node& item : items) {
+        if (item.is(Kind::text)) all.push_back(item.text);
+    }
+    return all;
+}
+
 Result<Node> parse_document(std::string_view text, const std::string& file) {
     try {
         Node document = convert(toml::parse(text, file), file);
@@ -132,6 +153,8 @@ Result<std::string> read_text(const std::filesystem::path& file) {
 
 std::string_view kind_name(const Node& node) {
     switch (node.kind) {
+        case Node::Kind::none:
+            return "nothing";
         case Node::Kind::table:
             return "a table";
         case Node::Kind::list:

@@ -15,7 +15,7 @@ namespace deadrank::scenarios {
 struct Member;
 
 struct Node {
-    enum class Kind { table, list, text, integer, fraction, boolean, date };
+    enum class Kind { none, table, list, text, integer, fraction, boolean, date };
 
     Kind kind = Kind::table;
     Place place;
@@ -28,7 +28,16 @@ struct Node {
 
     bool is(Kind other) const { return kind == other; }
     bool scalar() const { return kind != Kind::table && kind != Kind::list; }
+    bool is_number() const { return kind == Kind::integer || kind == Kind::fraction; }
     const Member* find(std::string_view key) const;
+
+    // A node of Kind::none if there is no such member.
+    const Node& operator[](std::string_view key) const;
+    explicit operator bool() const { return kind != Kind::none; }
+    std::string text_or(std::string otherwise = {}) const { return kind == Kind::text ? text : otherwise; }
+    double number_or(double otherwise) const;  // of a boolean 0 or 1
+    bool is_true() const { return kind == Kind::boolean && integer != 0; }
+    std::vector<std::string> texts() const;  // of a list, or of one text
 };
 
 struct Member {

@@ -77,6 +77,12 @@ std::vector<std::string_view> parts_of(std::string_view text, char separator) {
     return parts;
 }
 
+std::string_view trimmed(std::string_view line) {
+    const std::size_t begin = line.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return {};
+    return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
     for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;

@@ -20,6 +20,9 @@ std::string in_one_line(std::string_view text);                             // f
 // The parts between separators, empty ones too: one more than there are separators.
 std::vector<std::string_view> parts_of(std::string_view text, char separator);
 
+// The line without the blanks around it.
+std::string_view trimmed(std::string_view line);
+
 // How far apart two words are; nearest() in vocabulary.h chooses by it.
 // Letters changed, added, left out, or exchanged with a neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "results/alerts/promtool_player.h"
-#include "results/external/tool_program.h"
+#include "results/processes/bounded.h"
 #include "tests/results/alerts_site.h"
 
 namespace deadrank::results::alerts::testing {
@@ -143,7 +143,8 @@ TEST_F(DevicePromtool, AgreesWithTheKeptFilesByItsExitCode) {
     const Study study = study_of(site_, "correct.yml", {"gpu_off_bus", "ib_port_flap"}, *player_);
     for (const char* name : {"/healthy", "/gpu_off_bus", "/ib_port_flap"}) {
         const auto answer =
-            external::run_program({player_->tool().path(), "test", "rules", scratch() + name + ".test.yml"});
+            processes::run_bounded({player_->tool().path(), "test", "rules", scratch() + name + ".test.yml"},
+                                   processes::Bounds::none());
         ASSERT_TRUE(answer);
         EXPECT_EQ(answer->code, 0) << answer->err;
     }

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "results/external/tool_program.h"
+#include "results/processes/bounded.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/ranks/rank_levers.h"
 
@@ -77,8 +77,9 @@ Result<GpuMachine> find_gpus() {
     const auto standin = standin_directory();
     if (!standin) return tl::unexpected(standin.error());
     machine.libraries = *standin;
-    const auto answer =
-        results::external::run_program({machine.program.string(), "probe"}, library_path(machine.libraries));
+    const auto answer = results::processes::run_bounded({machine.program.string(), "probe"},
+                                                        results::processes::Bounds::none(), {},
+                                                        library_path(machine.libraries));
     if (!answer) return tl::unexpected(answer.error());
     return understood(answer->out, machine);
 }

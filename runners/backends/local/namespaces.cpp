@@ -12,8 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "results/external/bounded.h"
-#include "results/external/tool_program.h"
+#include "results/processes/bounded.h"
 #include "runners/backends/process/journal.h"
 #include "runners/backends/process/launch.h"
 
@@ -30,7 +29,7 @@ namespace {
 // Searches PATH, then the administrator's directories, which a plain user's PATH lacks.
 std::string program(const std::string& name) {
     for (const char* directory : {"", "/usr/sbin/", "/sbin/", "/usr/bin/"}) {
-        if (std::string found = results::external::find_program(directory + name); !found.empty())
+        if (std::string found = results::processes::find_program(directory + name); !found.empty())
             return found;
     }
     return {};
@@ -49,7 +48,7 @@ bool may_administer() {
 
 scenarios::Result<int> run(std::vector<std::string> command) {
     command.front() = program(command.front());
-    const auto answer = results::external::run_bounded(command, {.time = std::chrono::seconds(20)});
+    const auto answer = results::processes::run_bounded(command, {.time = std::chrono::seconds(20)});
     if (answer && answer->well()) return 0;
     return refuse(
         ErrorCode::unsupported,
@@ -142,15 +141,22 @@ std::string Namespaces::told(const inject::Levers& levers) const {
 namespace {
 
 std::vector<std::string> loopback_words() {
-    return {program("unshare"), "--user", "--map-current-user", "--keep-caps", "--net", "sh", "-c",
-            program("ip") + " link set lo up && exec \"$@\"", "sh"};
+    return {program("unshare"),
+            "--user",
+            "--map-current-user",
+            "--keep-caps",
+            "--net",
+            "sh",
+            "-c",
+            program("ip") + " link set lo up && exec \"$@\"",
+            "sh"};
 }
 
 bool loopback_can_be_alone() {
     if (program("unshare").empty() || program("ip").empty()) return false;
     std::vector<std::string> command = loopback_words();
     command.push_back(program("true"));
-    const auto answer = results::external::run_bounded(command, {.time = std::chrono::seconds(20)});
+    const auto answer = results::processes::run_bounded(command, {.time = std::chrono::seconds(20)});
     return answer && answer->well();
 }
 

@@ -1,72 +1,26 @@
-// runners/backends/process/job_processes.cpp — Starts, finds and ends the processes of a job, and measures
-// how long they waited for a processor.
+// runners/backends/process/job_processes.cpp — Finds and ends the processes of a job, and measures how long
+// they waited for a processor.
 #include "runners/backends/process/job_processes.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <chrono>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
-#include <utility>
+#include <vector>
 
 #include "scenarios/model/document.h"
-#include "scenarios/model/text.h"
 
 namespace deadrank::runners {
 
-// ── Processes start by posix_spawn in a new session; /proc shows what a job left behind.
+// /proc shows what a job left behind.
 
 namespace {
-
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-    std::vector<char*> list;
-    for (const std::string& word : words)
-        list.push_back(const_cast<char*>(word.c_str()));  // posix_spawn does not write there
-    list.push_back(nullptr);
-    return list;
-}
-
-// Searches the child's PATH, not ours: `torchrun` must belong to the child's Python.
-std::string found_on_path(const std::string& program, const std::vector<std::string>& environment) {
-    if (program.find('/') != std::string::npos) return program;
-    for (const std::string& entry : environment) {
-        if (!entry.starts_with("PATH=")) continue;
-        for (const std::string_view directory : scenarios::parts_of(std::string_view(entry).substr(5), ':')) {
-            const std::string file = std::string(directory) + "/" + program;
-            if (access(file.c_str(), X_OK) == 0) return file;
-        }
-    }
-    return program;
-}
-
-class Pipe {
-public:
-    Pipe() { opened_ = pipe2(ends_.data(), O_CLOEXEC) == 0; }
-    ~Pipe() {
-        for (const int end : ends_) {
-            if (end >= 0) close(end);
-        }
-    }
-    Pipe(const Pipe&) = delete;
-    Pipe& operator=(const Pipe&) = delete;
-    bool opened() const { return opened_; }
-    int write_end() const { return ends_[1]; }
-    int take_read_end() { return std::exchange(ends_[0], -1); }
-
-private:
-    std::array<int, 2> ends_{-1, -1};
-    bool opened_ = false;
-};
 
 std::vector<int> all_processes() {
     std::vector<int> found;
@@ -97,53 +51,6 @@ std::vector<int> marked_processes(const std::string& mark) {
     }
     return found;
 }
-
-}  // namespace
-
-scenarios::Result<Started> start(const std::vector<std::string>& command,
-                                 const std::vector<std::string>& environment) {
-    Pipe output, errors;
-    if (!output.opened() || !errors.opened()) {
-        return scenarios::refuse(scenarios::ErrorCode::io,
-                                 fmt::format("no pipe could be opened: {}", std::strerror(errno)),
-                                 "raise the limit on open files");
-    }
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, output.write_end(), 1);
-    posix_spawn_file_actions_adddup2(&files, errors.write_end(), 2);
-    // A proxy socket that a child inherited would stay open when we close it.
-    posix_spawn_file_actions_addclosefrom_np(&files, 3);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigemptyset(&none);
-    sigset_t defaults;
-    sigemptyset(&defaults);
-    for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGHUP}) sigaddset(&defaults, signal);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    Started started;
-    const std::string program = found_on_path(command.front(), environment);
-    const int failed = posix_spawn(&started.pid, program.c_str(), &files, &attributes,
-                                   pointers(command).data(), pointers(environment).data());
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
-    if (failed) {
-        return scenarios::refuse(
-            scenarios::ErrorCode::environment,
-            fmt::format("'{}' could not be started: {}", command.front(), std::strerror(failed)),
-            "name a program that exists and may be executed");
-    }
-    started.output = output.take_read_end();
-    started.errors = errors.take_read_end();
-    return started;
-}
-
-namespace {
 
 bool lives(int pid) {
     const char state = state_of(pid);

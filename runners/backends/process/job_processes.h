@@ -1,5 +1,5 @@
-// runners/backends/process/job_processes.h — Starts, finds and ends the processes of a job, and measures how
-// long they waited for a processor.
+// runners/backends/process/job_processes.h — Finds and ends the processes of a job, and measures how long
+// they waited for a processor.
 #pragma once
 
 #include <filesystem>
@@ -7,24 +7,10 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "results/record/subject.h"
-#include "scenarios/model/error.h"
 
 namespace deadrank::runners {
-
-// ── Starting, finding and ending processes of this machine, without a shell.
-
-struct Started {
-    int pid = -1;
-    int output = -1;  // read ends of its stdout and stderr
-    int errors = -1;
-};
-
-// The process gets its own session, so that our Ctrl-C does not reach it before its evidence is saved.
-scenarios::Result<Started> start(const std::vector<std::string>& command,
-                                 const std::vector<std::string>& environment);
 
 // Ends every process of this user whose environment has `mark`, stopped ones too: the job and whatever it
 // left behind. Returns how many there were.

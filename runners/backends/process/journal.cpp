@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "results/external/bounded.h"
+#include "results/processes/bounded.h"
 #include "runners/backends/process/job_processes.h"
 #include "runners/backends/process/kept_files.h"
 
@@ -248,7 +248,7 @@ Undone delete_namespace(const UndoAction& action) {
     std::error_code ignored;
     if (!fs::exists(fs::path("/run/netns") / action.of, ignored))
         return {action, true, fmt::format("network namespace {} is gone", action.of)};
-    const auto answer = results::external::run_bounded({"ip", "netns", "delete", action.of}, {});
+    const auto answer = results::processes::run_bounded({"ip", "netns", "delete", action.of}, {});
     const bool done = answer && answer->well();
     return {action, done,
             fmt::format("network namespace {} {}", action.of,

@@ -15,10 +15,8 @@
 #include <set>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "results/processes/child.h"
 #include "runners/backends/process/event_reader.h"
 #include "runners/backends/process/job_processes.h"
 #include "runners/backends/process/journal.h"
@@ -28,6 +26,7 @@ namespace deadrank::runners {
 namespace asio = boost::asio;
 namespace fs = std::filesystem;
 using asio::posix::stream_descriptor;
+using results::processes::Child;
 
 namespace {
 
@@ -47,23 +46,23 @@ public:
         adopt_orphans();
         done_.started = last_sign_ = looked_ = weighed_ = now();
         for (const ChildSpec& child : spec_.children) {
-            auto started = start(child.command, child.environment);
+            auto started = Child::start({.argv = child.command, .environment = child.environment});
             if (!started) {
                 end_all_marked(mark());
                 reap();
                 end_orphans();
                 return tl::unexpected(started.error());
             }
-            children_.push_back(started->pid);
             if (spec_.largest_file > 0) {
                 const auto bytes = static_cast<rlim_t>(spec_.largest_file);
                 const rlimit most{bytes, bytes};
-                prlimit(started->pid, RLIMIT_FSIZE, &most, nullptr);
+                prlimit(started->pid(), RLIMIT_FSIZE, &most, nullptr);
             }
-            if (child.rank >= 0) done_.ranks[started->pid] = child.rank;
-            read(child.rank, false, started->output);
-            read(child.rank, true, started->errors);
-            watch(started->pid);
+            if (child.rank >= 0) done_.ranks[started->pid()] = child.rank;
+            read(child.rank, false, started->output.release());
+            read(child.rank, true, started->errors.release());
+            watch(started->pid());
+            children_.push_back(std::move(*started));
         }
         look_again();
         context_.run();
@@ -119,7 +118,7 @@ private:
 
     // A pidfd becomes readable when its process exits, whoever the parent is.
     void watch(int pid) {
-        const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+        const int descriptor = results::processes::open_pidfd(pid);
         if (descriptor < 0) {
             done_.gone[pid].at = now();
             return;
@@ -133,12 +132,11 @@ private:
     void see_gone(int pid) {
         Gone& gone = done_.gone[pid];
         gone.at = last_sign_ = now();
-        if (std::find(children_.begin(), children_.end(), pid) == children_.end()) return;
-        int status = 0;
-        if (waitpid(pid, &status, 0) == pid) {
-            gone.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-            gone.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-        }
+        const auto child = std::find_if(children_.begin(), children_.end(),
+                                        [pid](const Child& one) { return one.pid() == pid; });
+        if (child == children_.end()) return;
+        gone.code = child->wait().code;
+        gone.signal = child->wait().signal;
         ++reaped_;
     }
 
@@ -168,7 +166,8 @@ private:
     void look_for_waiting(Nanoseconds time) {
         if (time - starved_ < weigh_every) return;
         starved_ = time;
-        std::set<int> alive(children_.begin(), children_.end());
+        std::set<int> alive;
+        for (const Child& child : children_) alive.insert(child.pid());
         for (const auto& [pid, rank] : done_.ranks) alive.insert(pid);
         std::erase_if(alive, [&](int pid) { return done_.gone.contains(pid); });
         starvation_.look(alive, results::Time(time - done_.started));
@@ -245,9 +244,8 @@ private:
     }
 
     void reap() {
-        for (const int pid : children_) {
-            int status = 0;
-            if (done_.gone.contains(pid) || waitpid(pid, &status, 0) != pid) continue;
+        for (Child& child : children_) {
+            if (!done_.gone.contains(child.pid())) child.wait();
         }
     }
 
@@ -258,8 +256,8 @@ private:
             keep(std::atoi(file.parent_path().filename().c_str()), file.filename() == "stderr.log", text);
         });
         // The first child that failed decides how the job ended.
-        for (const int pid : children_) {
-            const auto gone = done_.gone.find(pid);
+        for (const Child& child : children_) {
+            const auto gone = done_.gone.find(child.pid());
             if (gone == done_.gone.end()) continue;
             const bool failed = done_.launcher.code > 0 || done_.launcher.signal > 0;
             if (!failed) done_.launcher = gone->second;
@@ -272,7 +270,7 @@ private:
     Launched done_;
     Nanoseconds last_sign_ = 0, looked_ = 0, weighed_ = 0, starved_ = 0;
     bool seen_ = false;
-    std::vector<int> children_;
+    std::vector<Child> children_;
     std::size_t reaped_ = 0, closed_ = 0;
     bool stopping_ = false;
     std::vector<std::unique_ptr<Stream>> streams_;

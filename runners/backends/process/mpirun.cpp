@@ -11,7 +11,7 @@
 #include <memory>
 #include <mutex>
 
-#include "results/external/tool_program.h"
+#include "results/processes/bounded.h"
 #include "runners/backends/process/scratch.h"
 
 namespace deadrank::runners {
@@ -41,7 +41,7 @@ scenarios::Result<fs::path> mpi_rank_program() {
 }
 
 scenarios::Result<fs::path> mpirun_program() {
-    if (const std::string program = results::external::find_program("mpirun"); !program.empty())
+    if (const std::string program = results::processes::find_program("mpirun"); !program.empty())
         return fs::path(program);
     return refuse(ErrorCode::environment, "there is no mpirun on PATH",
                   "install Open MPI (Debian: openmpi-bin), or name its directory in PATH");
@@ -81,17 +81,13 @@ constexpr std::string_view question =
     "print('torch', torch.__version__.split('+')[0] if d.is_available() and d.is_gloo_available() else "
     "'without gloo')";
 
-// The last line that this Python prints when it runs `asked`, which has no double quotes.
+// The last line that this Python prints when it runs `asked`.
 std::string last_answer(const fs::path& program, std::string_view asked) {
-    std::string quoted;  // single quotes around the path, as the shell wants them
-    for (const char c : program.string()) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    const std::string command = fmt::format("'{}' -c \"{}\" 2>/dev/null", quoted, asked);
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-    std::string answer;
-    std::array<char, 256> buffer{};
-    while (pipe && std::fgets(buffer.data(), buffer.size(), pipe.get())) answer = buffer.data();
+    const auto said = results::processes::run_bounded({program.string(), "-c", std::string(asked)},
+                                                      results::processes::Bounds::none());
+    std::string answer = said ? said->out : std::string();
     while (!answer.empty() && answer.back() == '\n') answer.pop_back();
-    return answer;
+    return answer.substr(answer.rfind('\n') + 1);
 }
 
 std::string answer_of(const fs::path& program) {

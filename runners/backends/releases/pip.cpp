@@ -13,15 +13,16 @@
 #include <unistd.h>
 #include <utility>
 
-#include "results/external/bounded.h"
+#include "results/processes/bounded.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::runners {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using results::external::BoundedAnswer;
-using results::external::Bounds;
-using results::external::Ending;
+using results::processes::BoundedAnswer;
+using results::processes::Bounds;
+using results::processes::Ending;
 using scenarios::Error;
 using scenarios::ErrorCode;
 
@@ -35,8 +36,9 @@ scenarios::Result<BoundedAnswer> pip(const Python& python, const std::vector<std
     command.insert(command.end(), words.begin(), words.end());
     // Builds of source archives use the packages installed here, not the newest ones of the index.
     const std::vector<std::string> environment = {"DS_BUILD_OPS=0", "BUILD_EXT=0", "PIP_NO_INPUT=1"};
-    auto answer =
-        results::external::run_bounded(command, Bounds{.time = longest, .stop = stop}, {}, environment);
+    auto answer = results::processes::run_bounded(
+        command, Bounds{.time = longest, .stopped = [stop] { return stop && stop->load(); }}, {},
+        environment);
     if (!answer) return answer;
     if (answer->well()) return answer;
     if (answer->ending == Ending::stopped)
@@ -59,16 +61,16 @@ bool says(const std::string& text, std::initializer_list<std::string_view> words
 // The last line that pip calls an error.
 std::string last_error(const std::string& said) {
     const std::size_t at = said.rfind("ERROR:");
-    if (at == std::string::npos) return std::string(results::external::trimmed(said.substr(0, 200)));
-    return std::string(results::external::trimmed(said.substr(at, said.find('\n', at) - at)));
+    if (at == std::string::npos) return std::string(scenarios::trimmed(said.substr(0, 200)));
+    return std::string(scenarios::trimmed(said.substr(at, said.find('\n', at) - at)));
 }
 
 }  // namespace
 
 std::string interpreter_version(const Python& python) {
-    const auto answer = results::external::run_bounded(
+    const auto answer = results::processes::run_bounded(
         {python.program.string(), "-c", "import platform; print(platform.python_version())"}, {});
-    return answer && answer->well() ? std::string(results::external::trimmed(answer->out)) : std::string();
+    return answer && answer->well() ? std::string(scenarios::trimmed(answer->out)) : std::string();
 }
 
 Error trouble_of(const std::string& said, const std::string& subject) {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fstream>
 
-#include "results/external/bounded.h"
+#include "results/processes/bounded.h"
 #include "runners/backends/releases/pip.h"
 
 namespace deadrank::runners {

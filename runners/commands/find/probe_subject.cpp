@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/alerts/promtool_player.h"
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 #include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/alert_site.h"
@@ -59,9 +59,9 @@ Result<Eyes> of_detector(const std::string& name, const Library& library) {
 }
 
 Result<Eyes> eyes_of(const ProbeArguments& arguments, const Library& library) {
-    results::external::Bounds bounds;
+    results::processes::Bounds bounds;
     bounds.time = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.time_limit * 1000));
-    bounds.stop = &stop_on_interrupt();
+    bounds.stopped = [] { return stop_on_interrupt().load(); };
     if (!arguments.tool.empty()) return of_tool(find_tool(arguments.tool, bounds));
     if (!arguments.command.empty())
         return of_tool(tool_of_command(arguments.command, scenarios::ids(library.taxonomy.symptoms), bounds));

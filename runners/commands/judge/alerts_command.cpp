@@ -11,8 +11,8 @@
 
 #include "results/alerts/promtool_player.h"
 #include "results/alerts/report.h"
-#include "results/exporters/toml_tree.h"
-#include "results/external/tool_program.h"
+#include "results/exporters/toml_file.h"
+#include "results/processes/bounded.h"
 #include "runners/alerts/kept_tests.h"
 #include "runners/commands/alert_site.h"
 #include "runners/commands/command.h"
@@ -237,7 +237,7 @@ private:
     std::unique_ptr<alerts::Player> make_player(const std::vector<results::exporters::Incident>& incidents) {
         served_ = wants_server(incidents.size());
         if (served_) {
-            if (external::find_program(server_program()).empty()) {
+            if (results::processes::find_program(server_program()).empty()) {
                 session_.complain({ErrorCode::environment,
                                    "there is no '" + server_program() + "' on this machine",
                                    "install Prometheus, or give --prometheus PATH"});
@@ -261,7 +261,8 @@ private:
     // A server costs half a second per failure, promtool the same for every few rules.
     bool wants_server(std::size_t incidents) const {
         if (arguments_.server || arguments_.judge == "server") return true;
-        if (arguments_.judge == "promtool" || external::find_program(server_program()).empty()) return false;
+        if (arguments_.judge == "promtool" || results::processes::find_program(server_program()).empty())
+            return false;
         return tool_.has_value() && study_.rules.size() * incidents >= 40;
     }
 

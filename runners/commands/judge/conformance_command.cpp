@@ -76,9 +76,9 @@ void conformance(const ConformanceArguments& arguments, Session& session) {
     if (!session.take(shown)) return;
     const std::vector<std::string> symptoms = scenarios::ids(library->taxonomy.symptoms);
     std::atomic<bool>& stop = stop_on_interrupt();
-    results::external::Bounds bounds;
+    results::processes::Bounds bounds;
     bounds.time = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.time_limit * 1000));
-    bounds.stop = &stop;
+    bounds.stopped = [&stop] { return stop.load(); };
     const results::external::CommandDetector detector(*command, symptoms, bounds);
     const auto checks = check_conformance(
         detector, {&shown->healthy.record.evidence, &shown->faulty.record.evidence, symptoms});

@@ -27,7 +27,7 @@ struct ScoreArguments {
 
 scenarios::Result<std::vector<Tool>> tools_for(const ScoreArguments& arguments,
                                                const std::vector<std::string>& symptoms,
-                                               const results::external::Bounds& bounds) {
+                                               const results::processes::Bounds& bounds) {
     std::vector<Tool> tools;
     std::vector<std::string> names = arguments.tools;
     if (names.empty() && arguments.detectors.empty()) names = tool_names();
@@ -63,9 +63,9 @@ public:
         : arguments_(arguments), session_(session) {}
 
     void operator()() {
-        results::external::Bounds bounds;
+        results::processes::Bounds bounds;
         bounds.time = std::chrono::milliseconds(static_cast<std::int64_t>(arguments_.time_limit * 1000));
-        bounds.stop = &stop_on_interrupt();
+        bounds.stopped = [] { return stop_on_interrupt().load(); };
         if (arguments_.list && arguments_.detectors.empty()) {
             auto tools = tools_for(arguments_, {}, bounds);
             if (session_.take(tools)) list_tools(*tools, arguments_.json);

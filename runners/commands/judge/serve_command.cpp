@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include "results/exporters/toml_tree.h"
+#include "results/exporters/toml_file.h"
 #include "runners/commands/alert_site.h"
 #include "runners/commands/command.h"
 #include "runners/serve/live_replay.h"

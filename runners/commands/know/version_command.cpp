@@ -8,7 +8,7 @@
 #include <sqlite3.h>
 #include <xxhash.h>
 
-#include "results/external/tool_program.h"
+#include "results/processes/bounded.h"
 #include "results/record/event.h"
 #include "runners/backends/gpu/gpu_machine.h"
 #include "runners/backends/process/mpirun.h"
@@ -25,8 +25,8 @@ namespace {
 nlohmann::ordered_json programs() {
     nlohmann::ordered_json found = {{"torch", nullptr}, {"mpi", nullptr}, {"gpu", nullptr}};
     if (const auto python = best_python()) found["torch"] = python->text();
-    if (!results::external::find_program("mpirun").empty()) {
-        const auto answer = results::external::run_program({"mpirun", "--version"});
+    if (!results::processes::find_program("mpirun").empty()) {
+        const auto answer = results::processes::run_bounded({"mpirun", "--version"}, {});
         if (answer && answer->code == 0) found["mpi"] = answer->out.substr(0, answer->out.find('\n'));
     }
     if (const auto machine = find_gpus()) found["gpu"] = machine->text();

@@ -8,16 +8,16 @@
 #include <gtest/gtest.h>
 
 #include "results/detectors/detector.h"
-#include "results/external/tool_program.h"
+#include "results/processes/bounded.h"
 #include "tests/results/evidence_builder.h"
 
 namespace deadrank::tests {
 namespace {
 
-using results::external::Bounds;
 using results::external::CommandDetector;
 using results::external::Limits;
 using results::external::parse_command;
+using results::processes::Bounds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -50,18 +50,19 @@ std::string echoing(const std::string& line) { return "printf '%s\\n' " + ("'" +
 
 TEST(RunProgram, KillsAProgramThatIsToStop) {
     const auto began = std::chrono::steady_clock::now();
-    const auto answer = results::external::run_program({"sleep", "60"}, {}, [] { return true; });
+    const auto answer = results::processes::run_bounded({"sleep", "60"}, {.stopped = [] { return true; }});
     ASSERT_TRUE(answer) << answer.error().text();
-    EXPECT_EQ(answer->code, 128 + SIGKILL);
+    EXPECT_EQ(answer->ending, results::processes::Ending::stopped);
+    EXPECT_EQ(answer->signal, SIGKILL);
     EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
 }
 
 // Who has a name twice hears either value: printenv prints both.
 TEST(RunProgram, GivesAVariableItsNewValueAlone) {
     setenv("DEADRANK_TEST_VALUE", "ours", 1);
-    const auto answer =
-        results::external::run_program({"printenv", "DEADRANK_TEST_VALUE"}, {"DEADRANK_TEST_VALUE=theirs"});
-    const auto inherited = results::external::run_program({"printenv", "DEADRANK_TEST_VALUE"});
+    const auto answer = results::processes::run_bounded({"printenv", "DEADRANK_TEST_VALUE"}, {}, "",
+                                                        {"DEADRANK_TEST_VALUE=theirs"});
+    const auto inherited = results::processes::run_bounded({"printenv", "DEADRANK_TEST_VALUE"}, {});
     unsetenv("DEADRANK_TEST_VALUE");
     ASSERT_TRUE(answer && inherited);
     EXPECT_EQ(answer->out, "theirs\n");

@@ -1,15 +1,15 @@
 // Goal: the same question is asked of a tool once, another one anew, and no answer is kept of a tool that had
 // to be ended.
-#include <gtest/gtest.h>
+#include "results/external/memo.h"
 
-#include "results/external/bounded.h"
+#include <gtest/gtest.h>
 
 namespace deadrank::tests {
 namespace {
 
-using results::external::BoundedAnswer;
-using results::external::Ending;
 using results::external::Memo;
+using results::processes::BoundedAnswer;
+using results::processes::Ending;
 
 TEST(Memo, AsksTheSameQuestionOnce) {
     Memo memo;

@@ -74,7 +74,7 @@ runners::ToolCase judged_by_torchfrtrace(const std::string& name) {
         scenarios::load(root / "results/external/scenarios" / (name + ".toml"), *taxonomy, vocabulary);
     EXPECT_TRUE(scenario) << (scenario ? "" : scenario.error().text());
     std::vector<runners::Tool> tools;
-    results::external::Bounds patient;  // a busy machine is no crash of the tool
+    results::processes::Bounds patient;  // a busy machine is no crash of the tool
     patient.time = std::chrono::minutes(5);
     tools.push_back(*runners::find_tool("torchfrtrace", patient));
     auto cases = runners::score_tools(tools, {{&*scenario, scenarios::Seed{1}}},

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <set>
 
 #include "results/analysis/signatures.h"
 #include "results/importers/text_source.h"
@@ -213,15 +214,23 @@ TEST(LogReading, LeavesProgramsBesideLogsAlone) {
 }
 
 // Goal: the table speaks the taxonomy's words, and no phrase is so short that any line has it.
-TEST(Signatures, NameWhatTheTaxonomyHas) {
+TEST(Phrases, NameWhatTheTaxonomyHas) {
     const auto taxonomy = scenarios::load_taxonomy(DEADRANK_SOURCE_DIRECTORY "/scenarios/taxonomy.toml");
     ASSERT_TRUE(taxonomy);
-    for (const auto& one : results::analysis::all_signatures()) {
+    for (const auto& one : results::analysis::all_phrases()) {
         EXPECT_GE(one.words.size(), 6u) << one.words;
         EXPECT_TRUE(one.symptom.empty() || scenarios::find(taxonomy->symptoms, std::string(one.symptom)))
             << one.symptom;
         for (const std::string_view cause : one.causes)
             EXPECT_TRUE(cause.empty() || scenarios::find(taxonomy->causes, std::string(cause))) << cause;
+    }
+}
+
+// A phrase with a further condition may stand beside the same one without.
+TEST(Phrases, StandOnceInTheTable) {
+    std::set<std::pair<std::string_view, std::string_view>> seen;
+    for (const auto& one : results::analysis::all_phrases()) {
+        if (!one.also) EXPECT_TRUE(seen.emplace(one.words, one.beside).second) << one.words;
     }
 }
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "results/external/promtool.h"
-#include "results/external/tool_program.h"
+#include "results/processes/bounded.h"
 #include "runners/serve/http.h"
 #include "runners/serve/live_server.h"
 #include "tests/support/shell.h"
@@ -28,7 +28,7 @@ using testing::HasSubstr;
 class DeviceAlertsCommand : public testing::Test {
 protected:
     void SetUp() override {
-        if (!results::external::Promtool::find() || results::external::find_program("prometheus").empty())
+        if (!results::external::Promtool::find() || results::processes::find_program("prometheus").empty())
             GTEST_SKIP() << "prometheus is not installed";
         fs::remove_all(directory_);
         fs::create_directories(directory_);
@@ -194,13 +194,13 @@ protected:
                   "global: {scrape_interval: 1s}\nrule_files: [live.yml]\nscrape_configs:\n"
                   "- job_name: myself\n  static_configs: [{targets: ['" +
                       at + "']}]\n");
-        auto daemon = runners::serve::Daemon::start(
+        auto daemon = results::processes::start_daemon(
             {"prometheus", "--config.file=" + config, "--storage.tsdb.path=" + (directory_ / "data").string(),
              "--web.listen-address=" + at},
             directory_ / "log");
         ASSERT_TRUE(daemon) << daemon.error().text();
         daemon_ = std::move(*daemon);
-        ASSERT_TRUE(daemon_->await(port_, "/-/ready", 60));
+        ASSERT_TRUE(runners::serve::await_server(*daemon_, directory_ / "log", port_, "/-/ready", 60));
         for (int i = 0; i < 300; ++i) {
             const auto told = runners::serve::ask(port_, {"GET", "/api/v1/query?query=up", ""});
             if (told && told->body.find("myself") != std::string::npos) break;
@@ -213,7 +213,7 @@ protected:
     }
 
     int port_ = 0;
-    std::unique_ptr<runners::serve::Daemon> daemon_;
+    std::optional<results::processes::Child> daemon_;
 };
 
 TEST_F(DeviceLivePrometheus, GivesItsRulesItsTargetsAndWhatIsNotThere) {

@@ -178,7 +178,7 @@ TEST(KnownLimit, HoldsForWhatIsAlwaysHere) {
 class DeviceKnownLimit : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(DeviceKnownLimit, Holds) {
-    const results::external::Bounds patient{.time = std::chrono::minutes(5)};
+    const results::processes::Bounds patient{.time = std::chrono::minutes(5)};
     const auto tool = runners::find_tool(std::string(GetParam()), patient);
     if (!tool->missing.empty()) GTEST_SKIP() << tool->missing;
     int seen = 0;

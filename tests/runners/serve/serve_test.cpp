@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "results/exporters/series.h"
-#include "results/external/tool_program.h"
+#include "results/processes/bounded.h"
 #include "runners/serve/http.h"
 #include "runners/serve/live_replay.h"
 #include "runners/serve/server_player.h"
@@ -110,7 +110,7 @@ class DevicePrometheus : public ::testing::Test {
 protected:
     void SetUp() override {
         tool_ = results::external::Promtool::find();
-        if (!tool_ || results::external::find_program("prometheus").empty())
+        if (!tool_ || results::processes::find_program("prometheus").empty())
             GTEST_SKIP() << "prometheus is not installed";
     }
 
@@ -295,7 +295,7 @@ void write(const std::string& path, const std::string& text) { std::ofstream(pat
 
 TEST(DeviceRehearsal, BringsAPageFromPrometheusThroughAlertmanager) {
     for (const char* program : {"prometheus", "prometheus-alertmanager"}) {
-        if (results::external::find_program(program).empty()) GTEST_SKIP() << program << " is not installed";
+        if (results::processes::find_program(program).empty()) GTEST_SKIP() << program << " is not installed";
     }
     Stage stage("node_down", 60, 20);  // three real seconds until the failure
     const auto directory =
@@ -318,13 +318,13 @@ TEST(DeviceRehearsal, BringsAPageFromPrometheusThroughAlertmanager) {
             fmt::format("rule_files: [rules.yml]\nalerting: {{alertmanagers: [{{static_configs: [{{targets: "
                         "['127.0.0.1:{}']}}]}}]}}\n",
                         alertmanager));
-    auto manager = Daemon::start(
+    auto manager = results::processes::start_daemon(
         {"prometheus-alertmanager", "--config.file=" + at + "/am.yml", "--storage.path=" + at + "/am",
          "--cluster.listen-address=", fmt::format("--web.listen-address=127.0.0.1:{}", alertmanager)},
         at + "/am.log");
     ASSERT_TRUE(manager);
-    ASSERT_TRUE((*manager)->await(alertmanager, "/-/ready", 60));
-    auto server = Daemon::start(
+    ASSERT_TRUE(await_server(*manager, at + "/am.log", alertmanager, "/-/ready", 60));
+    auto server = results::processes::start_daemon(
         {"prometheus", "--config.file=" + at + "/prometheus.yml", "--storage.tsdb.path=" + at + "/data",
          fmt::format("--web.listen-address=127.0.0.1:{}", prometheus)},
         at + "/prometheus.log");

@@ -2,7 +2,7 @@
 // not timed: functions called, system calls, lines; and what a process told is there when it was killed.
 #include <nlohmann/json.hpp>
 
-#include "results/external/bounded.h"
+#include "results/processes/bounded.h"
 #include "runners/backends/process/event_reader.h"
 #include "tests/runners/watch/watched.h"
 
@@ -82,7 +82,7 @@ std::string told_by(const fs::path& directory, const std::string& statements) {
         "{}\n",
         DEADRANK_SOURCE_DIRECTORY "/runners/backends/local/hook", (directory / "rank3.jsonl").string(),
         statements);
-    const auto answer = results::external::run_bounded({"python3", "-c", script}, {}, "", {});
+    const auto answer = results::processes::run_bounded({"python3", "-c", script}, {}, "", {});
     return answer ? answer->out + answer->err : answer.error().text();
 }
 

@@ -18,7 +18,6 @@ const std::set<std::string_view>& doors() {
         "register_scenarios",
         "deadrank_mpi_bridge_table",
         "all_clues",
-        "all_signatures",
         "mpi_is_there",
         "parse_manifest",
         "door_of",

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <unistd.h>
 
-#include "results/external/bounded.h"
+#include "results/processes/bounded.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/local/local_subject.h"
 #include "runners/backends/process/kept_files.h"
@@ -43,7 +43,7 @@ protected:
             "    def refused(self, sentence): self.append(sentence)\n"
             "{}\n",
             DEADRANK_SOURCE_DIRECTORY "/runners/backends/local/hook", directory_.string(), statements);
-        const auto answer = results::external::run_bounded({"python3", "-c", script}, {}, "", environment);
+        const auto answer = results::processes::run_bounded({"python3", "-c", script}, {}, "", environment);
         ASSERT_TRUE(answer) << answer.error().text();
         EXPECT_TRUE(answer->well()) << answer->err;
     }

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "results/external/bounded.h"
+#include "results/processes/bounded.h"
 #include "runners/backends/local/local_levers.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/process/job_processes.h"
@@ -66,7 +66,7 @@ std::string of_our_runs() {
 }
 
 std::string answer_of(std::vector<std::string> command) {
-    const auto answer = results::external::run_bounded(command, {.time = std::chrono::seconds(20)});
+    const auto answer = results::processes::run_bounded(command, {.time = std::chrono::seconds(20)});
     return answer ? answer->out : answer.error().text();
 }
 
@@ -108,7 +108,7 @@ sys.exit(7)
     const std::vector<std::string> command = {"python3", "-c", program};
     const std::vector<std::string> alone = on_loopback_alone(command);
     if (alone == command) GTEST_SKIP() << "this user may not make a network namespace here";
-    const auto answer = results::external::run_bounded(alone, {.time = std::chrono::seconds(60)});
+    const auto answer = results::processes::run_bounded(alone, {.time = std::chrono::seconds(60)});
     ASSERT_TRUE(answer) << answer.error().text();
     EXPECT_EQ(answer->code, 7) << answer->how() << answer->last_words();
     EXPECT_EQ(answer->out.find(fs::read_symlink("/proc/self/ns/net").string()), std::string::npos);
@@ -195,7 +195,7 @@ for end in (there, here):  # what is said after the break reaches nobody, and wh
     except ConnectionResetError:
         pass
 )";
-    const auto answer = results::external::run_bounded(
+    const auto answer = results::processes::run_bounded(
         {"python3", "-c", script, DEADRANK_SOURCE_DIRECTORY "/runners/backends/local/hook"},
         {.time = std::chrono::seconds(60)}, {}, {"DEADRANK_NETWORK=" + network->told(levers)});
     ASSERT_TRUE(answer) << answer.error().text();

@@ -14,9 +14,9 @@
 #include "results/emitters/emitter_catalog.h"
 #include "results/emitters/flight_recorder.h"
 #include "results/emitters/logs.h"
-#include "results/external/bounded.h"
 #include "results/external/tool_program.h"
 #include "results/importers/dump_reader.h"
+#include "results/processes/bounded.h"
 #include "scenarios/format/plan_file.h"
 #include "tests/results/evidence_builder.h"
 #include "tests/support/catalog.h"
@@ -300,7 +300,7 @@ TEST(DeviceImport, ReadsALiveTorch) {
         "d.all_reduce(t); d.broadcast(t, 0); d.all_reduce(t)\n"
         "open(sys.argv[1], 'wb').write(dump())\n";
     const auto ran =
-        results::external::run_bounded({python, "-c", script, (scratch->path() / "rank_0").string()}, {});
+        results::processes::run_bounded({python, "-c", script, (scratch->path() / "rank_0").string()}, {});
     ASSERT_TRUE(ran);
     if (ran->code == 77) GTEST_SKIP() << "this torch keeps no flight record of gloo";
     ASSERT_TRUE(ran->well()) << ran->err;
