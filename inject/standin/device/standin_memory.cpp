@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "inject/standin/device/profile.h"
+
 namespace deadrank::standin {
 
 // Blocks are aligned as cudaMalloc aligns, and never move.
@@ -12,6 +14,8 @@ namespace deadrank::standin {
 namespace {
 constexpr std::size_t alignment = 512;
 }
+
+std::size_t Memory::capacity() { return profile::in_use().memory_bytes(); }
 
 std::size_t Memory::used(int device) const {
     std::size_t sum = 0;
@@ -23,7 +27,7 @@ std::size_t Memory::used(int device) const {
 
 void* Memory::take(std::size_t size, Where where, int device) {
     const std::lock_guard lock(mutex_);
-    if (size > capacity || (where == Where::device && used(device) + size > capacity)) return nullptr;
+    if (size > capacity() || (where == Where::device && used(device) + size > capacity())) return nullptr;
     const std::size_t rounded = std::max(alignment, (size + alignment - 1) / alignment * alignment);
     char* at = static_cast<char*>(std::aligned_alloc(alignment, rounded));
     if (at) blocks_[at] = {at, size, where, device};
@@ -65,7 +69,7 @@ std::optional<Block> Memory::find(const void* at) const {
 
 std::size_t Memory::left(int device) const {
     const std::lock_guard lock(mutex_);
-    return capacity - used(device);
+    return capacity() - used(device);
 }
 
 // Handles are addresses that are looked up, so that a wrong one is refused rather than followed.
@@ -77,7 +81,8 @@ thread_local int current_device = 0;
 int count_from_environment() {
     const char* said = std::getenv("DEADRANK_STANDIN_DEVICES");
     const int count = said ? std::atoi(said) : 0;
-    return count > 0 ? std::min(count, 64) : 8;
+    constexpr int most = 120;  // as many as torch can count
+    return count > 0 ? std::min(count, most) : 8;
 }
 
 template <class Set>

@@ -30,7 +30,7 @@ struct Block {
 
 class Memory {
 public:
-    static constexpr std::size_t capacity = std::size_t{16} << 30;  // of each device, as far as it is told
+    static std::size_t capacity();  // of each device, by its model
 
     void* take(std::size_t size, Where where, int device);  // null: a device is full, or the machine is
     bool give_back(void* at);

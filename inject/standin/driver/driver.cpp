@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "inject/standin/device/portrait.h"
+#include "inject/standin/device/profile.h"
 #include "inject/standin/device/standin_memory.h"
 
 // Devices, contexts, errors, and functions by name.
@@ -45,14 +46,14 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
     return *device = ordinal, CUDA_SUCCESS;
 }
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
-    std::snprintf(name, static_cast<std::size_t>(size), "%s", portrait::name);
+    std::snprintf(name, static_cast<std::size_t>(size), "%s", profile::in_use().name);
     return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
     if (!exists(device)) return CUDA_ERROR_INVALID_DEVICE;
     return *value = portrait::attribute(attribute, devices().physical(device)), CUDA_SUCCESS;
 }
-CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) { return *bytes = Memory::capacity, CUDA_SUCCESS; }
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) { return *bytes = Memory::capacity(), CUDA_SUCCESS; }
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
     const auto bytes = portrait::uuid(devices().physical(device));
     std::memcpy(uuid->bytes, bytes.data(), bytes.size());

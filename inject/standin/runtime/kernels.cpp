@@ -1,5 +1,6 @@
 // inject/standin/runtime/kernels.cpp — nvcc's binaries register their kernels by name and launch them by
-// handle. Code for a device cannot run here: the host version of that name does, where a library brings one.
+// handle. Code for a device cannot run here: the host version of that name does, where a library brings one. A
+// kernel without one is refused, or does nothing with DEADRANK_STANDIN_LENIENT=1.
 #include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
@@ -50,10 +51,18 @@ public:
         const auto found = binders_.find(plain_name(known->second));
         if (found != binders_.end())
             asked->second = found->second;
-        else
+        else if (lenient)
             say_missing(known->second);
         return asked->second;
     }
+
+    std::string name_of(const void* handle) {
+        const std::lock_guard lock(mutex_);
+        const auto known = names_.find(handle);
+        return known == names_.end() ? "an unregistered kernel" : plain_name(known->second);
+    }
+
+    const bool lenient = std::getenv("DEADRANK_STANDIN_LENIENT") != nullptr;
 
     bool knows(const void* handle) {
         const std::lock_guard lock(mutex_);
@@ -105,7 +114,9 @@ cudaError_t launch(const void* handle, dim3 grid, dim3 block, void** arguments, 
     if (!handle) return answer(cudaErrorInvalidDeviceFunction);
     if (grid.x * grid.y * grid.z == 0 || block.x * block.y * block.z == 0)
         return answer(cudaErrorInvalidConfiguration);
-    const Binder binder = Registry::of_this_process().binder_of(handle);
+    Registry& registry = Registry::of_this_process();
+    const Binder binder = registry.binder_of(handle);
+    if (!binder && !registry.lenient) return refuse_kernel(registry.name_of(handle));
     if (!binder) return push(stream, [] {});
     return push(stream, [bound = binder(arguments), grid, block] { bound(grid, block); });
 }

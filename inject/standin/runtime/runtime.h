@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <string>
 
 #include "inject/standin/device/standin_memory.h"
 
@@ -12,6 +13,8 @@ namespace deadrank::standin {
 cudaError_t answer(cudaError_t code);
 cudaError_t take_last_error();
 cudaError_t last_error();
+// Answers cudaErrorNoKernelImageForDevice. The error's text for this thread names the kernel.
+cudaError_t refuse_kernel(const std::string& name);
 
 inline Devices& devices() { return Devices::of_this_process(); }
 

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include "inject/standin/device/portrait.h"
+#include "inject/standin/device/profile.h"
 #include "inject/standin/runtime/runtime.h"
 
 // How many devices there are, what they are like, and which one a thread uses.
@@ -88,13 +89,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     if (!properties) return answer(cudaErrorInvalidValue);
     if (!exists(device)) return answer(cudaErrorInvalidDevice);
     *properties = {};
-    std::snprintf(properties->name, sizeof properties->name, "%s", portrait::name);
+    std::snprintf(properties->name, sizeof properties->name, "%s", profile::in_use().name);
     const auto uuid = portrait::uuid(devices().physical(device));
     std::memcpy(properties->uuid.bytes, uuid.data(), uuid.size());
-    properties->totalGlobalMem = Memory::capacity;
+    properties->totalGlobalMem = Memory::capacity();
     properties->sharedMemPerBlock = portrait::shared_memory;
-    properties->sharedMemPerBlockOptin = portrait::shared_memory_opt_in;
-    properties->sharedMemPerMultiprocessor = portrait::shared_memory_per_multiprocessor;
+    properties->sharedMemPerBlockOptin = profile::in_use().shared_memory_opt_in;
+    properties->sharedMemPerMultiprocessor = profile::in_use().shared_memory_per_multiprocessor;
     properties->regsPerBlock = properties->regsPerMultiprocessor = portrait::registers;
     properties->warpSize = portrait::warp;
     properties->maxThreadsPerBlock = portrait::threads_per_block;
@@ -103,9 +104,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     properties->maxThreadsDim[2] = 64;
     properties->maxGridSize[0] = 2147483647;
     properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
-    properties->major = portrait::major;
-    properties->minor = portrait::minor;
-    properties->multiProcessorCount = portrait::multiprocessors;
+    properties->major = profile::in_use().major;
+    properties->minor = profile::in_use().minor;
+    properties->multiProcessorCount = profile::in_use().multiprocessors;
     properties->concurrentKernels = properties->unifiedAddressing = properties->canMapHostMemory = 1;
     properties->managedMemory = properties->streamPrioritiesSupported = properties->hostRegisterSupported = 1;
     properties->pciBusID = portrait::bus(devices().physical(device));
@@ -167,6 +168,7 @@ namespace deadrank::standin {
 namespace {
 
 thread_local cudaError_t last = cudaSuccess;
+thread_local std::string refused_kernel;  // the sentence about the last one
 
 struct Text {
     cudaError_t code;
@@ -192,6 +194,8 @@ constexpr Text texts[] = {
      "part or all of the requested memory range is already mapped"},
     {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",
      "pointer does not correspond to a registered memory region"},
+    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
+     "no kernel image is available for execution on the device"},
     {cudaErrorIllegalState, "cudaErrorIllegalState",
      "the operation cannot be performed in the present state"},
 };
@@ -211,6 +215,13 @@ cudaError_t answer(cudaError_t code) {
 }
 
 cudaError_t last_error() { return last; }
+
+cudaError_t refuse_kernel(const std::string& name) {
+    refused_kernel = "no kernel image is available for execution on the device (deadrank: " + name +
+                     " has no host version; compute this on the CPU, or set DEADRANK_STANDIN_LENIENT=1 to let "
+                     "such kernels do nothing)";
+    return answer(cudaErrorNoKernelImageForDevice);
+}
 
 cudaError_t take_last_error() {
     const cudaError_t code = last;
@@ -240,6 +251,7 @@ const char* cudaGetErrorName(cudaError_t code) {
 }
 
 const char* cudaGetErrorString(cudaError_t code) {
+    if (code == cudaErrorNoKernelImageForDevice && !refused_kernel.empty()) return refused_kernel.c_str();
     const Text* text = find(code);
     return text ? text->says : "unrecognized error code";
 }

@@ -81,7 +81,7 @@ cudaError_t cudaHostGetFlags(unsigned* flags, void* at) {
 
 cudaError_t cudaMemGetInfo(std::size_t* left, std::size_t* total) {
     if (left) *left = devices().memory.left(devices().current());
-    if (total) *total = Memory::capacity;
+    if (total) *total = Memory::capacity();
     return cudaSuccess;
 }
 
