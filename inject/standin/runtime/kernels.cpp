@@ -116,7 +116,11 @@ cudaError_t launch(const void* handle, dim3 grid, dim3 block, void** arguments, 
         return answer(cudaErrorInvalidConfiguration);
     Registry& registry = Registry::of_this_process();
     const Binder binder = registry.binder_of(handle);
-    if (!binder && !registry.lenient) return refuse_kernel(registry.name_of(handle));
+    if (!binder && !registry.lenient)
+        return refuse(cudaErrorNoKernelImageForDevice,
+                      registry.name_of(handle) +
+                          " has no host version; compute this on the CPU, or set DEADRANK_STANDIN_LENIENT=1 to "
+                          "let such kernels do nothing");
     if (!binder) return push(stream, [] {});
     return push(stream, [bound = binder(arguments), grid, block] { bound(grid, block); });
 }

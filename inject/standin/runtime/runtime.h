@@ -13,8 +13,8 @@ namespace deadrank::standin {
 cudaError_t answer(cudaError_t code);
 cudaError_t take_last_error();
 cudaError_t last_error();
-// Answers cudaErrorNoKernelImageForDevice. The error's text for this thread names the kernel.
-cudaError_t refuse_kernel(const std::string& name);
+// Answers with the code. Its text says why, in this thread, until another is refused.
+cudaError_t refuse(cudaError_t code, const std::string& why);
 
 inline Devices& devices() { return Devices::of_this_process(); }
 

@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "inject/standin/device/portrait.h"
 #include "inject/standin/device/profile.h"
@@ -168,7 +171,7 @@ namespace deadrank::standin {
 namespace {
 
 thread_local cudaError_t last = cudaSuccess;
-thread_local std::string refused_kernel;  // the sentence about the last one
+thread_local std::pair<cudaError_t, std::string> refused;  // the last refusal, and its text
 
 struct Text {
     cudaError_t code;
@@ -216,11 +219,10 @@ cudaError_t answer(cudaError_t code) {
 
 cudaError_t last_error() { return last; }
 
-cudaError_t refuse_kernel(const std::string& name) {
-    refused_kernel = "no kernel image is available for execution on the device (deadrank: " + name +
-                     " has no host version; compute this on the CPU, or set DEADRANK_STANDIN_LENIENT=1 to let "
-                     "such kernels do nothing)";
-    return answer(cudaErrorNoKernelImageForDevice);
+cudaError_t refuse(cudaError_t code, const std::string& why) {
+    const Text* text = find(code);
+    refused = {code, std::string(text ? text->says : "refused") + " (deadrank: " + why + ")"};
+    return answer(code);
 }
 
 cudaError_t take_last_error() {
@@ -239,7 +241,11 @@ extern "C" {
 int deadrank_standin_refuses(const char* name) {
     if (std::getenv("DEADRANK_STANDIN_LOG"))
         std::fprintf(stderr, "deadrank: %s is not there without a GPU\n", name);
-    return answer(cudaErrorNotSupported);
+    const std::string_view function(name);
+    std::string why = std::string(function) + " is not there without a GPU";
+    if (function.starts_with("cudaStreamBeginCapture")) why += "; run without CUDA graphs";
+    if (function.starts_with("cudaIpc")) why += "; share CPU tensors between processes";
+    return refuse(cudaErrorNotSupported, why);
 }
 
 cudaError_t cudaGetLastError() { return take_last_error(); }
@@ -251,7 +257,7 @@ const char* cudaGetErrorName(cudaError_t code) {
 }
 
 const char* cudaGetErrorString(cudaError_t code) {
-    if (code == cudaErrorNoKernelImageForDevice && !refused_kernel.empty()) return refused_kernel.c_str();
+    if (code != cudaSuccess && code == refused.first) return refused.second.c_str();
     const Text* text = find(code);
     return text ? text->says : "unrecognized error code";
 }

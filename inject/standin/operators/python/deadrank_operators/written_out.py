@@ -23,7 +23,7 @@ def install():
     global _library
     _library = torch.library.Library("aten", "IMPL")
     for name, function in _kernels.items():
-        if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "CUDA"):
+        if torch._C._dispatch_has_kernel(f"aten::{name}"):
             _library.impl(name, _without_autocast(function), "CUDA", allow_override=True)
 
 
