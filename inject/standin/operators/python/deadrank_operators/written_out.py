@@ -1,18 +1,19 @@
 """Operators that only CUDA has, written out of others. Autograd's formulas stay torch's own."""
 
 import functools
+import warnings
 
 import torch
 
+KERNELS = {}
 _library = None
-_kernels = {}
 
 
 def kernel(name):
     """Registers a function as the CUDA kernel of an operator."""
 
     def take(function):
-        _kernels[name] = function
+        KERNELS[name] = function
         return function
 
     return take
@@ -22,9 +23,11 @@ def install():
     """Registers those that this torch has."""
     global _library
     _library = torch.library.Library("aten", "IMPL")
-    for name, function in _kernels.items():
-        if torch._C._dispatch_has_kernel(f"aten::{name}"):
-            _library.impl(name, _without_autocast(function), "CUDA", allow_override=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that kernels are overridden, which is the purpose
+        for name, function in KERNELS.items():
+            if torch._C._dispatch_has_kernel(f"aten::{name}"):
+                _library.impl(name, _without_autocast(function), "CUDA", allow_override=True)
 
 
 def _without_autocast(function):
