@@ -27,6 +27,16 @@ inline const HostOperator& backward_on_host() {
     return op;
 }
 
+// A CPU tensor without memory. The choice goes by shape and type, and while torch.compile traces, tensors have no
+// memory.
+inline Tensor shape_of(const Tensor& tensor) {
+    Tensor shape = at::detail::make_tensor<c10::TensorImpl>(
+        c10::Storage(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, c10::kCPU), nullptr, false),
+        c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
+    shape.unsafeGetTensorImpl()->set_sizes_and_strides(tensor.sizes(), tensor.strides());
+    return shape;
+}
+
 // CUDA's flash kernel takes no mask; its efficient kernel does.
 inline std::int64_t choose(const Tensor& query, const Tensor& key, const Tensor& value, const Optional& mask,
                            double dropout, bool causal, std::optional<double> scale, bool grouped) {
@@ -34,10 +44,16 @@ inline std::int64_t choose(const Tensor& query, const Tensor& key, const Tensor&
     const bool allowed = mask ? at::globalContext().userEnabledMemEfficientSDP()
                               : at::globalContext().userEnabledFlashSDP();
     if (!allowed) return math;
-    static const HostOperator op("aten::_fused_sdp_choice");
-    const Stack chosen = op({query, key, value, mask, dropout, causal, scale, grouped});
-    if (chosen[0].toInt() != flash) return math;
-    return mask ? efficient : flash;
+    const std::int64_t fused = mask ? efficient : flash;
+    for (const Tensor* tensor : {&query, &key, &value}) {
+        if (tensor->unsafeGetTensorImpl()->has_symbolic_sizes_strides()) return fused;
+    }
+    static const c10::OperatorHandle op =
+        c10::Dispatcher::singleton().findSchemaOrThrow("aten::_fused_sdp_choice", "");
+    const Optional shape_of_mask = mask ? Optional(shape_of(*mask)) : std::nullopt;
+    Stack stack{shape_of(query), shape_of(key), shape_of(value), shape_of_mask, dropout, causal, scale, grouped};
+    op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+    return stack[0].toInt() == flash ? fused : math;
 }
 
 inline Tensor no_seed(const Tensor& like) { return at::zeros({}, like.options().dtype(at::kLong)); }

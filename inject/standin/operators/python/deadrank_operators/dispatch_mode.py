@@ -1,6 +1,7 @@
 """The slower way, without a compiler: a dispatch mode computes each operator on CPU views of the same memory.
 
-It covers the main thread, and backward passes that it starts. Random operators continue the CPU generator's
+It covers the main thread, and backward passes that it starts. Attention is written out, so its last digits differ
+from those of the fused kernel of the CPU. Random operators continue the CPU generator's
 sequence, and sparse tensors are refused.
 """
 
@@ -58,7 +59,7 @@ class HostMode(TorchDispatchMode):
             return operator(*arguments, **keywords)
         if name in written_out.KERNELS:
             with self:  # what it is written out of comes here again
-                return operator(*arguments, **keywords)
+                return written_out.KERNELS[name](*arguments, **keywords)
         call = HostCall()
         lowered, lowered_keywords = tree_map(call.lower, (arguments, keywords))
         if call.device is None:
