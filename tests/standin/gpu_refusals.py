@@ -26,7 +26,9 @@ CASES = {
     "flash_attn": lambda: __import__("flash_attn"),
     "apex": lambda: __import__("apex"),
     "transformer_engine": lambda: __import__("transformer_engine"),
-    "only on CUDA": lambda: torch.ops.aten._flash_attention_forward(x, x, x, None, None, 1, 1, 0.0, False, False),
+    "only on CUDA": lambda: torch.ops.aten._flash_attention_forward(
+        x, x, x, None, None, 1, 1, 0.0, False, False
+    ),
     "kernel": lambda: torch.cuda._sleep(10),
     "quantized": lambda: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8),
     "graph": capture,

@@ -1,5 +1,6 @@
-# tests/standin/gpu_training.py — Training as programs for GPUs do it. Prints the losses and gradient norms of each
-# program as JSON, to the last digit: `--device cpu` in a plain process, `--device cuda` on a simulated GPU.
+# tests/standin/gpu_training.py — Training as programs for GPUs do it. Prints the losses and gradient norms
+# of each program as JSON, to the last digit: `--device cpu` in a plain process, `--device cuda` on a
+# simulated GPU.
 import argparse
 import json
 import warnings
@@ -29,7 +30,8 @@ class Block(nn.Module):
     def forward(self, x):
         batch, length, width = x.shape
         q, k, v = (
-            part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.qkv(self.norm1(x)).chunk(3, -1)
+            part.view(batch, length, self.heads, -1).transpose(1, 2)
+            for part in self.qkv(self.norm1(x)).chunk(3, -1)
         )
         dropout = self.dropout if self.training else 0.0
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout)
@@ -141,7 +143,9 @@ def convolutions(device):
         nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3),
         nn.GroupNorm(4, 16), nn.SiLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10),
     ).to(device)  # fmt: skip
-    return train(device, model, images, F.cross_entropy, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9))
+    return train(
+        device, model, images, F.cross_entropy, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    )
 
 
 @program

@@ -1,5 +1,6 @@
-# tests/standin/gpu_training_ranks.py — Data-parallel training as programs for GPUs do it, on the ranks that torchrun
-# starts. Rank 0 prints losses and gradient norms as JSON: `--device cuda` over NCCL, `--device cpu` over Gloo.
+# tests/standin/gpu_training_ranks.py — Data-parallel training as programs for GPUs do it, on the ranks that
+# torchrun starts. Rank 0 prints losses and gradient norms as JSON: `--device cuda` over NCCL, `--device
+# cpu` over Gloo.
 import argparse
 import json
 import os
@@ -20,8 +21,12 @@ WIDTH = 48
 
 def make_model(device):
     torch.manual_seed(0)
-    layers = [nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH)) for _ in range(3)]
-    return nn.Sequential(nn.Embedding(64, WIDTH), *layers, nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 64)).to(device)
+    layers = [
+        nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, WIDTH)) for _ in range(3)
+    ]
+    return nn.Sequential(nn.Embedding(64, WIDTH), *layers, nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 64)).to(
+        device
+    )
 
 
 def train(model, optimizer, device):
@@ -42,7 +47,9 @@ def train(model, optimizer, device):
 
 
 def wrap(model, device, **settings):
-    return DistributedDataParallel(model, device_ids=[device.index] if device.type == "cuda" else None, **settings)
+    return DistributedDataParallel(
+        model, device_ids=[device.index] if device.type == "cuda" else None, **settings
+    )
 
 
 def data_parallel(device):

@@ -1,5 +1,5 @@
-# tests/standin/gpu_virtual_time.py — Streams in virtual time, in a child of a process that has imported torch. Prints
-# durations in microseconds, as JSON.
+# tests/standin/gpu_virtual_time.py — Streams in virtual time, in a child of a process that has imported
+# torch. Prints durations in microseconds, as JSON.
 import ctypes
 import json
 import os
@@ -70,7 +70,11 @@ def measure():
     answers["between events"] = round(marks[0].elapsed_time(marks[1]) * 1e3, 3)
     answers["value"] = (a @ b)[0, 0].item()
     answers["threads"] = len(os.listdir("/proc/self/task"))
-    answers["device"] = torch.cuda.get_device_name(), torch.cuda.get_device_capability(), torch.cuda.device_count()
+    answers["device"] = (
+        torch.cuda.get_device_name(),
+        torch.cuda.get_device_capability(),
+        torch.cuda.device_count(),
+    )
     answers["memory"] = torch.cuda.mem_get_info()[1] >> 20
     return answers
 

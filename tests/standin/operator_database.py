@@ -1,5 +1,5 @@
-# tests/standin/operator_database.py — Every operator of torch's own test database, computed on the CPU and on a
-# simulated GPU: the same sample, forward and backward, in place and into given results. Bits are compared.
+# tests/standin/operator_database.py — Every operator of torch's own test database, computed on the CPU and on
+# a simulated GPU: the same sample, forward and backward, in place and into given results. Bits are compared.
 #
 #   equal    all bits are the same
 #   close    within torch.testing's tolerances
@@ -69,7 +69,9 @@ def to_device(value):
         if copy.layout != torch.strided or copy.is_conj() or copy.is_neg():
             copy = copy.to("cuda")
         else:
-            memory = torch.empty(0, dtype=torch.uint8).set_(copy.untyped_storage()).to("cuda").untyped_storage()
+            memory = (
+                torch.empty(0, dtype=torch.uint8).set_(copy.untyped_storage()).to("cuda").untyped_storage()
+            )
             place = copy.storage_offset(), copy.shape, copy.stride()
             copy = torch.empty(0, dtype=copy.dtype, device="cuda").set_(memory, *place)
         return copy.requires_grad_(value.requires_grad)
@@ -189,7 +191,9 @@ def check_sample(entry, sample, with_gradient):
             try:
                 found = gradients(device, device_sample)
             except Exception as trouble:
-                raise Refused(f"backward: {type(trouble).__name__}: {str(trouble).strip()[:200]}") from trouble
+                raise Refused(
+                    f"backward: {type(trouble).__name__}: {str(trouble).strip()[:200]}"
+                ) from trouble
             yield *compare(wanted, found), "backward"
     in_place = entry.inplace_variant
     if in_place and values and isinstance(sample.input, torch.Tensor) and not sample.broadcasts_input:
@@ -271,7 +275,7 @@ def work(options):
 
 
 def run_workers():
-    """Yields name, verdict and detail of each entry. A worker that ends early is replaced; its entry is wrong."""
+    """Yields name, verdict and detail of each entry. A worker that ends early is replaced."""
     skip = 0
     while True:
         reading, writing = os.pipe()

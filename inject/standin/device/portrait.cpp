@@ -6,7 +6,7 @@
 #include <driver_types.h>
 #include <utility>
 
-#include "inject/standin/device/profile.h"
+#include "inject/standin/device/gpu_model.h"
 
 namespace deadrank::standin::portrait {
 
@@ -58,7 +58,7 @@ constexpr std::array<std::pair<int, int>, 23> attributes{{
 }  // namespace
 
 int attribute(int number, int device) {
-    const profile::Profile& model = profile::in_use();
+    const gpu_model::GpuModel& model = gpu_model::in_use();
     switch (number) {
         case cudaDevAttrPciBusId:
             return bus(device);

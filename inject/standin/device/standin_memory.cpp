@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "inject/standin/device/profile.h"
+#include "inject/standin/device/gpu_model.h"
 
 namespace deadrank::standin {
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t alignment = 512;
 }
 
-std::size_t Memory::capacity() { return profile::in_use().memory_bytes(); }
+std::size_t Memory::capacity() { return gpu_model::in_use().memory_bytes(); }
 
 std::size_t Memory::used(int device) const {
     std::size_t sum = 0;
@@ -79,6 +79,7 @@ namespace {
 thread_local int current_device = 0;
 
 int count_from_environment() {
+    if (!gpu_model::is_known()) return 0;
     const char* said = std::getenv("DEADRANK_STANDIN_DEVICES");
     const int count = said ? std::atoi(said) : 0;
     constexpr int most = 120;  // as many as torch can count

@@ -1,8 +1,9 @@
-// inject/standin/device/stream.h — A stream is a list of work, done in order. An event is a mark in such a list: a
-// wait means the last record before the wait.
+// inject/standin/device/stream.h — A stream is a list of work, done in order. An event is a mark in such a
+// list: a wait means the last record before the wait.
 //
-// In the machine's time a thread does the work, and begins with the first. In virtual time (clock.h) work is done
-// at once by the thread that enqueues it, and the stream keeps the time at which the work will have ended.
+// In the machine's time a thread does the work, and begins with the first. In virtual time (clock.h) work is
+// done at once by the thread that enqueues it, and the stream keeps the time at which the work will have
+// ended.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +23,8 @@ public:
     virtual std::uint64_t push(Work work) = 0;
     virtual std::uint64_t pushed() const = 0;
     virtual bool done(std::uint64_t number) const = 0;
-    virtual void wait(std::uint64_t number) const = 0;  // of the calling thread, or of the stream that it works for
+    virtual void wait(
+        std::uint64_t number) const = 0;  // of the calling thread, or of the stream that it works for
     virtual std::int64_t time() const { return 0; }
     virtual void charge(std::int64_t) {}
     virtual void wait_until(std::int64_t) {}

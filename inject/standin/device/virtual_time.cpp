@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "inject/standin/device/clock.h"
-#include "inject/standin/device/profile.h"
+#include "inject/standin/device/gpu_model.h"
 #include "inject/standin/device/standin_memory.h"
 
 namespace deadrank::standin::clock {
@@ -75,5 +75,5 @@ void deadrank_stream_synchronize(void* handle) {
     if (const Stream* stream = stream_of(handle)) stream->drain();
 }
 
-void deadrank_device_rates_of(int, deadrank_device_rates* rates) { *rates = profile::in_use().rates; }
+void deadrank_device_rates_of(int, deadrank_device_rates* rates) { *rates = gpu_model::in_use().rates; }
 }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "inject/standin/device/gpu_model.h"
 #include "inject/standin/device/portrait.h"
-#include "inject/standin/device/profile.h"
 #include "inject/standin/device/standin_memory.h"
 
 // Devices, contexts, errors, and functions by name.
@@ -46,7 +46,7 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
     return *device = ordinal, CUDA_SUCCESS;
 }
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
-    std::snprintf(name, static_cast<std::size_t>(size), "%s", profile::in_use().name);
+    std::snprintf(name, static_cast<std::size_t>(size), "%s", gpu_model::in_use().name);
     return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {

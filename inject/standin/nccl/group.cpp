@@ -207,8 +207,8 @@ std::size_t bytes_received(const Call& call, int rank, int size) {
 
 namespace {
 
-// The default stream is that of the communicator's device. A group may hold calls of several devices, and when
-// it ends the current one is any of them.
+// The default stream is that of the communicator's device. A group may hold calls of several devices, and
+// when it ends the current one is any of them.
 Stream* stream_of(const Planned& call) {
     Devices& devices = Devices::of_this_process();
     const int before = devices.current();

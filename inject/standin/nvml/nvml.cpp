@@ -6,8 +6,8 @@
 #include <string>
 #include <unistd.h>
 
+#include "inject/standin/device/gpu_model.h"
 #include "inject/standin/device/portrait.h"
-#include "inject/standin/device/profile.h"
 #include "inject/standin/device/standin_memory.h"
 
 using namespace deadrank::standin;
@@ -144,7 +144,7 @@ int nvmlDeviceGetIndex(Handle handle, unsigned* index) {
     return *index = static_cast<unsigned>(device_of(handle)), success;
 }
 int nvmlDeviceGetName(Handle, char* name, unsigned size) {
-    std::snprintf(name, size, "%s", profile::in_use().name);
+    std::snprintf(name, size, "%s", gpu_model::in_use().name);
     return success;
 }
 int nvmlDeviceGetUUID(Handle handle, char* text, unsigned size) {
@@ -161,8 +161,8 @@ int nvmlDeviceGetPciInfo_v3(Handle handle, PciInfo* info) {
 }
 int nvmlDeviceGetPciInfo_v2(Handle handle, PciInfo* info) { return nvmlDeviceGetPciInfo_v3(handle, info); }
 int nvmlDeviceGetCudaComputeCapability(Handle, int* major, int* minor) {
-    *major = profile::in_use().major;
-    *minor = profile::in_use().minor;
+    *major = gpu_model::in_use().major;
+    *minor = gpu_model::in_use().minor;
     return success;
 }
 int nvmlDeviceGetMemoryInfo(Handle handle, MemoryInfo* info) {

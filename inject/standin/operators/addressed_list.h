@@ -20,8 +20,7 @@ public:
             }
             return nullptr;
         }
-        for (; indexed_ < entries_.size(); ++indexed_)
-            index_.try_emplace(entries_[indexed_].first, indexed_);
+        for (; indexed_ < entries_.size(); ++indexed_) index_.try_emplace(entries_[indexed_].first, indexed_);
         const auto found = index_.find(address);
         return found == index_.end() ? nullptr : &entries_[found->second].second;
     }

@@ -1,5 +1,5 @@
-// inject/standin/operators/device_check.h — Tensors of several devices in one call. CPU kernels would accept them,
-// since all memory is the host's. A GPU refuses them, and so does this file, in torch's own words.
+// inject/standin/operators/device_check.h — Tensors of several devices in one call. CPU kernels would accept
+// them, since all memory is the host's. A GPU refuses them, and so does this file, in torch's own words.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,9 +23,9 @@ inline Mixing mixing_of(std::string_view name) {
     for (const std::string_view copies : {"aten::copy_", "aten::_foreach_copy_", "aten::_copy_from"}) {
         if (name == copies) return Mixing::of_copies;
     }
-    for (const std::string_view indexed : {"aten::index", "aten::index_put", "aten::index_put_",
-                                           "aten::_index_put_impl_", "aten::_unsafe_index",
-                                           "aten::_unsafe_index_put"}) {
+    for (const std::string_view indexed :
+         {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_",
+          "aten::_unsafe_index", "aten::_unsafe_index_put"}) {
         if (name == indexed) return Mixing::of_indices;
     }
     return Mixing::refused;

@@ -1,5 +1,5 @@
-// inject/standin/operators/host_call.h — One call of an operator on the host. Lowering replaces each cuda tensor
-// by a CPU tensor over the same memory. Raising does the reverse for results. Nothing is copied.
+// inject/standin/operators/host_call.h — One call of an operator on the host. Lowering replaces each cuda
+// tensor by a CPU tensor over the same memory. Raising does the reverse for results. Nothing is copied.
 #pragma once
 
 #include <ATen/SparseCsrTensorImpl.h>
@@ -52,14 +52,19 @@ public:
         if (!tensor.defined()) return tensor;
         if (tensor.device().is_cpu()) return keep(tensor);
         if (!tensor.device().is_cuda()) return tensor;
-        if (!device) device = tensor.device();
-        else if (tensor.device() != *device && device->has_index()) others.push_back(tensor.device());
+        if (!device)
+            device = tensor.device();
+        else if (tensor.device() != *device && device->has_index())
+            others.push_back(tensor.device());
         if (const View* known = views_.find(tensor.unsafeGetTensorImpl())) return known->host;
         refuse_quantized(tensor);
         at::Tensor host;
-        if (tensor.layout() == c10::kStrided) host = lower_strided(tensor);
-        else if (tensor.layout() == c10::kSparse) host = lower_coo(tensor);
-        else host = lower_compressed(tensor);
+        if (tensor.layout() == c10::kStrided)
+            host = lower_strided(tensor);
+        else if (tensor.layout() == c10::kSparse)
+            host = lower_coo(tensor);
+        else
+            host = lower_compressed(tensor);
         remember(host, tensor);
         return host;
     }
@@ -71,9 +76,12 @@ public:
         for (std::size_t i = 0; i < lowered; ++i) {
             const View view = views_[i];
             if (view.host.is_same(view.device)) continue;
-            if (view.device.layout() == c10::kStrided) write_back_strided(view);
-            else if (view.device.layout() == c10::kSparse) write_back_coo(view);
-            else write_back_compressed(view);
+            if (view.device.layout() == c10::kStrided)
+                write_back_strided(view);
+            else if (view.device.layout() == c10::kSparse)
+                write_back_coo(view);
+            else
+                write_back_compressed(view);
         }
     }
 
@@ -92,9 +100,12 @@ public:
         if (const View* known = views_by_host_.find(tensor.unsafeGetTensorImpl())) return known->device;
         refuse_quantized(tensor);
         at::Tensor raised;
-        if (tensor.layout() == c10::kStrided) raised = raise_strided(tensor);
-        else if (tensor.layout() == c10::kSparse) raised = raise_coo(tensor);
-        else raised = raise_compressed(tensor);
+        if (tensor.layout() == c10::kStrided)
+            raised = raise_strided(tensor);
+        else if (tensor.layout() == c10::kSparse)
+            raised = raise_coo(tensor);
+        else
+            raised = raise_compressed(tensor);
         remember(tensor, raised);
         return raised;
     }
@@ -259,9 +270,8 @@ private:
         const Compressed& from = compressed(tensor);
         const at::Tensor rows = raise(from.compressed_indices()), columns = raise(from.plain_indices()),
                          values = raise(from.values());
-        at::Tensor made =
-            at::detail::make_tensor<Compressed>(c10::DispatchKeySet(c10::DispatchKey::SparseCsrCUDA),
-                                                *device, tensor.layout(), tensor.dtype());
+        at::Tensor made = at::detail::make_tensor<Compressed>(
+            c10::DispatchKeySet(c10::DispatchKey::SparseCsrCUDA), *device, tensor.layout(), tensor.dtype());
         compressed(made).set_member_tensors(rows, columns, values, tensor.sizes());
         return made;
     }

@@ -1,6 +1,6 @@
-// inject/standin/operators/host_generator.h — Random numbers of a device. A CUDA generator is a seed and an offset
-// that each call moves on, so that a checkpoint can restore it. Each call here seeds a CPU generator from the
-// two. The numbers are a function of seed and offset, as on a GPU, but they are not Philox's.
+// inject/standin/operators/host_generator.h — Random numbers of a device. A CUDA generator is a seed and an
+// offset that each call moves on, so that a checkpoint can restore it. Each call here seeds a CPU generator
+// from the two. The numbers are a function of seed and offset, as on a GPU, but they are not Philox's.
 #pragma once
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -50,8 +50,8 @@ private:
     at::Tensor saved_;
 };
 
-// DEADRANK_OPERATORS_RNG=cpu: random operators continue the program's sequence of CPU numbers, so that a run can
-// be compared with the same program on the CPU.
+// DEADRANK_OPERATORS_RNG=cpu: random operators continue the program's sequence of CPU numbers, so that a run
+// can be compared with the same program on the CPU.
 inline bool draws_from_cpu() {
     static const bool asked = [] {
         const char* text = std::getenv("DEADRANK_OPERATORS_RNG");

@@ -50,17 +50,20 @@ inline void compute_on_host(HostCall& call, const c10::OperatorHandle& op, const
         for (const c10::Device other : call.others) guard.synchronizeStream(guard.getStream(other));
     }
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::autocast_dispatch_keyset);
+    const c10::impl::ExcludeDispatchKeyGuard without_autocast{c10::autocast_dispatch_keyset};
     std::optional<DefaultGeneratorOnLoan> loan;
     if (facts.random) {
-        c10::IValue none, &given = facts.generator < 0 ? none : stack[begin + static_cast<std::size_t>(facts.generator)];
+        c10::IValue none,
+            &given = facts.generator < 0 ? none : stack[begin + static_cast<std::size_t>(facts.generator)];
         if (given.isGenerator()) {
             if (given.toGenerator().device().is_cuda())
                 given = at::detail::createCPUGenerator(next_seed(given.toGenerator()));
         } else if (!draws_from_cpu()) {
             const std::uint64_t seed = next_seed(at::globalContext().defaultGenerator(*call.device));
-            if (facts.generator < 0) loan.emplace(seed);
-            else given = at::detail::createCPUGenerator(seed);
+            if (facts.generator < 0)
+                loan.emplace(seed);
+            else
+                given = at::detail::createCPUGenerator(seed);
         }
     }
     {
@@ -105,7 +108,8 @@ public:
     void operator()(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack*) const {
         const std::string& overload = op.schema().overload_name();
         TORCH_CHECK_NOT_IMPLEMENTED(false, "deadrank: ", op.schema().name(), overload.empty() ? "" : ".",
-                                    overload, " has no CPU kernel, so it cannot run on a simulated GPU. ", advice_);
+                                    overload, " has no CPU kernel, so it cannot run on a simulated GPU. ",
+                                    advice_);
     }
 
 private:

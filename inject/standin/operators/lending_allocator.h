@@ -1,6 +1,6 @@
-// inject/standin/operators/lending_allocator.h — A CPU allocator that lends CUDA memory. A CPU kernel allocates
-// its results as CPU memory. While a kernel computes for a device, that memory comes from torch's CUDA
-// allocator instead, so a result becomes a cuda tensor without a copy and torch.cuda.memory_allocated()
+// inject/standin/operators/lending_allocator.h — A CPU allocator that lends CUDA memory. A CPU kernel
+// allocates its results as CPU memory. While a kernel computes for a device, that memory comes from torch's
+// CUDA allocator instead, so a result becomes a cuda tensor without a copy and torch.cuda.memory_allocated()
 // counts it.
 #pragma once
 

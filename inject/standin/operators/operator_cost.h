@@ -1,5 +1,6 @@
-// inject/standin/operators/operator_cost.h — What an operator costs in virtual time, by a roofline: the longer of
-// its bytes by the memory's rate and its floating-point work by the peak. Shapes and types decide, never values.
+// inject/standin/operators/operator_cost.h — What an operator costs in virtual time, by a roofline: the
+// longer of its bytes by the memory's rate and its floating-point work by the peak. Shapes and types decide,
+// never values.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,10 +19,10 @@ namespace deadrank::operators {
 struct CostKind {
     enum class Work { none, product, convolution, convolution_backward, attention, attention_backward };
     Work work = Work::none;
-    std::size_t operand = 0;   // whose last dimension a product sums over; a convolution's weight
-    bool is_view = false;      // no kernel
+    std::size_t operand = 0;  // whose last dimension a product sums over; a convolution's weight
+    bool is_view = false;     // no kernel
     bool is_copy = false;
-    bool waits = false;        // the host needs a value or a size of the result
+    bool waits = false;  // the host needs a value or a size of the result
 };
 
 inline CostKind cost_kind_of(const c10::OperatorHandle& op) {
@@ -46,9 +47,9 @@ inline CostKind cost_kind_of(const c10::OperatorHandle& op) {
         {"aten::_scaled_dot_product_flash_attention_for_cpu_backward", Work::attention_backward, 1},
     }};
     static constexpr std::array<std::string_view, 9> data_dependent{
-        "aten::nonzero",         "aten::masked_select",      "aten::_unique2", "aten::unique_dim",
-        "aten::unique_consecutive", "aten::_local_scalar_dense", "aten::equal",   "aten::is_nonzero",
-        "aten::_assert_async"};
+        "aten::nonzero",    "aten::masked_select",      "aten::_unique2",
+        "aten::unique_dim", "aten::unique_consecutive", "aten::_local_scalar_dense",
+        "aten::equal",      "aten::is_nonzero",         "aten::_assert_async"};
     CostKind kind;
     const c10::FunctionSchema& schema = op.schema();
     for (const Row& row : rows) {
@@ -59,7 +60,8 @@ inline CostKind cost_kind_of(const c10::OperatorHandle& op) {
     kind.is_copy = schema.name() == "aten::copy_";
     const auto& returns = schema.returns();
     kind.is_view = !returns.empty() && returns[0].alias_info() && !returns[0].alias_info()->isWrite();
-    kind.waits = std::find(data_dependent.begin(), data_dependent.end(), schema.name()) != data_dependent.end();
+    kind.waits =
+        std::find(data_dependent.begin(), data_dependent.end(), schema.name()) != data_dependent.end();
     return kind;
 }
 
@@ -135,7 +137,8 @@ private:
         const double rate = crosses_host_      ? rates.host_bytes_per_second
                             : crosses_devices_ ? rates.peer_bytes_per_second
                                                : rates.bytes_per_second;
-        const double seconds = std::max(bytes_ / rate, flops_ / (half_ ? rates.flops_half : rates.flops_single));
+        const double seconds =
+            std::max(bytes_ / rate, flops_ / (half_ ? rates.flops_half : rates.flops_single));
         return std::max(rates.shortest_kernel_ns, static_cast<std::int64_t>(seconds * 1e9));
     }
 

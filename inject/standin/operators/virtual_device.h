@@ -1,6 +1,6 @@
-// inject/standin/operators/virtual_device.h — The stand-in's device library, as operators use it: whether time is
-// virtual, and streams that can be charged. The functions are looked up, since a process without the stand-in
-// has none of them. inject/standin/device/virtual_time.h documents them.
+// inject/standin/operators/virtual_device.h — The stand-in's device library, as operators use it: whether
+// time is virtual, and streams that can be charged. The functions are looked up, since a process without the
+// stand-in has none of them. inject/standin/device/virtual_time.h documents them.
 #pragma once
 
 #include <c10/core/impl/VirtualGuardImpl.h>

@@ -1,6 +1,6 @@
 // inject/standin/runtime/kernels.cpp — nvcc's binaries register their kernels by name and launch them by
-// handle. Code for a device cannot run here: the host version of that name does, where a library brings one. A
-// kernel without one is refused, or does nothing with DEADRANK_STANDIN_LENIENT=1.
+// handle. Code for a device cannot run here: the host version of that name does, where a library brings one.
+// A kernel without one is refused, or does nothing with DEADRANK_STANDIN_LENIENT=1.
 #include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
@@ -117,10 +117,11 @@ cudaError_t launch(const void* handle, dim3 grid, dim3 block, void** arguments, 
     Registry& registry = Registry::of_this_process();
     const Binder binder = registry.binder_of(handle);
     if (!binder && !registry.lenient)
-        return refuse(cudaErrorNoKernelImageForDevice,
-                      registry.name_of(handle) +
-                          " has no host version; compute this on the CPU, or set DEADRANK_STANDIN_LENIENT=1 to "
-                          "let such kernels do nothing");
+        return refuse(
+            cudaErrorNoKernelImageForDevice,
+            registry.name_of(handle) +
+                " has no host version; compute this on the CPU, or set DEADRANK_STANDIN_LENIENT=1 to "
+                "let such kernels do nothing");
     if (!binder) return push(stream, [] {});
     return push(stream, [bound = binder(arguments), grid, block] { bound(grid, block); });
 }

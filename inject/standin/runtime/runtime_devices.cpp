@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "inject/standin/device/gpu_model.h"
 #include "inject/standin/device/portrait.h"
-#include "inject/standin/device/profile.h"
 #include "inject/standin/runtime/runtime.h"
 
 // How many devices there are, what they are like, and which one a thread uses.
@@ -92,13 +92,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     if (!properties) return answer(cudaErrorInvalidValue);
     if (!exists(device)) return answer(cudaErrorInvalidDevice);
     *properties = {};
-    std::snprintf(properties->name, sizeof properties->name, "%s", profile::in_use().name);
+    std::snprintf(properties->name, sizeof properties->name, "%s", gpu_model::in_use().name);
     const auto uuid = portrait::uuid(devices().physical(device));
     std::memcpy(properties->uuid.bytes, uuid.data(), uuid.size());
     properties->totalGlobalMem = Memory::capacity();
     properties->sharedMemPerBlock = portrait::shared_memory;
-    properties->sharedMemPerBlockOptin = profile::in_use().shared_memory_opt_in;
-    properties->sharedMemPerMultiprocessor = profile::in_use().shared_memory_per_multiprocessor;
+    properties->sharedMemPerBlockOptin = gpu_model::in_use().shared_memory_opt_in;
+    properties->sharedMemPerMultiprocessor = gpu_model::in_use().shared_memory_per_multiprocessor;
     properties->regsPerBlock = properties->regsPerMultiprocessor = portrait::registers;
     properties->warpSize = portrait::warp;
     properties->maxThreadsPerBlock = portrait::threads_per_block;
@@ -107,9 +107,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     properties->maxThreadsDim[2] = 64;
     properties->maxGridSize[0] = 2147483647;
     properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
-    properties->major = profile::in_use().major;
-    properties->minor = profile::in_use().minor;
-    properties->multiProcessorCount = profile::in_use().multiprocessors;
+    properties->major = gpu_model::in_use().major;
+    properties->minor = gpu_model::in_use().minor;
+    properties->multiProcessorCount = gpu_model::in_use().multiprocessors;
     properties->concurrentKernels = properties->unifiedAddressing = properties->canMapHostMemory = 1;
     properties->managedMemory = properties->streamPrioritiesSupported = properties->hostRegisterSupported = 1;
     properties->pciBusID = portrait::bus(devices().physical(device));

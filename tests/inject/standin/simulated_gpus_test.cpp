@@ -1,5 +1,6 @@
-// tests/inject/standin/simulated_gpus_test.cpp — Goal: a program for GPUs computes on the stand-in what it computes on
-// the CPU, and what cannot be computed raises an error that names it. Nothing is wrong in silence.
+// tests/inject/standin/simulated_gpus_test.cpp — Goal: a program for GPUs computes on the stand-in what it
+// computes on the CPU, and what cannot be computed raises an error that names it. Nothing is wrong in
+// silence.
 #include <gmock/gmock.h>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -24,8 +25,8 @@ std::string on_gpus(const std::string& program, const std::string& environment =
     return "OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH=" + at + " LD_PRELOAD=" + at +
            "/libcudart.so.13:" + at + "/libnccl.so.2:" + at + "/libcuda.so.1:" + at + "/libnvidia-ml.so.1 " +
            "PYTHONPATH=" DEADRANK_SOURCE_DIRECTORY "/inject/standin/operators/python" +
-           (environment.empty() ? "" : " " + environment) + " /usr/bin/timeout 300 " + python_with_torch().string() + " " +
-           program;
+           (environment.empty() ? "" : " " + environment) + " /usr/bin/timeout 300 " +
+           python_with_torch().string() + " " + program;
 }
 std::string on_cpu(const std::string& program) {
     return "OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 timeout 300 " + python_with_torch().string() + " " +
@@ -71,15 +72,16 @@ TEST_F(DeviceSimulatedGpus, TrainInParallelOverTorchsOwnNcclGroup) {
 TEST_F(DeviceSimulatedGpus, ComputeTorchsOperatorDatabaseWithoutAWrongValue) {
     const Answer answer = shell(on_gpus(scripts + "operator_database.py"));
     EXPECT_EQ(answer.code, 0) << answer.out;
-    EXPECT_THAT(answer.out, AllOf(HasSubstr(" 697 entries,"), HasSubstr(" 0 wrong,"), HasSubstr(" 5 refused,")));
+    EXPECT_THAT(answer.out,
+                AllOf(HasSubstr(" 697 entries,"), HasSubstr(" 0 wrong,"), HasSubstr(" 5 refused,")));
 }
 
 TEST_F(DeviceSimulatedGpus, ComputeTheOperatorDatabaseOfANewerTorch) {
     if (const std::string missing = why_no_newer_torch(); !missing.empty()) GTEST_SKIP() << missing;
-    const Answer answer = shell(on_gpus(scripts + "operator_database.py",
-                                        "PYTHONPATH=" DEADRANK_SOURCE_DIRECTORY
-                                        "/inject/standin/operators/python:" +
-                                            newer_torch().string()));
+    const Answer answer =
+        shell(on_gpus(scripts + "operator_database.py", "PYTHONPATH=" DEADRANK_SOURCE_DIRECTORY
+                                                        "/inject/standin/operators/python:" +
+                                                            newer_torch().string()));
     EXPECT_EQ(answer.code, 0) << answer.out;
     EXPECT_THAT(answer.out, AllOf(HasSubstr("torch 2.15.0"), HasSubstr(" 0 wrong,")));
 }
@@ -94,12 +96,15 @@ TEST_F(DeviceSimulatedGpus, AreCheckedByAComparisonThatCanFail) {
 }
 
 TEST_F(DeviceSimulatedGpus, ComputeTheSlowerWayWithoutACompiler) {
-    const std::string program = scripts + "gpu_training.py --only convolutions --only perceptron_with_batch_norm --device ";
+    const std::string program =
+        scripts + "gpu_training.py --only convolutions --only perceptron_with_batch_norm --device ";
     const std::string without = "XDG_CACHE_HOME=$(mktemp -d) CXX=no-compiler PATH=/nonexistent";
     const Answer answer = shell(on_gpus(program + "cuda", without) + " 2>&1 >/dev/null");
-    EXPECT_THAT(answer.out, HasSubstr("deadrank: No C++ compiler is installed (g++, or another in CXX). Operators "
-                                      "of cuda tensors run the slower way, about 40 µs each."));
-    const auto wanted = numbers_of(on_cpu(program + "cpu")), found = numbers_of(on_gpus(program + "cuda", without));
+    EXPECT_THAT(answer.out,
+                HasSubstr("deadrank: No C++ compiler is installed (g++, or another in CXX). Operators "
+                          "of cuda tensors run the slower way, about 40 µs each."));
+    const auto wanted = numbers_of(on_cpu(program + "cpu")),
+               found = numbers_of(on_gpus(program + "cuda", without));
     EXPECT_EQ(wanted.size(), 2u);
     EXPECT_EQ(found, wanted);
 }
@@ -110,19 +115,23 @@ TEST_F(DeviceSimulatedGpus, RefuseByNameWhatTheyCannotCompute) {
     ASSERT_TRUE(said.is_object()) << answer.out;
     const std::map<std::string, std::string> expected{
         {"add host",
-         "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and "
+         "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, "
+         "cuda:0 and "
          "cpu!"},
         {"add device",
-         "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and "
+         "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, "
+         "cuda:0 and "
          "cuda:1!"},
         {"product",
-         "RuntimeError: Expected all tensors to be on the same device, but got mat2 is on cpu, different from other "
+         "RuntimeError: Expected all tensors to be on the same device, but got mat2 is on cpu, different "
+         "from other "
          "tensors on cuda:0 (when checking argument in method wrapper_CUDA_mm)"},
         {"index of host",
          "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"},
         {"target", "RuntimeError: Expected all tensors to be on the same device, but got target is on cpu"},
         {"lists", "RuntimeError: Expected all tensors to be on the same device"},
-        {"triton", "HiddenPackage: deadrank: triton brings kernels for GPUs, which cannot run on a simulated one."},
+        {"triton",
+         "HiddenPackage: deadrank: triton brings kernels for GPUs, which cannot run on a simulated one."},
         {"flash_attn", "HiddenPackage: deadrank: flash_attn brings kernels for GPUs"},
         {"apex", "HiddenPackage: deadrank: apex brings kernels for GPUs"},
         {"transformer_engine", "HiddenPackage: deadrank: transformer_engine brings kernels for GPUs"},
@@ -130,19 +139,22 @@ TEST_F(DeviceSimulatedGpus, RefuseByNameWhatTheyCannotCompute) {
         {"kernel",
          "AcceleratorError: CUDA error: no kernel image is available for execution on the device (deadrank: "
          "at::cuda::spin_kernel(long) has no host version"},
-        {"quantized", "NotImplementedError: deadrank: quantized cuda tensors cannot be computed on the host."},
+        {"quantized",
+         "NotImplementedError: deadrank: quantized cuda tensors cannot be computed on the host."},
         {"graph",
-         "AcceleratorError: CUDA error: operation not supported (deadrank: cudaStreamBeginCapture is not there "
+         "AcceleratorError: CUDA error: operation not supported (deadrank: cudaStreamBeginCapture is not "
+         "there "
          "without a GPU; run without CUDA graphs)"},
         {"shared between processes",
-         "AcceleratorError: CUDA error: operation not supported (deadrank: cudaIpcGetMemHandle is not there without "
+         "AcceleratorError: CUDA error: operation not supported (deadrank: cudaIpcGetMemHandle is not there "
+         "without "
          "a GPU; share CPU tensors between processes)"},
         {"memory",
-         "OutOfMemoryError: CUDA out of memory. Tried to allocate 256.00 GiB. GPU 0 has a total capacity of 16.00 "
+         "OutOfMemoryError: CUDA out of memory. Tried to allocate 256.00 GiB. GPU 0 has a total capacity of "
+         "16.00 "
          "GiB of which "},
     };
-    for (const auto& [name, text] : expected)
-        EXPECT_THAT(said.value(name, ""), StartsWith(text)) << name;
+    for (const auto& [name, text] : expected) EXPECT_THAT(said.value(name, ""), StartsWith(text)) << name;
     for (const char* name : {"scalars of the host", "indices of the host", "copies", "mask of the host"})
         EXPECT_EQ(said.value(name, ""), "no error") << name;
     EXPECT_EQ(said["visible"], "None") << "programs that probe for triton must not find it";
@@ -151,9 +163,10 @@ TEST_F(DeviceSimulatedGpus, RefuseByNameWhatTheyCannotCompute) {
 
 // 2 · 1024³ operations at 67 Tflop/s are 32.05 µs, and a launch is 4 µs of the host.
 TEST_F(DeviceSimulatedGpus, KeepStreamsInVirtualTimeAfterAFork) {
-    const Answer answer = shell("{ " + on_gpus(scripts + "gpu_virtual_time.py",
-                                               "DEADRANK_STANDIN_GPU=h100 DEADRANK_STANDIN_DEVICES=16") +
-                                "; } 2>/dev/null");
+    const Answer answer = shell(
+        "{ " +
+        on_gpus(scripts + "gpu_virtual_time.py", "DEADRANK_STANDIN_GPU=h100 DEADRANK_STANDIN_DEVICES=16") +
+        "; } 2>/dev/null");
     std::istringstream lines(answer.out);
     std::string first, second;
     std::getline(lines, first);

@@ -1,6 +1,6 @@
-# inject/standin/operators/python/sitecustomize.py — Python imports this at every start if its directory is on
-# PYTHONPATH. It waits for `import torch`, and then gives cuda tensors operators that compute on the host. It does
-# nothing in a process without the stand-in, so a real GPU is never touched.
+# inject/standin/operators/python/sitecustomize.py — Python imports this at every start if its directory is
+# on PYTHONPATH. It waits for `import torch`, and then gives cuda tensors operators that compute on the
+# host. It does nothing in a process without the stand-in, so a real GPU is never touched.
 import importlib.machinery
 import importlib.util
 import os

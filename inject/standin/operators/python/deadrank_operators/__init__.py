@@ -1,9 +1,8 @@
-"""Operators of cuda tensors that compute on the host, for processes in which deadrank's stand-in is CUDA.
-
-install() is called once, after torch is imported and before CUDA is initialised. sitecustomize.py beside this
-package calls it. A process may fork afterwards; each child initialises CUDA itself.
-"""
-
+# inject/standin/operators/python/deadrank_operators/__init__.py — Operators of cuda tensors that compute on
+# the host, for processes in which deadrank's stand-in is CUDA.
+#
+# install() is called once, after torch is imported and before CUDA is initialised. sitecustomize.py beside
+# this package calls it. A process may fork afterwards; each child initialises CUDA itself.
 import ctypes
 import os
 import sys

@@ -1,5 +1,5 @@
-"""Compiles the library for the installed torch, once, and keeps it in the cache."""
-
+# inject/standin/operators/python/deadrank_operators/build.py — Compiles the library for the installed
+# torch, once, and keeps it in the cache.
 import fcntl
 import hashlib
 import os
@@ -22,7 +22,11 @@ def find_or_build():
     """Returns the path of the library. Ranks that start together wait for the first of them to build it."""
     import torch
 
-    library = cache_directory() / f"{torch.__version__}-{sys.implementation.cache_tag}-{fingerprint()}" / "operators.so"
+    library = (
+        cache_directory()
+        / f"{torch.__version__}-{sys.implementation.cache_tag}-{fingerprint()}"
+        / "operators.so"
+    )
     if library.exists():
         return str(library)
     compiler = find_compiler()
@@ -33,7 +37,9 @@ def find_or_build():
             if not library.exists():
                 build(compiler, library)
     except OSError as trouble:
-        raise BuildError(f"The operators' library cannot be written to {library.parent}: {trouble.strerror}.") from trouble
+        raise BuildError(
+            f"The operators' library cannot be written to {library.parent}: {trouble.strerror}."
+        ) from trouble
     return str(library)
 
 
@@ -43,7 +49,11 @@ def cache_directory():
 
 
 def sources():
-    return [*sorted(OPERATORS.glob("*.h")), OPERATORS / "library.cpp", OPERATORS.parent / "device" / "virtual_time.h"]
+    return [
+        *sorted(OPERATORS.glob("*.h")),
+        OPERATORS / "operators_library.cpp",
+        OPERATORS.parent / "device" / "virtual_time.h",
+    ]
 
 
 def fingerprint():
@@ -76,14 +86,27 @@ def build(compiler, library):
     abi = int(torch._C._GLIBCXX_USE_CXX11_ABI)
     command = [compiler, *FLAGS, f"-D_GLIBCXX_USE_CXX11_ABI={abi}", "-w", f"-I{ROOT}"]
     command += [f"-isystem{home / 'include'}", f"-isystem{home / 'include/torch/csrc/api/include'}"]
-    command += [str(OPERATORS / "library.cpp"), "-o", unfinished, f"-L{home / 'lib'}", "-lc10", "-ltorch_cpu"]
+    command += [
+        str(OPERATORS / "operators_library.cpp"),
+        "-o",
+        unfinished,
+        f"-L{home / 'lib'}",
+        "-lc10",
+        "-ltorch_cpu",
+    ]
     # The compiler must not load the stand-in.
-    environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "LD_LIBRARY_PATH")}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "LD_LIBRARY_PATH")
+    }
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode != 0:
-            first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[-300:])
-            raise BuildError(f"{compiler} cannot compile the operators for torch {torch.__version__}: {first}.")
+            first = next(
+                (line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[-300:]
+            )
+            raise BuildError(
+                f"{compiler} cannot compile the operators for torch {torch.__version__}: {first}."
+            )
         os.replace(unfinished, library)
     finally:
         if os.path.exists(unfinished):

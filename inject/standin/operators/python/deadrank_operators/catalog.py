@@ -1,14 +1,12 @@
-"""Which operators are overridden. Torch itself is asked, so that a new release needs no new list."""
-
+# inject/standin/operators/python/deadrank_operators/catalog.py — Which operators are overridden. Torch
+# itself is asked, so that a new release needs no new list.
 import torch
 
 # CUDA's own kernels of these only make views, allocate, or ask: they launch nothing.
-KEPT = frozenset(
-    """empty.memory_format empty_strided as_strided view view.dtype _reshape_alias unfold set_
+KEPT = frozenset("""empty.memory_format empty_strided as_strided view view.dtype _reshape_alias unfold set_
     set_.source_Storage set_.source_Storage_storage_offset set_.source_Tensor resize_ record_stream is_pinned
     _pin_memory is_set_to _efficientzerotensor _use_cudnn_ctc_loss _use_cudnn_ctc_loss.Tensor
-    _use_miopen_ctc_loss _use_miopen_ctc_loss.Tensor""".split()
-)
+    _use_miopen_ctc_loss _use_miopen_ctc_loss.Tensor""".split())
 # attention.h has these.
 WRITTEN_IN_CPP = frozenset(
     """_fused_sdp_choice _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_backward
@@ -18,18 +16,27 @@ WRITTEN_IN_CPP = frozenset(
 CHOOSE_BY_DEVICE = frozenset(["copy_", "convolution", "_convolution"])
 # Of sparse tensors: the same function serves CPU and CUDA, and works on indices and values alone.
 KEPT_SPARSE = frozenset(
-    """_sparse_coo_tensor_with_dims _sparse_coo_tensor_with_dims_and_tensors sparse_dim dense_dim _dimI _dimV _nnz
+    """_sparse_coo_tensor_with_dims _sparse_coo_tensor_with_dims_and_tensors sparse_dim dense_dim _dimI _dimV
+    _nnz
     _indices _values indices values is_coalesced _coalesced_ crow_indices col_indices ccol_indices row_indices
     empty.memory_format empty_like""".split()
 )
-LAYOUTS = {"strided": ("CUDA", "CPU"), "coo": ("SparseCUDA", "SparseCPU"), "compressed": ("SparseCsrCUDA", "SparseCsrCPU")}
-COMPOSITES = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+LAYOUTS = {
+    "strided": ("CUDA", "CPU"),
+    "coo": ("SparseCUDA", "SparseCPU"),
+    "compressed": ("SparseCsrCUDA", "SparseCsrCPU"),
+}
+COMPOSITES = (
+    "CompositeExplicitAutograd",
+    "CompositeImplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional",
+)
 
 ADVICE = "Use operators that torch also has for the CPU, or run this part of the program on the CPU."
 
 
 def operators_of(layout):
-    """Takes a layout of LAYOUTS, and returns the names of its operators: computed on the host, and refused."""
+    """Takes a layout of LAYOUTS, and returns names of operators: computed on the host, and refused."""
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     device_key, host_key = LAYOUTS[layout]
     kept = KEPT | WRITTEN_IN_CPP if layout == "strided" else KEPT_SPARSE

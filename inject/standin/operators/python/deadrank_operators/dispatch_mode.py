@@ -1,10 +1,9 @@
-"""The slower way, without a compiler: a dispatch mode computes each operator on CPU views of the same memory.
-
-It covers the main thread, and backward passes that it starts. Attention is written out, so its last digits differ
-from those of the fused kernel of the CPU. Random operators continue the CPU generator's
-sequence, and sparse tensors are refused.
-"""
-
+# inject/standin/operators/python/deadrank_operators/dispatch_mode.py — The slower way, without a compiler:
+# a dispatch mode computes each operator on CPU views of the same memory.
+#
+# It covers the main thread, and backward passes that it starts. Attention is written out, so its last
+# digits differ from those of the fused kernel of the CPU. Random operators continue the CPU generator's
+# sequence, and sparse tensors are refused.
 import ctypes
 
 import torch
@@ -69,7 +68,9 @@ class HostMode(TorchDispatchMode):
         torch.cuda.current_stream(call.device).synchronize()
         result = operator(*lowered, **lowered_keywords)
         call.write_back()
-        to_host = name == "_to_copy" and keywords.get("device") is not None and keywords["device"].type == "cpu"
+        to_host = (
+            name == "_to_copy" and keywords.get("device") is not None and keywords["device"].type == "cpu"
+        )
         return result if to_host else tree_map(call.raise_, result)
 
 
@@ -84,7 +85,8 @@ class HostCall:
         if len(self.devices) > 1:
             first, second = sorted(map(str, self.devices), reverse=True)[:2]
             raise RuntimeError(
-                f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
+                "Expected all tensors to be on the same device, but found at least two devices, "
+                f"{first} and {second}!"
             )
 
     def lower(self, value):

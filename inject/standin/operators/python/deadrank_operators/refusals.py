@@ -1,14 +1,15 @@
-"""What cannot run on a simulated GPU and would compute nothing: refused by name, with what to do instead."""
-
+# inject/standin/operators/python/deadrank_operators/refusals.py — What cannot run on a simulated GPU and
+# would compute nothing: refused by name, with what to do instead.
 import importlib.util
 import sys
 
+ATTENTION = "Use torch.nn.functional.scaled_dot_product_attention"
 # Packages that bring device code. They are hidden, so that a program which can do without one does so.
 PACKAGES = {
     "triton": "Call the operator's version in plain torch.",
-    "flash_attn": "Use torch.nn.functional.scaled_dot_product_attention (in transformers: attn_implementation='sdpa').",
-    "flash_attn_interface": "Use torch.nn.functional.scaled_dot_product_attention.",
-    "xformers": "Use torch.nn.functional.scaled_dot_product_attention.",
+    "flash_attn": ATTENTION + " (in transformers: attn_implementation='sdpa').",
+    "flash_attn_interface": ATTENTION + ".",
+    "xformers": ATTENTION + ".",
     "apex": "Use torch.amp, torch.optim with fused=True, and torch.nn.RMSNorm or LayerNorm.",
     "amp_C": "Use torch.amp and torch.optim with fused=True.",
     "transformer_engine": "Use layers of plain torch (in Megatron: --transformer-impl local).",
@@ -29,7 +30,8 @@ class Finder:
     def find_spec(self, name, path=None, target=None):
         if name in PACKAGES:
             raise HiddenPackage(
-                f"deadrank: {name} brings kernels for GPUs, which cannot run on a simulated one. {PACKAGES[name]}",
+                f"deadrank: {name} brings kernels for GPUs, which cannot run on a simulated one. "
+                f"{PACKAGES[name]}",
                 name=name,
             )
         return None
@@ -55,7 +57,7 @@ _noted = False
 
 
 def _compile_without_inductor():
-    """torch.compile's inductor writes Triton kernels for cuda tensors. aot_eager traces and runs the same graphs."""
+    """Inductor writes Triton kernels for cuda tensors. aot_eager traces and runs the same graphs."""
     import torch
 
     def compile_eagerly(self, graph, inputs, **settings):
@@ -63,8 +65,8 @@ def _compile_without_inductor():
         if not _noted:
             _noted = True
             print(
-                "deadrank: torch.compile uses aot_eager instead of inductor on simulated GPUs, so graphs are the "
-                "same and kernels are torch's own",
+                "deadrank: torch.compile uses aot_eager instead of inductor on simulated GPUs, so graphs are "
+                "the same and kernels are torch's own",
                 file=sys.stderr,
                 flush=True,
             )

@@ -1,5 +1,5 @@
-"""Operators that only CUDA has, written out of others. Autograd's formulas stay torch's own."""
-
+# inject/standin/operators/python/deadrank_operators/written_out.py — Operators that only CUDA has, written
+# out of others. Autograd's formulas stay torch's own.
 import functools
 import warnings
 
@@ -90,7 +90,9 @@ def lstm_cell_backward(grad_hidden, grad_cell, cell, new_cell, workspace, has_bi
 def gru_cell(input_gates, hidden_gates, hidden, input_bias=None, hidden_bias=None):
     if input_bias is not None:
         input_gates, hidden_gates = input_gates + input_bias, hidden_gates + hidden_bias
-    (input_r, input_z, input_n), (hidden_r, hidden_z, hidden_n) = input_gates.chunk(3, 1), hidden_gates.chunk(3, 1)
+    (input_r, input_z, input_n), (hidden_r, hidden_z, hidden_n) = input_gates.chunk(3, 1), hidden_gates.chunk(
+        3, 1
+    )
     r, z = (hidden_r + input_r).sigmoid(), (hidden_z + input_z).sigmoid()
     n = (input_n + r * hidden_n).tanh()
     return (hidden - n) * z + n, torch.cat([r, z, n, hidden, hidden_n], 1)
@@ -129,12 +131,16 @@ def rms_norm_backward(grad, x, shape, rstd, weight, wanted):
 
 @kernel("cudnn_batch_norm")
 def cudnn_batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps):
-    result = torch.ops.aten.native_batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps)
+    result = torch.ops.aten.native_batch_norm(
+        x, weight, bias, running_mean, running_var, training, momentum, eps
+    )
     return *result, torch.empty(0, dtype=torch.uint8, device=x.device)
 
 
 @kernel("cudnn_batch_norm_backward")
-def cudnn_batch_norm_backward(x, grad, weight, running_mean, running_var, save_mean, save_invstd, eps, reserve):
+def cudnn_batch_norm_backward(
+    x, grad, weight, running_mean, running_var, save_mean, save_invstd, eps, reserve
+):
     return torch.ops.aten.native_batch_norm_backward(
         grad, x, weight, running_mean, running_var, save_mean, save_invstd, True, eps, [True, True, True]
     )

@@ -1,6 +1,7 @@
-// inject/standin/operators/library.cpp — Gives every operator of cuda tensors a kernel that computes on the host. It
-// is compiled with the headers of the installed torch and loaded by torch.ops.load_library(). The Python package
-// beside it decides which operators are overridden: python/deadrank_operators/catalog.py.
+// inject/standin/operators/operators_library.cpp — Gives every operator of cuda tensors a kernel that
+// computes on the host. It is compiled with the headers of the installed torch and loaded by
+// torch.ops.load_library(). The Python package beside it decides which operators are overridden:
+// python/deadrank_operators/catalog.py.
 #include <ATen/core/List.h>
 #include <c10/util/Exception.h>
 #include <memory>
@@ -70,8 +71,8 @@ void override_operators(const std::string& layout, const Names& on_host, const N
 at::Tensor host_view(const at::Tensor& tensor) {
     HostCall call;
     at::Tensor host = call.lower(tensor);
-    return at::from_blob(host.mutable_data_ptr(), host.sizes(), host.strides(), [tensor](void*) {},
-                         host.options());
+    return at::from_blob(
+        host.mutable_data_ptr(), host.sizes(), host.strides(), [tensor](void*) {}, host.options());
 }
 
 }  // namespace
