@@ -51,7 +51,7 @@ public:
         const auto found = binders_.find(plain_name(known->second));
         if (found != binders_.end())
             asked->second = found->second;
-        else if (lenient)
+        else
             say_missing(known->second);
         return asked->second;
     }
@@ -91,8 +91,8 @@ private:
     void say_missing(const char* name) {
         const bool all = std::getenv("DEADRANK_STANDIN_LOG");
         if (!all && said_) return;
-        std::fprintf(stderr, "deadrank: kernel %s has no host version and does nothing%s\n",
-                     plain_name(name).c_str(), all ? "" : " (others: DEADRANK_STANDIN_LOG=1)");
+        std::fprintf(stderr, "deadrank: kernel %s has no host version and %s%s\n", plain_name(name).c_str(),
+                     lenient ? "does nothing" : "is refused", all ? "" : " (others: DEADRANK_STANDIN_LOG=1)");
         said_ = true;
     }
 
