@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "inject/standin/operators/addressed_list.h"
 #include "inject/standin/operators/lending_allocator.h"
@@ -97,7 +98,8 @@ public:
 
     at::Tensor raise(const at::Tensor& tensor) {
         if (!tensor.defined() || !tensor.device().is_cpu()) return tensor;
-        if (const View* known = views_by_host_.find(tensor.unsafeGetTensorImpl())) return known->device;
+        if (const std::size_t* known = views_by_host_.find(tensor.unsafeGetTensorImpl()))
+            return views_[*known].device;
         refuse_quantized(tensor);
         at::Tensor raised;
         if (tensor.layout() == c10::kStrided)
@@ -108,6 +110,14 @@ public:
             raised = raise_compressed(tensor);
         remember(tensor, raised);
         return raised;
+    }
+
+    // The memory of all cuda arguments.
+    std::vector<c10::Storage> memory() {
+        std::vector<c10::Storage> all;
+        for (auto& [address, storage] : storages_)
+            all.push_back(storage.device ? storage.device : storage.host);
+        return all;
     }
 
 private:
@@ -121,12 +131,13 @@ private:
     };
 
     void remember(const at::Tensor& host, const at::Tensor& device_tensor) {
+        views_by_host_.add(host.unsafeGetTensorImpl(), views_.size());
         views_.add(device_tensor.unsafeGetTensorImpl(), {host, device_tensor});
-        views_by_host_.add(host.unsafeGetTensorImpl(), {host, device_tensor});
     }
     void share(SharedStorage storage) {
-        by_host_.add(storage.host.unsafeGetStorageImpl(), storage.device);
-        if (storage.device) storages_.add(storage.device.unsafeGetStorageImpl(), std::move(storage));
+        storages_by_host_.add(storage.host.unsafeGetStorageImpl(), storages_.size());
+        const void* address = storage.device ? storage.device.unsafeGetStorageImpl() : nullptr;
+        storages_.add(address, std::move(storage));
     }
 
     // A CPU argument stays itself, also when the operator returns it or a view of it.
@@ -134,7 +145,7 @@ private:
         if (views_by_host_.find(tensor.unsafeGetTensorImpl())) return tensor;
         remember(tensor, tensor);
         if (tensor.layout() == c10::kStrided && tensor.has_storage() && tensor.nbytes() > 0 &&
-            !by_host_.find(tensor.storage().unsafeGetStorageImpl()))
+            !storages_by_host_.find(tensor.storage().unsafeGetStorageImpl()))
             share({tensor.storage(), c10::Storage()});
         return tensor;
     }
@@ -160,15 +171,12 @@ private:
 
     at::Tensor raise_strided(const at::Tensor& tensor) {
         c10::StorageImpl* host = tensor.storage().unsafeGetStorageImpl();
-        const c10::Storage* known = by_host_.find(host);
-        if (known && !*known) return tensor;  // a view of a CPU argument
-        c10::Storage storage;
-        if (known) {
-            storage = *known;
-        } else {
-            storage = take_over(*host);
-            share({tensor.storage(), storage, host->mutable_data(), host->nbytes()});
+        if (const std::size_t* known = storages_by_host_.find(host)) {
+            const c10::Storage& storage = storages_[*known].device;
+            return storage ? view_of(storage, c10::DispatchKey::CUDA, tensor) : tensor;  // of a CPU argument
         }
+        const c10::Storage storage = take_over(*host);
+        share({tensor.storage(), storage, host->mutable_data(), host->nbytes()});
         return view_of(storage, c10::DispatchKey::CUDA, tensor);
     }
 
@@ -190,7 +198,8 @@ private:
     }
 
     void write_back(SharedStorage& shared) const {
-        if (shared.host.data() == shared.data && shared.host.nbytes() == shared.bytes) return;
+        if (!shared.device || (shared.host.data() == shared.data && shared.host.nbytes() == shared.bytes))
+            return;
         void* data = shared.host.mutable_data();
         const std::size_t bytes = shared.host.nbytes();
         if (data != shared.data) {
@@ -282,9 +291,10 @@ private:
         compressed(view.device).set_member_tensors(rows, columns, values, view.host.sizes());
     }
 
-    AddressedList<View> views_, views_by_host_;
-    AddressedList<SharedStorage> storages_;  // by the device's storage
-    AddressedList<c10::Storage> by_host_;    // the device's storage, by the host's
+    AddressedList<View> views_;                 // by the device's tensor
+    AddressedList<std::size_t> views_by_host_;  // places in views_
+    AddressedList<SharedStorage> storages_;     // by the device's storage
+    AddressedList<std::size_t> storages_by_host_;
 };
 
 }  // namespace deadrank::operators

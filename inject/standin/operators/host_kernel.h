@@ -11,6 +11,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <string>
 
+#include "inject/standin/operators/deferred_call.h"
 #include "inject/standin/operators/device_check.h"
 #include "inject/standin/operators/host_call.h"
 #include "inject/standin/operators/host_generator.h"
@@ -25,11 +26,13 @@ struct OperatorFacts {
     Mixing mixing;
     bool random;
     int generator = -1;  // place of the generator among the arguments; -1: none
+    bool deferrable;
     CostKind cost;
 
     explicit OperatorFacts(const c10::OperatorHandle& op)
         : mixing(mixing_of(op.schema().name())),
           random(op.hasTag(at::Tag::nondeterministic_seeded)),
+          deferrable(DeferredCall::is_possible(op)),
           cost(cost_kind_of(op)) {
         const auto& arguments = op.schema().arguments();
         for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -85,17 +88,45 @@ public:
         if (VirtualDevice::instance().in_use()) cost.emplace(facts_.cost, all.slice(begin));
         HostCall call;
         DeviceCheck check(op, facts_.mixing);
+        DeferredCall::raise_failure();
+        const bool defers = facts_.deferrable && !cost && is_busy(all.slice(begin)) &&
+                            DeferredCall::cannot_fail(op, all.slice(begin));
+        const c10::IValue self = defers ? all[begin] : c10::IValue();
         for (std::size_t i = begin; i < stack->size(); ++i) {
             c10::IValue& value = (*stack)[i];
             if (!value.isTensor() && !value.isList() && !value.isDevice()) continue;
             check.see(i - begin, value);
             value = call.lower(value);
         }
+        if (defers && call.others.empty()) {
+            Stack lowered(stack->begin() + static_cast<std::ptrdiff_t>(begin), stack->end());
+            stack->resize(begin);
+            if (!op.schema().returns().empty()) stack->push_back(self);
+            DeferredCall::enqueue(current_stream(*call.device), op, key_, std::move(lowered), call.memory());
+            return;
+        }
         compute_on_host(call, op, facts_, key_, *stack, begin);
         if (cost) cost->charge(*call.device, c10::ArrayRef<c10::IValue>(*stack).slice(begin));
     }
 
 private:
+    // Whether the stream that the call belongs to has work that is not done.
+    static bool is_busy(c10::ArrayRef<c10::IValue> arguments) {
+        const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
+        for (const c10::IValue& value : arguments) {
+            const bool is_list = value.isTensorList() && !value.toTensorList().empty();
+            if (!value.isTensor() && !is_list) continue;
+            const at::Tensor tensor = is_list ? value.toTensorList().get(0) : value.toTensor();
+            if (tensor.defined() && tensor.is_cuda())
+                return !guard.queryStream(guard.getStream(tensor.device()));
+        }
+        return false;
+    }
+    static void* current_stream(c10::Device device) {
+        const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
+        return guard.getStreamNativeHandle(guard.getStream(device));
+    }
+
     OperatorFacts facts_;
     c10::DispatchKey key_;  // CPU, SparseCPU or SparseCsrCPU
 };

@@ -24,9 +24,8 @@ std::string on_gpus(const std::string& program, const std::string& environment =
     const std::string at = standin_libraries.string();
     return "OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH=" + at + " LD_PRELOAD=" + at +
            "/libcudart.so.13:" + at + "/libnccl.so.2:" + at + "/libcuda.so.1:" + at + "/libnvidia-ml.so.1 " +
-           "PYTHONPATH=" DEADRANK_SOURCE_DIRECTORY "/inject/standin/operators/python" +
-           (environment.empty() ? "" : " " + environment) + " /usr/bin/timeout 300 " +
-           python_with_torch().string() + " " + program;
+           "PYTHONPATH=" + operators.string() + (environment.empty() ? "" : " " + environment) +
+           " /usr/bin/timeout 300 " + python_with_torch().string() + " " + program;
 }
 std::string on_cpu(const std::string& program) {
     return "OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 timeout 300 " + python_with_torch().string() + " " +
@@ -78,10 +77,8 @@ TEST_F(DeviceSimulatedGpus, ComputeTorchsOperatorDatabaseWithoutAWrongValue) {
 
 TEST_F(DeviceSimulatedGpus, ComputeTheOperatorDatabaseOfANewerTorch) {
     if (const std::string missing = why_no_newer_torch(); !missing.empty()) GTEST_SKIP() << missing;
-    const Answer answer =
-        shell(on_gpus(scripts + "operator_database.py", "PYTHONPATH=" DEADRANK_SOURCE_DIRECTORY
-                                                        "/inject/standin/operators/python:" +
-                                                            newer_torch().string()));
+    const Answer answer = shell(on_gpus(scripts + "operator_database.py",
+                                        "PYTHONPATH=" + operators.string() + ":" + newer_torch().string()));
     EXPECT_EQ(answer.code, 0) << answer.out;
     EXPECT_THAT(answer.out, AllOf(HasSubstr("torch 2.15.0"), HasSubstr(" 0 wrong,")));
 }
