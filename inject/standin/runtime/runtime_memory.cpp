@@ -97,10 +97,11 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     }
     attributes->device = block->device;
     attributes->devicePointer = const_cast<void*>(at);
-    attributes->type = block->where == Where::device    ? cudaMemoryTypeDevice
+    const bool on_device = block->where == Where::device || block->where == Where::mapped;
+    attributes->type = on_device                        ? cudaMemoryTypeDevice
                        : block->where == Where::managed ? cudaMemoryTypeManaged
                                                         : cudaMemoryTypeHost;
-    if (block->where == Where::device) attributes->hostPointer = nullptr;
+    if (on_device) attributes->hostPointer = nullptr;
     return cudaSuccess;
 }
 
