@@ -26,6 +26,14 @@ inline std::uint64_t next_seed(at::Generator generator) {
     return bits ^ (bits >> 31);
 }
 
+// A CPU generator for one call. Each thread has one, since making one takes longer than most calls.
+inline const at::Generator& seeded_generator(std::uint64_t seed) {
+    static thread_local at::Generator generator = at::detail::createCPUGenerator(seed);
+    const std::lock_guard lock(generator.mutex());
+    generator.set_current_seed(seed);
+    return generator;
+}
+
 // Operators without a generator argument draw from torch's default CPU generator. For the time of one call it
 // draws the device's numbers; then the program's own sequence of CPU numbers continues.
 class DefaultGeneratorOnLoan {

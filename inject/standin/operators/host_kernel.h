@@ -60,13 +60,13 @@ inline void compute_on_host(HostCall& call, const c10::OperatorHandle& op, const
             &given = facts.generator < 0 ? none : stack[begin + static_cast<std::size_t>(facts.generator)];
         if (given.isGenerator()) {
             if (given.toGenerator().device().is_cuda())
-                given = at::detail::createCPUGenerator(next_seed(given.toGenerator()));
+                given = seeded_generator(next_seed(given.toGenerator()));
         } else if (!draws_from_cpu()) {
             const std::uint64_t seed = next_seed(at::globalContext().defaultGenerator(*call.device));
             if (facts.generator < 0)
                 loan.emplace(seed);
             else
-                given = at::detail::createCPUGenerator(seed);
+                given = seeded_generator(seed);
         }
     }
     {

@@ -12,8 +12,8 @@ WRITTEN_IN_CPP = frozenset(
     """_fused_sdp_choice _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_backward
     _scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward""".split()
 )
-# Composite operators that choose by device inside: cuDNN, copy kernels.
-CHOOSE_BY_DEVICE = frozenset(["copy_", "convolution", "_convolution"])
+# Composite operators that choose by device inside: cuDNN, copies, and since 2.15 ldexp.
+CHOOSE_BY_DEVICE = frozenset("copy_ convolution _convolution ldexp.Tensor ldexp_ ldexp.out".split())
 # Of sparse tensors: the same function serves CPU and CUDA, and works on indices and values alone.
 KEPT_SPARSE = frozenset(
     """_sparse_coo_tensor_with_dims _sparse_coo_tensor_with_dims_and_tensors sparse_dim dense_dim _dimI _dimV
@@ -48,8 +48,8 @@ def operators_of(layout):
         if has(full_name, device_key):
             computable = has(full_name, host_key) or any(has(full_name, key) for key in COMPOSITES)
             (on_host if computable else refused).append(name)
-        elif layout == "strided" and name in CHOOSE_BY_DEVICE:
-            on_host.append(name)
+        elif layout == "strided" and name in CHOOSE_BY_DEVICE and has(full_name, "CompositeExplicitAutograd"):
+            on_host.append(name)  # one with an implicit kernel would lose its gradient
     return sorted(on_host), sorted(refused)
 
 
