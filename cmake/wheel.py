@@ -40,7 +40,7 @@ def is_elf(path: Path) -> bool:
 
 
 def glibc_needed(path: Path, readelf: str, own: set[str]) -> tuple[int, int]:
-    """The newest version of glibc that the file asks for; raises where it needs a library that is not `own`."""
+    """The newest version of glibc that the file asks for; raises where it needs a library besides `own`."""
     said = subprocess.run([readelf, "--wide", "--dynamic", "--version-info", path], check=True, text=True,
                           capture_output=True, env={**os.environ, "LC_ALL": "C"}).stdout
     others = set(re.findall(r"\(NEEDED\).*\[(.+)\]", said)) - GLIBC - own

@@ -1,5 +1,5 @@
-# tests/standin/operator_time.py — What an operator costs on a simulated GPU beside the CPU, in one process. Prints
-# the best of five rounds, in microseconds a call.
+# tests/standin/operator_time.py — What an operator costs on a simulated GPU beside the CPU, in one process.
+# Prints the best of five rounds, in microseconds a call.
 import time
 
 import torch

@@ -158,6 +158,54 @@ TEST_F(DeviceSimulatedGpus, RefuseByNameWhatTheyCannotCompute) {
     EXPECT_EQ(said["after"], json({7.0, 7.0, 7.0, 7.0}));
 }
 
+// The sizes: 3 blocks of 1 GiB fit beside torch's own small ones.
+void expect_devices_and_memory(const std::string& environment) {
+    const Answer answer =
+        shell("{ " +
+              on_gpus(scripts + "gpu_devices.py",
+                      "DEADRANK_STANDIN_MEMORY=4096 DEADRANK_STANDIN_DEVICES=12" + environment) +
+              "; } 2>/dev/null");
+    const json said = json::parse(answer.out, nullptr, false);
+    ASSERT_TRUE(said.is_object()) << answer.out;
+    EXPECT_EQ(said["devices"], 12);
+    const json copy = {{1.0, 1.0, 1.0, 1.0}, {0.0, 1.0, 2.0, 3.0}};
+    EXPECT_EQ(said["broadcast"], json({copy, copy, copy}));
+    EXPECT_EQ(said["data parallel"], true);
+    EXPECT_EQ(said["gradient"], json({"cuda:0", {2.0, 2.0, 2.0, 2.0}}));
+    EXPECT_THAT(
+        said["full"].get<std::string>(),
+        StartsWith("CUDA out of memory. Tried to allocate 1024.00 MiB. GPU 0 has a total capacity of 4.00 "
+                   "GiB of which "));
+    EXPECT_EQ(said["blocks"], 3);
+    EXPECT_EQ(said["statistic"], 1);
+    EXPECT_EQ(said["other device"], json({1.0, 1.0, 1.0}));
+    EXPECT_EQ(said["afterwards"], 5);
+    for (const char* name : {"CPU's sequence goes on", "restored", "moves on"})
+        EXPECT_EQ(said[name], true) << name;
+}
+
+TEST_F(DeviceSimulatedGpus, ReachEachOtherAndRunOutOfMemoryAsTorchReportsIt) {
+    expect_devices_and_memory("");
+}
+
+TEST_F(DeviceSimulatedGpus, GrowSegmentsInReservedRanges) {
+    expect_devices_and_memory(" PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+}
+
+// A list's all_gather copies after the collective. If the host waited there, torch's watchdog would never
+// learn of the call.
+TEST_F(DeviceSimulatedGpus, LeaveToABusyStreamWhatOnlyWrites) {
+    const auto said = numbers_of(
+        on_gpus("-m torch.distributed.run --standalone --nproc-per-node 2 " + scripts + "gpu_late_peer.py"));
+    ASSERT_EQ(said.size(), 3u);
+    const json& times = said.at("times");
+    for (const char* name : {"all_gather", "in place", "copy to pinned memory"})
+        EXPECT_LT(times[name], 1.0) << name;
+    EXPECT_GT(times["synchronize"], 1.0);
+    EXPECT_EQ(said.at("early"), json({0.0, 0.0, 0.0, 0.0})) << "nothing has come yet";
+    EXPECT_EQ(said.at("late"), json({3.0, 3.0, 3.0, 3.0}));
+}
+
 // 2 · 1024³ operations at 67 Tflop/s are 32.05 µs, and a launch is 4 µs of the host.
 TEST_F(DeviceSimulatedGpus, KeepStreamsInVirtualTimeAfterAFork) {
     const Answer answer = shell(
