@@ -32,8 +32,9 @@ class AfterTorch:
 def run_next_sitecustomize():
     """Only the first sitecustomize on the path is imported, so this one runs the one that it hides."""
     here = os.path.dirname(os.path.abspath(__file__))
-    others = [one for one in sys.path if os.path.abspath(one or ".") != here]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+    places = [os.path.abspath(one or ".") for one in sys.path]
+    behind = sys.path[places.index(here) + 1 :] if here in places else []
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", behind)
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
