@@ -39,7 +39,7 @@ list(APPEND packed ${pages} ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/cmak
 get_property(programs GLOBAL PROPERTY DEADRANK_SHIMS)
 get_property(standin GLOBAL PROPERTY DEADRANK_STANDIN)
 list(APPEND programs ${standin})
-foreach(program deadrank deadrank-gpu-rank deadrank-mpi-rank deadrank_crew)
+foreach(program deadrank deadrank-gpu-rank deadrank-mpi-rank deadrank_mpi_bridge)
   if(TARGET ${program})
     list(APPEND programs ${program})
   endif()

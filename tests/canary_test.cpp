@@ -11,7 +11,7 @@ namespace {
 TEST(Canary, AWrongRankIsRefusedAndTheRightOneNamed) {
     const tests::ShippedCatalog catalog;
     runners::SimRunner sim;
-    runners::LineOptions options;
+    runners::PipelineOptions options;
     options.control = options.healed = false;
     int tried = 0;
     for (scenarios::Scenario scenario : catalog.scenarios) {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank {
 namespace {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runners/line/campaign.h"
-#include "runners/line/excerpt.h"
+#include "runners/pipeline/campaign.h"
+#include "runners/pipeline/excerpt.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "results/diagnosis/clue.h"
-#include "runners/studies/score.h"
+#include "runners/score/score.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "tests/support/catalog.h"
 

@@ -10,7 +10,7 @@ namespace {
 TEST(SlowExploreOrder, EveryScenarioKeepsItsVerdict) {
     const tests::ShippedCatalog catalog;
     runners::SimRunner sim;
-    runners::LineOptions explored;
+    runners::PipelineOptions explored;
     explored.explore_order = true;
     for (const scenarios::Scenario& scenario : catalog.scenarios) {
         for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -27,7 +27,7 @@ TEST(SlowExploreOrder, EveryScenarioKeepsItsVerdict) {
 TEST(ExploreOrder, MixesWhatHappensAtOneTime) {
     const tests::ShippedCatalog catalog;
     runners::SimRunner sim;
-    runners::LineOptions explored;
+    runners::PipelineOptions explored;
     explored.explore_order = true;
     const scenarios::Scenario& scenario = catalog.named("communication/rank_leaves_all_reduce");
     const auto plain = runners::play(scenario, {1}, sim, catalog.vocabulary);

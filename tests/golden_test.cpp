@@ -48,7 +48,7 @@ TEST(Golden, EveryScenarioPlaysAsItWasRead) {
     const fs::path golden = fs::path(DEADRANK_SOURCE_DIRECTORY) / "tests" / "golden";
     const bool update = std::getenv("UPDATE_GOLDEN") != nullptr;
     runners::SimRunner sim;
-    runners::LineOptions options;
+    runners::PipelineOptions options;
     options.control = options.healed = false;
     for (const auto& scenario : catalog.scenarios) {
         const auto trialled = runners::play(scenario, {1}, sim, catalog.vocabulary, options);

@@ -1,7 +1,7 @@
 // tests/parity_test.cpp — The simulator and real processes, on the same scenarios: do the same findings come
 // of both? Times and texts may differ. Where findings do, the scenario's [parity] says why, or it counts
 // against the share that must agree.
-#include "runners/studies/parity.h"
+#include "runners/parity/parity.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,14 +11,14 @@
 #include <iostream>
 #include <numeric>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/backends/gpu/gpu_machine.h"
 #include "runners/backends/gpu/gpu_runner.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/mpi/mpi_runner.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/sim/sim_runner.h"
-#include "runners/runner/extension.h"
+#include "runners/backend/extension.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/chance.h"

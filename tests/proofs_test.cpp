@@ -1,6 +1,6 @@
 // tests/proofs_test.cpp — Goal: what the shipped catalogue proves is counted by playing it, and is what the
 // front page says: heals, effects, muted faults, expectations, sources of evidence, causes.
-#include "runners/studies/proofs.h"
+#include "runners/score/proofs.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -78,7 +78,7 @@ TEST(Catalogue, ExpectationsStateWhomHowAndHowSoonOrSayWhyNot) {
 TEST(Catalogue, BlamesNobodyOnlyWhereTheRanksCannotBeKnown) {
     const tests::ShippedCatalog catalog;
     runners::SimRunner sim;
-    runners::LineOptions options;
+    runners::PipelineOptions options;
     options.healed = false;
     std::vector<std::string> lenient;
     for (scenarios::Scenario scenario : catalog.scenarios) {
@@ -99,7 +99,7 @@ TEST(Catalogue, BlamesNobodyOnlyWhereTheRanksCannotBeKnown) {
 TEST(Catalogue, ReasonsForAnyReactionSayWhatTheJobDoes) {
     const tests::ShippedCatalog catalog;
     runners::SimRunner sim;
-    runners::LineOptions options;
+    runners::PipelineOptions options;
     options.healed = false;
     std::size_t told = 0;
     for (const auto& scenario : catalog.scenarios) {

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "runners/backends/sim/sim_runner.h"
-#include "runners/line/line.h"
-#include "runners/line/run_files.h"
+#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/run_files.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank::tests {
@@ -55,7 +55,7 @@ protected:
     ShippedCatalog catalog_;
     runners::Extension extension_;
     runners::Library library_;
-    runners::LineOptions options_;
+    runners::PipelineOptions options_;
     fs::path out_ = fs::path(testing::TempDir()) / fmt::format("deadrank_rejudged-{}", getpid());
 };
 

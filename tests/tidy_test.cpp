@@ -74,10 +74,7 @@ TEST(TidyHouse, IsDrawn) {
     const std::string written((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     EXPECT_EQ(written, page) << "docs/structure.md is stale: run this test with UPDATE_DOCS=1";
 }
-TEST(TidyHouse, HasFoldersThatCanBeSurveyed) {
-    const Complaints complaints = check_folders(tree());
-    EXPECT_TRUE(complaints.empty()) << listed(complaints);
-}
+TEST(TidyHouse, NamesItsNamespacesAfterItsFolders) { expect_none(check_namespaces); }
 TEST(TidyHouse, HasAPublicDoor) {
     const Complaints complaints = check_public_door(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
@@ -90,12 +87,10 @@ TEST(TidyHouse, HasNoFunctionThatNothingUses) {
     const Complaints complaints = check_unused(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
 }
-TEST(TidyHouse, HasFunctionsThatFitAScreen) { expect_none(check_function_lengths); }
 TEST(TidyHouse, KeepsBlindWhoMustBeBlind) { expect_none(check_blindness); }
 TEST(TidyHouse, KeepsForeignHeadersInTheirRooms) { expect_none(check_third_party); }
 TEST(TidyHouse, HasNoRealClockAndNoStrangeChanceInTheSimulation) { expect_none(check_determinism); }
 TEST(TidyHouse, HasNoLeftoversAndNoExits) { expect_none(check_habits); }
-TEST(TidyHouse, HasFilesOfReadableSize) { expect_none(check_size); }
 TEST(TidyHouse, OpensEveryFileWithWhatItIs) { expect_none(check_opening); }
 TEST(TidyHouse, NamesNoPathOfThisMachine) {
     const auto paths = paths_of_this_machine();
@@ -182,28 +177,15 @@ TEST(TidyRules, SeeACircleBetweenFolders) {
                       {"is in a circle: a -> b -> c -> a"});
 }
 
-TEST(TidyRules, SeeAFolderTooLargeOrAboveAnother) {
-    Tree tree;
-    for (int i = 0; i < 40; ++i) tree.push_back({"sim/engine/file" + std::to_string(i) + ".cpp", ""});
-    expect_complaints(check_folders(tree), {});
-    tree.push_back({"sim/engine/one_more.h", ""});
-    expect_complaints(check_folders(tree), {"sim/engine: holds 41"});
-    expect_complaints(check_folders({{"sim/a.cpp", ""}, {"sim/engine/b.cpp", ""}}), {"lies below sim"});
-}
-
-TEST(TidyRules, SeeAFunctionThatFillsMoreThanAScreen) {
-    const std::string body(59, '\n');
-    expect_complaints(check_function_lengths({"sim/a.cpp", "void f() {" + body + "}\n"}), {});
-    expect_complaints(check_function_lengths({"sim/a.cpp", "void f() {\n" + body + "}\n"}),
-                      {"sim/a.cpp:1: 61 lines"});
-    expect_complaints(check_function_lengths({"sim/a.cpp", "void f(int a,\n    int b) {\n" + body + "}\n"}),
-                      {"sim/a.cpp:1: 62 lines"});
-    expect_complaints(check_function_lengths({"sim/a.cpp", "struct S {\n" + body + "};\n"}), {});
-    expect_complaints(
-        check_function_lengths({"sim/a.cpp", "struct S {\n    void f() {\n" + body + "    }\n};\n"}),
-        {"sim/a.cpp:2: 61 lines"});
-    expect_complaints(
-        check_function_lengths({"sim/a.cpp", "struct S {\n    struct T {\n" + body + "    };\n};\n"}), {});
+TEST(TidyRules, SeeANamespaceOfAnotherFolder) {
+    const auto in = [](const std::string& name) {
+        return SourceFile{"sim/engine/a.cpp", "namespace {\n}\nnamespace " + name + " {\nint x;\n}\n"};
+    };
+    expect_complaints(check_namespaces(in("deadrank::sim")), {});
+    expect_complaints(check_namespaces(in("deadrank::sim::engine")), {});
+    expect_complaints(check_namespaces(in("deadrank::sim::world")),
+                      {"sim/engine/a.cpp:3: deadrank::sim::world"});
+    expect_complaints(check_namespaces(in("deadrank::results")), {"sim/engine/a.cpp:3: deadrank::results"});
 }
 
 TEST(TidyRules, SeeABlindFileThatLooks) {
@@ -269,18 +251,6 @@ TEST(TidyRules, SeeLeftoversAndCarelessHeaders) {
                       {"dev:1"});
     expect_complaints(check_habits({"sim/a.h", "#pragma once\nusing namespace std;\n"}), {"sim/a.h:2"});
     expect_complaints(check_habits({"sim/a.h", "struct A;\n"}), {"#pragma once"});
-}
-
-TEST(TidyRules, SeeFilesThatAreTooLongOrTooWide) {
-    std::string long_text;
-    for (int line = 0; line < 401; ++line) long_text += "x\n";
-    expect_complaints(check_size({"sim/a.cpp", long_text}), {"401 lines"});
-    expect_complaints(check_size({"sim/a.cpp", long_text.substr(2)}), {});
-    expect_complaints(check_size({"sim/a.cpp", "// " + std::string(108, 'x') + "\n"}),
-                      {"sim/a.cpp:1: 111 columns"});
-    std::string dashes;
-    for (int i = 0; i < 110; ++i) dashes += "—";
-    expect_complaints(check_size({"sim/a.cpp", dashes}), {});
 }
 
 TEST(TidyRules, SeeAFileThatDoesNotSayWhatItIs) {

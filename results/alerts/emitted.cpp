@@ -8,8 +8,8 @@
 #include <regex>
 
 #include "results/alerts/static_check.h"
-#include "results/text/toml_tree.h"
-#include "results/text/words.h"
+#include "results/exporters/toml_tree.h"
+#include "results/record/words.h"
 #include "scenarios/model/text.h"
 #include "scenarios/model/vocabulary.h"
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "results/alerts/static_check.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::alerts {

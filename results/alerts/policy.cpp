@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 
 #include "results/alerts/study.h"
-#include "results/text/toml_tree.h"
+#include "results/exporters/toml_tree.h"
 
 namespace deadrank::results::alerts {
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <cctype>
 
-#include "results/text/toml_tree.h"
-#include "results/text/words.h"
+#include "results/exporters/toml_tree.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::alerts {
 

@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "results/alerts/promql.h"
-#include "results/text/toml_tree.h"
-#include "results/text/words.h"
+#include "results/exporters/toml_tree.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::alerts {
 

@@ -6,7 +6,7 @@
 
 #include "results/alerts/policy.h"
 #include "results/alerts/study.h"
-#include "results/text/style.h"
+#include "results/reports/style.h"
 
 namespace deadrank::results::alerts {
 

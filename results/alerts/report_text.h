@@ -4,7 +4,7 @@
 #include <string>
 
 #include "results/alerts/study.h"
-#include "results/text/style.h"
+#include "results/reports/style.h"
 
 namespace deadrank::results::alerts {
 

@@ -9,7 +9,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "results/exporters/noise.h"
-#include "results/text/toml_tree.h"
+#include "results/exporters/toml_tree.h"
 
 namespace deadrank::results::alerts {
 

@@ -8,7 +8,7 @@
 #include <regex>
 
 #include "results/alerts/promql.h"
-#include "results/text/toml_tree.h"
+#include "results/exporters/toml_tree.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::alerts {

@@ -12,7 +12,7 @@
 
 #include "results/alerts/emitted.h"
 #include "results/exporters/noise.h"
-#include "results/text/toml_tree.h"
+#include "results/exporters/toml_tree.h"
 
 namespace deadrank::results::alerts {
 

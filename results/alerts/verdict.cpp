@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <regex>
 
-#include "results/text/toml_tree.h"
+#include "results/exporters/toml_tree.h"
 
 namespace deadrank::results::alerts {
 

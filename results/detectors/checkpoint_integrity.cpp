@@ -7,10 +7,12 @@
 #include <set>
 
 #include "results/detectors/detector.h"
-#include "results/facts/checkpoints.h"
-#include "results/facts/complaints.h"
+#include "results/analysis/checkpoints.h"
+#include "results/analysis/complaints.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"
-#include "results/facts/complaints.h"
+#include "results/analysis/complaints.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -4,13 +4,15 @@
 #include <fmt/format.h>
 
 #include "results/detectors/shared.h"
-#include "results/facts/call_order.h"
-#include "results/facts/complaints.h"
-#include "results/facts/findings.h"
-#include "results/facts/waits.h"
-#include "results/text/words.h"
+#include "results/analysis/call_order.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/waits.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 
 #include "results/detectors/shared.h"
-#include "results/facts/calls.h"
-#include "results/facts/complaints.h"
-#include "results/facts/odd.h"
+#include "results/analysis/calls.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/odd_ranks.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include "results/detectors/shared.h"
-#include "results/facts/call_order.h"
-#include "results/facts/calls.h"
-#include "results/facts/complaints.h"
-#include "results/facts/waits.h"
-#include "results/text/heart.h"
+#include "results/analysis/call_order.h"
+#include "results/analysis/calls.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/waits.h"
+#include "results/analysis/error_quote.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results {
 

@@ -7,10 +7,12 @@
 #include <map>
 
 #include "results/detectors/detector.h"
-#include "results/facts/complaints.h"
-#include "results/text/heart.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/error_quote.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -11,12 +11,14 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/complaints.h"
-#include "results/facts/findings.h"
-#include "results/facts/lives.h"
-#include "results/facts/odd.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/lives.h"
+#include "results/analysis/odd_ranks.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

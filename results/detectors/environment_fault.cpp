@@ -10,12 +10,14 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/complaints.h"
-#include "results/facts/findings.h"
-#include "results/facts/pairs.h"
-#include "results/facts/variables.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/pairs.h"
+#include "results/analysis/variables.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 
@@ -205,17 +207,17 @@ namespace deadrank::results {
 
 namespace {
 
-using detectors::PairTables;
+using analysis::PairTables;
 
 // "lr is 0.1 on rank 1 and 0.2 elsewhere", once for each name.
 void tell_difference(std::vector<std::string>& all, const PairTables& tables, std::string_view name) {
-    const auto odd = detectors::difference_in(tables, name);
+    const auto odd = analysis::difference_in(tables, name);
     if (!odd) return;
     const auto shown = [](bool none, std::string_view value) {
         return none || value.empty() ? std::string("not there") : fmt::format("'{}'", value);
     };
     all.push_back(fmt::format("{} is {} on {} and {} elsewhere", name,
-                              shown(odd->odd_has_none, odd->odd_value), detectors::ranks_text(odd->odd),
+                              shown(odd->odd_has_none, odd->odd_value), analysis::ranks_text(odd->odd),
                               shown(false, odd->usual_value)));
 }
 
@@ -263,18 +265,18 @@ std::string difference_text(const Words& by_rank) {
     }
     std::vector<std::string> said;
     for (const auto& [value, ranks] : parts)
-        said.push_back(fmt::format("{} on {}", value, detectors::ranks_text(ranks)));
+        said.push_back(fmt::format("{} on {}", value, analysis::ranks_text(ranks)));
     return fmt::format("{}", fmt::join(said, ", "));
 }
 
 }  // namespace
 
 std::vector<std::string> differing_settings(const Evidence& evidence) {
-    const int attempt = evidence.facts<detectors::Lives>().attempts() - 1;
+    const int attempt = evidence.facts<analysis::Lives>().attempts() - 1;
     std::vector<std::string> all;
     const PairTables environment(evidence, attempt, PairTables::Of::environment);
     for (const std::string_view name : environment.names()) {
-        const auto* known = detectors::known_variable(name);
+        const auto* known = analysis::known_variable(name);
         if (known && known->differs_by_right) continue;
         tell_difference(all, environment, name);
     }

@@ -8,9 +8,11 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/complaints.h"
+#include "results/analysis/complaints.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

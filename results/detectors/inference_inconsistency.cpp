@@ -5,9 +5,11 @@
 #include <map>
 
 #include "results/detectors/detector.h"
-#include "results/facts/findings.h"
+#include "results/analysis/findings.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -9,9 +9,11 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/findings.h"
+#include "results/analysis/findings.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

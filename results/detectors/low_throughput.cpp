@@ -11,15 +11,17 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/findings.h"
-#include "results/facts/paces.h"
-#include "results/facts/pairs.h"
-#include "results/facts/samples.h"
-#include "results/facts/stops.h"
-#include "results/text/heart.h"
-#include "results/text/words.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/paces.h"
+#include "results/analysis/pairs.h"
+#include "results/analysis/samples.h"
+#include "results/analysis/stops.h"
+#include "results/analysis/error_quote.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -5,11 +5,13 @@
 #include <optional>
 
 #include "results/detectors/detector.h"
-#include "results/facts/complaints.h"
-#include "results/facts/waits.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/waits.h"
 #include "results/record/codes.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"
-#include "results/facts/complaints.h"
-#include "results/text/heart.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/error_quote.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -1,9 +1,11 @@
 // results/detectors/parallel_mismatch.cpp — The result differs from the same training on one rank, where no
 // parallel layout can be wrong.
 #include "results/detectors/detector.h"
-#include "results/facts/findings.h"
+#include "results/analysis/findings.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 Findings parallel_mismatch(const Evidence& evidence) {
     auto finding = first_wrong(evidence, Origin::reference);

@@ -6,15 +6,17 @@
 #include <map>
 #include <set>
 
-#include "results/causes/store_sought.h"
+#include "results/analysis/store_sought.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/calls.h"
-#include "results/facts/complaints.h"
-#include "results/text/heart.h"
-#include "results/text/words.h"
+#include "results/analysis/calls.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/error_quote.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

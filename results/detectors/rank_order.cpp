@@ -10,10 +10,12 @@
 #include <utility>
 
 #include "results/detectors/detector.h"
-#include "results/facts/calls.h"
-#include "results/facts/findings.h"
+#include "results/analysis/calls.h"
+#include "results/analysis/findings.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

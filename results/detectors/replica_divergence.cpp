@@ -7,9 +7,11 @@
 #include <tuple>
 
 #include "results/detectors/detector.h"
-#include "results/facts/findings.h"
+#include "results/analysis/findings.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

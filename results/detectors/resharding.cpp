@@ -5,11 +5,13 @@
 #include <map>
 
 #include "results/detectors/detector.h"
-#include "results/facts/checkpoints.h"
-#include "results/facts/complaints.h"
-#include "results/text/words.h"
+#include "results/analysis/checkpoints.h"
+#include "results/analysis/complaints.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

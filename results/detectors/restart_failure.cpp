@@ -6,15 +6,17 @@
 #include <optional>
 
 #include "results/detectors/shared.h"
-#include "results/facts/checkpoints.h"
-#include "results/facts/complaints.h"
-#include "results/facts/findings.h"
-#include "results/facts/waits.h"
+#include "results/analysis/checkpoints.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/waits.h"
 #include "results/record/codes.h"
-#include "results/text/heart.h"
-#include "results/text/words.h"
+#include "results/analysis/error_quote.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -9,10 +9,12 @@
 #include <tuple>
 
 #include "results/detectors/detector.h"
-#include "results/facts/checkpoints.h"
-#include "results/facts/findings.h"
+#include "results/analysis/checkpoints.h"
+#include "results/analysis/findings.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -6,15 +6,17 @@
 #include <optional>
 #include <vector>
 
-#include "results/causes/exception_words.h"
+#include "results/analysis/exception_words.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/complaints.h"
-#include "results/facts/findings.h"
-#include "results/facts/lives.h"
-#include "results/text/heart.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/lives.h"
+#include "results/analysis/error_quote.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -13,12 +13,14 @@
 #include <unordered_map>
 
 #include "results/detectors/shared.h"
-#include "results/facts/calls.h"
-#include "results/facts/endings.h"
-#include "results/facts/findings.h"
-#include "results/facts/samples.h"
+#include "results/analysis/calls.h"
+#include "results/analysis/endings.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/samples.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -7,16 +7,18 @@
 #include <map>
 #include <set>
 
-#include "results/causes/setup_words.h"
-#include "results/causes/store_sought.h"
-#include "results/causes/unset_key.h"
+#include "results/analysis/setup_words.h"
+#include "results/analysis/store_sought.h"
+#include "results/analysis/unset_key.h"
 #include "results/detectors/shared.h"
-#include "results/facts/calls.h"
-#include "results/facts/complaints.h"
-#include "results/facts/findings.h"
-#include "results/text/heart.h"
+#include "results/analysis/calls.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/error_quote.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

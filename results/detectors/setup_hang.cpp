@@ -8,12 +8,14 @@
 #include <set>
 
 #include "results/detectors/shared.h"
-#include "results/facts/call_order.h"
-#include "results/facts/calls.h"
-#include "results/facts/findings.h"
-#include "results/text/words.h"
+#include "results/analysis/call_order.h"
+#include "results/analysis/calls.h"
+#include "results/analysis/findings.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -7,9 +7,11 @@
 #include <optional>
 
 #include "results/detectors/shared.h"
-#include "results/facts/findings.h"
+#include "results/analysis/findings.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -16,14 +16,16 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/complaints.h"
-#include "results/facts/findings.h"
-#include "results/facts/meetings.h"
-#include "results/facts/paces.h"
-#include "results/facts/stops.h"
-#include "results/text/words.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/meetings.h"
+#include "results/analysis/paces.h"
+#include "results/analysis/stops.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -1,9 +1,11 @@
 // results/detectors/tensor_shape.cpp — An operation refused tensors whose shape, index or type does not fit.
 // The exception names the operation; the first rank to raise it is to blame.
 #include "results/detectors/detector.h"
-#include "results/facts/complaints.h"
+#include "results/analysis/complaints.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 Findings tensor_shape(const Evidence& evidence) {
     std::vector<Finding> findings;

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"
-#include "results/facts/findings.h"
-#include "results/facts/waits.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/waits.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 Findings test_failure(const Evidence& evidence) {
     const Event* first = nullptr;

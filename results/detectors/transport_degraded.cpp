@@ -10,12 +10,14 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/findings.h"
-#include "results/facts/messages.h"
-#include "results/facts/pairs.h"
-#include "results/text/words.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/messages.h"
+#include "results/analysis/pairs.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

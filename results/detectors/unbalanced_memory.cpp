@@ -10,12 +10,14 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/findings.h"
-#include "results/facts/meetings.h"
-#include "results/facts/odd.h"
-#include "results/text/words.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/meetings.h"
+#include "results/analysis/odd_ranks.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

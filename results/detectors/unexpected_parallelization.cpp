@@ -8,11 +8,13 @@
 #include <map>
 
 #include "results/detectors/detector.h"
-#include "results/facts/calls.h"
-#include "results/facts/findings.h"
-#include "results/facts/meetings.h"
+#include "results/analysis/calls.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/meetings.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -12,15 +12,17 @@
 #include <utility>
 #include <vector>
 
-#include "results/causes/value_causes.h"
+#include "results/analysis/value_causes.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/calls.h"
-#include "results/facts/findings.h"
-#include "results/facts/meetings.h"
-#include "results/text/words.h"
+#include "results/analysis/calls.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/meetings.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -5,10 +5,12 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/findings.h"
-#include "results/facts/pairs.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/pairs.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

@@ -10,11 +10,13 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/complaints.h"
-#include "results/facts/odd.h"
-#include "results/facts/pairs.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/odd_ranks.h"
+#include "results/analysis/pairs.h"
 
 namespace deadrank::results::detectors {
+
+using namespace analysis;
 
 namespace {
 

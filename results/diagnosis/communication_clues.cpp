@@ -6,15 +6,15 @@
 #include <set>
 
 #include "results/diagnosis/clue.h"
-#include "results/facts/call_order.h"
-#include "results/facts/calls.h"
-#include "results/facts/findings.h"
-#include "results/facts/odd.h"
-#include "results/facts/waits.h"
+#include "results/analysis/call_order.h"
+#include "results/analysis/calls.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/odd_ranks.h"
+#include "results/analysis/waits.h"
 
 namespace deadrank::results::diagnosis {
 
-using namespace detectors;
+using namespace analysis;
 
 namespace {
 

@@ -6,16 +6,16 @@
 #include <set>
 
 #include "results/diagnosis/clue.h"
-#include "results/facts/complaints.h"
-#include "results/facts/findings.h"
-#include "results/facts/pairs.h"
-#include "results/facts/variables.h"
-#include "results/text/heart.h"
-#include "results/text/words.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/pairs.h"
+#include "results/analysis/variables.h"
+#include "results/analysis/error_quote.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::diagnosis {
 
-using namespace detectors;
+using namespace analysis;
 
 namespace {
 

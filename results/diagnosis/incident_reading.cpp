@@ -8,19 +8,19 @@
 #include <fmt/format.h>
 #include <tuple>
 
-#include "results/facts/complaints.h"
-#include "results/facts/findings.h"
-#include "results/facts/signatures.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/signatures.h"
 #include "results/record/codes.h"
-#include "results/text/heart.h"
-#include "results/text/words.h"
+#include "results/analysis/error_quote.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::diagnosis {
 
 namespace {
 
-using detectors::Nearness;
-using detectors::Signature;
+using analysis::Nearness;
+using analysis::Signature;
 
 constexpr std::size_t quotes_most = 6, quotes_unknown = 12;
 
@@ -179,17 +179,17 @@ private:
         if (!log) return;
         const std::string_view text = evidence_.text(log->line);
         if (event.rank == no_rank && text.starts_with("import: ")) {
-            if (const auto read = detectors::LogRead::of_line(text)) incident_.reading = *read;
+            if (const auto read = analysis::LogRead::of_line(text)) incident_.reading = *read;
             return;
         }
         const bool block =
-            has_frames(text) || detectors::begins_with_exception(text) || text.find("Traceback") != text.npos;
+            has_frames(text) || analysis::begins_with_exception(text) || text.find("Traceback") != text.npos;
         const std::string_view words = block ? said_by(text) : text;
-        const Signature* known = detectors::signature_in(words);
+        const Signature* known = analysis::signature_in(words);
         if (!known && block && words.empty())
-            known = detectors::signature_in(text);  // the exception was cut off
+            known = analysis::signature_in(text);  // the exception was cut off
         Signature of_library;
-        if (!known && block && !words.empty() && detectors::begins_with_exception(words))
+        if (!known && block && !words.empty() && analysis::begins_with_exception(words))
             of_library = bare_exception(words), known = &of_library;
         if (!known) {
             if (log->level >= 1) strange_.push_back({event.rank, event.at, std::string(text)});
@@ -309,7 +309,7 @@ private:
                                                                 : 1;
         if (best.block && best.meant.words.empty()) incident_.user_code = own_program(best.text);
         if (!ranks.empty())
-            finding.blame = detectors::blame_ranks(evidence_.facts<detectors::Lives>(), ranks);
+            finding.blame = analysis::blame_ranks(evidence_.facts<analysis::Lives>(), ranks);
         if (!hosts_known()) finding.blame.nodes.clear();
         finding.says = says;
         incident_.finding = std::move(finding);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "results/facts/signatures.h"
+#include "results/analysis/signatures.h"
 #include "results/record/evidence.h"
 #include "results/record/finding.h"
 
@@ -36,7 +36,7 @@ struct Incident {
     std::string user_code;     // "train.py, line 55", when the error was raised in the job's own program
     std::vector<Rank> ended;   // which ranks left first, where only that is known
     int sure = 0;  // 3 the rank's own error · 2 the ranks that wait say it · 1 only how processes ended
-    detectors::LogRead reading;
+    analysis::LogRead reading;
 };
 
 // Evidence that import made of logs and dumps.
@@ -51,6 +51,6 @@ struct Waited {
     std::string says;
     std::vector<std::string> causes;  // likeliest first; empty where the lines do not say
 };
-Waited who_was_waited_for(const Evidence& evidence, const detectors::LogRead& reading);
+Waited who_was_waited_for(const Evidence& evidence, const analysis::LogRead& reading);
 
 }  // namespace deadrank::results::diagnosis

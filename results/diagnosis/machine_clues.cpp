@@ -5,13 +5,13 @@
 
 #include "results/diagnosis/clue.h"
 #include "results/diagnosis/incident_reading.h"
-#include "results/facts/complaints.h"
-#include "results/facts/findings.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/findings.h"
 #include "results/record/codes.h"
 
 namespace deadrank::results::diagnosis {
 
-using namespace detectors;
+using namespace analysis;
 
 namespace {
 

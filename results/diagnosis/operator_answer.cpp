@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::diagnosis {
 
@@ -147,9 +147,9 @@ std::string_view sure_text(int sure) {
                        : "hardly: only how processes ended is known";
 }
 
-bool has_times(const detectors::LogRead& reading) { return reading.lines == 0 || reading.stamps > 0; }
+bool has_times(const analysis::LogRead& reading) { return reading.lines == 0 || reading.stamps > 0; }
 
-std::string reading_text(const detectors::LogRead& reading) {
+std::string reading_text(const analysis::LogRead& reading) {
     if (reading.lines == 0) return "";
     std::string text = fmt::format("{} line{} read, {} not understood", thousands(reading.lines),
                                    reading.lines == 1 ? "" : "s", thousands(reading.not_understood));

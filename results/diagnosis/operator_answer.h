@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "results/diagnosis/diagnosis.h"
-#include "results/text/style.h"
+#include "results/reports/style.h"
 
 namespace deadrank::results::diagnosis {
 
@@ -20,9 +20,9 @@ std::string answer_text(const Diagnosis& diagnosis, const std::string& place,
                         const reports::Style& style);
 
 // "4,120 lines read, 3,988 not understood, 2 tracebacks without a rank"; empty when nothing was read.
-std::string reading_text(const detectors::LogRead& reading);
+std::string reading_text(const analysis::LogRead& reading);
 // A log without any stamp has no times, and none is shown.
-bool has_times(const detectors::LogRead& reading);
+bool has_times(const analysis::LogRead& reading);
 // What to look at next, for that symptom.
 std::vector<std::string> next_looks(const Diagnosis& diagnosis);
 std::string_view sure_text(int sure);

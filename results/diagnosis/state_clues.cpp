@@ -7,12 +7,12 @@
 
 #include "results/detectors/shared.h"
 #include "results/diagnosis/clue.h"
-#include "results/facts/checkpoints.h"
-#include "results/facts/findings.h"
+#include "results/analysis/checkpoints.h"
+#include "results/analysis/findings.h"
 
 namespace deadrank::results::diagnosis {
 
-using namespace detectors;
+using namespace analysis;
 
 namespace {
 

@@ -8,11 +8,11 @@
 
 #include "results/detectors/shared.h"
 #include "results/diagnosis/clue.h"
-#include "results/facts/findings.h"
+#include "results/analysis/findings.h"
 
 namespace deadrank::results::diagnosis {
 
-using namespace detectors;
+using namespace analysis;
 
 namespace {
 

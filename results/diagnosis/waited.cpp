@@ -9,16 +9,16 @@
 #include <set>
 
 #include "results/diagnosis/incident_reading.h"
-#include "results/facts/findings.h"
-#include "results/facts/signatures.h"
+#include "results/analysis/findings.h"
+#include "results/analysis/signatures.h"
 #include "results/record/codes.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::diagnosis {
 
 namespace {
 
-using detectors::Nearness;
+using analysis::Nearness;
 
 struct TimedOut {
     Time rang{0};
@@ -107,11 +107,11 @@ const char* const machine = "hardware_or_link_fault";
 
 class Waiting {
 public:
-    Waiting(const Evidence& evidence, const detectors::LogRead& reading)
+    Waiting(const Evidence& evidence, const analysis::LogRead& reading)
         : evidence_(evidence), reading_(reading) {
         for (const Event* event : evidence.each<RankLog>()) {
             const std::string_view text = evidence.text(event->as<RankLog>()->line);
-            const auto* meant = detectors::signature_in(text);
+            const auto* meant = analysis::signature_in(text);
             if (!meant || meant->nearness != Nearness::waiting) continue;
             if (named_.empty()) named_ = named_by_barrier(text);
             if (first_ == Time{-1}) first_ = event->at;
@@ -131,7 +131,7 @@ public:
         Waited none;
         none.says = by_rank_.empty()
                         ? "a collective timed out"
-                        : fmt::format("{} waited in vain{}", detectors::ranks_text(waiting()), where());
+                        : fmt::format("{} waited in vain{}", analysis::ranks_text(waiting()), where());
         return none;
     }
 
@@ -155,7 +155,7 @@ private:
     Waited barrier() const {
         if (named_.empty()) return {};
         return {named_,
-                fmt::format("{} did not come to a monitored barrier", detectors::ranks_text(named_)),
+                fmt::format("{} did not come to a monitored barrier", analysis::ranks_text(named_)),
                 {unpropagated, divergence, machine}};
     }
     // A rank left before the others timed out, and not because of a time-out of its own.
@@ -167,7 +167,7 @@ private:
             if (event->at + std::chrono::seconds(2) > first_) continue;
             return {{event->rank},
                     fmt::format("rank {} had left with code {}; {} waited for it{}", event->rank, exit->code,
-                                detectors::ranks_text(waiting()), where()),
+                                analysis::ranks_text(waiting()), where()),
                     {unpropagated, divergence, machine}};
         }
         return {};
@@ -180,7 +180,7 @@ private:
         const auto few = few_with_another(calls);
         if (few.empty()) return {};
         return {few,
-                fmt::format("{} timed out in {}, the others elsewhere", detectors::ranks_text(few),
+                fmt::format("{} timed out in {}, the others elsewhere", analysis::ranks_text(few),
                             calls[few.front()]),
                 {other_order, divergence, unpropagated}};
     }
@@ -199,7 +199,7 @@ private:
             });
             if (other == values->end() || values->at(few.front()) > other->second) continue;
             return {few,
-                    fmt::format("{} stopped at another call than the others: {}", detectors::ranks_text(few),
+                    fmt::format("{} stopped at another call than the others: {}", analysis::ranks_text(few),
                                 values->at(few.front())),
                     {divergence, other_order, unpropagated}};
         }
@@ -218,12 +218,12 @@ private:
         }
         return {silent,
                 fmt::format("{} of {} ranks timed out{}; {} said nothing", by_rank_.size(), world, where(),
-                            detectors::ranks_text(silent)),
+                            analysis::ranks_text(silent)),
                 {unpropagated, divergence, machine}};
     }
 
     const Evidence& evidence_;
-    const detectors::LogRead& reading_;
+    const analysis::LogRead& reading_;
     std::map<Rank, TimedOut> by_rank_;
     std::vector<Rank> named_;
     Time first_{-1};
@@ -231,7 +231,7 @@ private:
 
 }  // namespace
 
-Waited who_was_waited_for(const Evidence& evidence, const detectors::LogRead& reading) {
+Waited who_was_waited_for(const Evidence& evidence, const analysis::LogRead& reading) {
     return Waiting(evidence, reading).answer();
 }
 

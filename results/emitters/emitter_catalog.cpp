@@ -9,7 +9,7 @@
 #include "results/emitters/logs.h"
 #include "results/emitters/ras.h"
 #include "results/emitters/records.h"
-#include "results/text/text_file.h"
+#include "results/record/text_file.h"
 
 namespace deadrank::results::emitters {
 
@@ -18,7 +18,7 @@ namespace deadrank::results::emitters {
 scenarios::Result<void> write_files(const std::vector<EmittedFile>& files,
                                     const std::filesystem::path& directory, Time taken) {
     for (const EmittedFile& file : files) {
-        if (auto written = reports::write_text(file.bytes, directory / file.name); !written) return written;
+        if (auto written = write_text(file.bytes, directory / file.name); !written) return written;
         if (taken == never) continue;
         const std::int64_t at = wall_clock(taken);
         const timespec time{at / 1'000'000'000, at % 1'000'000'000};

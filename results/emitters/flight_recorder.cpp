@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "results/emitters/c10d_names.h"
-#include "results/facts/calls.h"
-#include "results/facts/lives.h"
+#include "results/analysis/calls.h"
+#include "results/analysis/lives.h"
 #include "results/record/codes.h"
 
 namespace deadrank::results::emitters {
@@ -22,9 +22,9 @@ namespace deadrank::results::emitters {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using detectors::Calls;
-using detectors::Communicator;
-using detectors::Lives;
+using analysis::Calls;
+using analysis::Communicator;
+using analysis::Lives;
 
 constexpr std::int64_t timeout_ms = 600'000;
 
@@ -115,7 +115,7 @@ private:
     Json config() const {
         Json groups = Json::object();
         for (const auto& [comm, group] : groups_) {
-            const auto ranks = detectors::parse_members(evidence_.text(group->members));
+            const auto ranks = analysis::parse_members(evidence_.text(group->members));
             groups[group_name(comm)] = {{"name", group_name(comm)},
                                         {"desc", group_description(evidence_.text(group->name))},
                                         {"ranks", list_text(ranks)}};
@@ -215,7 +215,7 @@ std::vector<RankDump> dumping_ranks(const Evidence& evidence, const Snapshot& sn
     const Lives& lives = evidence.facts<Lives>();
     const int attempt = lives.attempt_at(snapshot.at);
     std::vector<RankDump> dumps;
-    for (const detectors::Life& life : lives.of(attempt)) {
+    for (const analysis::Life& life : lives.of(attempt)) {
         const bool by_itself = life.signal == sigabrt && life.ended <= snapshot.at;
         if (!life.start || (!life.alive_at(snapshot.at) && !by_itself)) continue;
         const std::string torch(value_in(evidence.text(life.start->versions), "torch"));

@@ -8,7 +8,7 @@
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/snapshot.h"
 #include "results/emitters/stamps.h"
-#include "results/facts/calls.h"
+#include "results/analysis/calls.h"
 
 namespace deadrank::results::emitters {
 

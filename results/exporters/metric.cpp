@@ -5,7 +5,7 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "results/text/toml_tree.h"
+#include "results/exporters/toml_tree.h"
 
 namespace deadrank::results::exporters {
 

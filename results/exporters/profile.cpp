@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fstream>
 
-#include "results/text/toml_tree.h"
+#include "results/exporters/toml_tree.h"
 
 namespace deadrank::results::exporters {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "results/text/toml_tree.h"
+#include "results/exporters/toml_tree.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::exporters {

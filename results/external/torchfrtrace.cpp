@@ -9,7 +9,7 @@
 #include "results/emitters/flight_recorder.h"
 #include "results/external/foreign_detectors.h"
 #include "results/external/tool_program.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::external {
 

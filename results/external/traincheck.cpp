@@ -9,15 +9,15 @@
 
 #include "results/external/foreign_detectors.h"
 #include "results/external/tool_program.h"
-#include "results/facts/pairs.h"
+#include "results/analysis/pairs.h"
 
 namespace deadrank::results::external {
 
 namespace {
 
-using detectors::Lives;
-using detectors::Pairs;
-using detectors::PairTables;
+using analysis::Lives;
+using analysis::Pairs;
+using analysis::PairTables;
 using scenarios::ErrorCode;
 using scenarios::Result;
 

@@ -8,7 +8,7 @@
 
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/stamps.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::importers {
 

@@ -7,14 +7,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "results/facts/signatures.h"
+#include "results/analysis/signatures.h"
 #include "results/importers/log_lines.h"
 
 namespace deadrank::results::importers {
 
 namespace {
 
-using detectors::Nearness;
+using analysis::Nearness;
 
 constexpr std::size_t longest_block = 1 << 15, suspects_most = 12;
 constexpr std::int64_t lines_of_a_goodbye = 20;  // launchers and exit handlers print no more than that
@@ -173,7 +173,7 @@ bool LogReader::opens(Block& block, const Unwrapped& line) {
     } else if (rule || entry) {
         block.kind = Block::report;
         block.root_seen = text.starts_with("Root Cause");
-    } else if (detectors::begins_with_exception(text)) {
+    } else if (analysis::begins_with_exception(text)) {
         block.kind = Block::exception;
     } else {
         return false;
@@ -203,7 +203,7 @@ bool LogReader::continues(Block& block, const Unwrapped& line) {
     if (stamped || traceback_head(text)) return false;
     if (block.kind != Block::report && text.starts_with("=====")) return false;
     if (block.kind == Block::report) {
-        if (text.empty() || detectors::begins_with_exception(text)) return false;
+        if (text.empty() || analysis::begins_with_exception(text)) return false;
         block.root_seen |= text.starts_with("Root Cause");
         block.text += "\n" + std::string(text);
         ++known_;
@@ -220,7 +220,7 @@ bool LogReader::continues(Block& block, const Unwrapped& line) {
     }
     // An exception's message may have several lines, but not arbitrarily many.
     const bool another =
-        block.said > 0 && detectors::begins_with_exception(text) && !text.starts_with("nccl");
+        block.said > 0 && analysis::begins_with_exception(text) && !text.starts_with("nccl");
     if (text.empty() || another || noise(text) || block.said >= 6) return false;
     if (block.said > 0 && block.kind == Block::exception && progress(text)) return false;
     ++block.said;
@@ -246,7 +246,7 @@ void LogReader::flush(Block& block) {
 
 // A line of no known form: kept when it has a known phrase, or when its rank is known.
 void LogReader::plain(const Unwrapped& line) {
-    const detectors::Signature* meant = detectors::signature_in(line.text);
+    const analysis::Signature* meant = analysis::signature_in(line.text);
     Rank rank = line.rank != no_rank ? line.rank : line.local;
     if (rank == no_rank) rank = place_.rank;
     if (meant && rank == no_rank && !line.raylet) rank = rank_said(line.text);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/facts/signatures.h"
+#include "results/analysis/signatures.h"
 #include "results/importers/log_lines.h"
 
 namespace deadrank::results::importers {

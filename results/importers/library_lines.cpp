@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 
-#include "results/facts/signatures.h"
+#include "results/analysis/signatures.h"
 #include "results/importers/log_lines.h"
 #include "results/record/codes.h"
 
@@ -75,7 +75,7 @@ bool LogReader::nccl(const Unwrapped& line) {
     Rank rank = story_.rank_of(host.data(), pid);
     if (rank == no_rank) rank = place_.rank;
     if (rank == no_rank) {
-        if (warns) say(no_rank, detectors::signature_in(words) ? 2 : 1, std::string(text));
+        if (warns) say(no_rank, analysis::signature_in(words) ? 2 : 1, std::string(text));
         return true;
     }
     KnownProcess& process = story_.process(rank);
@@ -157,7 +157,7 @@ bool LogReader::kernel(const Unwrapped& line) {
     if (continued) words = words.substr(inside);
     if (head == 0 && line.source != "kernel" && !continued && !kernel_words(words)) return false;
     if (head > 0 && line.source != "kernel" && place_.host.empty() && !kernel_words(words) &&
-        !detectors::signature_in(words))
+        !analysis::signature_in(words))
         return ++kernel_ > 0;
     ++kernel_;
     const std::string host = !line.host.empty() ? line.host : place_.host.empty() ? "node" : place_.host;
@@ -172,7 +172,7 @@ bool LogReader::kernel(const Unwrapped& line) {
         // The driver also reports an Xid when a user's own kernel reads out of bounds.
         return true;
     }
-    if (!detectors::signature_in(words)) return true;
+    if (!analysis::signature_in(words)) return true;
     say(no_rank, 2, said);
     if (const auto victim = after(words, "illed process "); !victim.empty()) {
         const Rank rank =

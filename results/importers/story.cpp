@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::importers {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "results/facts/signatures.h"
+#include "results/analysis/signatures.h"
 #include "results/record/evidence.h"
 
 namespace deadrank::results::importers {
@@ -45,7 +45,7 @@ public:
     std::size_t log(std::int64_t at, Rank rank, int level, std::string line);
     void place(std::size_t told, std::int64_t at) { told_[told].at = at; }
 
-    detectors::LogRead& reading() { return reading_; }
+    analysis::LogRead& reading() { return reading_; }
     // Stamps without a year take it from dated lines, else from the file's own date.
     void year(int year) { year_ = year; }
     int year_or(int otherwise) const { return year_ > 0 ? year_ : otherwise; }
@@ -138,7 +138,7 @@ private:
     std::vector<Failure> tasks_;
     std::set<Rank> roots_;  // first failures, as launchers say
     std::vector<std::size_t> orphans_;
-    detectors::LogRead reading_;
+    analysis::LogRead reading_;
     std::int32_t world_ = 0;
     std::set<std::int32_t> workers_;  // pids that launchers call their own
     int year_ = 0;

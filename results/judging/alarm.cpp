@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results {
 

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <fmt/format.h>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results {
 

@@ -12,7 +12,7 @@
 #include "results/judging/error_texts.h"
 #include "results/judging/weigh_words.h"
 #include "results/record/subject.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results {
 

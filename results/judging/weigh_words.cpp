@@ -9,7 +9,7 @@
 #include <set>
 
 #include "results/judging/error_texts.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results {
 

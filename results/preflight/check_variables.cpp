@@ -7,9 +7,9 @@
 #include <fmt/ranges.h>
 #include <set>
 
-#include "results/facts/variables.h"
+#include "results/analysis/variables.h"
 #include "results/preflight/checks.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::preflight {
 
@@ -66,9 +66,9 @@ std::string objection_to(const Knowledge& knowledge, std::string_view name, std:
                 return fmt::format("{}='{}' names '{}' twice", name, value, device);
         }
     }
-    if (const auto* variable = detectors::known_variable(name);
-        variable && variable->holds == detectors::Holds::interface)
-        return detectors::objection(*variable, value);
+    if (const auto* variable = analysis::known_variable(name);
+        variable && variable->holds == analysis::Holds::interface)
+        return analysis::objection(*variable, value);
     return {};
 }
 
@@ -125,7 +125,7 @@ void check_drift(const Job& job, const Knowledge&, Remarks& remarks) {
     std::set<std::string> names;
     for (const Snapshot& one : job) {
         for (const auto& [name, value] : one.environment) {
-            const auto* known = detectors::known_variable(name);
+            const auto* known = analysis::known_variable(name);
             if (governs(name) && !(known && known->differs_by_right)) names.insert(name);
         }
     }

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "results/facts/pairs.h"
+#include "results/analysis/pairs.h"
 
 namespace deadrank::results::preflight {
 
@@ -16,8 +16,8 @@ std::string_view Snapshot::variable(std::string_view name) const {
 }
 
 std::vector<Snapshot> snapshots_of(const Evidence& evidence) {
-    using detectors::PairTables;
-    const int attempt = evidence.facts<detectors::Lives>().attempts() - 1;
+    using analysis::PairTables;
+    const int attempt = evidence.facts<analysis::Lives>().attempts() - 1;
     const PairTables environment(evidence, attempt, PairTables::Of::environment);
     const PairTables versions(evidence, attempt, PairTables::Of::versions);
     std::map<Rank, std::string> hosts;
@@ -25,12 +25,12 @@ std::vector<Snapshot> snapshots_of(const Evidence& evidence) {
         hosts[event->rank] = std::string(evidence.text(event->as<RankStart>()->host));
     std::vector<Snapshot> all;
     for (std::size_t i = 0; i < environment.by_process().size(); ++i) {
-        const detectors::Pairs* seen = environment.by_process()[i];
+        const analysis::Pairs* seen = environment.by_process()[i];
         if (!seen) continue;
         Snapshot one;
         one.host = hosts[static_cast<Rank>(i)];
         for (const auto& [name, value] : *seen) one.environment.emplace(name, value);
-        if (const detectors::Pairs* pairs = versions.by_process()[i]) {
+        if (const analysis::Pairs* pairs = versions.by_process()[i]) {
             for (const auto& [name, value] : *pairs) one.versions.emplace(name, value);
         }
         all.push_back(std::move(one));

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "results/text/toml_tree.h"
+#include "results/exporters/toml_tree.h"
 #include "scenarios/model/text.h"
 
 namespace deadrank::results::preflight {

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "results/reports/terminal.h"
-#include "results/text/style.h"
-#include "results/text/words.h"
+#include "results/reports/style.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::reports {
 

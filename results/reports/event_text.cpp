@@ -6,8 +6,8 @@
 
 #include "results/reports/clues.h"
 #include "results/reports/terminal.h"
-#include "results/text/style.h"
-#include "results/text/words.h"
+#include "results/reports/style.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::reports {
 

@@ -8,7 +8,7 @@
 
 #include "results/reports/resilience_table.h"
 #include "results/reports/terminal.h"
-#include "results/text/text_file.h"
+#include "results/record/text_file.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::results::reports {

@@ -7,7 +7,7 @@
 
 #include "results/reports/json_files.h"
 #include "results/reports/terminal.h"
-#include "results/text/text_file.h"
+#include "results/record/text_file.h"
 
 namespace deadrank::results::reports {
 

@@ -8,8 +8,8 @@
 #include "results/judging/alarm.h"
 #include "results/reports/resilience_table.h"
 #include "results/reports/terminal.h"
-#include "results/text/text_file.h"
-#include "results/text/words.h"
+#include "results/record/text_file.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::reports {
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/text/text_file.h"
-#include "results/text/words.h"
+#include "results/record/text_file.h"
+#include "results/record/words.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::results::reports {

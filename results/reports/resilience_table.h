@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "results/judging/resilience.h"
-#include "results/text/style.h"
+#include "results/reports/style.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::results::reports {

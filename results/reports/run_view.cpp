@@ -9,12 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "results/facts/waits.h"
+#include "results/analysis/waits.h"
 #include "results/judging/alarm.h"
 #include "results/reports/terminal.h"
 #include "results/reports/timeline.h"
-#include "results/text/style.h"
-#include "results/text/words.h"
+#include "results/reports/style.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::reports {
 
@@ -199,10 +199,10 @@ Json counters_view(const Evidence& evidence) {
 
 namespace {
 
-using detectors::Life;
-using detectors::Lives;
-using detectors::Wait;
-using detectors::Waits;
+using analysis::Life;
+using analysis::Lives;
+using analysis::Wait;
+using analysis::Waits;
 
 constexpr std::size_t groups_most = 40;
 

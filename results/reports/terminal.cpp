@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "results/judging/alarm.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::reports {
 

@@ -9,7 +9,7 @@
 #include "results/judging/case.h"
 #include "results/judging/scorecard.h"
 #include "results/record/evidence.h"
-#include "results/text/style.h"
+#include "results/reports/style.h"
 
 namespace deadrank::results::reports {
 

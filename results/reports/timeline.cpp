@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <xxhash.h>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::reports {
 

@@ -11,7 +11,7 @@
 
 #include "results/reports/json_files.h"
 #include "results/reports/timeline.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::reports {
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace deadrank::runners::scale {
+namespace deadrank::runners::campaign {
 
 using Clock = std::chrono::steady_clock;
 
@@ -138,4 +138,4 @@ void Children::end_all() {
     running_.clear();
 }
 
-}  // namespace deadrank::runners::scale
+}  // namespace deadrank::runners::campaign

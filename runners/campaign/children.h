@@ -12,7 +12,7 @@
 
 #include "scenarios/model/error.h"
 
-namespace deadrank::runners::scale {
+namespace deadrank::runners::campaign {
 
 struct Ended {
     std::uint64_t number = 0;
@@ -55,4 +55,4 @@ private:
     std::map<int, Child> running_;  // by the pipe's descriptor
 };
 
-}  // namespace deadrank::runners::scale
+}  // namespace deadrank::runners::campaign

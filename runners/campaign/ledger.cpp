@@ -9,7 +9,7 @@
 
 #include "results/reports/json_files.h"
 
-namespace deadrank::runners::scale {
+namespace deadrank::runners::campaign {
 
 // The same fields as a line of `run --json`.
 
@@ -266,4 +266,4 @@ Result<Totals> Ledger::totals() {
     return totals;
 }
 
-}  // namespace deadrank::runners::scale
+}  // namespace deadrank::runners::campaign

@@ -12,7 +12,7 @@
 #include "runners/campaign/children.h"
 #include "scenarios/model/error.h"
 
-namespace deadrank::runners::scale {
+namespace deadrank::runners::campaign {
 
 // What a campaign keeps of one trial: the answer, equal on every machine, and the time it took here.
 
@@ -72,4 +72,4 @@ private:
     std::unique_ptr<Inside> inside_;
 };
 
-}  // namespace deadrank::runners::scale
+}  // namespace deadrank::runners::campaign

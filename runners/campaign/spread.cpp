@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "runners/crew/crew_bridge.h"
+#include "runners/campaign/mpi_bridge/mpi_bridge.h"
 
-namespace deadrank::runners::scale {
+namespace deadrank::runners::campaign {
 
 // MPI is loaded with RTLD_GLOBAL: its plugins are libraries that look for its symbols.
 
@@ -21,7 +21,7 @@ namespace {
 
 class MpiCrew final : public Crew {
 public:
-    MpiCrew(const CrewBridge& bridge, int rank, int size) : bridge_(bridge), rank_(rank), size_(size) {}
+    MpiCrew(const MpiBridge& bridge, int rank, int size) : bridge_(bridge), rank_(rank), size_(size) {}
     ~MpiCrew() override { bridge_.end(); }
 
     int rank() const override { return rank_; }
@@ -37,7 +37,7 @@ public:
     }
 
 private:
-    const CrewBridge& bridge_;
+    const MpiBridge& bridge_;
     int rank_, size_;
 };
 
@@ -70,7 +70,7 @@ fs::path crew_library(const fs::path& executable) {
     std::error_code ignored;
     for (const char* place : {"", "../lib/deadrank", "../lib/x86_64-linux-gnu/deadrank",
                               "../lib/aarch64-linux-gnu/deadrank", "../lib64/deadrank"}) {
-        const fs::path library = beside / place / "deadrank_crew.so";
+        const fs::path library = beside / place / "deadrank_mpi_bridge.so";
         if (fs::exists(library, ignored)) return library;
     }
     return {};
@@ -79,8 +79,8 @@ fs::path crew_library(const fs::path& executable) {
 scenarios::Result<std::unique_ptr<Crew>> join_crew(const fs::path& library) {
     void* opened = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!opened) return cannot(dlerror());
-    using Open = const CrewBridge* (*)();
-    const auto open = reinterpret_cast<Open>(dlsym(opened, "deadrank_crew_bridge"));
+    using Open = const MpiBridge* (*)();
+    const auto open = reinterpret_cast<Open>(dlsym(opened, "deadrank_mpi_bridge_table"));
     if (!open) return cannot(fmt::format("{} is not ours", library.string()));
     int rank = 0, size = 1;
     if (!open()->begin(&rank, &size)) return cannot("it did not begin");
@@ -210,4 +210,4 @@ void serve(const Work& work, Crew& crew) {
     }
 }
 
-}  // namespace deadrank::runners::scale
+}  // namespace deadrank::runners::campaign

@@ -16,10 +16,10 @@
 // The processes that mpirun or srun started together, which send each other text messages. A process started
 // alone has no crew.
 namespace deadrank::runners {
-struct CrewBridge;
+struct MpiBridge;
 }
 
-namespace deadrank::runners::scale {
+namespace deadrank::runners::campaign {
 
 struct Message {
     int from = 0;
@@ -51,9 +51,9 @@ std::filesystem::path crew_library(const std::filesystem::path& executable);
 // loaded or MPI does not initialize.
 scenarios::Result<std::unique_ptr<Crew>> join_crew(const std::filesystem::path& library);
 
-}  // namespace deadrank::runners::scale
+}  // namespace deadrank::runners::campaign
 
-namespace deadrank::runners::scale {
+namespace deadrank::runners::campaign {
 
 // Numbers are handed out one by one, to our own children and to the crew's; answers are taken as they arrive.
 // They do not depend on who played what, or on how many played.
@@ -75,4 +75,4 @@ scenarios::Result<void> manage(const Work& work, const std::vector<std::uint64_t
 // A worker: plays what it is given until the manager dismisses it.
 void serve(const Work& work, Crew& crew);
 
-}  // namespace deadrank::runners::scale
+}  // namespace deadrank::runners::campaign

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "runners/find/bench.h"
+#include "runners/find/harm.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::runners::find {

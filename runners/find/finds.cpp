@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <set>
 
-#include "results/text/style.h"
+#include "results/reports/style.h"
 #include "runners/find/knob.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "runners/find/bench.h"
+#include "runners/find/harm.h"
 #include "runners/find/finds.h"
 #include "scenarios/format/closing.h"
 #include "scenarios/model/chance.h"

@@ -8,7 +8,7 @@
 #include "results/detectors/detector.h"
 #include "runners/find/curve.h"
 #include "runners/find/knob.h"
-#include "runners/line/workers.h"
+#include "runners/pipeline/workers.h"
 #include "scenarios/model/scenario.h"
 
 namespace deadrank::runners::find {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runners/find/bench.h"
+#include "runners/find/harm.h"
 
 namespace deadrank::runners::find {
 

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <optional>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/find/finds.h"
 #include "runners/find/shrink.h"
 #include "scenarios/format/closing.h"

@@ -11,7 +11,7 @@
 #include "runners/find/drawing.h"
 #include "runners/find/knob.h"
 #include "runners/find/properties.h"
-#include "runners/line/workers.h"
+#include "runners/pipeline/workers.h"
 #include "scenarios/model/chance.h"
 
 namespace deadrank::runners::find {

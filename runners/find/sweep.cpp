@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "results/judging/judge.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/find/drawing.h"
 #include "runners/find/finds.h"
 

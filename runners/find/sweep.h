@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "runners/find/bench.h"
+#include "runners/find/harm.h"
 #include "runners/find/passes.h"
-#include "runners/line/workers.h"
+#include "runners/pipeline/workers.h"
 
 namespace deadrank::runners::find {
 

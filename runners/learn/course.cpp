@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::runners::learn {
 
@@ -146,7 +146,7 @@ void in_course_order(std::vector<scenarios::Scenario>& scenarios, const scenario
 
 scenarios::Result<Lesson> lesson_on(const scenarios::Scenario& scenario, std::uint64_t seed,
                                     const Classroom& room) {
-    LineOptions options;
+    PipelineOptions options;
     options.stop = room.stop;
     options.detectors = &room.detectors;
     const Trialled trial = play(scenario, scenarios::Seed{seed}, room.runner, room.vocabulary, options);

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "results/text/text_file.h"
+#include "results/record/text_file.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::runners::learn {
@@ -189,7 +189,7 @@ Result<void> Progress::write() const {
     for (const auto& [scenario, done] : lessons_)
         lessons[scenario] = {{"solved", done.solved}, {"tries", done.tries}, {"hints", done.hints}};
     const ordered_json json = {{"format", format}, {"lessons", lessons}};
-    return results::reports::write_text(json.dump(1) + "\n", file_);
+    return results::write_text(json.dump(1) + "\n", file_);
 }
 
 }  // namespace deadrank::runners::learn

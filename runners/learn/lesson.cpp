@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/judging/alarm.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/learn/course.h"
 #include "scenarios/model/release.h"
 

@@ -6,7 +6,7 @@
 
 #include "results/reports/clues.h"
 #include "results/reports/json_files.h"
-#include "runners/line/line.h"
+#include "runners/pipeline/pipeline.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::learn {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "results/reports/page.h"
-#include "results/text/style.h"
+#include "results/reports/style.h"
 
 namespace deadrank::runners::learn {
 

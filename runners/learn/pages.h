@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "results/text/style.h"
+#include "results/reports/style.h"
 #include "runners/learn/lesson.h"
 
 namespace deadrank::runners::learn {

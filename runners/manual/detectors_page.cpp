@@ -7,7 +7,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/facts/complaints.h"
+#include "results/analysis/complaints.h"
 #include "results/record/sources.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/manual/manual_pages.h"
@@ -182,8 +182,8 @@ std::string checks_text(const Library& library) {
     return text + "\n";
 }
 
-std::string_view symptom_of(results::detectors::Trouble trouble) {
-    using enum results::detectors::Trouble;
+std::string_view symptom_of(results::analysis::Trouble trouble) {
+    using enum results::analysis::Trouble;
     switch (trouble) {
         case mismatch:
             return "collective_mismatch_error";
@@ -228,7 +228,7 @@ std::string_view symptom_of(results::detectors::Trouble trouble) {
 
 std::string words_text() {
     std::vector<std::pair<std::string_view, std::vector<std::string>>> known;
-    for (const auto& [words, trouble] : results::detectors::known_words()) {
+    for (const auto& [words, trouble] : results::analysis::known_words()) {
         const std::string_view symptom = symptom_of(trouble);
         if (symptom.empty()) continue;
         const auto row =

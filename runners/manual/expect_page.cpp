@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/manual/manual_pages.h"
 #include "runners/manual/markdown.h"
 #include "runners/manual/told.h"

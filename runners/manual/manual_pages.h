@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/line/library.h"
+#include "runners/pipeline/library.h"
 #include "sim/workloads/settings.h"
 
 namespace deadrank::runners::manual {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runners/line/library.h"
+#include "runners/pipeline/library.h"
 
 namespace deadrank::runners::manual {
 

@@ -8,7 +8,7 @@
 
 #include "results/record/finding.h"
 #include "results/record/time.h"
-#include "runners/line/library.h"
+#include "runners/pipeline/library.h"
 
 namespace deadrank::runners::manual {
 

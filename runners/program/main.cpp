@@ -2,12 +2,12 @@
 #include <exception>
 #include <fmt/format.h>
 
-#include "runners/console/command.h"
+#include "runners/commands/command.h"
 #include "runners/program/program.h"
 
 int main(int argc, char** argv) {
     try {
-        return deadrank::runners::commands::run_program(argc, argv);
+        return deadrank::runners::run_program(argc, argv);
     } catch (const std::exception& error) {
         fmt::print(stderr, "deadrank: a mistake of ours: {} — please report it with the command\n",
                    error.what());

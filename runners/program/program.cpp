@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-#include "runners/console/command.h"
-#include "runners/console/under_test.h"
-#include "runners/line/build.h"
+#include "runners/commands/command.h"
+#include "runners/commands/under_test.h"
+#include "runners/pipeline/build.h"
 #include "scenarios/model/vocabulary.h"
 
-namespace deadrank::runners::commands {
+namespace deadrank::runners {
+
+using namespace commands;
 
 // Gives the parser's errors our form, with the nearest known word.
 
@@ -134,11 +136,13 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
 
 // The commands, one line each, in the groups and the order of `deadrank --help`.
 
+namespace commands {
 extern const CommandRow run_row, watch_row, list_row, explain_row, learn_row, plan_row, replay_row,
     determinism_row, releases_row, judge_row, diagnose_row, parity_row, promises_row, resilience_row,
     campaign_row, sweep_row, storm_row, swarm_row, shrink_row, trace_row, probe_row, alerts_row, serve_row,
     score_row, emit_row, import_row, ras_row, conformance_row, doctor_row, undo_row, coverage_row,
     taxonomy_row, new_row, schema_row, manual_row, version_row, completion_row;
+}  // namespace commands
 
 const std::vector<CommandGroup>& command_groups() {
     // clang-format off
@@ -204,4 +208,4 @@ const std::vector<const CommandRow*>& all_commands() {
     return rows;
 }
 
-}  // namespace deadrank::runners::commands
+}  // namespace deadrank::runners

@@ -5,20 +5,20 @@
 #include <string_view>
 #include <vector>
 
-#include "runners/console/command.h"
-#include "runners/runner/extension.h"
+#include "runners/commands/command.h"
+#include "runners/backend/extension.h"
 
-namespace deadrank::runners::commands {
+namespace deadrank::runners {
 
 // Commands with one purpose are listed together in `deadrank --help`.
 struct CommandGroup {
     std::string_view title;
-    std::vector<const CommandRow*> rows;
+    std::vector<const commands::CommandRow*> rows;
 };
 const std::vector<CommandGroup>& command_groups();
-const std::vector<const CommandRow*>& all_commands();  // of all groups, in their order
+const std::vector<const commands::CommandRow*>& all_commands();  // of all groups, in their order
 
 // An extension adds words that every command knows.
 int run_program(int argc, const char* const* argv, const Extension& extension = {});
 
-}  // namespace deadrank::runners::commands
+}  // namespace deadrank::runners

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fstream>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::runners::releases {
 

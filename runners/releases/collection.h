@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runners/backends/releases/release_cache.h"
-#include "runners/line/library.h"
+#include "runners/pipeline/library.h"
 #include "scenarios/model/release.h"
 
 namespace deadrank::runners::releases {

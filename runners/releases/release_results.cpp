@@ -11,7 +11,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/reports/resilience_table.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::runners::releases {
 
@@ -162,7 +162,7 @@ namespace {
 
 // The symptoms reported for the faulty run; nothing, with `why`, if it was not played.
 std::optional<std::set<std::string>> symptoms_said(const scenarios::Scenario& scenario, Runner& runner,
-                                                   const Library& library, const LineOptions& options,
+                                                   const Library& library, const PipelineOptions& options,
                                                    std::string& why) {
     const Trialled trial = play(scenario, {1}, runner, library.vocabulary, options);
     if (!trial.fault) {
@@ -177,10 +177,10 @@ std::optional<std::set<std::string>> symptoms_said(const scenarios::Scenario& sc
 }  // namespace
 
 Compared compare_twins(const Library& library, const ReleaseBug& bug, Runner& sim, Runner& reality,
-                       const LineOptions& options) {
+                       const PipelineOptions& options) {
     Compared compared{.scenario = bug.scenario.id};
     compared.played_on = bug.release.twin;
-    LineOptions fault_alone = options;
+    PipelineOptions fault_alone = options;
     fault_alone.control = fault_alone.healed = false;
     const auto twin = load_scenario(library, library.catalog / (bug.release.twin + ".toml"));
     if (!twin) {

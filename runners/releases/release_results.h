@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "runners/line/line.h"
-#include "runners/line/run_files.h"
+#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/run_files.h"
 #include "runners/releases/collection.h"
-#include "runners/studies/parity.h"
+#include "runners/parity/parity.h"
 
 namespace deadrank::runners::releases {
 
@@ -47,6 +47,6 @@ scenarios::Result<void> write_table(const std::vector<ReleaseRow>& rows, const s
 // Compares symptoms, not ranks: the two jobs differ in size and draws. `not_played`, with the reason, if
 // either could not be played.
 Compared compare_twins(const Library& library, const ReleaseBug& bug, Runner& sim, Runner& reality,
-                       const LineOptions& options);
+                       const PipelineOptions& options);
 
 }  // namespace deadrank::runners::releases

@@ -3,8 +3,8 @@
 
 #include "results/reports/terminal.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/line/line.h"
-#include "runners/runner/extension.h"
+#include "runners/pipeline/pipeline.h"
+#include "runners/backend/extension.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 
@@ -72,7 +72,7 @@ results::Case Suite::play(const scenarios::Scenario& scenario, std::uint64_t see
     if (!runner) {
         return results::unknown_case(scenario, seed, inside_->options.runner, runner.error().text());
     }
-    LineOptions line;
+    PipelineOptions line;
     line.out = inside_->options.out;
     line.detectors = &inside_->detectors;
     return runners::play(scenario, scenarios::Seed{seed}, **runner, inside_->vocabulary, line).outcome;

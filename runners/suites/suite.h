@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "results/judging/case.h"
-#include "runners/runner/extension.h"
+#include "runners/backend/extension.h"
 #include "scenarios/model/scenario.h"
 
 namespace deadrank::runners::suites {

@@ -21,7 +21,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/record/subject.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/backends/process/event_reader.h"
 #include "runners/backends/process/job_processes.h"
 #include "runners/backends/process/launch.h"

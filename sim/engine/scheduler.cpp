@@ -1,10 +1,9 @@
 // sim/engine/scheduler.cpp — The rare paths of the scheduling algorithm.
 #include "sim/engine/scheduler.h"
 
-#include <limits>
+#include <utility>
 
 #include "scenarios/model/error.h"
-#include "sim/engine/queue.h"
 
 namespace deadrank::sim {
 
@@ -19,25 +18,6 @@ void Scheduler::run_dispatcher() {
     CHECK(main->is_context(boost::fibers::type::main_context));
     set_next(main);
     std::exchange(dispatcher_, nullptr)->resume();
-}
-
-namespace {
-
-constexpr std::size_t automatic_threshold = 16;
-
-}  // namespace
-
-void EventQueue::reset(QueueKind kind) {
-    heap_.clear();
-    wheel_.clear();
-    on_wheel_ = kind == QueueKind::wheel;
-    turn_to_wheel_at_ =
-        kind == QueueKind::automatic ? automatic_threshold : std::numeric_limits<std::size_t>::max();
-}
-
-void EventQueue::turn_to_wheel() {
-    wheel_.adopt(heap_.release());
-    on_wheel_ = true;
 }
 
 }  // namespace deadrank::sim

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "scenarios/model/value.h"
-#include "sim/parts/storage_memory.h"
+#include "sim/framework_parts/storage_memory.h"
 #include "sim/program/builtins.h"
 #include "sim/program/program_tensor.h"
 

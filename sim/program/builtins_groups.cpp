@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <tuple>
 
-#include "sim/parts/release_breaks.h"
+#include "sim/framework_parts/release_breaks.h"
 #include "sim/program/builtins.h"
 #include "sim/program/program_tensor.h"
 #include "sim/program/queues.h"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/program/program_kind.h"
-#include "sim/parts/storage_memory.h"
+#include "sim/framework_parts/storage_memory.h"
 #include "sim/program/builtins.h"
 #include "sim/program/program_tensor.h"
 #include "sim/program/queues.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/parts/storage_memory.h"
+#include "sim/framework_parts/storage_memory.h"
 #include "sim/program/builtins.h"
 #include "sim/program/interpreter.h"
 #include "sim/program/program_tensor.h"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/parts/device_streams.h"
-#include "sim/parts/memory_pool.h"
+#include "sim/framework_parts/device_streams.h"
+#include "sim/framework_parts/memory_pool.h"
 #include "sim/program/builtins.h"
 
 namespace deadrank::sim::program {

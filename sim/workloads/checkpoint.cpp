@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "sim/parts/release_breaks.h"
+#include "sim/framework_parts/release_breaks.h"
 #include "sim/workloads/elastic.h"
 #include "sim/workloads/job.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/parts/tensor_checks.h"
+#include "sim/framework_parts/tensor_checks.h"
 #include "sim/workloads/job.h"
 #include "sim/workloads/step_share.h"
 #include "sim/workloads/workload_catalog.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/parts/release_breaks.h"
+#include "sim/framework_parts/release_breaks.h"
 #include "sim/workloads/job.h"
 
 namespace deadrank::sim {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "sim/parts/release_breaks.h"
+#include "sim/framework_parts/release_breaks.h"
 #include "sim/workloads/job.h"
 
 namespace deadrank::sim {

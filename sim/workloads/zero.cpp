@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "sim/parts/flat_buffer.h"
-#include "sim/parts/tensor_checks.h"
+#include "sim/framework_parts/flat_buffer.h"
+#include "sim/framework_parts/tensor_checks.h"
 #include "sim/workloads/job.h"
 #include "sim/workloads/step_share.h"
 #include "sim/workloads/workload_catalog.h"

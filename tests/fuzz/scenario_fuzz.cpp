@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runners/runner/extension.h"
+#include "runners/backend/extension.h"
 #include "scenarios/format/taxonomy_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

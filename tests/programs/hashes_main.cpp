@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runners/backends/sim/sim_runner.h"
-#include "runners/runner/extension.h"
+#include "runners/backend/extension.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"

@@ -55,5 +55,5 @@ void program_address(sim::World& world, const PlantedSettings& settings) {
 int main(int argc, char** argv) {
     runners::Extension extension;
     extension.workloads = {kind("heap_address", heap_address), kind("program_address", program_address)};
-    return runners::commands::run_program(argc, argv, extension);
+    return runners::run_program(argc, argv, extension);
 }

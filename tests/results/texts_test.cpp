@@ -4,15 +4,15 @@
 #include <string>
 #include <string_view>
 
-#include "results/facts/complaints.h"
-#include "results/facts/signatures.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/signatures.h"
 
 namespace deadrank::tests {
 namespace {
 
-using results::detectors::signature_in;
-using results::detectors::Trouble;
-using results::detectors::trouble_in;
+using results::analysis::signature_in;
+using results::analysis::Trouble;
+using results::analysis::trouble_in;
 
 struct Said {
     std::string_view line, symptom;

@@ -1,11 +1,11 @@
 // tests/runners/campaign_test.cpp — Goal: outcomes arrive once each and in the order asked for, on one thread
 // or many, and a stop ends the campaign without losing what was done.
-#include "runners/line/campaign.h"
+#include "runners/pipeline/campaign.h"
 
 #include <gtest/gtest.h>
 #include <thread>
 
-#include "runners/runner/extension.h"
+#include "runners/backend/extension.h"
 #include "tests/runners/fake_runner.h"
 
 namespace deadrank::runners {

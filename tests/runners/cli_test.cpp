@@ -264,7 +264,7 @@ TEST_F(Cli, PrintsListingsAsJson) {
 }
 
 TEST_F(Cli, HasHelpForEachCommandAndCompletionsThatParse) {
-    for (const auto* command : runners::commands::all_commands()) {
+    for (const auto* command : runners::all_commands()) {
         const Answer answer = deadrank(std::string(command->name) + " --help");
         EXPECT_EQ(answer.code, 0) << command->name;
         EXPECT_THAT(answer.out, HasSubstr("Usage")) << command->name;

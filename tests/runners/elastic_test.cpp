@@ -5,7 +5,7 @@
 #include <set>
 
 #include "runners/backends/sim/sim_runner.h"
-#include "runners/find/bench.h"
+#include "runners/find/harm.h"
 #include "runners/find/finds.h"
 #include "runners/find/properties.h"
 #include "tests/runners/find/planted.h"

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 #include "scenarios/model/scenario.h"
 
 namespace deadrank::runners::testing_runner {

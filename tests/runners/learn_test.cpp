@@ -10,7 +10,7 @@
 #include "runners/learn/course.h"
 #include "runners/learn/dialogue.h"
 #include "runners/learn/pages.h"
-#include "runners/runner/extension.h"
+#include "runners/backend/extension.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "tests/support/shell.h"

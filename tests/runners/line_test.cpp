@@ -1,11 +1,11 @@
 // tests/runners/line_test.cpp — Goal: a trial plays control, fault and healed run from one set of draws,
 // judges each, and whatever keeps us from knowing is unknown with its sentence, never pass and never a crash.
-#include "runners/line/line.h"
+#include "runners/pipeline/pipeline.h"
 
 #include <gtest/gtest.h>
 
-#include "runners/line/token.h"
-#include "runners/runner/extension.h"
+#include "runners/pipeline/token.h"
+#include "runners/backend/extension.h"
 #include "scenarios/format/plan_file.h"
 #include "tests/runners/fake_runner.h"
 
@@ -47,7 +47,7 @@ protected:
     }
 
     results::Detectors detectors_;
-    LineOptions options_;
+    PipelineOptions options_;
 };
 
 TEST_F(LineTest, PlaysAllThreeAndTheWorstVerdictWins) {

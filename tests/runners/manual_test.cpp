@@ -39,13 +39,18 @@ std::string content(const fs::path& file) {
     return text.str();
 }
 
-// All but the drawing of the structure, which TidyHouse.IsDrawn keeps.
+// Pages that `deadrank manual` does not write: TidyHouse.IsDrawn keeps structure.md, and measurements are
+// written by hand.
+bool is_written_elsewhere(const std::string& page) {
+    return page == "structure.md" || page == "trials.md" || page.starts_with("measurements/");
+}
+
 std::map<std::string, std::string> pages_below(const fs::path& directory) {
     std::map<std::string, std::string> pages;
     if (!fs::exists(directory)) return pages;
     for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-        if (entry.is_regular_file() && entry.path().filename() != "structure.md")
-            pages[entry.path().lexically_relative(directory).generic_string()] = content(entry.path());
+        const std::string page = entry.path().lexically_relative(directory).generic_string();
+        if (entry.is_regular_file() && !is_written_elsewhere(page)) pages[page] = content(entry.path());
     }
     return pages;
 }

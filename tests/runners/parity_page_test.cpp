@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runners/studies/parity.h"
+#include "runners/parity/parity.h"
 
 namespace deadrank::runners {
 namespace {

@@ -1,11 +1,11 @@
 // tests/runners/parity_test.cpp — Goal: two backends agree when they name the same symptoms and ranks;
 // another answer counts as explained only where the scenario says why, and one that was not played counts as
 // nothing.
-#include "runners/studies/parity.h"
+#include "runners/parity/parity.h"
 
 #include <gtest/gtest.h>
 
-#include "runners/runner/extension.h"
+#include "runners/backend/extension.h"
 #include "tests/runners/fake_runner.h"
 
 namespace deadrank::runners {

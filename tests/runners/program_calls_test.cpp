@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "results/detectors/detector.h"
-#include "runners/line/line.h"
+#include "runners/pipeline/pipeline.h"
 #include "tests/support/program_play.h"
 
 namespace deadrank::tests {

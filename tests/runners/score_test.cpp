@@ -1,6 +1,6 @@
 // Goal: a tool is judged for what it can say, by the same judge as ours; the scorecard says which release it
 // was of, and a tool that is not here is skipped with the sentence that says how to get it.
-#include "runners/studies/score.h"
+#include "runners/score/score.h"
 
 #include <cstdlib>
 #include <filesystem>

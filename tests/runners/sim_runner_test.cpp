@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <thread>
 
-#include "runners/runner/extension.h"
+#include "runners/backend/extension.h"
 #include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {

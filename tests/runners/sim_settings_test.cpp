@@ -2,7 +2,7 @@
 // is dropped.
 #include <gtest/gtest.h>
 
-#include "runners/runner/plan_settings.h"
+#include "runners/backend/plan_settings.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::runners {

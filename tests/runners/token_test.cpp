@@ -1,6 +1,6 @@
 // tests/runners/token_test.cpp — Goal: a token reads back to what was written, whatever the scenario is
 // called, and anything that was cut or mistyped is refused with a sentence.
-#include "runners/line/token.h"
+#include "runners/pipeline/token.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank::tests {

@@ -1,13 +1,13 @@
 // tests/runners/under_test_test.cpp — Goal: a command behind `--` reaches its runner word by word, and a
 // program is refused where no program can be played.
-#include "runners/console/under_test.h"
+#include "runners/commands/under_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "results/reports/terminal.h"
-#include "runners/line/library.h"
-#include "runners/runner/extension.h"
+#include "runners/pipeline/library.h"
+#include "runners/backend/extension.h"
 
 namespace deadrank::runners::commands {
 namespace {

@@ -2,7 +2,7 @@
 // what would do.
 #include <gmock/gmock.h>
 
-#include "runners/runner/extension.h"
+#include "runners/backend/extension.h"
 #include "scenarios/format/scenario_file.h"
 #include "tests/scenarios/sample.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "runners/backends/sim/sim_runner.h"
-#include "runners/line/line.h"
-#include "runners/runner/extension.h"
+#include "runners/pipeline/pipeline.h"
+#include "runners/backend/extension.h"
 
 namespace deadrank::tests {
 

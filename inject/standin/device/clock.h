@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
-namespace deadrank::standin::clock {
+namespace deadrank::inject::standin::device {
 
-bool is_virtual();
-std::int64_t now();                // of the host's calling thread, ns
-void advance(std::int64_t ns);     // virtual time only
-void wait_until(std::int64_t at);  // virtual time only; nothing for a time that has passed
-void charge_query();               // so that a loop of cudaStreamQuery comes to an end in virtual time
-void note_thread();                // a stream has a thread: virtual time can no longer be chosen
+bool time_is_virtual();
+std::int64_t host_now();                // of the host's calling thread, ns
+void host_advance(std::int64_t ns);     // virtual time only
+void host_wait_until(std::int64_t at);  // virtual time only; nothing for a time that has passed
+void charge_query();                    // so that a loop of cudaStreamQuery comes to an end in virtual time
+void note_stream_thread();              // a stream has a thread: virtual time can no longer be chosen
 
-}  // namespace deadrank::standin::clock
+}  // namespace deadrank::inject::standin::device

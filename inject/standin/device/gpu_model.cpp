@@ -10,7 +10,7 @@
 #include <cstring>
 #include <initializer_list>
 
-namespace deadrank::standin::gpu_model {
+namespace deadrank::inject::standin::device {
 
 namespace {
 
@@ -66,7 +66,7 @@ constexpr GpuModel without_model() {
     return device;
 }
 
-GpuModel chosen() {
+GpuModel chosen_model() {
     const char* text = std::getenv("DEADRANK_STANDIN_GPU");
     const char* key = text ? text : "";
     for (const GpuModel& one : {without_model(), h100, a100, b200}) {
@@ -86,11 +86,11 @@ GpuModel chosen() {
 
 }  // namespace
 
-bool is_known() { return in_use().key != nullptr; }
+bool model_is_known() { return model().key != nullptr; }
 
-const GpuModel& in_use() {
-    static const GpuModel device = chosen();
+const GpuModel& model() {
+    static const GpuModel device = chosen_model();
     return device;
 }
 
-}  // namespace deadrank::standin::gpu_model
+}  // namespace deadrank::inject::standin::device

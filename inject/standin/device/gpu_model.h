@@ -8,7 +8,7 @@
 
 #include "inject/standin/device/virtual_time.h"
 
-namespace deadrank::standin::gpu_model {
+namespace deadrank::inject::standin::device {
 
 struct GpuModel {
     const char* key;   // null: not known
@@ -23,9 +23,9 @@ struct GpuModel {
     std::size_t memory_bytes() const { return memory_mib << 20; }
 };
 
-const GpuModel& in_use();
+const GpuModel& model();
 // False after a sentence on stderr. The machine then has no devices: a program must not run on another model
 // than was asked for.
-bool is_known();
+bool model_is_known();
 
-}  // namespace deadrank::standin::gpu_model
+}  // namespace deadrank::inject::standin::device

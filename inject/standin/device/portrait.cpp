@@ -8,7 +8,7 @@
 
 #include "inject/standin/device/gpu_model.h"
 
-namespace deadrank::standin::portrait {
+namespace deadrank::inject::standin::device {
 
 std::string bus_id(int device) {
     char text[16];
@@ -58,28 +58,28 @@ constexpr std::array<std::pair<int, int>, 23> attributes{{
 }  // namespace
 
 int attribute(int number, int device) {
-    const gpu_model::GpuModel& model = gpu_model::in_use();
+    const GpuModel& gpu = model();
     switch (number) {
         case cudaDevAttrPciBusId:
             return bus(device);
         case cudaDevAttrComputeCapabilityMajor:
-            return model.major;
+            return gpu.major;
         case cudaDevAttrComputeCapabilityMinor:
-            return model.minor;
+            return gpu.minor;
         case cudaDevAttrMultiProcessorCount:
-            return model.multiprocessors;
+            return gpu.multiprocessors;
         case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-            return model.shared_memory_opt_in;
+            return gpu.shared_memory_opt_in;
         case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-            return model.shared_memory_per_multiprocessor;
+            return gpu.shared_memory_per_multiprocessor;
         case cudaDevAttrClockRate:
-            return model.clock_khz;
+            return gpu.clock_khz;
         case cudaDevAttrMemoryClockRate:
-            return model.memory_clock_khz;
+            return gpu.memory_clock_khz;
         case cudaDevAttrGlobalMemoryBusWidth:
-            return model.memory_bus_bits;
+            return gpu.memory_bus_bits;
         case cudaDevAttrL2CacheSize:
-            return model.l2_bytes;
+            return gpu.l2_bytes;
         default:
             break;
     }
@@ -89,4 +89,4 @@ int attribute(int number, int device) {
     return 0;
 }
 
-}  // namespace deadrank::standin::portrait
+}  // namespace deadrank::inject::standin::device

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string>
 
-namespace deadrank::standin::portrait {
+namespace deadrank::inject::standin::device {
 
 constexpr int version = 13000;  // of driver and runtime: CUDA 13.0
 constexpr int warp = 32;
@@ -24,4 +24,4 @@ std::array<unsigned char, 16> uuid(int device);
 // By the number that CU_DEVICE_ATTRIBUTE_… and cudaDevAttr… share; 0 where nothing is known.
 int attribute(int number, int device);
 
-}  // namespace deadrank::standin::portrait
+}  // namespace deadrank::inject::standin::device

@@ -8,7 +8,7 @@
 #include "inject/standin/device/gpu_model.h"
 #include "inject/standin/device/virtual_memory.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Blocks are aligned as cudaMalloc aligns, and never move.
 
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t alignment = 512;
 }
 
-std::size_t Memory::capacity() { return gpu_model::in_use().memory_bytes(); }
+std::size_t Memory::capacity() { return device::model().memory_bytes(); }
 
 std::size_t Memory::used(int device) const {
     const auto committed = committed_.find(device);
@@ -99,7 +99,7 @@ namespace {
 thread_local int current_device = 0;
 
 int count_from_environment() {
-    if (!gpu_model::is_known()) return 0;
+    if (!device::model_is_known()) return 0;
     const char* said = std::getenv("DEADRANK_STANDIN_DEVICES");
     const int count = said ? std::atoi(said) : 0;
     constexpr int most = 120;  // as many as torch can count
@@ -228,4 +228,4 @@ bool Devices::close_event(const void* handle) {
     return true;
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

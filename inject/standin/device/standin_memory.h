@@ -14,7 +14,7 @@
 
 #include "inject/standin/device/stream.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Device memory is host memory that is registered by address, so that a pointer tells its device and how far
 // it reaches.
@@ -124,4 +124,4 @@ private:
 // Non-blocking streams do not wait for the default stream, nor it for them: cudaStreamNonBlocking.
 constexpr unsigned non_blocking = 1;
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -4,11 +4,11 @@
 #include "inject/standin/device/clock.h"
 #include "inject/standin/device/work_orders.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 WorkOrder& Stream::order() const {
     std::call_once(chosen_, [this] {
-        if (clock::is_virtual())
+        if (device::time_is_virtual())
             order_ = std::make_unique<TimedOrder>();
         else
             order_ = std::make_unique<ThreadedOrder>();
@@ -26,7 +26,7 @@ Stream::Work Event::record() {
         const TimedOrder* stream = TimedOrder::running();
         const std::lock_guard lock(state->mutex);
         state->completed = number;
-        state->when = stream ? stream->time() : clock::now();
+        state->when = stream ? stream->time() : device::host_now();
         state->changed.notify_all();
     };
 }
@@ -34,7 +34,7 @@ Stream::Work Event::record() {
 bool Event::done() const {
     const std::lock_guard lock(state_->mutex);
     if (state_->completed < state_->recorded) return false;
-    return !clock::is_virtual() || state_->when <= clock::now();
+    return !device::time_is_virtual() || state_->when <= device::host_now();
 }
 
 bool Event::recorded() const {
@@ -52,14 +52,14 @@ Stream::Work Event::barrier() const {
     return [state = state_, number = state_->recorded] {
         std::unique_lock inner(state->mutex);
         state->changed.wait(inner, [&] { return state->completed >= number; });
-        if (!clock::is_virtual()) return;
+        if (!device::time_is_virtual()) return;
         if (TimedOrder* stream = TimedOrder::running())
             stream->wait_until(state->when);
         else
-            clock::wait_until(state->when);
+            device::host_wait_until(state->when);
     };
 }
 
 void Event::wait() const { barrier()(); }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

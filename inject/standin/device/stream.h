@@ -12,7 +12,7 @@
 #include <memory>
 #include <mutex>
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // How a stream orders its work: one implementation for each kind of time.
 class WorkOrder {
@@ -87,4 +87,4 @@ private:
     std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 void* VirtualMemory::reserve(std::size_t size) {
     void* at =
@@ -55,4 +55,4 @@ bool VirtualMemory::unmap(void* at, std::size_t size) {
     return madvise(at, size, MADV_DONTNEED) == 0;
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -10,7 +10,7 @@
 
 #include "inject/standin/device/standin_memory.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 class VirtualMemory {
 public:
@@ -43,4 +43,4 @@ private:
     std::map<void*, unsigned long long> mapped_;
 };
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -7,14 +7,14 @@
 
 #include "inject/standin/device/clock.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 std::uint64_t ThreadedOrder::push(Work work) {
     const std::lock_guard lock(mutex_);
     list_.push_back(std::move(work));
     if (!begun_) {
         begun_ = true;
-        clock::note_thread();
+        device::note_stream_thread();
         std::thread([this] { this->work(); }).detach();
     }
     changed_.notify_all();
@@ -61,7 +61,7 @@ TimedOrder* TimedOrder::running() { return running_order; }
 // The lock keeps the order of one stream's work when two threads enqueue. Work may enqueue on its own stream.
 std::uint64_t TimedOrder::push(Work work) {
     const std::lock_guard lock(mutex_);
-    time_ = std::max(time_, clock::now());
+    time_ = std::max(time_, device::host_now());
     TimedOrder* outer = std::exchange(running_order, this);
     work();
     running_order = outer;
@@ -73,13 +73,13 @@ std::uint64_t TimedOrder::pushed() const {
     return pushed_;
 }
 
-bool TimedOrder::done(std::uint64_t) const { return time() <= clock::now(); }
+bool TimedOrder::done(std::uint64_t) const { return time() <= device::host_now(); }
 
 void TimedOrder::wait(std::uint64_t) const {
     if (running_order)
         running_order->wait_until(time());
     else
-        clock::wait_until(time());
+        device::host_wait_until(time());
 }
 
 std::int64_t TimedOrder::time() const {
@@ -89,7 +89,7 @@ std::int64_t TimedOrder::time() const {
 
 void TimedOrder::charge(std::int64_t ns) {
     const std::lock_guard lock(mutex_);
-    time_ = std::max(time_, clock::now()) + std::max<std::int64_t>(ns, 0);
+    time_ = std::max(time_, device::host_now()) + std::max<std::int64_t>(ns, 0);
 }
 
 void TimedOrder::wait_until(std::int64_t at) {
@@ -97,4 +97,4 @@ void TimedOrder::wait_until(std::int64_t at) {
     time_ = std::max(time_, at);
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -5,7 +5,7 @@
 
 #include "inject/standin/device/stream.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // The thread lives as long as the process: work that never completes must not keep a program from ending.
 class ThreadedOrder final : public WorkOrder {
@@ -45,4 +45,4 @@ private:
     std::int64_t time_ = 0;
 };
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

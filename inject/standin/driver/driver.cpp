@@ -14,7 +14,7 @@
 #include "inject/standin/device/virtual_memory.h"
 
 // Devices, contexts, errors, and functions by name.
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 namespace {
 
@@ -40,23 +40,23 @@ int deadrank_standin_refuses(const char* name) {
 }
 
 CUresult cuInit(unsigned) { return devices().count() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE; }
-CUresult cuDriverGetVersion(int* version) { return *version = portrait::version, CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int* version) { return *version = device::version, CUDA_SUCCESS; }
 CUresult cuDeviceGetCount(int* count) { return *count = devices().count(), CUDA_SUCCESS; }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
     if (!exists(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
     return *device = ordinal, CUDA_SUCCESS;
 }
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
-    std::snprintf(name, static_cast<std::size_t>(size), "%s", gpu_model::in_use().name);
+    std::snprintf(name, static_cast<std::size_t>(size), "%s", device::model().name);
     return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
     if (!exists(device)) return CUDA_ERROR_INVALID_DEVICE;
-    return *value = portrait::attribute(attribute, devices().physical(device)), CUDA_SUCCESS;
+    return *value = device::attribute(attribute, devices().physical(device)), CUDA_SUCCESS;
 }
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) { return *bytes = Memory::capacity(), CUDA_SUCCESS; }
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
-    const auto bytes = portrait::uuid(devices().physical(device));
+    const auto bytes = device::uuid(devices().physical(device));
     std::memcpy(uuid->bytes, bytes.data(), bytes.size());
     return CUDA_SUCCESS;
 }
@@ -99,9 +99,7 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
 }
 CUresult cuCtxGetDevice(CUdevice* device) { return *device = devices().current(), CUDA_SUCCESS; }
 CUresult cuCtxSynchronize() { return result(cudaDeviceSynchronize()); }
-CUresult cuCtxGetApiVersion(CUcontext, unsigned* version) {
-    return *version = portrait::version, CUDA_SUCCESS;
-}
+CUresult cuCtxGetApiVersion(CUcontext, unsigned* version) { return *version = device::version, CUDA_SUCCESS; }
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
     return result(cudaDeviceGetStreamPriorityRange(least, greatest));
 }
@@ -128,7 +126,7 @@ CUresult cuGetProcAddress(const char* name, void** into, int, cuuint64_t,
 }
 
 // Memory, copies, streams and events of the driver: the runtime's own, by their other names.
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 inline CUresult result(cudaError_t code) { return static_cast<CUresult>(code); }  // numbered alike
 
@@ -16,4 +16,4 @@ inline int device_of(CUcontext context) {
 }
 inline void* pointer(CUdeviceptr at) { return reinterpret_cast<void*>(at); }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -9,7 +9,7 @@
 
 #include "scenarios/model/error.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 namespace {
 
@@ -156,4 +156,4 @@ void reduce(std::span<const Share* const> shares, std::size_t begin, std::size_t
     by_element[static_cast<std::size_t>(element)](shares, begin, end, reduction, result);
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

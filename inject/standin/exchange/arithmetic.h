@@ -12,7 +12,7 @@
 
 #include "inject/standin/exchange/exchange_wire.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Floating-point numbers of 16 and 8 bits by the number of their exponent and mantissa bits. Encoding rounds
 // to nearest, ties to even.
@@ -85,4 +85,4 @@ struct Share {
 void reduce(std::span<const Share* const> shares, std::size_t begin, std::size_t end, Element element,
             Reduction reduction, std::string& result);
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <vector>
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 namespace {
 
@@ -134,4 +134,4 @@ void Coordinator::close_broken() {
     }
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

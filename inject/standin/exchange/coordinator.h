@@ -12,7 +12,7 @@
 #include "inject/standin/exchange/member.h"
 #include "inject/standin/exchange/served_communicator.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 class Coordinator {
 public:
@@ -46,4 +46,4 @@ private:
     std::map<std::pair<std::string, int>, Line*> seats_;  // communicator and member
 };
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -16,8 +16,8 @@ int main(int argc, char** argv) try {
     // A program may wait for all its children, and must not wait for us.
     const pid_t child = fork();
     if (child != 0) return child < 0 ? 1 : 0;
-    deadrank::standin::Socket listener(std::atoi(argv[1]));
-    deadrank::standin::Coordinator(std::move(listener), std::strtoull(argv[2], nullptr, 10)).serve();
+    deadrank::inject::standin::Socket listener(std::atoi(argv[1]));
+    deadrank::inject::standin::Coordinator(std::move(listener), std::strtoull(argv[2], nullptr, 10)).serve();
     return 0;
 } catch (const std::exception& trouble) {
     std::fprintf(stderr, "deadrank_coordinator: %s\n", trouble.what());

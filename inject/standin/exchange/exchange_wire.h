@@ -7,7 +7,7 @@
 
 #include "results/record/codes.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 enum class Kind : std::uint32_t { hello, joined, call, done, gone, leave };
 
@@ -60,4 +60,4 @@ struct Gone {
     bool noticed = false;  // only a network reports it; shared memory does not
 };
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

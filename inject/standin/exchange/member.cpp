@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Every call is tried again when a signal interrupted it.
 
@@ -195,4 +195,4 @@ bool Member::hear_done(std::size_t size) {
     return true;
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

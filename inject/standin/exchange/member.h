@@ -15,7 +15,7 @@
 #include "inject/standin/exchange/exchange_wire.h"
 #include "results/record/codes.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Unix sockets in the abstract namespace: they have no file that could be left behind, and nothing outside
 // this machine reaches them.
@@ -90,4 +90,4 @@ private:
     std::atomic<int> lost_peer_ = -1;
 };
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

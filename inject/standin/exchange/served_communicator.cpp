@@ -8,7 +8,7 @@
 
 #include "scenarios/model/error.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Who receives what. Where members disagree on type or reduction, each part of the result is made by one
 // member in its own way, as rings do.
@@ -257,4 +257,4 @@ std::vector<int> ServedCommunicator::order(std::uint64_t sequence) const {
     return members;
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -12,7 +12,7 @@
 #include "inject/standin/exchange/arithmetic.h"
 #include "inject/standin/exchange/exchange_wire.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // One collective in the making: finished when every member has enqueued the matching call, never when they do
 // not match. The rules are those of sim/collectives/offer.h, on real bytes.
@@ -90,4 +90,4 @@ private:
     std::map<Connection, std::size_t> connections_;  // → bytes in its buffer
 };
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -14,7 +14,7 @@
 inline thread_local uint3 threadIdx, blockIdx;
 inline thread_local dim3 blockDim, gridDim;
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 using Launch = std::function<void(dim3 grid, dim3 block)>;
 using Binder = Launch (*)(void** arguments);
@@ -65,4 +65,4 @@ private:
     AddKernel add_;
 };
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

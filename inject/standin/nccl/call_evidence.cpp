@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 using inject::shims::Entry;
 using inject::shims::Line;
@@ -176,4 +176,4 @@ void Watch::trouble(const ncclComm& comm, ncclResult_t code, const std::string& 
     rank(comm.slot).evidence.write(line.add("message", says));
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -14,7 +14,7 @@
 #include "inject/standin/exchange/exchange_wire.h"
 #include "inject/standin/nccl/standin_communicator.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Its rank in the whole job by what the launcher says, or by this rank of its first communicator.
 int slot_of_this_process(int otherwise);
@@ -47,4 +47,4 @@ private:
     std::map<int, int> communicators_;
 };
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -12,7 +12,7 @@
 #include "inject/standin/nccl/call_evidence.h"
 #include "inject/standin/nccl/standin_job.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // What happens at ncclGroupEnd.
 
@@ -237,4 +237,4 @@ bool put_into_stream(std::vector<Planned> calls) {
     return true;
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

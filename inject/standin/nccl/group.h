@@ -6,7 +6,7 @@
 
 #include "inject/standin/nccl/standin_communicator.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Calls on their way into streams. A call outside a group is a group of one; those of one communicator and
 // stream in a group are one piece of work, so that messages of both directions can meet.
@@ -60,4 +60,4 @@ bool put_into_stream(std::vector<Planned> calls);
 std::size_t bytes_sent(const Call& call, int rank, int size);
 std::size_t bytes_received(const Call& call, int rank, int size);
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -9,7 +9,7 @@
 #include "inject/standin/nccl/standin_communicator.h"
 #include "inject/standin/nccl/standin_job.h"
 
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 namespace {
 

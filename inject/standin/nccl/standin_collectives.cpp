@@ -14,7 +14,7 @@
 
 // The calls that move data: arguments are checked as NCCL checks them, then the plan may alter the call, then
 // it goes into its stream. The names without p are made by the build.
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 using deadrank::results::Op;
 
 namespace {
@@ -149,7 +149,7 @@ ncclResult_t pncclRecv(void* receive, size_t count, ncclDataType_t type, int pee
 }
 
 // What belongs to no communicator, and the reductions that a communicator is given.
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 extern "C" {
 

@@ -12,7 +12,7 @@
 #include "inject/standin/nccl/standin_faults.h"
 #include "inject/standin/nccl/standin_job.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Making a communicator: checks, configuration, and the first message to the coordinator.
 
@@ -120,10 +120,10 @@ ncclResult_t asynchronous_error(ncclComm_t comm) {
     return comm->trouble;
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin
 
 // Communicators are asked, finalized, destroyed and aborted.
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 namespace {
 
@@ -214,7 +214,7 @@ ncclResult_t pncclCommUserRank(const ncclComm_t comm, int* rank) {
 }
 }
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Who of a communicator can reach whom, by the sizes of its teams: no rank loads from another one's memory
 // here, so each is alone in its own, and a rail holds them all.
@@ -224,9 +224,9 @@ struct Team {
     int size, rank, stride;
 };
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin
 
-using deadrank::standin::Team;
+using deadrank::inject::standin::Team;
 
 extern "C" {
 
@@ -241,7 +241,7 @@ int pncclTeamRankToLsa(ncclComm_t, Team team, int rank) { return (rank - team.ra
 
 // A number of slots, not a result: none.
 int pncclLLA2ACalcSlots(int, int) {
-    deadrank::standin::warn("ncclLLA2ACalcSlots is not supported without a GPU: no slots");
+    deadrank::inject::standin::warn("ncclLLA2ACalcSlots is not supported without a GPU: no slots");
     return 0;
 }
 }

@@ -14,7 +14,7 @@
 
 #include "inject/standin/exchange/member.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // A sum whose inputs are multiplied first, by a number of this rank's own.
 struct ScaledSum {
@@ -26,7 +26,7 @@ struct ScaledSum {
 
 enum class Stage { opening, open, failed, finalizing, finalized, aborted, destroyed };
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin
 
 struct ncclComm {
     int rank = 0, size = 1, device = 0;
@@ -35,18 +35,18 @@ struct ncclComm {
     bool blocking = true;
     std::string address, communicator, name;
 
-    deadrank::standin::Member member;
-    std::atomic<deadrank::standin::Stage> stage = deadrank::standin::Stage::opening;
+    deadrank::inject::standin::Member member;
+    std::atomic<deadrank::inject::standin::Stage> stage = deadrank::inject::standin::Stage::opening;
     std::atomic<ncclResult_t> trouble = ncclSuccess;  // what ncclCommGetAsyncError tells
     std::atomic<int> outstanding = 0;                 // pieces of work in streams
     std::mutex reading;                               // held while buffers of the program are read
 
     std::uint64_t collectives = 0;                           // enqueued so far
     std::map<std::pair<bool, int>, std::uint64_t> messages;  // sent (or received), by peer
-    std::vector<deadrank::standin::ScaledSum> scaled_sums;
+    std::vector<deadrank::inject::standin::ScaledSum> scaled_sums;
 };
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Refuses with NCCL's words: null, destroyed, not ready yet.
 ncclResult_t check_usable(ncclComm_t comm, const char* function);
@@ -65,4 +65,4 @@ ncclResult_t run_or_defer(ncclComm_t comm, std::function<ncclResult_t()> job);
 
 ncclResult_t asynchronous_error(ncclComm_t comm);
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -12,7 +12,7 @@
 #include "inject/standin/nccl/call_evidence.h"
 #include "inject/standin/nccl/standin_job.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 using inject::Alteration;
 using results::Dtype;
@@ -155,4 +155,4 @@ ncclResult_t issue_in_order(Planned planned, bool hold) {
     return answer;
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

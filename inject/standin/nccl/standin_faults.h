@@ -7,7 +7,7 @@
 #include "inject/standin/nccl/group.h"
 #include "inject/standin/nccl/standin_communicator.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // This communicator's rank is at this call. What hits the whole process is done before this returns; the rest
 // is how the call itself is altered.
@@ -25,4 +25,4 @@ ncclResult_t alter(Planned& planned, const inject::Alteration& alteration);
 // `hold`: it waits until the next call of its communicator has gone first.
 ncclResult_t issue_in_order(Planned planned, bool hold);
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -17,7 +17,7 @@
 #include "inject/standin/device/standin_memory.h"
 #include "inject/standin/exchange/member.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // host:pid:thread [device] NCCL LEVEL text.
 
@@ -165,4 +165,4 @@ std::uint64_t host_of_this_process() {
     return hash;
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

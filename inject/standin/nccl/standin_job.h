@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Lines in NCCL's own form, where NCCL_DEBUG and NCCL_DEBUG_FILE want them. A line is one system call, so a
 // killed rank loses none.
@@ -37,4 +37,4 @@ std::string address_of(const ncclUniqueId& id);
 // Ranks with the same one share memory: by NCCL_HOSTID, else by host name.
 std::uint64_t host_of_this_process();
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -10,7 +10,7 @@
 #include "inject/standin/device/portrait.h"
 #include "inject/standin/device/standin_memory.h"
 
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 namespace {
 
@@ -113,8 +113,8 @@ const char* nvmlErrorString(int code) {
     }
 }
 
-int nvmlSystemGetCudaDriverVersion(int* version) { return *version = portrait::version, success; }
-int nvmlSystemGetCudaDriverVersion_v2(int* version) { return *version = portrait::version, success; }
+int nvmlSystemGetCudaDriverVersion(int* version) { return *version = device::version, success; }
+int nvmlSystemGetCudaDriverVersion_v2(int* version) { return *version = device::version, success; }
 int nvmlSystemGetDriverVersion(char* text, unsigned size) {
     std::snprintf(text, size, "580.00");
     return success;
@@ -129,10 +129,10 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, Handle* handle) {
     return find(static_cast<int>(index), handle);
 }
 int nvmlDeviceGetHandleByPciBusId(const char* bus_id, Handle* handle) {
-    return find(portrait::device_at(bus_id), handle);
+    return find(device::device_at(bus_id), handle);
 }
 int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, Handle* handle) {
-    return find(portrait::device_at(bus_id), handle);
+    return find(device::device_at(bus_id), handle);
 }
 int nvmlDeviceGetHandleByUUID(const char* uuid, Handle* handle) {
     for (int device = 0; device < count(); ++device) {
@@ -144,7 +144,7 @@ int nvmlDeviceGetIndex(Handle handle, unsigned* index) {
     return *index = static_cast<unsigned>(device_of(handle)), success;
 }
 int nvmlDeviceGetName(Handle, char* name, unsigned size) {
-    std::snprintf(name, size, "%s", gpu_model::in_use().name);
+    std::snprintf(name, size, "%s", device::model().name);
     return success;
 }
 int nvmlDeviceGetUUID(Handle handle, char* text, unsigned size) {
@@ -153,16 +153,16 @@ int nvmlDeviceGetUUID(Handle handle, char* text, unsigned size) {
 }
 int nvmlDeviceGetPciInfo_v3(Handle handle, PciInfo* info) {
     *info = {};
-    const std::string bus_id = portrait::bus_id(device_of(handle));
-    info->bus = static_cast<unsigned>(portrait::bus(device_of(handle)));
+    const std::string bus_id = device::bus_id(device_of(handle));
+    info->bus = static_cast<unsigned>(device::bus(device_of(handle)));
     std::snprintf(info->bus_id, sizeof info->bus_id, "%s", bus_id.c_str());
     std::snprintf(info->bus_id_legacy, sizeof info->bus_id_legacy, "%s", bus_id.c_str());
     return success;
 }
 int nvmlDeviceGetPciInfo_v2(Handle handle, PciInfo* info) { return nvmlDeviceGetPciInfo_v3(handle, info); }
 int nvmlDeviceGetCudaComputeCapability(Handle, int* major, int* minor) {
-    *major = gpu_model::in_use().major;
-    *minor = gpu_model::in_use().minor;
+    *major = device::model().major;
+    *minor = device::model().minor;
     return success;
 }
 int nvmlDeviceGetMemoryInfo(Handle handle, MemoryInfo* info) {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace deadrank::operators {
+namespace deadrank::inject::standin::operators {
 
 // Most calls have three tensors, so looking through all of them is fastest. Optimizers pass lists of a
 // thousand: from `linear` entries on, a hash table answers.
@@ -38,4 +38,4 @@ private:
     std::size_t indexed_ = 0;
 };
 
-}  // namespace deadrank::operators
+}  // namespace deadrank::inject::standin::operators

@@ -11,7 +11,7 @@
 
 #include "inject/standin/operators/host_kernel.h"
 
-namespace deadrank::operators::attention {
+namespace deadrank::inject::standin::operators::attention {
 
 using at::Tensor;
 using Optional = std::optional<Tensor>;
@@ -115,4 +115,4 @@ inline void install(torch::Library& library) {
     library.impl("_scaled_dot_product_efficient_attention_backward", &run_efficient_backward);
 }
 
-}  // namespace deadrank::operators::attention
+}  // namespace deadrank::inject::standin::operators::attention

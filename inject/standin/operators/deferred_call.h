@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace deadrank::operators {
+namespace deadrank::inject::standin::operators {
 
 class DeferredCall {
 public:
@@ -126,4 +126,4 @@ private:
     }
 };
 
-}  // namespace deadrank::operators
+}  // namespace deadrank::inject::standin::operators

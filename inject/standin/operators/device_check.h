@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace deadrank::operators {
+namespace deadrank::inject::standin::operators {
 
 // Which devices an operator accepts together.
 enum class Mixing {
@@ -87,4 +87,4 @@ private:
     std::optional<c10::Device> common_;
 };
 
-}  // namespace deadrank::operators
+}  // namespace deadrank::inject::standin::operators

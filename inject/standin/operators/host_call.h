@@ -15,7 +15,7 @@
 #include "inject/standin/operators/addressed_list.h"
 #include "inject/standin/operators/lending_allocator.h"
 
-namespace deadrank::operators {
+namespace deadrank::inject::standin::operators {
 
 class HostCall {
 public:
@@ -297,4 +297,4 @@ private:
     AddressedList<std::size_t> storages_by_host_;
 };
 
-}  // namespace deadrank::operators
+}  // namespace deadrank::inject::standin::operators

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-namespace deadrank::operators {
+namespace deadrank::inject::standin::operators {
 
 // Takes a CUDA generator, moves it on by one call, and returns the seed of this call's CPU generator.
 inline std::uint64_t next_seed(at::Generator generator) {
@@ -68,4 +68,4 @@ inline bool draws_from_cpu() {
     return asked;
 }
 
-}  // namespace deadrank::operators
+}  // namespace deadrank::inject::standin::operators

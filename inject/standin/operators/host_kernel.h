@@ -17,7 +17,7 @@
 #include "inject/standin/operators/host_generator.h"
 #include "inject/standin/operators/operator_cost.h"
 
-namespace deadrank::operators {
+namespace deadrank::inject::standin::operators {
 
 using Stack = torch::jit::Stack;
 
@@ -168,4 +168,4 @@ private:
     OperatorFacts facts_;
 };
 
-}  // namespace deadrank::operators
+}  // namespace deadrank::inject::standin::operators

@@ -8,7 +8,7 @@
 #include <c10/core/CPUAllocator.h>
 #include <cstring>
 
-namespace deadrank::operators {
+namespace deadrank::inject::standin::operators {
 
 class LendingAllocator final : public c10::Allocator {
 public:
@@ -56,4 +56,4 @@ private:
     c10::Allocator& host_;
 };
 
-}  // namespace deadrank::operators
+}  // namespace deadrank::inject::standin::operators

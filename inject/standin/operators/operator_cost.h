@@ -13,7 +13,7 @@
 
 #include "inject/standin/operators/virtual_device.h"
 
-namespace deadrank::operators {
+namespace deadrank::inject::standin::operators {
 
 // What is known of an operator before it is called.
 struct CostKind {
@@ -147,4 +147,4 @@ private:
     bool half_ = false, waits_ = false, crosses_host_ = false, crosses_devices_ = false;
 };
 
-}  // namespace deadrank::operators
+}  // namespace deadrank::inject::standin::operators

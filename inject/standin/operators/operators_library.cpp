@@ -13,7 +13,7 @@
 #include "inject/standin/operators/host_kernel.h"
 #include "inject/standin/operators/lending_allocator.h"
 
-namespace deadrank::operators {
+namespace deadrank::inject::standin::operators {
 namespace {
 
 // Torch warns when a kernel is overridden, which is the purpose here.
@@ -83,4 +83,4 @@ TORCH_LIBRARY(deadrank, library) {
     library.def("host_view(Tensor tensor) -> Tensor", &host_view);
 }
 
-}  // namespace deadrank::operators
+}  // namespace deadrank::inject::standin::operators

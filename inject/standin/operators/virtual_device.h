@@ -9,7 +9,7 @@
 
 #include "inject/standin/device/virtual_time.h"
 
-namespace deadrank::operators {
+namespace deadrank::inject::standin::operators {
 
 class VirtualDevice {
 public:
@@ -49,4 +49,4 @@ private:
     decltype(&deadrank_device_rates_of) rates_ = nullptr;
 };
 
-}  // namespace deadrank::operators
+}  // namespace deadrank::inject::standin::operators

@@ -12,7 +12,7 @@
 #include "inject/standin/kernels/host_kernels.h"
 #include "inject/standin/runtime/runtime.h"
 
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "inject/standin/device/standin_memory.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Answers with the code, and remembers it for cudaGetLastError unless it is success.
 cudaError_t answer(cudaError_t code);
@@ -27,4 +27,4 @@ cudaError_t push(cudaStream_t handle, Work work) {
     return cudaSuccess;
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

@@ -14,7 +14,7 @@
 #include "inject/standin/runtime/runtime.h"
 
 // How many devices there are, what they are like, and which one a thread uses.
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 namespace {
 
@@ -57,8 +57,8 @@ cudaError_t cudaGetDeviceCount(int* count) {
     return given == cudaSuccess && *count == 0 ? answer(cudaErrorNoDevice) : given;
 }
 cudaError_t cudaGetDevice(int* device) { return give(device, devices().current()); }
-cudaError_t cudaDriverGetVersion(int* version) { return give(version, portrait::version); }
-cudaError_t cudaRuntimeGetVersion(int* version) { return give(version, portrait::version); }
+cudaError_t cudaDriverGetVersion(int* version) { return give(version, device::version); }
+cudaError_t cudaRuntimeGetVersion(int* version) { return give(version, device::version); }
 
 cudaError_t cudaSetDevice(int device) {
     return devices().choose(device) ? cudaSuccess : answer(cudaErrorInvalidDevice);
@@ -85,37 +85,37 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit) {
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
     if (!exists(device)) return answer(cudaErrorInvalidDevice);
-    return give(value, portrait::attribute(attribute, devices().physical(device)));
+    return give(value, device::attribute(attribute, devices().physical(device)));
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     if (!properties) return answer(cudaErrorInvalidValue);
     if (!exists(device)) return answer(cudaErrorInvalidDevice);
     *properties = {};
-    std::snprintf(properties->name, sizeof properties->name, "%s", gpu_model::in_use().name);
-    const auto uuid = portrait::uuid(devices().physical(device));
+    std::snprintf(properties->name, sizeof properties->name, "%s", device::model().name);
+    const auto uuid = device::uuid(devices().physical(device));
     std::memcpy(properties->uuid.bytes, uuid.data(), uuid.size());
     properties->totalGlobalMem = Memory::capacity();
-    properties->sharedMemPerBlock = portrait::shared_memory;
-    properties->sharedMemPerBlockOptin = gpu_model::in_use().shared_memory_opt_in;
-    properties->sharedMemPerMultiprocessor = gpu_model::in_use().shared_memory_per_multiprocessor;
-    properties->regsPerBlock = properties->regsPerMultiprocessor = portrait::registers;
-    properties->warpSize = portrait::warp;
-    properties->maxThreadsPerBlock = portrait::threads_per_block;
-    properties->maxThreadsPerMultiProcessor = portrait::threads_per_multiprocessor;
-    properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = portrait::threads_per_block;
+    properties->sharedMemPerBlock = device::shared_memory;
+    properties->sharedMemPerBlockOptin = device::model().shared_memory_opt_in;
+    properties->sharedMemPerMultiprocessor = device::model().shared_memory_per_multiprocessor;
+    properties->regsPerBlock = properties->regsPerMultiprocessor = device::registers;
+    properties->warpSize = device::warp;
+    properties->maxThreadsPerBlock = device::threads_per_block;
+    properties->maxThreadsPerMultiProcessor = device::threads_per_multiprocessor;
+    properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = device::threads_per_block;
     properties->maxThreadsDim[2] = 64;
     properties->maxGridSize[0] = 2147483647;
     properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
-    properties->major = gpu_model::in_use().major;
-    properties->minor = gpu_model::in_use().minor;
-    properties->multiProcessorCount = gpu_model::in_use().multiprocessors;
+    properties->major = device::model().major;
+    properties->minor = device::model().minor;
+    properties->multiProcessorCount = device::model().multiprocessors;
     properties->concurrentKernels = properties->unifiedAddressing = properties->canMapHostMemory = 1;
     properties->managedMemory = properties->streamPrioritiesSupported = properties->hostRegisterSupported = 1;
-    properties->pciBusID = portrait::bus(devices().physical(device));
+    properties->pciBusID = device::bus(devices().physical(device));
     properties->asyncEngineCount = 3;
-    properties->l2CacheSize = portrait::attribute(cudaDevAttrL2CacheSize, device);
-    properties->memoryBusWidth = portrait::attribute(cudaDevAttrGlobalMemoryBusWidth, device);
+    properties->l2CacheSize = device::attribute(cudaDevAttrL2CacheSize, device);
+    properties->memoryBusWidth = device::attribute(cudaDevAttrGlobalMemoryBusWidth, device);
     properties->maxBlocksPerMultiProcessor = 32;
     return cudaSuccess;
 }
@@ -124,12 +124,12 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int device) {
     if (!text || size < 13) return answer(cudaErrorInvalidValue);
     if (!exists(device)) return answer(cudaErrorInvalidDevice);
     std::snprintf(text, static_cast<std::size_t>(size), "%s",
-                  portrait::bus_id(devices().physical(device)).c_str());
+                  device::bus_id(devices().physical(device)).c_str());
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
-    const int found = text ? devices().visible(portrait::device_at(text)) : -1;
+    const int found = text ? devices().visible(device::device_at(text)) : -1;
     return exists(found) ? give(device, found) : answer(cudaErrorInvalidDevice);
 }
 
@@ -164,7 +164,7 @@ cudaError_t cudaProfilerStart() { return cudaSuccess; }
 cudaError_t cudaProfilerStop() { return cudaSuccess; }
 }
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 
 // Codes, their names and their sentences; what this runtime does not do is refused with a line that says so.
 
@@ -231,9 +231,9 @@ cudaError_t take_last_error() {
     return code;
 }
 
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin
 
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 extern "C" {
 

@@ -8,7 +8,7 @@
 
 // Allocation and what is known of a pointer. Pools and asynchronous forms are the plain ones: memory here is
 // never taken away while work may still use it.
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 namespace {
 
@@ -135,7 +135,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr attribute, vo
 
 // Copies and fills, in the order of their stream. Pageable memory is read before the call returns and written
 // before it returns, as it is on a GPU; the forms without a stream wait.
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include "inject/standin/device/clock.h"
 #include "inject/standin/runtime/runtime.h"
 
-using namespace deadrank::standin;
+using namespace deadrank::inject::standin;
 
 namespace {
 
@@ -34,7 +34,7 @@ cudaError_t with_event(cudaEvent_t handle, Action action) {
 // Not ready is an answer, not an error, so it is not remembered.
 template <class Question>
 cudaError_t ready(Question done) {
-    clock::charge_query();
+    device::charge_query();
     return done() ? cudaSuccess : cudaErrorNotReady;
 }
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "runners/runner/extension.h"
-#include "runners/runner/runner.h"
+#include "runners/backend/extension.h"
+#include "runners/backend/runner.h"
 
 namespace deadrank::runners {
 

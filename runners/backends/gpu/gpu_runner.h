@@ -2,7 +2,7 @@
 // workloads, unchanged, in real processes, with messages through device memory.
 #pragma once
 
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 
 namespace deadrank::runners {
 

@@ -6,7 +6,7 @@
 #include "inject/core/trigger.h"
 #include "runners/backends/local/arming.h"
 #include "runners/backends/process/launch.h"
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 
 namespace deadrank::runners {
 

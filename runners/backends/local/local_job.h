@@ -9,7 +9,7 @@
 #include "runners/backends/local/local_subject.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/process/mpirun.h"
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 
 namespace deadrank::runners {
 

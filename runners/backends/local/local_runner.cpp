@@ -12,7 +12,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/record/codes.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/backends/local/arming.h"
 #include "runners/backends/local/guard.h"
 #include "runners/backends/local/local_harvest.h"

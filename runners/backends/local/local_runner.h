@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "runners/backends/local/manifest.h"
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 
 namespace deadrank::runners {
 

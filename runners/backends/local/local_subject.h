@@ -12,7 +12,7 @@
 #include "runners/backends/local/manifest.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/process/mpirun.h"
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::runners {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/backends/local/arming.h"
-#include "runners/runner/extension.h"
+#include "runners/backend/extension.h"
 
 namespace deadrank::runners {
 

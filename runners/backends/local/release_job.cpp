@@ -28,15 +28,15 @@ constexpr const char* proxies[] = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
                                    "http_proxy", "https_proxy", "all_proxy"};
 constexpr const char* nobody_listens = "http://127.0.0.1:9";
 
-scenarios::Result<releases::Pins> known_pins() {
+scenarios::Result<Pins> known_pins() {
     const auto home = local_home();
     if (!home) return tl::unexpected(home.error());
     const fs::path root = home->parent_path().parent_path().parent_path();
     for (const fs::path& place : {root / "scenarios" / "releases", root / "releases"}) {
         std::error_code ignored;
-        if (fs::exists(place / "pins.txt", ignored)) return releases::read_pins(place / "pins.txt");
+        if (fs::exists(place / "pins.txt", ignored)) return read_pins(place / "pins.txt");
     }
-    return releases::read_pins(root / "scenarios" / "releases" / "pins.txt");
+    return read_pins(root / "scenarios" / "releases" / "pins.txt");
 }
 
 // What the job was seen to do: the line that matched, or how it ended. Empty if the bug did not show.
@@ -67,7 +67,7 @@ scenarios::Result<Manifest> release_subject(const scenarios::Plan& plan) {
     const Release release = scenarios::release_of(plan.workload);
     const auto pins = known_pins();
     if (!pins) return tl::unexpected(pins.error());
-    const releases::ReleaseCache cache;
+    const ReleaseCache cache;
     Manifest manifest;
     manifest.name = release.bug.package;
     manifest.framework = release.bug.package;
@@ -98,7 +98,7 @@ std::map<std::string, std::string> release_overlays(const scenarios::Plan& plan)
     const auto pins = known_pins();
     if (!pins) return overlays;
     for (const scenarios::Pin& pin : release.all()) {
-        if (const auto directory = releases::ReleaseCache().find(pin, *pins))
+        if (const auto directory = ReleaseCache().find(pin, *pins))
             overlays[pin.text()] = *directory;
     }
     return overlays;

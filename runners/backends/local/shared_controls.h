@@ -10,7 +10,7 @@
 #include <string>
 
 #include "runners/backends/process/scratch.h"
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 
 namespace deadrank::runners {
 

@@ -2,7 +2,7 @@
 // workloads, unchanged, in real processes with real messages.
 #pragma once
 
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 
 namespace deadrank::runners {
 

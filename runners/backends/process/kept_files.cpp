@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "inject/core/kept.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::runners {
 

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "runners/backends/ranks/job_world.h"
-#include "runners/runner/extension.h"
-#include "runners/runner/plan_settings.h"
+#include "runners/backend/extension.h"
+#include "runners/backend/plan_settings.h"
 #include "scenarios/format/plan_file.h"
 #include "sim/workloads/workload_catalog.h"
 #include "sim/world/failure.h"

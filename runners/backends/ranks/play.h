@@ -7,7 +7,7 @@
 
 #include "runners/backends/process/launch.h"
 #include "runners/backends/ranks/rank_levers.h"
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 
 namespace deadrank::runners {
 

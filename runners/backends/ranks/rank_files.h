@@ -10,7 +10,7 @@
 #include "runners/backends/ranks/gate.h"
 #include "runners/backends/ranks/meeting_place.h"
 #include "runners/backends/ranks/rank_levers.h"
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 #include "sim/world/world.h"
 
 namespace deadrank::runners {

@@ -6,7 +6,7 @@
 #include <regex>
 #include <sstream>
 
-namespace deadrank::runners::releases {
+namespace deadrank::runners {
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
@@ -74,4 +74,4 @@ std::string size_text(std::int64_t bytes) {
     return fmt::format("{:.1f} MB", value / 1e6);
 }
 
-}  // namespace deadrank::runners::releases
+}  // namespace deadrank::runners

@@ -11,7 +11,7 @@
 
 #include "scenarios/model/release.h"
 
-namespace deadrank::runners::releases {
+namespace deadrank::runners {
 
 struct Archive {
     std::string sha256;             // 64 hex digits
@@ -35,4 +35,4 @@ std::string to_text(const Pins& pins);
 // "3.4 MB", "1.2 GB".
 std::string size_text(std::int64_t bytes);
 
-}  // namespace deadrank::runners::releases
+}  // namespace deadrank::runners

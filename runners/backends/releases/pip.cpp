@@ -15,7 +15,7 @@
 
 #include "results/external/bounded.h"
 
-namespace deadrank::runners::releases {
+namespace deadrank::runners {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -164,4 +164,4 @@ Turn::~Turn() {
     if (file_ >= 0) ::close(file_);
 }
 
-}  // namespace deadrank::runners::releases
+}  // namespace deadrank::runners

@@ -11,7 +11,7 @@
 #include "runners/backends/releases/pins.h"
 #include "scenarios/model/error.h"
 
-namespace deadrank::runners::releases {
+namespace deadrank::runners {
 
 // "3.11.2"; empty if this Python does not answer.
 std::string interpreter_version(const Python& python);
@@ -46,4 +46,4 @@ private:
     int file_;
 };
 
-}  // namespace deadrank::runners::releases
+}  // namespace deadrank::runners

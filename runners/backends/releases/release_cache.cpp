@@ -10,7 +10,7 @@
 #include "results/external/bounded.h"
 #include "runners/backends/releases/pip.h"
 
-namespace deadrank::runners::releases {
+namespace deadrank::runners {
 
 namespace fs = std::filesystem;
 using scenarios::ErrorCode;
@@ -157,4 +157,4 @@ std::int64_t size_of(const fs::path& directory) {
     return bytes;
 }
 
-}  // namespace deadrank::runners::releases
+}  // namespace deadrank::runners

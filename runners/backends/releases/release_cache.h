@@ -12,7 +12,7 @@
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/releases/pins.h"
 
-namespace deadrank::runners::releases {
+namespace deadrank::runners {
 
 // Takes one line of progress for the user.
 using Saying = std::function<void(const std::string&)>;
@@ -51,4 +51,4 @@ private:
 // Bytes below a directory.
 std::int64_t size_of(const std::filesystem::path& directory);
 
-}  // namespace deadrank::runners::releases
+}  // namespace deadrank::runners

@@ -6,7 +6,7 @@
 
 #include "results/record/evidence.h"
 #include "runners/backends/sim/stages.h"
-#include "runners/runner/plan_settings.h"
+#include "runners/backend/plan_settings.h"
 #include "scenarios/model/plan.h"
 #include "sim/cluster/cluster.h"
 

@@ -7,7 +7,7 @@
 #include <malloc.h>
 
 #include "runners/backends/sim/conductor.h"
-#include "runners/runner/plan_settings.h"
+#include "runners/backend/plan_settings.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {

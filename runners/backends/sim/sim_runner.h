@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runners/backends/sim/stages.h"
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {

@@ -9,22 +9,22 @@
 #include <string>
 #include <xxhash.h>
 
-#include "results/text/style.h"
+#include "results/reports/style.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/campaign/ledger.h"
 #include "runners/campaign/spread.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/line/build.h"
-#include "runners/line/campaign.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/pipeline/build.h"
+#include "runners/pipeline/campaign.h"
 
 namespace deadrank::runners::commands {
 
 // What `deadrank campaign` prints at the end.
 
 struct CampaignEnd {
-    scale::Totals totals;
+    campaign::Totals totals;
     std::uint64_t asked = 0;   // trials of the campaign
     std::uint64_t before = 0;  // already in the file
     std::string file;
@@ -40,7 +40,7 @@ using results::reports::Style;
 
 std::string campaign_text(const CampaignEnd& end, const Style& style) {
     std::string text;
-    for (const scale::Answer& one : end.totals.notable) {
+    for (const campaign::Answer& one : end.totals.notable) {
         const bool failed = one.verdict == "fail";
         text += fmt::format("  {} {} · seed {}\n",
                             style.paint(failed ? Ink::red : Ink::yellow, failed ? "✘" : "?"), one.scenario,
@@ -59,7 +59,7 @@ std::string campaign_text(const CampaignEnd& end, const Style& style) {
 
 std::string campaign_json(const CampaignEnd& end) {
     auto notable = nlohmann::ordered_json::array();
-    for (const scale::Answer& one : end.totals.notable) {
+    for (const campaign::Answer& one : end.totals.notable) {
         notable.push_back({{"scenario", one.scenario},
                            {"seed", one.seed},
                            {"verdict", one.verdict},
@@ -107,7 +107,7 @@ constexpr const char* campaign_footer =
 class CampaignCommand {
 public:
     CampaignCommand(const CampaignArguments& arguments, Session& session)
-        : arguments_(arguments), session_(session), started_(scale::how_started()) {}
+        : arguments_(arguments), session_(session), started_(campaign::how_started()) {}
 
     void operator()() {
         if (!join()) return;
@@ -123,8 +123,8 @@ public:
             for (const scenarios::Seed& seed : *seeds) jobs_.push_back({&scenario, seed});
         }
         detectors_ = library_->detectors();
-        const scale::Work work = work_for(*selection, *seeds);
-        if (crew_ && crew_->rank() > 0) return scale::serve(work, *crew_);
+        const campaign::Work work = work_for(*selection, *seeds);
+        if (crew_ && crew_->rank() > 0) return campaign::serve(work, *crew_);
         keep_ledger(work);
     }
 
@@ -132,13 +132,13 @@ private:
     // False when this process has nothing to do.
     bool join() {
         if (!started_.together) return true;
-        const auto library = scale::crew_library(session_.executable);
+        const auto library = campaign::crew_library(session_.executable);
         if (library.empty()) {
             if (started_.rank > 0) return false;
             fmt::print(stderr, "deadrank: this build has no MPI; rank 0 plays the whole campaign alone\n");
             return true;
         }
-        auto crew = scale::join_crew(library);
+        auto crew = campaign::join_crew(library);
         if (!session_.take(crew)) return false;
         if ((*crew)->size() > 1) crew_ = std::move(*crew);
         return true;
@@ -148,18 +148,18 @@ private:
     // dismissed.
     void leave() {
         if (!crew_) return;
-        const scale::Work nothing{.definition = "an error"};
-        if (crew_->rank() > 0) return scale::serve(nothing, *crew_);
-        (void)scale::manage(nothing, {}, crew_.get(), {});
+        const campaign::Work nothing{.definition = "an error"};
+        if (crew_->rank() > 0) return campaign::serve(nothing, *crew_);
+        (void)campaign::manage(nothing, {}, crew_.get(), {});
     }
 
-    scale::Work work_for(const Selection& selection, const std::vector<scenarios::Seed>& seeds) {
+    campaign::Work work_for(const Selection& selection, const std::vector<scenarios::Seed>& seeds) {
         XXH64_hash_t files = 0;
         for (const auto& one : selection.scenarios) {
             const std::string text = one.id + " " + one.digest + "\n";
             files = XXH64(text.data(), text.size(), files);
         }
-        scale::Work work;
+        campaign::Work work;
         work.definition =
             nlohmann::ordered_json{
                 {"scenarios", selection.scenarios.size()},
@@ -179,16 +179,16 @@ private:
     // In a child.
     std::string play_one(std::uint64_t number) const {
         const auto runner = make_runner("sim", session_.extension);
-        const LineOptions line{
+        const PipelineOptions line{
             .control = !arguments_.no_control, .healed = !arguments_.no_heal, .detectors = &detectors_};
         const Job& job = jobs_[number];
         const Trialled trial = runners::play(*job.scenario, job.seed, **runner, library_->vocabulary, line);
-        return scale::text_of(scale::answer_of(number, trial.outcome));
+        return campaign::text_of(campaign::answer_of(number, trial.outcome));
     }
 
-    void keep_ledger(const scale::Work& work) {
+    void keep_ledger(const campaign::Work& work) {
         const auto begin = std::chrono::steady_clock::now();
-        auto ledger = scale::Ledger::open(arguments_.out, work.definition);
+        auto ledger = campaign::Ledger::open(arguments_.out, work.definition);
         std::vector<std::uint64_t> numbers;
         auto known = ledger ? ledger->known(jobs_.size()) : tl::unexpected(ledger.error());
         if (known) {
@@ -203,15 +203,15 @@ private:
         Progress progress;
         auto said = begin;
         std::uint64_t done = end.before;
-        const auto take = [&](const scale::Ended& ended, int rank) {
+        const auto take = [&](const campaign::Ended& ended, int rank) {
             const Job& job = jobs_[ended.number];
             ++done;
             tell(progress, said, fmt::format("{} of {} trials", done, jobs_.size()));
-            return ledger->put(scale::answer_of(ended, job.scenario->id, job.seed.number), rank);
+            return ledger->put(campaign::answer_of(ended, job.scenario->id, job.seed.number), rank);
         };
         // Without a ledger nothing is played, but the workers must still be dismissed.
         const auto well =
-            scale::manage(work, known ? numbers : std::vector<std::uint64_t>{}, crew_.get(), take);
+            campaign::manage(work, known ? numbers : std::vector<std::uint64_t>{}, crew_.get(), take);
         progress.clear();
         if (!known) return session_.complain(known.error());
         auto totals = ledger->totals();
@@ -246,8 +246,8 @@ private:
 
     const CampaignArguments& arguments_;
     Session& session_;
-    const scale::Started started_;
-    std::unique_ptr<scale::Crew> crew_;
+    const campaign::Started started_;
+    std::unique_ptr<campaign::Crew> crew_;
     scenarios::Result<Library> library_;
     results::Detectors detectors_;
     std::vector<Job> jobs_;

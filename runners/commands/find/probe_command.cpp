@@ -7,11 +7,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/text/text_file.h"
-#include "results/text/words.h"
+#include "results/record/text_file.h"
+#include "results/record/words.h"
 #include "runners/commands/find/probe_subject.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
 
 namespace deadrank::runners::commands {
 
@@ -225,7 +225,7 @@ void probe(const ProbeArguments& arguments, Session& session) {
         fmt::print("{}", probe_text(curve, subject, style_of(stdout)));
     }
     if (!arguments.csv.empty()) {
-        auto written = results::reports::write_text(probe_csv(curve, subject), arguments.csv);
+        auto written = results::write_text(probe_csv(curve, subject), arguments.csv);
         if (!written) return session.complain(written.error());
     }
     const bool blind = curve.points.empty() || curve.unknown > 0;

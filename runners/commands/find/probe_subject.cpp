@@ -10,15 +10,15 @@
 #include <nlohmann/json.hpp>
 
 #include "results/alerts/promtool_player.h"
-#include "results/text/toml_tree.h"
-#include "results/text/words.h"
+#include "results/exporters/toml_tree.h"
+#include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/console/alert_site.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
+#include "runners/commands/alert_site.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
 #include "runners/find/knob.h"
 #include "runners/find/probe.h"
-#include "runners/studies/tools.h"
+#include "runners/score/tools.h"
 
 namespace deadrank::runners::commands {
 
@@ -144,7 +144,7 @@ Result<Turned> knob_of(const std::string& path) {
 }
 
 Result<void> read_rules(results_alerts::Study& study, const ProbeArguments& arguments,
-                        const runners::alerts::Site& site) {
+                        const runners::commands::Site& site) {
     auto file = results_alerts::read_rules(arguments.rules, std::filesystem::path(arguments.out) / "copies");
     if (!file) return tl::unexpected(file.error());
     if (!file->broken.empty()) return refuse(ErrorCode::bad_input, file->broken, "", {arguments.rules});
@@ -166,7 +166,7 @@ Result<void> read_rules(results_alerts::Study& study, const ProbeArguments& argu
 }
 
 Result<find::AlertProbeOptions> options_of(const ProbeArguments& arguments, const Turned& turned,
-                                           const runners::alerts::Site& site) {
+                                           const runners::commands::Site& site) {
     find::AlertProbeOptions options{.knob = turned.knob, .alert = arguments.alert};
     options.signatures = &site.signatures;
     options.failure = site.signatures.find(arguments.failure);
@@ -196,12 +196,12 @@ Result<Probed> probe_alert(const ProbeArguments& arguments, const Library& libra
     if (!range) return tl::unexpected(range.error());
     const auto seeds = seeds_of(arguments.seeds);
     if (!seeds) return tl::unexpected(seeds.error());
-    const runners::alerts::SiteOptions wish{.cluster = arguments.cluster,
+    const runners::commands::SiteOptions wish{.cluster = arguments.cluster,
                                             .scrape = arguments.scrape,
                                             .eval = arguments.eval,
                                             .duration = arguments.duration,
                                             .catalog = arguments.catalog};
-    auto site = runners::alerts::open_site(library, wish);
+    auto site = runners::commands::open_site(library, wish);
     if (!site) return tl::unexpected(site.error());
     auto options = options_of(arguments, *turned, **site);
     if (!options) return tl::unexpected(options.error());

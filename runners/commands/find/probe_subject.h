@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "results/text/style.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
+#include "results/reports/style.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
 #include "runners/find/curve.h"
-#include "runners/line/library.h"
+#include "runners/pipeline/library.h"
 
 namespace deadrank::runners::commands {
 

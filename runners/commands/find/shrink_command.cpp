@@ -7,12 +7,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/text/text_file.h"
-#include "results/text/words.h"
+#include "results/record/text_file.h"
+#include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
 #include "runners/find/finds.h"
 #include "runners/find/shrink.h"
 #include "scenarios/format/plan_file.h"
@@ -151,7 +151,7 @@ void shrink(const ShrinkArguments& arguments, Session& session) {
     auto text = file_text(*library, *plan, *signature, shrunk, last);
     if (!session.take(text)) return;
     if (!arguments.out.empty()) {
-        auto written = results::reports::write_text(*text, arguments.out);
+        auto written = results::write_text(*text, arguments.out);
         if (!written) return session.complain(written.error());
     }
     arguments.json ? print_shrunk_json(*signature, shrunk, *text, arguments.out)

@@ -13,19 +13,19 @@
 #include <string>
 #include <vector>
 
-#include "results/text/style.h"
-#include "results/text/text_file.h"
-#include "results/text/words.h"
+#include "results/reports/style.h"
+#include "results/record/text_file.h"
+#include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/find/bench.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/find/harm.h"
 #include "runners/find/curve.h"
 #include "runners/find/finds.h"
 #include "runners/find/shrink.h"
 #include "runners/find/swarm.h"
-#include "runners/line/library.h"
+#include "runners/pipeline/library.h"
 #include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::commands {
@@ -317,7 +317,7 @@ private:
                 std::filesystem::path(arguments_.out) /
                 fmt::format("{:02}_{}.toml", i + 1, found.groups[i].signature.property);
             const auto written =
-                results::reports::write_text(scenarios::to_toml(found.groups[i].witness), file);
+                results::write_text(scenarios::to_toml(found.groups[i].witness), file);
             if (!written) {
                 session_.complain(written.error());
                 return files;

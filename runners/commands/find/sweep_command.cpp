@@ -11,13 +11,13 @@
 #include <set>
 #include <string>
 
-#include "results/text/style.h"
-#include "results/text/words.h"
+#include "results/reports/style.h"
+#include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/find/bench.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/find/harm.h"
 #include "runners/find/sweep.h"
 #include "scenarios/format/closing.h"
 

@@ -12,14 +12,14 @@
 #include "results/alerts/promtool_player.h"
 #include "results/alerts/report.h"
 #include "results/external/tool_program.h"
-#include "results/text/toml_tree.h"
-#include "runners/console/alert_site.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
+#include "results/exporters/toml_tree.h"
+#include "runners/commands/alert_site.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
 #include "runners/serve/live_server.h"
 #include "runners/serve/server_player.h"
-#include "runners/studies/kept_tests.h"
+#include "runners/alerts/kept_tests.h"
 
 namespace deadrank::runners::commands {
 
@@ -33,7 +33,7 @@ using scenarios::Result;
 
 struct AlertsArguments {
     std::vector<std::string> rules;
-    runners::alerts::SiteOptions site;
+    runners::commands::SiteOptions site;
     std::string promtool = "promtool", amtool = "amtool", alertmanager, policy, out = "out/alerts";
     std::string prometheus = "prometheus", judge = "auto", limit, junit, sarif;
     bool json = false, explain = false, list = false, no_cache = false, no_suggestions = false,
@@ -58,7 +58,7 @@ public:
     void operator()() {
         auto library = open_library(session_.executable, session_.extension, arguments_.site.catalog);
         if (!session_.take(library)) return;
-        auto site = runners::alerts::open_site(*library, arguments_.site);
+        auto site = runners::commands::open_site(*library, arguments_.site);
         if (!session_.take(site)) return;
         site_ = site->get();
         if (arguments_.list) return list();
@@ -73,7 +73,7 @@ public:
                  "give one: deadrank alerts --rules FILE, or a server that has some: --prometheus URL"});
         }
         if (!read_rules()) return;
-        auto incidents = runners::alerts::choose_incidents(*site_, *library, arguments_.site, study_.notes);
+        auto incidents = runners::commands::choose_incidents(*site_, *library, arguments_.site, study_.notes);
         if (!session_.take(incidents)) return;
         judge(*incidents);
     }
@@ -322,7 +322,7 @@ private:
 
     const AlertsArguments& arguments_;
     Session& session_;
-    runners::alerts::Site* site_ = nullptr;
+    runners::commands::Site* site_ = nullptr;
     alerts::Study study_;
     alerts::Policy policy_;
     std::optional<external::Promtool> tool_;
@@ -348,7 +348,7 @@ void add_alerts(CLI::App& command, Session& session) {
         .add_option("rules,-r,--rules", arguments->rules,
                     "Prometheus rule files, PrometheusRule resources, or directories of them")
         ->type_name("FILE");
-    runners::alerts::add_site(command, arguments->site);
+    runners::commands::add_site(command, arguments->site);
     command.add_option("--policy", arguments->policy, "What must be caught, and how soon (TOML)")
         ->type_name("FILE");
     command.add_option("--promtool", arguments->promtool, "The promtool that judges [promtool]")

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/backends/catalog/backend.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/line/line.h"
-#include "runners/studies/tools.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/pipeline/pipeline.h"
+#include "runners/score/tools.h"
 #include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::commands {
@@ -42,7 +42,7 @@ scenarios::Result<Shown> play_shown(const Library& library) {
                                     (*runner)->capabilities(), library.vocabulary);
     if (!trial) return tl::unexpected(trial.error());
     const results::Detectors none;
-    LineOptions options;
+    PipelineOptions options;
     options.detectors = &none;
     auto healthy = play_plan(trial->control, **runner, options);
     if (!healthy) return tl::unexpected(healthy.error());

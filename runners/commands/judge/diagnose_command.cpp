@@ -10,10 +10,10 @@
 #include "results/importers/import.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/judge/diagnose_report.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/line/run_files.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/pipeline/run_files.h"
 
 namespace deadrank::runners::commands {
 

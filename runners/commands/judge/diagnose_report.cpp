@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/reports/json_files.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::runners::commands {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "results/diagnosis/operator_answer.h"
-#include "results/text/style.h"
-#include "runners/studies/score.h"
+#include "results/reports/style.h"
+#include "runners/score/score.h"
 
 namespace deadrank::runners::commands {
 

@@ -8,12 +8,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/text/style.h"
-#include "results/text/words.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/line/library.h"
+#include "results/reports/style.h"
+#include "results/record/words.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/pipeline/library.h"
 #include "runners/preflight/gathering.h"
 #include "runners/preflight/machine_probe.h"
 

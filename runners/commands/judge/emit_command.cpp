@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "results/emitters/emitter_catalog.h"
-#include "results/text/words.h"
-#include "runners/console/command.h"
-#include "runners/console/selection.h"
+#include "results/record/words.h"
+#include "runners/commands/command.h"
+#include "runners/commands/selection.h"
 
 namespace deadrank::runners::commands {
 

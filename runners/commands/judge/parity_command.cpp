@@ -13,14 +13,14 @@
 #include <tuple>
 
 #include "results/reports/terminal.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/line/workers.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/pipeline/workers.h"
 #include "runners/releases/release_results.h"
-#include "runners/studies/parity.h"
+#include "runners/parity/parity.h"
 
 namespace deadrank::runners::commands {
 
@@ -87,7 +87,7 @@ private:
         auto collection = releases::open_collection(*library_, arguments_.selection.names);
         if (!session_.take(collection)) return;
         page_.backend = arguments_.runner;
-        LineOptions options;
+        PipelineOptions options;
         options.stop = &stop_on_interrupt();
         for (const releases::ReleaseBug& bug : collection->bugs) {
             if (options.stop->load()) break;
@@ -186,7 +186,7 @@ private:
         std::mutex mutex;
         std::size_t played = 0;
         Progress progress;
-        LineOptions options;
+        PipelineOptions options;
         options.stop = &stop;
         options.out = arguments_.out;
         Workers workers;

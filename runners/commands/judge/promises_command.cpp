@@ -6,9 +6,9 @@
 #include <fstream>
 #include <memory>
 
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
 #include "runners/promises/promise_overlay.h"
 #include "runners/promises/promise_suite.h"
 

@@ -8,10 +8,10 @@
 
 #include "results/emitters/snapshot.h"
 #include "results/external/foreign_detectors.h"
-#include "results/text/words.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
+#include "results/record/words.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
 #include "runners/serve/ras_service.h"
 
 namespace deadrank::runners::commands {

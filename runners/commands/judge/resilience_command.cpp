@@ -8,8 +8,8 @@
 
 #include "results/reports/page.h"
 #include "results/reports/resilience_table.h"
-#include "results/text/words.h"
-#include "runners/console/command.h"
+#include "results/record/words.h"
+#include "runners/commands/command.h"
 
 namespace deadrank::runners::commands {
 

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "results/text/text_file.h"
+#include "results/record/text_file.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/judge/score_report.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
 
 namespace deadrank::runners::commands {
 
@@ -127,7 +127,7 @@ private:
     void write(const std::vector<ToolScore>& scores) {
         const auto put = [&](const std::string& file, const std::string& text) {
             if (file.empty()) return;
-            if (auto written = results::reports::write_text(text, file); !written)
+            if (auto written = results::write_text(text, file); !written)
                 session_.complain(written.error());
         };
         put(arguments_.out_json, score_json(scores));

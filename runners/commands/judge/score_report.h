@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "results/judging/scorecard.h"
-#include "results/text/style.h"
-#include "runners/studies/score.h"
+#include "results/reports/style.h"
+#include "runners/score/score.h"
 
 namespace deadrank::runners::commands {
 

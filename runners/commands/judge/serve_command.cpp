@@ -8,9 +8,9 @@
 #include <memory>
 #include <thread>
 
-#include "results/text/toml_tree.h"
-#include "runners/console/alert_site.h"
-#include "runners/console/command.h"
+#include "results/exporters/toml_tree.h"
+#include "runners/commands/alert_site.h"
+#include "runners/commands/command.h"
 #include "runners/serve/live_replay.h"
 
 namespace deadrank::runners::commands {
@@ -21,7 +21,7 @@ using results::exporters::duration_text;
 using scenarios::ErrorCode;
 
 struct ServeArguments {
-    runners::alerts::SiteOptions site;
+    runners::commands::SiteOptions site;
     std::string address = "127.0.0.1", speed = "1", lasts;
     int port = 9400;
     bool quiet = false;
@@ -49,7 +49,7 @@ void serve_until_done(serve::Replay& replay, double duration, double real_second
 void serve_command(const ServeArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.site.catalog);
     if (!session.take(library)) return;
-    auto site = runners::alerts::open_site(*library, arguments.site);
+    auto site = runners::commands::open_site(*library, arguments.site);
     if (!session.take(site)) return;
     double speed = 0;
     try {
@@ -64,7 +64,7 @@ void serve_command(const ServeArguments& arguments, Session& session) {
     std::vector<std::string> notes;
     std::vector<results::exporters::Incident> incidents = {results::exporters::healthy_run()};
     if (!arguments.site.scenarios.empty() && arguments.site.scenarios[0] != "healthy") {
-        auto chosen = runners::alerts::choose_incidents(**site, *library, arguments.site, notes);
+        auto chosen = runners::commands::choose_incidents(**site, *library, arguments.site, notes);
         if (!session.take(chosen)) return;
         incidents = std::move(*chosen);
     }
@@ -105,7 +105,7 @@ void add_serve(CLI::App& command, Session& session) {
         "  deadrank serve --scenarios thermal_throttle --speed 60 --port 0 --for 2m\n"
         "  curl http://127.0.0.1:9400/prometheus.yml");
     auto arguments = std::make_shared<ServeArguments>();
-    runners::alerts::add_site(command, arguments->site);
+    runners::commands::add_site(command, arguments->site);
     command.get_option("--profile")
         ->description(
             "What dcgm-exporter shows: dcgm-default, dcgm-full, dcgm-kubernetes, dcgm-1x, or your "

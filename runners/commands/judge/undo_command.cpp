@@ -6,10 +6,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/backends/process/journal.h"
-#include "runners/console/command.h"
-#include "runners/console/selection.h"
+#include "runners/commands/command.h"
+#include "runners/commands/selection.h"
 
 namespace deadrank::runners::commands {
 

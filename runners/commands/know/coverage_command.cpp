@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "results/judging/coverage.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/backends/sim/sim_runner.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/line/library.h"
-#include "runners/studies/proofs.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/pipeline/library.h"
+#include "runners/score/proofs.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/plan.h"
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/commands/know/explain_words.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
 
 namespace deadrank::runners::commands {
 

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "results/judging/alarm.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/commands/know/explain_words.h"
 #include "scenarios/program/program_kind.h"
 #include "scenarios/program/program_words.h"

@@ -8,7 +8,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/record/sources.h"
-#include "runners/console/selection.h"
+#include "runners/commands/selection.h"
 #include "runners/manual/meanings.h"
 #include "runners/manual/told.h"
 #include "sim/workloads/workload_catalog.h"

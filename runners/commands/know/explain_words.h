@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "results/text/style.h"
-#include "runners/line/library.h"
+#include "results/reports/style.h"
+#include "runners/pipeline/library.h"
 
 namespace deadrank::runners::commands {
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "results/reports/json_files.h"
-#include "results/text/text_file.h"
-#include "results/text/words.h"
+#include "results/record/text_file.h"
+#include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
 #include "runners/learn/course.h"
 #include "runners/learn/dialogue.h"
 #include "runners/learn/lesson.h"
@@ -228,7 +228,7 @@ private:
         std::vector<Lesson> lessons;
         Progress progress;
         const auto write = [&](const std::string& text, const std::string& name) {
-            const auto written = results::reports::write_text(text, directory / name);
+            const auto written = results::write_text(text, directory / name);
             if (!written) session_.complain(written.error());
             return written.has_value();
         };

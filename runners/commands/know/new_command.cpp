@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "results/text/text_file.h"
-#include "runners/console/command.h"
-#include "runners/console/selection.h"
-#include "runners/line/library.h"
+#include "results/record/text_file.h"
+#include "runners/commands/command.h"
+#include "runners/commands/selection.h"
+#include "runners/pipeline/library.h"
 #include "scenarios/format/skeleton.h"
 
 namespace deadrank::runners::commands {
@@ -46,7 +46,7 @@ void create(const NewScenarioArguments& arguments, Session& session) {
                           {file.string()}});
         return;
     }
-    auto written = results::reports::write_text(*text, file);
+    auto written = results::write_text(*text, file);
     if (!written) {
         session.complain(written.error());
         return;

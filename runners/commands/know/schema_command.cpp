@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "runners/console/command.h"
-#include "runners/console/selection.h"
-#include "runners/line/library.h"
+#include "runners/commands/command.h"
+#include "runners/commands/selection.h"
+#include "runners/pipeline/library.h"
 
 namespace deadrank::runners::commands {
 

@@ -11,12 +11,12 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/studies/determinism_check.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/find/determinism_check.h"
 
 namespace deadrank::runners::commands {
 

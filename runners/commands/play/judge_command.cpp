@@ -6,12 +6,12 @@
 
 #include "results/reports/json_files.h"
 #include "results/reports/terminal.h"
-#include "results/text/words.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/console/under_test.h"
-#include "runners/line/run_files.h"
+#include "results/record/words.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/commands/under_test.h"
+#include "runners/pipeline/run_files.h"
 
 namespace deadrank::runners::commands {
 

@@ -8,8 +8,8 @@
 
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/play/plan_notes.h"
-#include "runners/console/command.h"
-#include "runners/console/selection.h"
+#include "runners/commands/command.h"
+#include "runners/commands/selection.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/text.h"

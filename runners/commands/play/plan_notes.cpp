@@ -9,7 +9,7 @@
 
 #include "inject/core/fault.h"
 #include "results/detectors/detector.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/commands/play/plan_program.h"
 
 namespace deadrank::runners::commands {

@@ -1,7 +1,7 @@
 // runners/commands/play/plan_notes.h — What a writer of a scenario would like to know before it is played.
 #pragma once
 
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/scenario.h"
 #include "scenarios/model/vocabulary.h"

@@ -5,10 +5,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/line/library.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/pipeline/library.h"
 #include "runners/releases/collection.h"
 #include "runners/releases/release_results.h"
 
@@ -91,7 +91,7 @@ private:
         }
     }
 
-    void show(const releases::ReleaseBug& bug, const releases::Pins& pins) const {
+    void show(const releases::ReleaseBug& bug, const Pins& pins) const {
         const releases::Cost cost = releases::cost_of(releases::pins_of({bug}), pins, cache_);
         const scenarios::Release& release = bug.release;
         if (!arguments_.json) {
@@ -119,7 +119,7 @@ private:
 
     const ReleasesArguments& arguments_;
     Session& session_;
-    releases::ReleaseCache cache_;
+    ReleaseCache cache_;
 };
 
 void add_releases(CLI::App& command, Session& session) {

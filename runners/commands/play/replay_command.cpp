@@ -15,16 +15,16 @@
 
 #include "results/judging/judge.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/console/under_test.h"
-#include "runners/line/build.h"
-#include "runners/line/excerpt.h"
-#include "runners/line/library.h"
-#include "runners/line/line.h"
-#include "runners/line/run_files.h"
-#include "runners/line/token.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/commands/under_test.h"
+#include "runners/pipeline/build.h"
+#include "runners/pipeline/excerpt.h"
+#include "runners/pipeline/library.h"
+#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/run_files.h"
+#include "runners/pipeline/token.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/plan.h"
 
@@ -122,7 +122,7 @@ void compare_with_itself(Replayed& replayed, const Wanted& wanted, const Played&
     }
 }
 
-Result<results::Judgement> judge_again(const Wanted& wanted, Runner& runner, const LineOptions& options,
+Result<results::Judgement> judge_again(const Wanted& wanted, Runner& runner, const PipelineOptions& options,
                                        const Played& played) {
     if (!wanted.control) return results::judge(played.plan, played.record, played.findings);
     const auto control = play_plan(*wanted.control, runner, options);
@@ -195,7 +195,7 @@ Result<Replayed> play_again(const Library& library, const Wanted& wanted, std::a
     auto runner = make_runner(wanted.runner, *library.extension);
     if (!runner) return tl::unexpected(runner.error());
     const results::Detectors detectors = library.detectors();
-    LineOptions options;
+    PipelineOptions options;
     options.explore_order = wanted.explore_order;
     options.detectors = &detectors;
     options.stop = &stop;

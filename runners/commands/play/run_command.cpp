@@ -7,15 +7,15 @@
 
 #include "results/reports/json_files.h"
 #include "results/reports/resilience_table.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/play/run_report.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/console/under_test.h"
-#include "runners/line/campaign.h"
-#include "runners/line/library.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/commands/under_test.h"
+#include "runners/pipeline/campaign.h"
+#include "runners/pipeline/library.h"
 #include "runners/releases/collection.h"
 
 namespace deadrank::runners::commands {

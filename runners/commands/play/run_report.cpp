@@ -12,7 +12,7 @@
 #include "results/reports/json_files.h"
 #include "results/reports/resilience_table.h"
 #include "results/reports/terminal.h"
-#include "results/text/words.h"
+#include "results/record/words.h"
 
 namespace deadrank::runners::commands {
 

@@ -11,7 +11,7 @@
 #include "results/judging/case.h"
 #include "results/judging/resilience.h"
 #include "results/judging/scorecard.h"
-#include "runners/console/screen.h"
+#include "runners/commands/screen.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::commands {

@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "results/reports/trace.h"
-#include "results/text/text_file.h"
+#include "results/record/text_file.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/console/command.h"
-#include "runners/console/screen.h"
-#include "runners/console/selection.h"
-#include "runners/line/line.h"
-#include "runners/line/run_files.h"
+#include "runners/commands/command.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/run_files.h"
 #include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners::commands {
@@ -60,7 +60,7 @@ Result<Trace> of_scenario(const TraceArguments& arguments, const Library& librar
     const scenarios::Plan& plan = arguments.variant == "control"  ? trial->control
                                   : arguments.variant == "healed" ? trial->healed
                                                                   : trial->fault;
-    LineOptions options;
+    PipelineOptions options;
     options.stop = &stop_on_interrupt();
     auto played = play_plan(plan, **runner, options);
     if (!played) return tl::unexpected(played.error());
@@ -79,7 +79,7 @@ void trace(const TraceArguments& arguments, Session& session) {
         fmt::print("{}", made->json);
         return;
     }
-    if (const auto written = results::reports::write_text(made->json, arguments.out); !written) {
+    if (const auto written = results::write_text(made->json, arguments.out); !written) {
         session.complain(written.error());
         return;
     }

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 namespace {
 
 using results::Op;
@@ -231,4 +231,4 @@ TEST(RoomOrder, IsAFunctionOfTheSeed) {
 }
 
 }  // namespace
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

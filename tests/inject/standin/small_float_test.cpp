@@ -4,7 +4,7 @@
 
 #include "inject/standin/exchange/arithmetic.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 namespace {
 
 template <class Small>
@@ -54,4 +54,4 @@ TEST(SmallFloat, OverflowsAsItsKernelsDo) {
 }
 
 }  // namespace
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

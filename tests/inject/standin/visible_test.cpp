@@ -4,7 +4,7 @@
 
 #include "inject/standin/device/standin_memory.h"
 
-namespace deadrank::standin {
+namespace deadrank::inject::standin {
 namespace {
 
 using List = std::vector<int>;
@@ -27,4 +27,4 @@ TEST(VisibleDevices, EndWithTheFirstThatDoesNotExist) {
 }
 
 }  // namespace
-}  // namespace deadrank::standin
+}  // namespace deadrank::inject::standin

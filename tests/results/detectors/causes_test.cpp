@@ -1,16 +1,16 @@
 // tests/results/detectors/causes_test.cpp — Goal: the first candidate cause has ground in what the finding
 // says: an argument, a rank, a device, a number, or a factor that is the size of a group.
-#include "results/causes/exception_words.h"
-#include "results/causes/setup_words.h"
-#include "results/causes/value_causes.h"
+#include "results/analysis/exception_words.h"
+#include "results/analysis/setup_words.h"
+#include "results/analysis/value_causes.h"
 #include "tests/results/detectors/asked.h"
 
 namespace deadrank::tests {
 namespace {
 
-using results::detectors::causes_of_exception;
-using results::detectors::causes_of_value;
-using results::detectors::size_between;
+using results::analysis::causes_of_exception;
+using results::analysis::causes_of_value;
+using results::analysis::size_between;
 
 TEST(Causes, OfAnExceptionComeFromItsWords) {
     const std::vector<std::pair<std::string, std::string>> said = {

@@ -1,7 +1,7 @@
 // tests/results/detectors/groups_test.cpp — Goal: what happens to a group is told of its members: a group
 // that is stuck, a member that comes late, one that goes on when all others have left, members that read
 // other samples, the few whom somebody asked to end.
-#include "results/facts/waits.h"
+#include "results/analysis/waits.h"
 #include "tests/results/detectors/asked.h"
 
 namespace deadrank::tests {

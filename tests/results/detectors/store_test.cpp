@@ -1,7 +1,7 @@
 // tests/results/detectors/store_test.cpp — Goal: of a wait at the store that ended in vain, those are named
 // who never came to it; the variable is blamed where the address came from it; what a rank said is quoted up
 // to the words that matter.
-#include "results/text/heart.h"
+#include "results/analysis/error_quote.h"
 #include "tests/results/detectors/asked.h"
 
 namespace deadrank::tests {
@@ -62,6 +62,7 @@ TEST(SetupVariable, IsTheOneThatThePortCameFrom) {
 }
 
 TEST(Quoted, EndsWithAWholeWord) {
+    using results::analysis::shortened;
     EXPECT_EQ(shortened("reached the barrier of all ranks", 40), "reached the barrier of all ranks");
     EXPECT_EQ(shortened("reached the barrier of all ranks", 24), "reached the barrier …");
     EXPECT_EQ(shortened(std::string(50, 'x'), 20), std::string(16, 'x') + "…");
@@ -69,7 +70,7 @@ TEST(Quoted, EndsWithAWholeWord) {
 
 TEST(Quoted, BringsTheLastErrorOfALibrary) {
     EXPECT_EQ(
-        quoted(
+        results::analysis::quoted(
             "Traceback (most recent call last):\nDistBackendError: NCCL error in: NCCLUtils.cpp:94, invalid "
             "usage, NCCL version 2.28.9\nncclInvalidUsage: This usually reflects invalid usage.\nLast "
             "error:\nDuplicate GPU detected : rank 0 and rank 1 both on CUDA device 50000"),

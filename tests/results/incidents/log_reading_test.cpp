@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/facts/signatures.h"
+#include "results/analysis/signatures.h"
 #include "results/importers/text_source.h"
 #include "results/importers/wrapping.h"
 #include "tests/results/incidents/incident_files.h"
@@ -216,7 +216,7 @@ TEST(LogReading, LeavesProgramsBesideLogsAlone) {
 TEST(Signatures, NameWhatTheTaxonomyHas) {
     const auto taxonomy = scenarios::load_taxonomy(DEADRANK_SOURCE_DIRECTORY "/scenarios/taxonomy.toml");
     ASSERT_TRUE(taxonomy);
-    for (const auto& one : results::detectors::all_signatures()) {
+    for (const auto& one : results::analysis::all_signatures()) {
         EXPECT_GE(one.words.size(), 6u) << one.words;
         EXPECT_TRUE(one.symptom.empty() || scenarios::find(taxonomy->symptoms, std::string(one.symptom)))
             << one.symptom;
@@ -226,14 +226,14 @@ TEST(Signatures, NameWhatTheTaxonomyHas) {
 }
 
 TEST(Signatures, TheSpecificComesBeforeTheGeneral) {
-    using results::detectors::signature_in;
+    using results::analysis::signature_in;
     EXPECT_EQ(signature_in("torch.OutOfMemoryError: CUDA out of memory")->symptom, "device_out_of_memory");
     EXPECT_EQ(signature_in("MemoryError: host")->symptom, "host_resource_exhaustion");
     EXPECT_EQ(signature_in("NET/IB: collective mismatch error")->causes[0],
               "misconfigured_environment_variable");
     EXPECT_EQ(signature_in("a quiet line"), nullptr);
-    EXPECT_TRUE(results::detectors::begins_with_exception("torch.distributed.DistBackendError: x"));
-    EXPECT_FALSE(results::detectors::begins_with_exception("Error rates: 3"));
+    EXPECT_TRUE(results::analysis::begins_with_exception("torch.distributed.DistBackendError: x"));
+    EXPECT_FALSE(results::analysis::begins_with_exception("Error rates: 3"));
 }
 
 // A rank that warned for days had no room left for what it said at last.

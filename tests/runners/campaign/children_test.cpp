@@ -8,7 +8,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace deadrank::runners::scale {
+namespace deadrank::runners::campaign {
 namespace {
 
 using std::chrono::milliseconds;
@@ -67,4 +67,4 @@ TEST(CampaignChildren, NoneOutlivesTheirParent) {
 }
 
 }  // namespace
-}  // namespace deadrank::runners::scale
+}  // namespace deadrank::runners::campaign

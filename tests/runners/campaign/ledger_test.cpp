@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace deadrank::runners::scale {
+namespace deadrank::runners::campaign {
 namespace {
 
 namespace fs = std::filesystem;
@@ -101,4 +101,4 @@ TEST_F(CampaignLedger, AChildWithoutAnAnswerIsUnknownWithItsReason) {
 }
 
 }  // namespace
-}  // namespace deadrank::runners::scale
+}  // namespace deadrank::runners::campaign

@@ -11,7 +11,7 @@
 #include <set>
 #include <thread>
 
-namespace deadrank::runners::scale {
+namespace deadrank::runners::campaign {
 namespace {
 
 using testing::HasSubstr;
@@ -129,4 +129,4 @@ TEST_F(CampaignSpread, AStopKeepsWhatWasAnswered) {
 }
 
 }  // namespace
-}  // namespace deadrank::runners::scale
+}  // namespace deadrank::runners::campaign

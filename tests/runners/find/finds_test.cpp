@@ -1,7 +1,7 @@
 // tests/runners/find/finds_test.cpp — Goal: what the swarm once found in our own simulator stays mended.
 #include <gtest/gtest.h>
 
-#include "runners/find/bench.h"
+#include "runners/find/harm.h"
 #include "runners/find/passes.h"
 #include "runners/find/sweep.h"
 #include "tests/runners/find/planted.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "runners/find/bench.h"
+#include "runners/find/harm.h"
 #include "runners/find/drawing.h"
 #include "scenarios/format/plan_file.h"
 #include "tests/runners/find/planted.h"

@@ -36,7 +36,7 @@ void launch(void (*kernel)(Parameters...), unsigned long count, cudaStream_t str
     kernel<<<blocks, block, 0, stream>>>(arguments...);
 #else
     const auto call = [=] {
-        deadrank::standin::each_thread(dim3(blocks), dim3(block), [=] { kernel(arguments...); });
+        deadrank::inject::standin::each_thread(dim3(blocks), dim3(block), [=] { kernel(arguments...); });
     };
     using Call = std::function<void()>;
     const auto run = [](void* data) {

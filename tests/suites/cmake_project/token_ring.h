@@ -2,6 +2,6 @@
 // and what finds it lost.
 #pragma once
 
-#include <deadrank/runners/runner/extension.h>
+#include <deadrank/runners/backend/extension.h>
 
 deadrank::runners::Extension token_ring();

@@ -9,9 +9,6 @@ namespace deadrank::tests {
 
 namespace {
 
-constexpr std::size_t lines_max = 400;
-constexpr std::size_t columns_max = 110;
-
 struct Banned {
     std::string_view word;
     std::string_view instead;
@@ -45,11 +42,6 @@ void find_part(const SourceFile& file, std::string_view text, const Banned& bann
     }
 }
 
-std::size_t code_points(std::string_view line) {
-    return static_cast<std::size_t>(std::count_if(
-        line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 // Is the name at `at` the C library's? Members follow a dot or an arrow, declarations a type.
 bool is_free_call(std::string_view text, std::size_t at) {
     const std::string_view before = text.substr(0, at);
@@ -57,16 +49,6 @@ bool is_free_call(std::string_view text, std::size_t at) {
     const std::size_t last = before.find_last_not_of(" \t\n");
     return last == std::string_view::npos ||
            std::string_view(";{})").find(before[last]) != std::string_view::npos;
-}
-
-template <class Visit>
-void each_line(std::string_view text, Visit visit) {
-    std::size_t number = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        visit(++number, text.substr(at, end - at));
-        at = end + 1;
-    }
 }
 
 const std::vector<Banned>& banned_where_one_seed_is_one_run() {
@@ -147,24 +129,6 @@ Complaints check_habits(const SourceFile& file) {
     return complaints;
 }
 
-Complaints check_size(const SourceFile& file) {
-    Complaints complaints;
-    if (!is_code(file.path)) return complaints;
-    std::size_t lines = 0;
-    each_line(file.text, [&](std::size_t number, std::string_view line) {
-        lines = number;
-        if (const std::size_t width = code_points(line); width > columns_max) {
-            complaints.push_back({file.path + ":" + std::to_string(number),
-                                  std::to_string(width) + " columns: break the line, 110 is the bound"});
-        }
-    });
-    if (lines > lines_max) {
-        complaints.push_back(
-            {file.path, std::to_string(lines) + " lines: one concept a file, 400 is the bound"});
-    }
-    return complaints;
-}
-
 // `// sim/clock.h — Virtual time: …`, after a #! line where there is one. Fixtures are as the world made
 // them.
 Complaints check_opening(const SourceFile& file) {
@@ -183,6 +147,43 @@ Complaints check_opening(const SourceFile& file) {
     if (named || goal || title) return {};
     return {{file.path + ":1", "does not open with `" + std::string(mark) + " " + file.path +
                                    " — …`: one line that says what it is and what is worth knowing"}};
+}
+
+namespace {
+
+// True if the text begins with declarations alone and the brace that closes their namespace. Types of other
+// folders are declared that way.
+bool only_declares(std::string_view text) {
+    while (text.starts_with("class ") || text.starts_with("struct ") || text.starts_with("enum class ")) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        if (!line.ends_with(';')) return false;
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
+    return text.starts_with('}');
+}
+
+}  // namespace
+
+Complaints check_namespaces(const SourceFile& file) {
+    if (!is_cpp(file.path) || file.path.starts_with("tests/")) return {};
+    constexpr std::string_view opening = "namespace deadrank::";
+    const std::string folder = file.path.substr(0, file.path.rfind('/')) + "/";
+    Complaints complaints;
+    for (std::size_t at = file.text.find(opening); at != std::string::npos;
+         at = file.text.find(opening, at + 1)) {
+        const bool opens_line = at == 0 || file.text[at - 1] == '\n';
+        const std::size_t brace = file.text.find(" {\n", at);
+        if (!opens_line || brace == std::string::npos) continue;
+        if (only_declares(std::string_view(file.text).substr(brace + 3))) continue;
+        const std::string name = file.text.substr(at + opening.size(), brace - at - opening.size());
+        std::string expected;  // the same as a folder
+        for (std::size_t i = 0; i < name.size(); ++i)
+            expected += name.compare(i, 2, "::") == 0 ? (++i, '/') : name[i];
+        if (folder.starts_with(expected + "/")) continue;
+        complaints.push_back({file.path + ":" + std::to_string(line_at(file.text, at)),
+                              "deadrank::" + name + " is not the namespace of its folder or of one above"});
+    }
+    return complaints;
 }
 
 Complaints check_machine_paths(const SourceFile& file, const std::vector<std::string>& paths) {

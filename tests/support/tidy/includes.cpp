@@ -52,11 +52,7 @@ struct Blind {
 
 const std::vector<Blind>& blind() {
     static const std::vector<Blind> table = {
-        {"results/facts/",
-         {"results/record/truth", "results/record/record.h", "scenarios/model/plan.h",
-          "scenarios/model/scenario.h"},
-         "a detector is blind: it reads evidence, and never plan, truth or faults"},
-        {"results/causes/",
+        {"results/analysis/",
          {"results/record/truth", "results/record/record.h", "scenarios/model/plan.h",
           "scenarios/model/scenario.h"},
          "a detector is blind: it reads evidence, and never plan, truth or faults"},
@@ -99,7 +95,7 @@ struct Foreign {
 const std::vector<Foreign>& foreigners() {
     static const std::vector<Foreign> table = {
         {{"toml++", "toml.hpp"},
-         {"scenarios/", "results/text/"},
+         {"scenarios/", "results/exporters/"},
          false,
          "read TOML through scenarios/format; others take a Scenario"},
         {{"yaml-cpp"}, {"results/alerts/"}, false, "YAML stays where rule files are read"},
@@ -112,9 +108,9 @@ const std::vector<Foreign>& foreigners() {
          true,
          "sockets and processes stay in runners/backends, runners/serve and inject/"},
         {{"mpi.h"},
-         {"runners/backends/mpi_rank/", "runners/crew/", "inject/shims/mpi/"},
+         {"runners/backends/mpi_rank/", "runners/campaign/mpi_bridge/", "inject/shims/mpi/"},
          true,
-         "MPI stays in runners/backends/mpi_rank, runners/crew and inject/shims/mpi"},
+         "MPI stays in runners/backends/mpi_rank, runners/campaign/mpi_bridge and inject/shims/mpi"},
         {{"cuda", "nccl", "nvml", "driver_types.h"},
          {"runners/backends/gpu_rank/", "inject/standin/", "inject/shims/"},
          true,

@@ -43,11 +43,11 @@ Complaints check_module_arrows(const Tree& tree);
 Complaints check_module_circles(const Tree& tree);
 // docs/structure.md.
 std::string structure_page(const ModuleRows& rows);
-// At most 40 C++ files in a folder, and none in a folder above another with sources.
-Complaints check_folders(const Tree& tree);
-Complaints check_function_lengths(const SourceFile& file);
+// Code lies in the namespace of its folder, or of a folder above: sim/engine in deadrank::sim::engine or
+// deadrank::sim.
+Complaints check_namespaces(const SourceFile& file);
 // Headers named behind HEADERS in a row are installed: each exists, opens with what it is, and includes no
-// header of ours that is not installed; few enough to be learnt.
+// header of ours that is not installed.
 Complaints check_public_door(const Tree& tree);
 // No two files of the product share a name, but for a header and its own source.
 Complaints check_basenames(const Tree& tree);
@@ -68,10 +68,8 @@ std::vector<std::pair<std::size_t, std::string>> own_includes(const SourceFile& 
 // Clocks, chance and hash order where one seed must be one run.
 Complaints check_determinism(const SourceFile& file);
 
-// Leftovers, exit(), what a header must not do; 400 lines and 110 columns; the line that says what the file
-// is.
+// Leftovers, exit(), what a header must not do; the line that says what the file is.
 Complaints check_habits(const SourceFile& file);
-Complaints check_size(const SourceFile& file);
 Complaints check_opening(const SourceFile& file);
 
 // Nothing of the machine it was written on: `paths` are looked for as they stand.

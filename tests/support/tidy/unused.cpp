@@ -17,7 +17,7 @@ bool is_of_a_name(char one) { return std::isalnum(static_cast<unsigned char>(one
 const std::set<std::string_view>& doors() {
     static const std::set<std::string_view> names = {
         "register_scenarios",
-        "deadrank_crew_bridge",
+        "deadrank_mpi_bridge_table",
         "all_clues",
         "all_signatures",
         "mpi_is_there",

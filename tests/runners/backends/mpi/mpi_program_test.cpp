@@ -5,8 +5,8 @@
 #include "runners/backends/local/local_job.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
-#include "runners/console/under_test.h"
-#include "runners/runner/extension.h"
+#include "runners/commands/under_test.h"
+#include "runners/backend/extension.h"
 
 namespace deadrank::runners {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/runner/extension.h"
+#include "runners/backend/extension.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/plan.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "results/detectors/detector.h"
-#include "runners/runner/runner.h"
+#include "runners/backend/runner.h"
 
 namespace deadrank::testing_ranks {
 

@@ -7,7 +7,7 @@
 
 #include "runners/backends/releases/pip.h"
 
-namespace deadrank::runners::releases {
+namespace deadrank::runners {
 namespace {
 
 using testing::HasSubstr;
@@ -54,4 +54,4 @@ TEST(ReleasePins, TellTheTroubleOfPip) {
 }
 
 }  // namespace
-}  // namespace deadrank::runners::releases
+}  // namespace deadrank::runners

@@ -13,7 +13,7 @@
 #include "runners/backends/releases/pip.h"
 #include "tests/support/shell.h"
 
-namespace deadrank::runners::releases {
+namespace deadrank::runners {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ TEST_F(ReleaseCacheTest, SaysThatItsPlaceCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace deadrank::runners::releases
+}  // namespace deadrank::runners

@@ -1,0 +1,395 @@
+// results/analysis/odd_ranks.cpp — Which ranks are odd: in one collective, or by the device that they use.
+#include "results/analysis/odd_ranks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "results/analysis/findings.h"
+#include "results/analysis/lives.h"
+#include "results/analysis/variables.h"
+
+namespace deadrank::results::analysis {
+
+// Two calls fit when operation, count, type, reduction and root are the same.
+
+namespace {
+
+bool fits(const CollectiveEnter& a, const CollectiveEnter& b) {
+    return a.op == b.op && a.count == b.count && a.dtype == b.dtype && a.reduce == b.reduce &&
+           a.root == b.root;
+}
+
+std::string difference(const CollectiveEnter& odd, const CollectiveEnter& usual,
+                       std::string_view than = "instead of") {
+    std::string text;
+    const auto add = [&](std::string words) { text += (text.empty() ? "" : ", ") + std::move(words); };
+    if (odd.op != usual.op) add(fmt::format("{} {} {}", name_of(odd.op), than, name_of(usual.op)));
+    if (odd.count != usual.count) add(fmt::format("{} elements {} {}", odd.count, than, usual.count));
+    if (odd.dtype != usual.dtype)
+        add(fmt::format("{} {} {}", name_of(odd.dtype), than, name_of(usual.dtype)));
+    if (odd.reduce != usual.reduce) {
+        add(fmt::format("reduction {} {} {}", name_of(odd.reduce), than, name_of(usual.reduce)));
+    }
+    if (odd.root != usual.root) add(fmt::format("root {} {} {}", odd.root, than, usual.root));
+    return text;
+}
+
+struct Party {
+    const CollectiveEnter* what;
+    std::vector<Rank> processes;
+};
+
+std::vector<Party> parties_of(const Communicator& comm, const Collective& collective) {
+    std::vector<Party> parties;
+    for (std::size_t place = 0; place < collective.calls.size(); ++place) {
+        const CollectiveEnter* what = collective.calls[place].what;
+        if (!what) continue;
+        const auto known = std::find_if(parties.begin(), parties.end(),
+                                        [&](const Party& p) { return fits(*p.what, *what); });
+        if (known != parties.end())
+            known->processes.push_back(comm.processes[place]);
+        else
+            parties.push_back({what, {comm.processes[place]}});
+    }
+    return parties;
+}
+
+struct Habit {
+    bool unusual = false;
+    bool skipped = false;
+};
+
+Habit habit_of(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+               Rank process) {
+    const Program program(evidence, comm.attempt, process);
+    const auto index = program.index_of(comm.id, collective.seq);
+    if (!index) return {};
+    const auto usual = program.usual_at(*index);
+    return {usual && !(*usual == program.steps()[*index].act), program.skipped_at(*index)};
+}
+
+// Without a majority, the odd party is the one that departs from its own habit. False if neither does, or
+// both.
+bool order_by_habit(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                    std::vector<Party>& parties) {
+    if (parties[0].processes.size() != parties[1].processes.size()) return true;
+    if (parties.size() != 2) return false;
+    const bool first = habit_of(evidence, comm, collective, parties[0].processes.front()).unusual;
+    const bool second = habit_of(evidence, comm, collective, parties[1].processes.front()).unusual;
+    if (first && !second) std::swap(parties[0], parties[1]);
+    return first != second;
+}
+
+// Where in its program a process makes a call.
+struct Spot {
+    std::int64_t step = -1;
+    Phase phase = Phase::none;
+};
+
+Time entered_by(const Communicator& comm, const Collective& collective, Rank process) {
+    for (std::size_t place = 0; place < collective.calls.size(); ++place)
+        if (comm.processes[place] == process) return collective.calls[place].entered;
+    return never;
+}
+
+Spot spot_of(const Evidence& evidence, int attempt, Rank process, Time at) {
+    const Lives& lives = evidence.facts<Lives>();
+    Spot spot;
+    for (const Event& event : evidence.events()) {
+        if (event.at > at) break;
+        if (event.rank != process || lives.attempt_at(event.at) != attempt) continue;
+        if (const auto* begin = event.as<StepBegin>()) spot = {begin->step, Phase::none};
+        if (const auto* begin = event.as<PhaseBegin>()) spot.phase = begin->phase;
+        if (event.as<PhaseEnd>()) spot.phase = Phase::none;
+    }
+    return spot;
+}
+
+enum class AtFault { minority, majority, untold };
+
+// Who is to blame if the minority's call belongs to a step that the majority has ended.
+AtFault side_of(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                const Party& majority, const Party& minority) {
+    const auto spot = [&](const Party& party) {
+        const Rank process = party.processes.front();
+        return spot_of(evidence, comm.attempt, process, entered_by(comm, collective, process));
+    };
+    const Spot here = spot(minority);
+    if (here.phase == Phase::none || here.step < 0 || spot(majority).step <= here.step)
+        return AtFault::minority;
+    const Lives& lives = evidence.facts<Lives>();
+    bool before = false, inside = false, passed = false;
+    for (const Event& event : evidence.events()) {
+        if (event.rank != majority.processes.front() || lives.attempt_at(event.at) != comm.attempt) continue;
+        if (const auto* begin = event.as<PhaseBegin>()) {
+            inside = begin->phase == here.phase && begin->step < here.step;
+            before |= inside;
+            passed |= begin->phase == here.phase && begin->step == here.step;
+            if (begin->step > here.step) break;
+        } else if (event.as<PhaseEnd>()) {
+            inside = false;
+        } else if (const auto* enter = event.as<CollectiveEnter>()) {
+            if (inside && enter->comm == comm.id && fits(*enter, *minority.what)) return AtFault::majority;
+        }
+    }
+    return passed && !before ? AtFault::untold : AtFault::minority;
+}
+
+// A group agrees on a size by a call of its own: a few integers of which all learn the largest or the
+// smallest, or that one member tells. Who then comes with another size did not heed it.
+
+constexpr std::int64_t few_numbers = 8;
+
+bool size_alone_differs(const CollectiveEnter& a, const CollectiveEnter& b) {
+    CollectiveEnter resized = a;
+    resized.count = b.count;
+    return a.count != b.count && fits(resized, b);
+}
+
+bool could_tell_sizes(const CollectiveEnter& call) {
+    const bool whole = call.dtype == Dtype::i32 || call.dtype == Dtype::i64;
+    return whole && call.count > 0 && call.count <= few_numbers;
+}
+
+// The party with the agreed size; null if the call before was no agreement, or belongs to another step.
+const Party* agreed_party(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                          const std::vector<Party>& parties) {
+    const auto earlier = comm.collectives.find(collective.seq - 1);
+    if (earlier == comm.collectives.end()) return nullptr;
+    const Collective& before = earlier->second;
+    const auto ended = [](const Call& call) { return call.what && call.left != never; };
+    if (!std::all_of(before.calls.begin(), before.calls.end(), ended)) return nullptr;
+    const CollectiveEnter& what = *before.calls.front().what;
+    const Rank one = parties.front().processes.front();
+    const auto step_of = [&](const Collective& call) {
+        return spot_of(evidence, comm.attempt, one, entered_by(comm, call, one)).step;
+    };
+    if (!could_tell_sizes(what) || step_of(before) != step_of(collective)) return nullptr;
+    const auto smaller = [](const Party& a, const Party& b) { return a.what->count < b.what->count; };
+    if (what.op == Op::all_gather || (what.op == Op::all_reduce && what.reduce == ReduceOp::max))
+        return &*std::max_element(parties.begin(), parties.end(), smaller);
+    if (what.op == Op::all_reduce && what.reduce == ReduceOp::min)
+        return &*std::min_element(parties.begin(), parties.end(), smaller);
+    const auto root = static_cast<std::size_t>(std::max(what.root, 0));
+    if (what.op != Op::broadcast || root >= comm.processes.size()) return nullptr;
+    const auto told = std::find_if(parties.begin(), parties.end(), [&](const Party& party) {
+        return std::count(party.processes.begin(), party.processes.end(), comm.processes[root]) > 0;
+    });
+    return told == parties.end() ? nullptr : &*told;
+}
+
+// Whether a party's size was another one when its members were last at this place; nothing on the first lap.
+std::optional<bool> resized(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                            const Party& party) {
+    const Program program(evidence, comm.attempt, party.processes.front());
+    const auto index = program.index_of(comm.id, collective.seq);
+    const auto usual = index ? program.usual_at(*index) : std::nullopt;
+    if (!usual) return std::nullopt;
+    return usual->count != party.what->count;
+}
+
+// Whose size is wrong: that most have one size says little by itself. Three to one at least say something on
+// the first lap, and where sizes vary anyway. If only one side changed its size, it is that side; but if most
+// changed it alike, either may be wrong.
+AtFault side_of_sizes(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                      const std::vector<Party>& parties) {
+    const auto majority = resized(evidence, comm, collective, parties[0]);
+    const auto minority = resized(evidence, comm, collective, parties[1]);
+    // Members that receive know nothing of each other: what several expect alike, the root departs from.
+    const auto& few = parties[1].processes;
+    const auto root = static_cast<std::size_t>(std::max(parties[1].what->root, 0));
+    const bool root_alone = parties[1].what->op == Op::broadcast && few.size() == 1 &&
+                            root < comm.processes.size() && comm.processes[root] == few.front();
+    const bool one_of_many = parties[0].processes.size() >= 3 * few.size();
+    const bool first_lap = !majority && !minority;
+    if (!majority || !minority)
+        return root_alone || (first_lap && one_of_many) ? AtFault::minority : AtFault::untold;
+    const bool varies = one_of_many && sizes_vary(comm, collective, *parties[0].what);
+    return *minority || varies ? AtFault::minority : AtFault::untold;
+}
+
+// Of two sides of a size, one makes a call that neither has made before, and the other has gone on to its
+// next step: an activity that begins, such as the first evaluation. Either may be wrong about its time.
+bool begins_something_new(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                          const Party& goes_on, const Party& begins) {
+    const auto step_of = [&](const Party& party) {
+        const Rank process = party.processes.front();
+        return spot_of(evidence, comm.attempt, process, entered_by(comm, collective, process)).step;
+    };
+    if (goes_on.what->op == begins.what->op || step_of(goes_on) <= step_of(begins)) return false;
+    for (const auto& [seq, earlier] : comm.collectives) {
+        if (seq >= collective.seq) break;
+        const auto made = [&](const Call& call) { return call.what && call.what->op == begins.what->op; };
+        if (std::any_of(earlier.calls.begin(), earlier.calls.end(), made)) return false;
+    }
+    return true;
+}
+
+// Calls made at different places of a program are different calls, though they may differ in size alone.
+bool at_one_place(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                  const std::vector<Party>& parties) {
+    const auto spot = [&](const Party& party) {
+        const Rank process = party.processes.front();
+        return spot_of(evidence, comm.attempt, process, entered_by(comm, collective, process));
+    };
+    const Spot one = spot(parties[0]), other = spot(parties[1]);
+    return one.step == other.step && one.phase == other.phase;
+}
+
+AtFault at_fault(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                 std::vector<Party>& parties) {
+    const bool even = parties[0].processes.size() == parties[1].processes.size();
+    const bool sizes = parties.size() == 2 && size_alone_differs(*parties[0].what, *parties[1].what) &&
+                       at_one_place(evidence, comm, collective, parties);
+    const Party* agreed = sizes ? agreed_party(evidence, comm, collective, parties) : nullptr;
+    if (agreed) return agreed == &parties[0] ? AtFault::minority : AtFault::majority;
+    if (!order_by_habit(evidence, comm, collective, parties)) return AtFault::untold;
+    if (parties.size() != 2) return AtFault::minority;
+    if (even && begins_something_new(evidence, comm, collective, parties[0], parties[1]))
+        return AtFault::untold;
+    if (sizes && !even) return side_of_sizes(evidence, comm, collective, parties);
+    return side_of(evidence, comm, collective, parties[0], parties[1]);
+}
+
+}  // namespace
+
+Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
+                             const Collective& collective) {
+    // Nearly all collectives agree: look closer only at those that do not.
+    const CollectiveEnter* first = nullptr;
+    bool differ = false;
+    for (const Call& call : collective.calls) {
+        if (!call.what) continue;
+        if (!first) first = call.what;
+        differ |= !fits(*first, *call.what);
+    }
+    if (!differ) return {};
+    std::vector<Party> parties = parties_of(comm, collective);
+    std::stable_sort(parties.begin(), parties.end(),
+                     [](const Party& a, const Party& b) { return a.processes.size() > b.processes.size(); });
+    const AtFault side = at_fault(evidence, comm, collective, parties);
+    if (side == AtFault::majority) std::swap(parties[0], parties[1]);
+    Disagreement found{.usual = parties.front().what, .unusual = parties[1].what};
+    for (std::size_t i = side == AtFault::untold ? 0 : 1; i < parties.size(); ++i) {
+        found.odd.insert(found.odd.end(), parties[i].processes.begin(), parties[i].processes.end());
+    }
+    found.odd = sorted(std::move(found.odd));
+    const bool untold = side == AtFault::untold;
+    found.aspect = difference(*found.unusual, *found.usual, untold ? "against" : "instead of");
+    if (untold && parties.size() == 2)
+        found.aspect += fmt::format(" ({} against {})", ranks_text(sorted(parties[1].processes)),
+                                    ranks_text(sorted(parties[0].processes)));
+    found.skipped = habit_of(evidence, comm, collective, parties[1].processes.front()).skipped;
+    return found;
+}
+
+namespace {
+
+// The offset that most processes have; of several, the one nearest to 0.
+std::int32_t most_common(const std::map<std::int32_t, int>& counts) {
+    std::int32_t best = 0;
+    int most = 0;
+    for (const auto& [offset, count] : counts) {
+        if (count < most || (count == most && std::abs(offset) >= std::abs(best))) continue;
+        best = offset;
+        most = count;
+    }
+    return best;
+}
+
+// Ranks that share devices on purpose do so everywhere alike: each device in use has as many of them, and
+// each host deals its devices out as the others do. All on the first device is no choice: so it is without
+// one.
+bool shared_on_purpose(const std::map<std::int32_t, std::map<std::int32_t, std::int32_t>>& devices_by_place) {
+    if (devices_by_place.empty()) return false;
+    const auto& seats = devices_by_place.begin()->second;
+    std::map<std::int32_t, std::size_t> users;
+    for (const auto& [place, device] : seats) ++users[device];
+    if (users.empty() || (users.size() == 1 && users.begin()->first == 0)) return false;
+    const std::size_t each = users.begin()->second;
+    return each > 1 &&
+           std::all_of(users.begin(), users.end(), [&](const auto& user) { return user.second == each; }) &&
+           std::all_of(devices_by_place.begin(), devices_by_place.end(),
+                       [&](const auto& host) { return host.second == seats; });
+}
+
+}  // namespace
+
+DevicesInUse::DevicesInUse(const Evidence& evidence) {
+    const Lives& lives = evidence.facts<Lives>();
+    const auto attempt_at = [&](Time at) { return static_cast<std::size_t>(lives.attempt_at(at)); };
+    std::vector<Attempt> attempts(static_cast<std::size_t>(lives.attempts()));
+    for (const Event* event : evidence.each<RankStart>()) {
+        Seat& seat = attempts[attempt_at(event->at)][event->rank];
+        seat.node = event->as<RankStart>()->node;
+        seat.environment = event->as<RankStart>()->environment;
+    }
+    for (const Event* event : evidence.each<DeviceBind>()) {
+        const auto* bind = event->as<DeviceBind>();
+        Attempt& attempt = attempts[attempt_at(event->at)];
+        const auto seat = attempt.find(event->rank);
+        if (seat == attempt.end() || evidence.text(bind->what) != "model") continue;
+        seat->second.device = bind->device;
+        seat->second.at = event->at;
+    }
+    const auto jobs = evidence.each<JobStart>();
+    const std::int32_t devices = jobs.empty() ? 0 : jobs.front()->as<JobStart>()->gpus_per_node;
+    for (Attempt& attempt : attempts) {
+        std::map<std::int32_t, std::int32_t> next;  // place on each host
+        for (auto& [rank, seat] : attempt) seat.place = next[seat.node]++;
+        find_odd(evidence, attempt, devices);
+    }
+}
+
+void DevicesInUse::find_odd(const Evidence& evidence, const Attempt& attempt, std::int32_t devices_on_host) {
+    struct Host {
+        std::int32_t processes = 0, as_usual = 0;
+        std::map<std::int32_t, int> users;  // by device
+        std::set<std::int32_t> usual;
+        bool exchanged() const {  // the same devices, dealt out otherwise
+            return std::equal(users.begin(), users.end(), usual.begin(), usual.end(),
+                              [](const auto& one, std::int32_t device) { return one.first == device; });
+        }
+    };
+    std::map<std::int32_t, int> offsets;
+    for (const auto& [rank, seat] : attempt)
+        if (seat.device) ++offsets[seat.offset()];
+    const std::int32_t usual = most_common(offsets);
+    std::map<std::int32_t, Host> hosts;
+    for (const auto& [rank, seat] : attempt) {
+        Host& host = hosts[seat.node];
+        ++host.processes;
+        host.usual.insert(seat.place + usual);
+        if (seat.device) ++host.users[*seat.device];
+        host.as_usual += seat.device && seat.offset() == usual;
+        last_[rank] = seat.device.value_or(seat.place + usual);
+    }
+    const std::size_t known = odd_.size();
+    for (const auto& [rank, seat] : attempt) {
+        const Host& host = hosts[seat.node];
+        if (!seat.device || seat.offset() == usual || host.processes > devices_on_host) continue;
+        const bool alone = host.users.at(*seat.device) == 1;
+        if (alone && (2 * host.as_usual <= host.processes || host.exchanged())) continue;
+        odd_.push_back({rank, *seat.device, seat.place + usual, seat.at});
+    }
+    if (odd_.size() == known) return;
+    std::map<std::int32_t, std::map<std::int32_t, std::int32_t>> devices_by_place;  // of each host
+    for (const auto& [rank, seat] : attempt)
+        if (seat.device) devices_by_place[seat.node][seat.place] = *seat.device;
+    const bool one_each = std::any_of(attempt.begin(), attempt.end(), [&](const auto& one) {
+        const Seat& seat = one.second;
+        return devices_listed(evidence.text(seat.environment)) >= hosts.at(seat.node).processes;
+    });
+    if (!one_each && shared_on_purpose(devices_by_place)) odd_.resize(known);
+}
+
+std::int32_t DevicesInUse::of(Rank rank) const {
+    const auto found = last_.find(rank);
+    return found == last_.end() ? -1 : found->second;
+}
+
+}  // namespace deadrank::results::analysis

@@ -1,0 +1,48 @@
+// results/analysis/samples.h — Which samples a batch holds, which are read a second time after a restart, and
+// how much work a step has.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/analysis/lives.h"
+#include "results/record/evidence.h"
+
+namespace deadrank::results::analysis {
+
+std::vector<std::int64_t> samples_of(const Evidence& evidence, const DataBatch& batch);
+
+// Ranks of which some read what others read, and who of them did wrong.
+struct Conflict {
+    std::vector<Rank> ranks;
+    std::string says;  // what is to be added to an example of two; may be empty
+};
+
+// The rank in conflict with more ranks than any other; all of them, if none stands out. Where each reads what
+// the rank at its place on another node reads, samples are dealt out by that place: it is right on the first
+// of these nodes.
+Conflict conflict_of(const Lives& lives, const std::map<Rank, std::set<Rank>>& partners);
+
+struct ReadAgain {
+    const Event* event = nullptr;  // the first such batch
+    std::vector<Rank> ranks;       // all that read so in its step, ascending
+    std::string says;
+};
+
+// What was read before the step that an attempt resumed at, and is read again after it in the same epoch.
+// Told whatever the number of ranks is: it is the samples that are compared, not who read them.
+std::optional<ReadAgain> samples_read_again(const Evidence& evidence);
+
+// What a program tells of the work in a step, by name: samples read, and values or settings such as
+// "sequence_length" or "tokens". A quantity per second tells of the pace and not of the work.
+using Amounts = std::map<std::string_view, std::vector<double>>;
+
+// Of the steps from the one up to the other, without it.
+Amounts amounts_between(const Evidence& evidence, std::int64_t from, std::int64_t to, int attempt);
+
+}  // namespace deadrank::results::analysis

@@ -1,0 +1,46 @@
+// runners/backend/runner.h — Plays a plan somewhere and returns what happened: evidence and truth.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "results/record/record.h"
+#include "scenarios/model/plan.h"
+
+namespace deadrank::runners {
+
+using results::Record;
+using results::TraceEvent;
+
+struct RunOptions {
+    std::filesystem::path directory;  // where raw logs may be kept; empty = nowhere
+    bool keep_evidence = true;
+    bool explore_order = false;           // ties in time broken by chance
+    std::vector<std::string> muted = {};  // kinds of faults whose levers do not move (simulator only)
+    std::uint64_t watch_first = 0, watch_last = 0;  // events of the trace to keep: [first, last)
+    std::atomic<bool>* stop = nullptr;              // set by Ctrl-C: end soon, keep what there is
+};
+
+class Runner {
+public:
+    virtual ~Runner() = default;
+    virtual std::string_view name() const = 0;  // sim, local, mpi, gpu
+    virtual scenarios::Capabilities capabilities() const = 0;
+
+    // Checks, without starting anything, whether all of the plan would be played. Errors: unsupported, for
+    // what a run would refuse, and for what it would leave out, which matters only for comparisons.
+    virtual scenarios::Result<void> on_paper(const scenarios::Plan&) { return {}; }
+
+    // Whether what is played reads this setting of the workload: a heal by a setting that nothing reads heals
+    // nothing.
+    virtual bool reads(const scenarios::Plan&, const std::string& /*setting*/) { return true; }
+
+    // Errors: unsupported, environment, io. A failed job is not an error: it is a Record.
+    virtual scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) = 0;
+};
+
+}  // namespace deadrank::runners

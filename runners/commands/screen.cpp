@@ -1,0 +1,112 @@
+// runners/commands/screen.cpp — The terminal as commands see it: colours, a line that is overwritten in place,
+// and Ctrl-C.
+#include "runners/commands/screen.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace deadrank::runners::commands {
+
+// COLUMNS overrides the width that the terminal reports.
+
+namespace {
+
+std::size_t width_of(int descriptor) {
+    if (const char* stated = std::getenv("COLUMNS")) {
+        const long columns = std::strtol(stated, nullptr, 10);
+        if (columns > 0) return static_cast<std::size_t>(std::max(columns, 40L));
+    }
+    winsize size{};
+    if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 100;
+    return std::max<std::size_t>(size.ws_col, 40);
+}
+
+}  // namespace
+
+results::reports::Style style_of(std::FILE* stream) {
+    const int descriptor = fileno(stream);
+    if (!isatty(descriptor)) return {};
+    const char* plain = std::getenv("NO_COLOR");
+    const char* terminal = std::getenv("TERM");
+    const bool dumb = terminal && std::string_view(terminal) == "dumb";
+    return {.color = !(plain && *plain) && !dumb, .width = width_of(descriptor)};
+}
+
+Progress::Progress() : terminal_(isatty(fileno(stderr)) != 0), style_(style_of(stderr)) {}
+Progress::~Progress() { clear(); }
+
+void Progress::show(std::string_view line) {
+    if (!terminal_) return;
+    fmt::print(stderr, "\r\033[K{}",
+               style_.paint(results::reports::Ink::dim, style_.cut(line, style_.width - 1)));
+    std::fflush(stderr);
+    shown_ = true;
+}
+
+void Progress::clear() {
+    if (!shown_) return;
+    fmt::print(stderr, "\r\033[K");
+    std::fflush(stderr);
+    shown_ = false;
+}
+
+// Static, because the signal handler needs it.
+
+namespace {
+
+std::atomic<bool> stop_requested = false;
+std::atomic<std::int64_t> first_at = 0;
+std::atomic<int> nothing_to_read = -1;
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
+
+std::int64_t milliseconds() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::int64_t>(now.tv_sec) * 1'000 + now.tv_nsec / 1'000'000;
+}
+
+// A supervisor may signal both the process and its group: within 300 ms that is still one request.
+void on_signal(int signal) {
+    constexpr std::int64_t one_request = 300;
+    constexpr std::string_view words =
+        "\ndeadrank: stopping; what was seen so far is kept. Press Ctrl-C again to quit at once.\n";
+    if (!stop_requested.exchange(true)) {
+        if (const int nothing = nothing_to_read.load(); nothing >= 0) ::dup2(nothing, STDIN_FILENO);
+        first_at.store(milliseconds());
+        [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
+    } else if (milliseconds() - first_at.load() > one_request) {
+        std::signal(signal, SIG_DFL);
+        ::raise(signal);
+    }
+}
+
+std::atomic<bool>& answer_signals(int flags) {
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    action.sa_flags = flags;
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    return stop_requested;
+}
+
+}  // namespace
+
+std::atomic<bool>& stop_on_interrupt() { return answer_signals(SA_RESTART); }
+
+// A signal that arrives just before a read would not interrupt it, so the handler also replaces stdin with
+// /dev/null.
+std::atomic<bool>& stop_while_reading() {
+    nothing_to_read.store(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    return answer_signals(0);
+}
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,41 @@
+// runners/commands/screen.h — The terminal as commands see it: colours, a line that is overwritten in place,
+// and Ctrl-C.
+#pragma once
+
+#include <atomic>
+#include <cstdio>
+#include <string_view>
+
+#include "results/reports/style.h"
+
+namespace deadrank::runners::commands {
+
+// What a stream leads to: a terminal with a width and colours, or a pipe.
+
+// Colour on a terminal unless NO_COLOR is set; a pipe has neither colour nor a width.
+results::reports::Style style_of(std::FILE* stream);
+
+// A line that is overwritten in place, on standard error and only on a terminal.
+class Progress {
+public:
+    Progress();
+    ~Progress();
+    void show(std::string_view line);
+    void clear();  // before anything else is printed
+
+private:
+    bool terminal_;
+    bool shown_ = false;
+    results::reports::Style style_;
+};
+
+// Ctrl-C once: stop soon and keep the evidence. Twice: end at once.
+
+// Listens until the program ends. The flag becomes true with the first SIGINT or SIGTERM; the second has its
+// usual effect.
+std::atomic<bool>& stop_on_interrupt();
+
+// The same for a dialogue: a pending read of input also ends.
+std::atomic<bool>& stop_while_reading();
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,168 @@
+// runners/commands/under_test.cpp — The programs that --subject or a command after `--` puts under test, how
+// each reacted, and the page that shows it.
+#include "runners/commands/under_test.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runners/backends/catalog/backend.h"
+#include "runners/backends/local/local_job.h"
+#include "runners/backends/local/local_runner.h"
+#include "runners/backends/local/shared_controls.h"
+
+namespace deadrank::runners::commands {
+
+// A runner for each program; a grade from evidence, control and truth.
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+
+namespace {
+
+std::string joined_pair(const std::string& first, const std::string& second) {
+    return first.empty() || second.empty() ? first + second : first + " " + second;
+}
+
+std::string upper(std::string word) {
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::toupper(c); });
+    return word;
+}
+
+UnderTest program(std::string words, Manifest manifest) {
+    return {std::move(words), [manifest = std::move(manifest), cache = std::make_shared<ControlCache>()] {
+                return std::make_unique<SharedControls>(std::make_unique<LocalRunner>(manifest), cache);
+            }};
+}
+
+}  // namespace
+
+scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string& runner,
+                                                              const Extension& extension,
+                                                              const SubjectOptions& options) {
+    if (auto known = make_runner(runner, extension); !known) return tl::unexpected(known.error());
+    const std::string size = options.ranks > 0 ? fmt::format("--ranks {}", options.ranks) : "";
+    std::vector<UnderTest> programs;
+    if (options.names.empty() && options.command.empty()) {
+        if (!options.debug.empty())
+            return refuse(ErrorCode::usage,
+                          "--debug is a setting of the program under test, and there is none",
+                          "add --runner local --subject NAME");
+        programs.push_back(
+            {size, [runner, &extension] { return std::move(*make_runner(runner, extension)); }});
+        return programs;
+    }
+    if (runner == "mpi" && !options.command.empty() && options.names.empty() && options.debug.empty()) {
+        programs.push_back({joined_pair(size, fmt::format("-- {}", fmt::join(options.command, " "))),
+                            [command = options.command] { return std::make_unique<MpiProgram>(command); }});
+        return programs;
+    }
+    if (runner != "local") {
+        return refuse(ErrorCode::usage, fmt::format("the runner '{}' plays no program of yours", runner),
+                      "add --runner local, or --runner mpi for an MPI program behind --");
+    }
+    const auto add = [&](const std::string& words, const Manifest& manifest) {
+        for (const std::string& level : options.debug) {
+            Manifest louder = manifest;
+            louder.environment["TORCH_DISTRIBUTED_DEBUG"] = upper(level);
+            programs.push_back(
+                program(joined_pair(joined_pair(size, "--debug " + level), words), std::move(louder)));
+        }
+        if (options.debug.empty()) programs.push_back(program(joined_pair(size, words), manifest));
+    };
+    for (const std::string& name : options.names) {
+        auto manifest = subject_named(name);
+        if (!manifest) return tl::unexpected(manifest.error());
+        add("--subject " + name, *manifest);
+    }
+    if (!options.command.empty())
+        add(fmt::format("-- {}", fmt::join(options.command, " ")), typed_subject(options.command));
+    return programs;
+}
+
+results::Case of_program(results::Case one, const std::string& words) {
+    if (words.empty()) return one;
+    one.runner += " " + words;
+    one.token.clear();
+    return one;
+}
+
+results::ResilienceCell standing_of(const Trialled& trial, const std::string& words) {
+    results::ResilienceCell standing;
+    const results::Case& one = trial.outcome;
+    standing.scenario = one.scenario;
+    standing.cause = one.bug.cause;
+    standing.again = joined_pair(fmt::format("deadrank run {} --seed {} --runner local",
+                                             one.file.empty() ? one.scenario : one.file.string(), one.seed),
+                                 words);
+    const auto& seen = trial.fault ? trial.fault : trial.control;
+    standing.untold = one.fault ? one.fault->reason : one.reason;
+    if (!seen) return standing;
+    standing.subject = results::subject_of(seen->record.evidence);
+    if (standing.subject.name.empty() || !trial.fault) return standing;
+    const results::Truth& truth = trial.fault->record.truth;
+    if (truth.interrupted || !truth.took_place()) return standing;  // the verdict says so
+    const results::Grade& grade = one.fault->job;
+    standing.untold = grade.untold;
+    if (standing.untold.empty()) standing.grade = grade;
+    return standing;
+}
+
+using namespace std::string_view_literals;
+
+std::vector<std::string> with_command(int argc, const char* const* argv) {
+    std::vector<std::string> words;
+    bool behind = false;
+    for (int i = 0; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (!behind && i > 1 && word == "--" && (argv[1] == "run"sv || argv[1] == "watch"sv)) {
+            behind = true;
+        } else {
+            words.push_back(behind ? "--command=" + word : word);
+        }
+    }
+    return words;
+}
+
+// The page gets views of the runs, which only need to live until it has read them.
+
+namespace {
+
+using results::reports::SeenRun;
+
+void see(std::vector<SeenRun>& runs, std::string_view variant, const std::optional<Played>& played,
+         const std::optional<results::Judgement>& judgement) {
+    if (!played) return;
+    runs.push_back({variant, &played->record.evidence, &played->record.truth, &played->findings,
+                    judgement ? &*judgement : nullptr});
+}
+
+void see(std::vector<SeenRun>& runs, std::string_view variant, const std::optional<RunFiles>& run,
+         const std::optional<results::Judgement>& judgement) {
+    if (!run) return;
+    runs.push_back({variant, &run->record.evidence, run->has_truth ? &run->record.truth : nullptr,
+                    &run->findings, judgement ? &*judgement : nullptr});
+}
+
+}  // namespace
+
+void add_to_page(results::reports::Page& page, std::size_t place, const scenarios::Scenario& scenario,
+                 const Trialled& trial, const std::string& program) {
+    std::vector<SeenRun> runs;
+    see(runs, "fault", trial.fault, trial.outcome.fault);
+    see(runs, "control", trial.control, trial.outcome.control);
+    see(runs, "healed", trial.healed, trial.outcome.healed);
+    page.add(place, of_program(trial.outcome, program),
+             {scenario.teach.title, scenario.story, scenario.heal.says}, runs);
+}
+
+void add_to_page(results::reports::Page& page, std::size_t place, const JudgedRun& judged) {
+    std::vector<SeenRun> runs;
+    see(runs, "fault", judged.fault, judged.outcome.fault);
+    see(runs, "control", judged.control, judged.outcome.control);
+    see(runs, "healed", judged.healed, judged.outcome.healed);
+    page.add(place, judged.outcome, {}, runs);
+}
+
+}  // namespace deadrank::runners::commands

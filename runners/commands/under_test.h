@@ -1,0 +1,63 @@
+// runners/commands/under_test.h — The programs that --subject or a command after `--` puts under test, how
+// each reacted, and the page that shows it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "results/judging/resilience.h"
+#include "results/reports/page.h"
+#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/run_files.h"
+#include "runners/pipeline/workers.h"
+
+// The programs that --subject or a command after `--` puts under test, and how each reacted to a scenario.
+namespace deadrank::runners {
+struct Extension;
+}
+
+namespace deadrank::runners::commands {
+
+struct SubjectOptions {
+    std::vector<std::string> names;    // --subject
+    std::vector<std::string> command;  // after `--`
+    std::vector<std::string> debug;    // --debug: each program once with each level
+    std::int64_t ranks = 0;            // --ranks; 0 = as the scenario says
+};
+
+struct UnderTest {
+    std::string words;  // the options that repeat it: "--ranks 2 --subject ddp"
+    MakeRunner make;
+};
+
+// Without any subject, only the runner. Errors: usage, for a runner that plays no programs; as make_runner
+// and as subject_named.
+scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string& runner,
+                                                              const Extension& extension,
+                                                              const SubjectOptions& options);
+
+// The case with the program under test in its commands, and without its token, which cannot name a program.
+results::Case of_program(results::Case one, const std::string& words);
+
+// Without a name when no real program was under test.
+results::ResilienceCell standing_of(const Trialled& trial, const std::string& words);
+
+// `run A --runner local -- torchrun b c` as the parser needs it: each word after `--` in an option of its
+// own.
+std::vector<std::string> with_command(int argc, const char* const* argv);
+
+}  // namespace deadrank::runners::commands
+
+namespace deadrank::runners::commands {
+
+// Adds a trial, just played or read back from files, to a page.
+
+// `program`: the words that name the program under test on a command line; empty without one.
+void add_to_page(results::reports::Page& page, std::size_t place, const scenarios::Scenario& scenario,
+                 const Trialled& trial, const std::string& program);
+
+void add_to_page(results::reports::Page& page, std::size_t place, const JudgedRun& judged);
+
+}  // namespace deadrank::runners::commands
