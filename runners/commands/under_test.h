@@ -9,6 +9,7 @@
 
 #include "results/judging/resilience.h"
 #include "results/reports/page.h"
+#include "runners/backends/process/simulated_gpus.h"
 #include "runners/pipeline/pipeline.h"
 #include "runners/pipeline/run_files.h"
 #include "runners/pipeline/workers.h"
@@ -25,6 +26,7 @@ struct SubjectOptions {
     std::vector<std::string> command;  // after `--`
     std::vector<std::string> debug;    // --debug: each program once with each level
     std::int64_t ranks = 0;            // --ranks; 0 = as the scenario says
+    SimulatedGpus gpus;                // --gpus, --gpu
 };
 
 struct UnderTest {

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 #include "results/detectors/detector.h"
 #include "results/record/subject.h"
@@ -102,16 +103,18 @@ private:
     Time time() const { return Time(runners::now() - started_); }
 
     std::vector<std::string> environment() const {
-        std::vector<std::string> all;
-        std::string path;
+        std::map<std::string, std::string> job;
         for (char** entry = environ; *entry; ++entry) {
             const std::string_view text(*entry);
-            if (text.starts_with("DEADRANK_")) continue;
-            if (text.starts_with("PYTHONPATH="))
-                path = text.substr(std::strlen("PYTHONPATH="));
-            else
-                all.emplace_back(text);
+            const std::size_t equals = text.find('=');
+            if (equals == std::string_view::npos || text.starts_with("DEADRANK_")) continue;
+            job[std::string(text.substr(0, equals))] = text.substr(equals + 1);
         }
+        for (const auto& [name, value] : spec_.variables) job[name] = value;
+        const std::string path = std::exchange(job["PYTHONPATH"], {});
+        job.erase("PYTHONPATH");
+        std::vector<std::string> all;
+        for (const auto& [name, value] : job) all.push_back(fmt::format("{}={}", name, value));
         all.push_back(fmt::format("PYTHONPATH={}{}{}", spec_.hook.string(), path.empty() ? "" : ":", path));
         all.push_back(fmt::format("DEADRANK_EVIDENCE={}", (spec_.directory / "evidence").string()));
         all.emplace_back("DEADRANK_WATCH=1");
