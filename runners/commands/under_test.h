@@ -10,7 +10,7 @@
 #include "results/judging/resilience.h"
 #include "results/reports/page.h"
 #include "runners/backends/process/simulated_gpus.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "runners/pipeline/run_files.h"
 #include "runners/pipeline/workers.h"
 

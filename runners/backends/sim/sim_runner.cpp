@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 #include <malloc.h>
 
-#include "runners/backends/sim/conductor.h"
 #include "runners/backend/plan_settings.h"
+#include "runners/backends/sim/conductor.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {
