@@ -31,11 +31,14 @@ include(CPack)
 
 # Rebuilt when a program or a file that install.cmake installs has changed.
 file(GLOB_RECURSE packed CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/scenarios/*.toml
-     ${CMAKE_SOURCE_DIR}/results/*.toml ${CMAKE_SOURCE_DIR}/runners/*.toml ${CMAKE_SOURCE_DIR}/runners/*.py)
+     ${CMAKE_SOURCE_DIR}/results/*.toml ${CMAKE_SOURCE_DIR}/runners/*.toml ${CMAKE_SOURCE_DIR}/runners/*.py
+     ${CMAKE_SOURCE_DIR}/inject/standin/operators/*)
 file(GLOB_RECURSE pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
 list(APPEND packed ${pages} ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/cmake/install.cmake
      ${CMAKE_SOURCE_DIR}/cmake/packages.cmake)
 get_property(programs GLOBAL PROPERTY DEADRANK_SHIMS)
+get_property(standin GLOBAL PROPERTY DEADRANK_STANDIN)
+list(APPEND programs ${standin})
 foreach(program deadrank deadrank-gpu-rank deadrank-mpi-rank deadrank_mpi_bridge)
   if(TARGET ${program})
     list(APPEND programs ${program})
@@ -78,7 +81,15 @@ template char detail::decimal_point_impl<char>(detail::locale_ref);
 ")
 add_library(deadrank_carried OBJECT EXCLUDE_FROM_ALL ${carried})
 target_compile_options(deadrank_carried PRIVATE -w)
+set_target_properties(deadrank_carried PROPERTIES POSITION_INDEPENDENT_CODE ON)
 target_compile_definitions(deadrank_carried PRIVATE TOML_HEADER_ONLY=0)
+
+# The stand-in's libraries are the same in every package, so they carry these as well.
+foreach(target deadrank_nccl deadrank_coordinator)
+  if(TARGET ${target})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:deadrank_carried>)
+  endif()
+endforeach()
 
 # deadrank_alone(program): links the same objects again, into ${CMAKE_BINARY_DIR}/alone.
 function(deadrank_alone program)

@@ -39,11 +39,11 @@ def is_elf(path: Path) -> bool:
         return file.read(4) == b"\x7fELF"
 
 
-def glibc_needed(path: Path, readelf: str) -> tuple[int, int]:
-    """The newest version of glibc that the file asks for; raises where it needs another library."""
+def glibc_needed(path: Path, readelf: str, own: set[str]) -> tuple[int, int]:
+    """The newest version of glibc that the file asks for; raises where it needs a library besides `own`."""
     said = subprocess.run([readelf, "--wide", "--dynamic", "--version-info", path], check=True, text=True,
                           capture_output=True, env={**os.environ, "LC_ALL": "C"}).stdout
-    others = set(re.findall(r"\(NEEDED\).*\[(.+)\]", said)) - GLIBC
+    others = set(re.findall(r"\(NEEDED\).*\[(.+)\]", said)) - GLIBC - own
     if others:
         raise SystemExit(f"{path.name} needs {', '.join(sorted(others))}, which a wheel may not count on")
     return max((tuple(map(int, found)) for found in re.findall(r"GLIBC_(\d+)\.(\d+)", said)), default=(2, 0))
@@ -107,7 +107,8 @@ Description-Content-Type: text/markdown
 def write(arguments, prefix: Path) -> Path:
     files = sorted(path for path in prefix.rglob("*") if path.is_file())
     programs = [file for file in files if is_elf(file)]
-    needed = max([OLDEST_GLIBC, *(glibc_needed(file, arguments.readelf) for file in programs)])
+    own = {file.name for file in programs}
+    needed = max([OLDEST_GLIBC, *(glibc_needed(file, arguments.readelf, own) for file in programs)])
     tag = f"py3-none-manylinux_{needed[0]}_{needed[1]}_{platform.machine()}"
     name = f"deadrank-{arguments.version}"
     path = arguments.out / f"{name}-{tag}.whl"

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <map>
+#include <numeric>
 
 #include "runners/backends/catalog/backend.h"
 #include "runners/backends/local/local_job.h"
@@ -30,6 +32,12 @@ std::string joined_pair(const std::string& first, const std::string& second) {
 std::string upper(std::string word) {
     std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::toupper(c); });
     return word;
+}
+
+std::string all_devices(int count) {
+    std::vector<int> devices(static_cast<std::size_t>(count));
+    std::iota(devices.begin(), devices.end(), 0);
+    return fmt::format("{}", fmt::join(devices, ","));
 }
 
 UnderTest program(std::string words, Manifest manifest) {
@@ -59,6 +67,15 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
     if (auto known = make_runner(runner, extension); !known) return tl::unexpected(known.error());
     const std::string size = options.ranks > 0 ? fmt::format("--ranks {}", options.ranks) : "";
     std::vector<UnderTest> programs;
+    std::map<std::string, std::string> gpu_variables;
+    if (options.gpus.count > 0) {
+        if (runner != "local" || (options.names.empty() && options.command.empty()))
+            return refuse(ErrorCode::usage, "--gpus is for a program of yours in real processes",
+                          "add --runner local and its command behind --");
+        auto variables = variables_of(options.gpus);
+        if (!variables) return tl::unexpected(variables.error());
+        gpu_variables = std::move(*variables);
+    }
     if (options.names.empty() && options.command.empty()) {
         if (!options.debug.empty())
             return refuse(ErrorCode::usage,
@@ -85,7 +102,12 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
         return refuse(ErrorCode::usage, fmt::format("the runner '{}' plays no program of yours", runner),
                       "add --runner local, or --runner mpi for an MPI program behind --");
     }
-    const auto add = [&](const std::string& words, const Manifest& manifest) {
+    const auto add = [&](const std::string& plain_words, Manifest manifest) {
+        const std::string words = joined_pair(options.gpus.words(), plain_words);
+        for (const auto& [name, value] : gpu_variables) manifest.environment[name] = value;
+        // Our own programs are kept off GPUs unless they are told of one.
+        if (options.gpus.count > 0)
+            manifest.environment["CUDA_VISIBLE_DEVICES"] = all_devices(options.gpus.count);
         for (const std::string& level : options.debug) {
             Manifest louder = manifest;
             louder.environment["TORCH_DISTRIBUTED_DEBUG"] = upper(level);

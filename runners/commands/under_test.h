@@ -10,6 +10,7 @@
 
 #include "results/judging/resilience.h"
 #include "results/reports/page.h"
+#include "runners/backends/process/simulated_gpus.h"
 #include "runners/backends/sim/managed_runner.h"
 #include "runners/pipeline/play_trial.h"
 #include "runners/pipeline/run_files.h"
@@ -27,6 +28,7 @@ struct SubjectOptions {
     std::vector<std::string> command;  // after `--`
     std::vector<std::string> debug;    // --debug: each program once with each level
     std::int64_t ranks = 0;            // --ranks; 0 = as the scenario says
+    SimulatedGpus gpus;                // --gpus, --gpu
 };
 
 // A command as the simulator plays it. `ranks`: of --ranks; 0: as the command says.

@@ -15,6 +15,7 @@
 #include <set>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 #include "results/detectors/detector.h"
 #include "results/processes/child.h"
@@ -98,15 +99,17 @@ private:
     Time time() const { return Time(runners::now() - started_); }
 
     std::vector<std::string> environment() const {
-        std::vector<std::string> all;
-        std::string path;
-        for (std::string& setting : results::processes::own_environment()) {
-            if (setting.starts_with("DEADRANK_")) continue;
-            if (setting.starts_with("PYTHONPATH="))
-                path = setting.substr(std::strlen("PYTHONPATH="));
-            else
-                all.push_back(std::move(setting));
+        std::map<std::string, std::string> job;
+        for (const std::string& setting : results::processes::own_environment()) {
+            const std::size_t equals = setting.find('=');
+            if (equals == std::string::npos || setting.starts_with("DEADRANK_")) continue;
+            job[setting.substr(0, equals)] = setting.substr(equals + 1);
         }
+        for (const auto& [name, value] : spec_.variables) job[name] = value;
+        const std::string path = std::exchange(job["PYTHONPATH"], {});
+        job.erase("PYTHONPATH");
+        std::vector<std::string> all;
+        for (const auto& [name, value] : job) all.push_back(fmt::format("{}={}", name, value));
         all.push_back(fmt::format("PYTHONPATH={}{}{}", spec_.hook.string(), path.empty() ? "" : ":", path));
         all.push_back(fmt::format("DEADRANK_EVIDENCE={}", (spec_.directory / "evidence").string()));
         all.emplace_back("DEADRANK_WATCH=1");

@@ -42,6 +42,7 @@ struct WatchSpec {
     std::filesystem::path hook;       // put in front of PYTHONPATH
     std::filesystem::path directory;  // for the hooks' files; must exist
     std::function<void(const Ringing&)> ring;
+    std::map<std::string, std::string> variables = {};  // of the program, instead of our own
     std::function<void(const JobStatus&)> stand = {};   // after each look
     std::function<void(const std::string&)> tell = {};  // a setting that differs between ranks: no alarm
     std::function<void(const std::string&)> note = {};  // what cannot be seen in this program, once it trains

@@ -6,6 +6,8 @@
 #include <driver_types.h>
 #include <utility>
 
+#include "inject/standin/device/gpu_model.h"
+
 namespace deadrank::inject::standin::device {
 
 std::string bus_id(int device) {
@@ -26,8 +28,8 @@ std::array<unsigned char, 16> uuid(int device) {
 
 namespace {
 
-// Those that are the same on every device.
-constexpr std::array<std::pair<int, int>, 32> attributes{{
+// Those that are the same on every model.
+constexpr std::array<std::pair<int, int>, 23> attributes{{
     {cudaDevAttrMaxThreadsPerBlock, threads_per_block},
     {cudaDevAttrMaxBlockDimX, threads_per_block},
     {cudaDevAttrMaxBlockDimY, threads_per_block},
@@ -36,14 +38,10 @@ constexpr std::array<std::pair<int, int>, 32> attributes{{
     {cudaDevAttrMaxGridDimY, 65535},
     {cudaDevAttrMaxGridDimZ, 65535},
     {cudaDevAttrMaxSharedMemoryPerBlock, shared_memory},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, shared_memory_opt_in},
-    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, shared_memory_per_multiprocessor},
     {cudaDevAttrTotalConstantMemory, 65536},
     {cudaDevAttrWarpSize, warp},
     {cudaDevAttrMaxRegistersPerBlock, registers},
     {cudaDevAttrMaxRegistersPerMultiprocessor, registers},
-    {cudaDevAttrClockRate, 1980000},
-    {cudaDevAttrMultiProcessorCount, multiprocessors},
     {cudaDevAttrCanMapHostMemory, 1},
     {cudaDevAttrConcurrentKernels, 1},
     {cudaDevAttrUnifiedAddressing, 1},
@@ -53,19 +51,38 @@ constexpr std::array<std::pair<int, int>, 32> attributes{{
     {cudaDevAttrComputePreemptionSupported, 1},
     {cudaDevAttrHostRegisterSupported, 1},
     {cudaDevAttrAsyncEngineCount, 3},
-    {cudaDevAttrMemoryClockRate, 2619000},
-    {cudaDevAttrGlobalMemoryBusWidth, 5120},
-    {cudaDevAttrL2CacheSize, 52428800},
     {cudaDevAttrMaxThreadsPerMultiProcessor, threads_per_multiprocessor},
     {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
-    {cudaDevAttrComputeCapabilityMajor, major},
-    {cudaDevAttrComputeCapabilityMinor, minor},
 }};
 
 }  // namespace
 
 int attribute(int number, int device) {
-    if (number == cudaDevAttrPciBusId) return bus(device);
+    const GpuModel& gpu = model();
+    switch (number) {
+        case cudaDevAttrPciBusId:
+            return bus(device);
+        case cudaDevAttrComputeCapabilityMajor:
+            return gpu.major;
+        case cudaDevAttrComputeCapabilityMinor:
+            return gpu.minor;
+        case cudaDevAttrMultiProcessorCount:
+            return gpu.multiprocessors;
+        case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+            return gpu.shared_memory_opt_in;
+        case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+            return gpu.shared_memory_per_multiprocessor;
+        case cudaDevAttrClockRate:
+            return gpu.clock_khz;
+        case cudaDevAttrMemoryClockRate:
+            return gpu.memory_clock_khz;
+        case cudaDevAttrGlobalMemoryBusWidth:
+            return gpu.memory_bus_bits;
+        case cudaDevAttrL2CacheSize:
+            return gpu.l2_bytes;
+        default:
+            break;
+    }
     for (const auto& [known, value] : attributes) {
         if (known == number) return value;
     }

@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "inject/standin/device/gpu_model.h"
+#include "inject/standin/device/virtual_memory.h"
+
 namespace deadrank::inject::standin {
 
 namespace {
@@ -12,8 +15,11 @@ namespace {
 constexpr std::size_t alignment = 512;
 }
 
+std::size_t Memory::capacity() { return device::model().memory_bytes(); }
+
 std::size_t Memory::used(int device) const {
-    std::size_t sum = 0;
+    const auto committed = committed_.find(device);
+    std::size_t sum = committed == committed_.end() ? 0 : committed->second;
     for (const auto& [begin, block] : blocks_) {
         if (block.where == Where::device && block.device == device) sum += block.size;
     }
@@ -22,7 +28,7 @@ std::size_t Memory::used(int device) const {
 
 void* Memory::take(std::size_t size, Where where, int device) {
     const std::lock_guard lock(mutex_);
-    if (size > capacity || (where == Where::device && used(device) + size > capacity)) return nullptr;
+    if (size > capacity() || (where == Where::device && used(device) + size > capacity())) return nullptr;
     const std::size_t rounded = std::max(alignment, (size + alignment - 1) / alignment * alignment);
     char* at = static_cast<char*>(std::aligned_alloc(alignment, rounded));
     if (at) blocks_[at] = {at, size, where, device};
@@ -32,24 +38,38 @@ void* Memory::take(std::size_t size, Where where, int device) {
 bool Memory::give_back(void* at) {
     const std::lock_guard lock(mutex_);
     const auto found = blocks_.find(static_cast<char*>(at));
-    if (found == blocks_.end() || found->second.where == Where::registered) return false;
+    if (found == blocks_.end() || found->second.where == Where::registered ||
+        found->second.where == Where::mapped)
+        return false;
     blocks_.erase(found);
     std::free(at);
     return true;
 }
 
-bool Memory::enrol(void* at, std::size_t size) {
+bool Memory::enrol(void* at, std::size_t size, Where where, int device) {
     const std::lock_guard lock(mutex_);
     char* begin = static_cast<char*>(at);
-    return begin && blocks_.try_emplace(begin, Block{begin, size, Where::registered, 0}).second;
+    return begin && blocks_.try_emplace(begin, Block{begin, size, where, device}).second;
 }
 
-bool Memory::strike(void* at) {
+bool Memory::strike(void* at, Where where) {
     const std::lock_guard lock(mutex_);
     const auto found = blocks_.find(static_cast<char*>(at));
-    if (found == blocks_.end() || found->second.where != Where::registered) return false;
+    if (found == blocks_.end() || found->second.where != where) return false;
     blocks_.erase(found);
     return true;
+}
+
+bool Memory::commit(std::size_t size, int device) {
+    const std::lock_guard lock(mutex_);
+    if (used(device) + size > capacity()) return false;
+    committed_[device] += size;
+    return true;
+}
+
+void Memory::uncommit(std::size_t size, int device) {
+    const std::lock_guard lock(mutex_);
+    committed_[device] -= size;
 }
 
 std::optional<Block> Memory::find(const void* at) const {
@@ -57,14 +77,18 @@ std::optional<Block> Memory::find(const void* at) const {
     const char* place = static_cast<const char*>(at);
     auto found = blocks_.upper_bound(place);
     if (found == blocks_.begin()) return std::nullopt;
-    const Block& block = (--found)->second;
+    Block block = (--found)->second;
     if (place >= block.begin + std::max<std::size_t>(block.size, 1)) return std::nullopt;
+    // A tensor may lie in several pieces that are mapped next to each other.
+    while (block.where == Where::mapped && ++found != blocks_.end() && found->second.where == Where::mapped &&
+           found->second.begin == block.begin + block.size)
+        block.size += found->second.size;
     return block;
 }
 
 std::size_t Memory::left(int device) const {
     const std::lock_guard lock(mutex_);
-    return capacity - used(device);
+    return capacity() - used(device);
 }
 
 // ── Handles are addresses that are looked up, so that a wrong one is refused rather than followed.
@@ -74,9 +98,11 @@ namespace {
 thread_local int current_device = 0;
 
 int count_from_environment() {
+    if (!device::model_is_known()) return 0;
     const char* said = std::getenv("DEADRANK_STANDIN_DEVICES");
     const int count = said ? std::atoi(said) : 0;
-    return count > 0 ? std::min(count, 64) : 8;
+    constexpr int most = 120;  // as many as torch can count
+    return count > 0 ? std::min(count, most) : 8;
 }
 
 template <class Set>
@@ -92,8 +118,11 @@ Devices& Devices::of_this_process() {
 }
 
 // There is a stream even without a device, since programs ask for handles all the same.
+Devices::~Devices() = default;
+
 Devices::Devices()
-    : on_machine_(count_from_environment()),
+    : virtual_memory_(std::make_unique<VirtualMemory>(memory)),
+      on_machine_(count_from_environment()),
       visible_(visible_devices(std::getenv("CUDA_VISIBLE_DEVICES"), on_machine_)) {
     for (int device = 0; device < std::max(1, count()); ++device)
         defaults_.push_back(std::make_unique<Stream>(device, 0, 0));

@@ -19,7 +19,7 @@ namespace deadrank::inject::standin {
 // ── Device memory is host memory that is registered by address, so that a pointer tells its device and how
 // far it reaches.
 
-enum class Where { device, host, managed, registered };
+enum class Where { device, host, managed, registered, mapped };  // mapped: of a device, by virtual_memory.h
 
 struct Block {
     char* begin = nullptr;
@@ -28,14 +28,20 @@ struct Block {
     int device = 0;
 };
 
+class VirtualMemory;
+
 class Memory {
 public:
-    static constexpr std::size_t capacity = std::size_t{16} << 30;  // of each device, as far as it is told
+    static std::size_t capacity();  // of each device, by its model
 
     void* take(std::size_t size, Where where, int device);  // null: a device is full, or the machine is
     bool give_back(void* at);
-    bool enrol(void* at, std::size_t size);  // host memory that the program brings
-    bool strike(void* at);
+    // Memory that is not taken here: what the program registers, or what is mapped.
+    bool enrol(void* at, std::size_t size, Where where = Where::registered, int device = 0);
+    bool strike(void* at, Where where = Where::registered);
+    // Memory of a device without an address.
+    bool commit(std::size_t size, int device);  // false: the device is full
+    void uncommit(std::size_t size, int device);
     std::optional<Block> find(const void* at) const;
     std::size_t left(int device) const;
 
@@ -44,6 +50,7 @@ private:
 
     mutable std::mutex mutex_;
     std::map<const char*, Block> blocks_;
+    std::map<int, std::size_t> committed_;
 };
 
 // CUDA_VISIBLE_DEVICES, as the CUDA runtime reads it: which devices of the machine a process sees, and in
@@ -94,12 +101,15 @@ public:
     bool close_event(const void* handle);
 
     Memory memory;
+    VirtualMemory& virtual_memory() { return *virtual_memory_; }
 
 private:
     Devices();
+    ~Devices();  // never called
     Stream& default_stream(int device);
     std::vector<Stream*> of(int device);
 
+    std::unique_ptr<VirtualMemory> virtual_memory_;
     int on_machine_;
     std::vector<int> visible_;
     std::mutex mutex_;

@@ -1,57 +1,20 @@
-// inject/standin/device/stream.cpp — The thread of a stream lives as long as the process: work that never
-// completes must not keep a program from ending.
+// inject/standin/device/stream.cpp — Streams and events over either kind of time.
 #include "inject/standin/device/stream.h"
 
-#include <thread>
+#include "inject/standin/device/clock.h"
+#include "inject/standin/device/work_orders.h"
 
 namespace deadrank::inject::standin {
 
-std::uint64_t Stream::push(Work work) {
-    const std::lock_guard lock(mutex_);
-    list_.push_back(std::move(work));
-    if (!begun_) {
-        begun_ = true;
-        std::thread([this] { this->work(); }).detach();
-    }
-    changed_.notify_all();
-    return ++pushed_;
+WorkOrder& Stream::order() const {
+    std::call_once(chosen_, [this] {
+        if (device::time_is_virtual())
+            order_ = std::make_unique<TimedOrder>();
+        else
+            order_ = std::make_unique<ThreadedOrder>();
+    });
+    return *order_;
 }
-
-void Stream::work() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-        changed_.wait(lock, [&] { return !list_.empty(); });
-        const Work next = std::move(list_.front());
-        list_.pop_front();
-        lock.unlock();
-        next();
-        lock.lock();
-        ++done_;
-        changed_.notify_all();
-    }
-}
-
-bool Stream::done(std::uint64_t number) const {
-    const std::lock_guard lock(mutex_);
-    return done_ >= number;
-}
-
-bool Stream::idle() const {
-    const std::lock_guard lock(mutex_);
-    return done_ >= pushed_;
-}
-
-std::uint64_t Stream::pushed() const {
-    const std::lock_guard lock(mutex_);
-    return pushed_;
-}
-
-void Stream::wait(std::uint64_t number) const {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return done_ >= number; });
-}
-
-void Stream::drain() const { wait(pushed()); }
 
 Stream::Work Event::record() {
     std::uint64_t number = 0;
@@ -60,16 +23,18 @@ Stream::Work Event::record() {
         number = ++state_->recorded;
     }
     return [state = state_, number] {
+        const TimedOrder* stream = TimedOrder::running();
         const std::lock_guard lock(state->mutex);
         state->completed = number;
-        state->when = std::chrono::steady_clock::now();
+        state->when = stream ? stream->time() : device::host_now();
         state->changed.notify_all();
     };
 }
 
 bool Event::done() const {
     const std::lock_guard lock(state_->mutex);
-    return state_->completed >= state_->recorded;
+    if (state_->completed < state_->recorded) return false;
+    return !device::time_is_virtual() || state_->when <= device::host_now();
 }
 
 bool Event::recorded() const {
@@ -77,7 +42,7 @@ bool Event::recorded() const {
     return state_->recorded > 0;
 }
 
-std::chrono::steady_clock::time_point Event::when() const {
+std::int64_t Event::when() const {
     const std::lock_guard lock(state_->mutex);
     return state_->when;
 }
@@ -87,6 +52,11 @@ Stream::Work Event::barrier() const {
     return [state = state_, number = state_->recorded] {
         std::unique_lock inner(state->mutex);
         state->changed.wait(inner, [&] { return state->completed >= number; });
+        if (!device::time_is_virtual()) return;
+        if (TimedOrder* stream = TimedOrder::running())
+            stream->wait_until(state->when);
+        else
+            device::host_wait_until(state->when);
     };
 }
 

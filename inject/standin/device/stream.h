@@ -1,44 +1,64 @@
-// inject/standin/device/stream.h — A stream is a list of work, done in order by a thread of its own that
-// begins with the first work. An event is a mark in such a list: what is waited for is the last record before
-// the wait.
+// inject/standin/device/stream.h — A stream is a list of work, done in order. An event is a mark in such a
+// list: a wait means the last record before the wait.
+//
+// In the machine's time a thread does the work, and begins with the first. In virtual time (clock.h) work is
+// done at once by the thread that enqueues it, and the stream keeps the time at which the work will have
+// ended.
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 
 namespace deadrank::inject::standin {
 
-class Stream {
+// How a stream orders its work: one implementation for each kind of time.
+class WorkOrder {
 public:
     using Work = std::function<void()>;
+
+    virtual ~WorkOrder() = default;
+    virtual std::uint64_t push(Work work) = 0;
+    virtual std::uint64_t pushed() const = 0;
+    virtual bool done(std::uint64_t number) const = 0;
+    virtual void wait(
+        std::uint64_t number) const = 0;  // of the calling thread, or of the stream that it works for
+    virtual std::int64_t time() const { return 0; }
+    virtual void charge(std::int64_t) {}
+    virtual void wait_until(std::int64_t) {}
+};
+
+class Stream {
+public:
+    using Work = WorkOrder::Work;
 
     Stream(int of, unsigned with, int urgency) : device(of), flags(with), priority(urgency) {}
 
     // Its number; done(number) tells whether it and all before it are done.
-    std::uint64_t push(Work work);
-    bool done(std::uint64_t number) const;
-    bool idle() const;
-    void drain() const;
-    void wait(std::uint64_t number) const;
-    std::uint64_t pushed() const;
+    std::uint64_t push(Work work) { return order().push(std::move(work)); }
+    bool done(std::uint64_t number) const { return order().done(number); }
+    bool idle() const { return done(pushed()); }
+    void drain() const { wait(pushed()); }
+    void wait(std::uint64_t number) const { order().wait(number); }
+    std::uint64_t pushed() const { return order().pushed(); }
+
+    // Virtual time alone; see virtual_time.h.
+    std::int64_t time() const { return order().time(); }
+    void charge(std::int64_t ns) { order().charge(ns); }
+    void wait_until(std::int64_t at) { order().wait_until(at); }
 
     const int device;
     const unsigned flags;
     const int priority;
 
 private:
-    void work();
+    // Chosen by the first use, since a forked child chooses its time after its parent has made the streams.
+    WorkOrder& order() const;
 
-    mutable std::mutex mutex_;
-    mutable std::condition_variable changed_;
-    std::deque<Work> list_;
-    std::uint64_t pushed_ = 0, done_ = 0;
-    bool begun_ = false;
+    mutable std::once_flag chosen_;
+    mutable std::unique_ptr<WorkOrder> order_;
 };
 
 class Event {
@@ -52,7 +72,7 @@ public:
     // What makes a stream wait for the last record; nothing when there was none.
     Stream::Work barrier() const;
     bool recorded() const;
-    std::chrono::steady_clock::time_point when() const;
+    std::int64_t when() const;  // ns
 
     const unsigned flags;
 
@@ -61,7 +81,7 @@ private:
         mutable std::mutex mutex;
         std::condition_variable changed;
         std::uint64_t recorded = 0, completed = 0;
-        std::chrono::steady_clock::time_point when;
+        std::int64_t when = 0;
     };
     // Shared with the work that completes it: a program may destroy an event that is still to come.
     std::shared_ptr<State> state_ = std::make_shared<State>();

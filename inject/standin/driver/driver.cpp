@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "inject/standin/device/gpu_model.h"
 #include "inject/standin/device/portrait.h"
 #include "inject/standin/device/standin_memory.h"
+#include "inject/standin/device/virtual_memory.h"
 
 // Devices, contexts, errors, and functions by name.
 using namespace deadrank::inject::standin;
@@ -45,14 +47,14 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
     return *device = ordinal, CUDA_SUCCESS;
 }
 CUresult cuDeviceGetName(char* name, int size, CUdevice) {
-    std::snprintf(name, static_cast<std::size_t>(size), "%s", device::name);
+    std::snprintf(name, static_cast<std::size_t>(size), "%s", device::model().name);
     return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
     if (!exists(device)) return CUDA_ERROR_INVALID_DEVICE;
     return *value = device::attribute(attribute, devices().physical(device)), CUDA_SUCCESS;
 }
-CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) { return *bytes = Memory::capacity, CUDA_SUCCESS; }
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) { return *bytes = Memory::capacity(), CUDA_SUCCESS; }
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
     const auto bytes = device::uuid(devices().physical(device));
     std::memcpy(uuid->bytes, bytes.data(), bytes.size());
@@ -128,6 +130,8 @@ using namespace deadrank::inject::standin;
 
 namespace {
 
+VirtualMemory& virtual_memory() { return Devices::of_this_process().virtual_memory(); }
+
 cudaError_t copy(CUdeviceptr to, CUdeviceptr from, std::size_t size, CUstream stream) {
     return cudaMemcpyAsync(pointer(to), pointer(from), size, cudaMemcpyDefault, stream);
 }
@@ -172,10 +176,44 @@ CUresult cuMemGetAddressRange(CUdeviceptr* begin, std::size_t* size, CUdeviceptr
     return CUDA_SUCCESS;
 }
 
+// Address ranges that get memory later. Every device reaches all memory, so access is always given.
+CUresult cuMemGetAllocationGranularity(std::size_t* size, const CUmemAllocationProp*,
+                                       CUmemAllocationGranularity_flags) {
+    return *size = VirtualMemory::granularity, CUDA_SUCCESS;
+}
+CUresult cuMemAddressReserve(CUdeviceptr* into, std::size_t size, std::size_t, CUdeviceptr,
+                             unsigned long long) {
+    void* at = virtual_memory().reserve(size);
+    if (!at) return CUDA_ERROR_OUT_OF_MEMORY;
+    return *into = reinterpret_cast<CUdeviceptr>(at), CUDA_SUCCESS;
+}
+CUresult cuMemAddressFree(CUdeviceptr at, std::size_t size) {
+    return virtual_memory().release_range(pointer(at), size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemCreate(CUmemGenericAllocationHandle* into, std::size_t size,
+                     const CUmemAllocationProp* property, unsigned long long) {
+    if (property->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
+    *into = virtual_memory().create(size, property->location.id);
+    return *into != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+    return virtual_memory().release(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemMap(CUdeviceptr at, std::size_t size, std::size_t, CUmemGenericAllocationHandle handle,
+                  unsigned long long) {
+    return virtual_memory().map(pointer(at), size, handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemUnmap(CUdeviceptr at, std::size_t size) {
+    return virtual_memory().unmap(pointer(at), size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemSetAccess(CUdeviceptr, std::size_t, const CUmemAccessDesc*, std::size_t) {
+    return CUDA_SUCCESS;
+}
+
 CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr at) {
     const auto block = Devices::of_this_process().memory.find(pointer(at));
     if (!block) return CUDA_ERROR_INVALID_VALUE;
-    const bool on_device = block->where == Where::device;
+    const bool on_device = block->where == Where::device || block->where == Where::mapped;
     switch (attribute) {
         case CU_POINTER_ATTRIBUTE_CONTEXT:
             *static_cast<CUcontext*>(data) = context_of(block->device);

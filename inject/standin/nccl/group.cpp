@@ -204,9 +204,24 @@ std::size_t bytes_received(const Call& call, int rank, int size) {
     }
 }
 
+namespace {
+
+// The default stream is that of the communicator's device. A group may hold calls of several devices, and
+// when it ends the current one is any of them.
+Stream* stream_of(const Planned& call) {
+    Devices& devices = Devices::of_this_process();
+    const int before = devices.current();
+    devices.choose(call.comm->device);
+    Stream* stream = devices.stream(call.stream);
+    devices.choose(before);
+    return stream;
+}
+
+}  // namespace
+
 bool put_into_stream(std::vector<Planned> calls) {
     Devices& devices = Devices::of_this_process();
-    Stream* stream = devices.stream(calls.front().stream);
+    Stream* stream = stream_of(calls.front());
     if (!stream) return false;
     ncclComm& comm = *calls.front().comm;
     for (Planned& planned : calls) {

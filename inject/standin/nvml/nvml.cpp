@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <unistd.h>
 
+#include "inject/standin/device/gpu_model.h"
 #include "inject/standin/device/portrait.h"
 #include "inject/standin/device/standin_memory.h"
 
@@ -12,7 +14,13 @@ using namespace deadrank::inject::standin;
 
 namespace {
 
-enum Answer : int { success = 0, invalid_argument = 2, not_supported = 3, not_found = 6 };
+enum Answer : int {
+    success = 0,
+    invalid_argument = 2,
+    not_supported = 3,
+    not_found = 6,
+    insufficient_size = 7
+};
 
 struct PciInfo {
     char bus_id_legacy[16];
@@ -22,6 +30,17 @@ struct PciInfo {
 
 struct MemoryInfo {
     unsigned long long total, free, used;
+};
+
+struct ProcessInfo {
+    unsigned pid;
+    unsigned long long used;
+};
+
+struct ProcessInfoV3 {
+    unsigned pid;
+    unsigned long long used;
+    unsigned gpu_instance, compute_instance;
 };
 
 using Handle = void*;
@@ -34,6 +53,26 @@ int device_of(Handle handle) { return static_cast<int>(reinterpret_cast<std::siz
 int find(int device, Handle* handle) {
     if (device < 0 || device >= count()) return not_found;
     return *handle = handle_of(device), success;
+}
+
+// Memory is counted by the process that holds it, and by the number that it knows the device by.
+std::size_t bytes_used(int device) {
+    const Devices& devices = Devices::of_this_process();
+    return Memory::capacity() - devices.memory.left(devices.visible(device));
+}
+
+// Only this process is known: each keeps its own devices. `into` has room for `*count`.
+template <class Info>
+int list_processes(Handle handle, unsigned* count, Info* into) {
+    const std::size_t used = bytes_used(device_of(handle));
+    const unsigned room = *count;
+    *count = used > 0 ? 1 : 0;
+    if (*count > room) return insufficient_size;
+    if (*count == 0) return success;
+    *into = {};
+    into->pid = static_cast<unsigned>(getpid());
+    into->used = used;
+    return success;
 }
 
 std::string uuid_of(int device) {
@@ -67,6 +106,8 @@ const char* nvmlErrorString(int code) {
             return "Not Supported";
         case not_found:
             return "Not Found";
+        case insufficient_size:
+            return "Insufficient Size";
         default:
             return "Unknown Error";
     }
@@ -103,7 +144,7 @@ int nvmlDeviceGetIndex(Handle handle, unsigned* index) {
     return *index = static_cast<unsigned>(device_of(handle)), success;
 }
 int nvmlDeviceGetName(Handle, char* name, unsigned size) {
-    std::snprintf(name, size, "%s", device::name);
+    std::snprintf(name, size, "%s", device::model().name);
     return success;
 }
 int nvmlDeviceGetUUID(Handle handle, char* text, unsigned size) {
@@ -120,15 +161,21 @@ int nvmlDeviceGetPciInfo_v3(Handle handle, PciInfo* info) {
 }
 int nvmlDeviceGetPciInfo_v2(Handle handle, PciInfo* info) { return nvmlDeviceGetPciInfo_v3(handle, info); }
 int nvmlDeviceGetCudaComputeCapability(Handle, int* major, int* minor) {
-    *major = device::major;
-    *minor = device::minor;
+    *major = device::model().major;
+    *minor = device::model().minor;
     return success;
 }
 int nvmlDeviceGetMemoryInfo(Handle handle, MemoryInfo* info) {
-    info->total = Memory::capacity;
-    info->free = Devices::of_this_process().memory.left(device_of(handle));
-    info->used = info->total - info->free;
+    info->total = Memory::capacity();
+    info->used = bytes_used(device_of(handle));
+    info->free = info->total - info->used;
     return success;
+}
+int nvmlDeviceGetComputeRunningProcesses(Handle handle, unsigned* count, ProcessInfo* into) {
+    return list_processes(handle, count, into);
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(Handle handle, unsigned* count, ProcessInfoV3* into) {
+    return list_processes(handle, count, into);
 }
 int nvmlDeviceGetP2PStatus(Handle, Handle, int, int* status) {
     constexpr int ok = 0;

@@ -1,5 +1,6 @@
 // inject/standin/runtime/kernels.cpp — nvcc's binaries register their kernels by name and launch them by
 // handle. Code for a device cannot run here: the host version of that name does, where a library brings one.
+// A kernel without one is refused, or does nothing with DEADRANK_STANDIN_LENIENT=1.
 #include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
@@ -55,6 +56,14 @@ public:
         return asked->second;
     }
 
+    std::string name_of(const void* handle) {
+        const std::lock_guard lock(mutex_);
+        const auto known = names_.find(handle);
+        return known == names_.end() ? "an unregistered kernel" : plain_name(known->second);
+    }
+
+    const bool lenient = std::getenv("DEADRANK_STANDIN_LENIENT") != nullptr;
+
     bool knows(const void* handle) {
         const std::lock_guard lock(mutex_);
         return names_.contains(handle);
@@ -82,8 +91,8 @@ private:
     void say_missing(const char* name) {
         const bool all = std::getenv("DEADRANK_STANDIN_LOG");
         if (!all && said_) return;
-        std::fprintf(stderr, "deadrank: kernel %s has no host version and does nothing%s\n",
-                     plain_name(name).c_str(), all ? "" : " (others: DEADRANK_STANDIN_LOG=1)");
+        std::fprintf(stderr, "deadrank: kernel %s has no host version and %s%s\n", plain_name(name).c_str(),
+                     lenient ? "does nothing" : "is refused", all ? "" : " (others: DEADRANK_STANDIN_LOG=1)");
         said_ = true;
     }
 
@@ -105,7 +114,14 @@ cudaError_t launch(const void* handle, dim3 grid, dim3 block, void** arguments, 
     if (!handle) return answer(cudaErrorInvalidDeviceFunction);
     if (grid.x * grid.y * grid.z == 0 || block.x * block.y * block.z == 0)
         return answer(cudaErrorInvalidConfiguration);
-    const Binder binder = Registry::of_this_process().binder_of(handle);
+    Registry& registry = Registry::of_this_process();
+    const Binder binder = registry.binder_of(handle);
+    if (!binder && !registry.lenient)
+        return refuse(
+            cudaErrorNoKernelImageForDevice,
+            registry.name_of(handle) +
+                " has no host version; compute this on the CPU, or set DEADRANK_STANDIN_LENIENT=1 to "
+                "let such kernels do nothing");
     if (!binder) return push(stream, [] {});
     return push(stream, [bound = binder(arguments), grid, block] { bound(grid, block); });
 }

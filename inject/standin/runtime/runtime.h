@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <string>
 
 #include "inject/standin/device/standin_memory.h"
 
@@ -12,6 +13,8 @@ namespace deadrank::inject::standin {
 cudaError_t answer(cudaError_t code);
 cudaError_t take_last_error();
 cudaError_t last_error();
+// Answers with the code. Its text says why, in this thread, until another is refused.
+cudaError_t refuse(cudaError_t code, const std::string& why);
 
 inline Devices& devices() { return Devices::of_this_process(); }
 

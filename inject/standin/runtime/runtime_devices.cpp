@@ -5,7 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <string>
+#include <string_view>
+#include <utility>
 
+#include "inject/standin/device/gpu_model.h"
 #include "inject/standin/device/portrait.h"
 #include "inject/standin/runtime/runtime.h"
 
@@ -88,13 +92,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     if (!properties) return answer(cudaErrorInvalidValue);
     if (!exists(device)) return answer(cudaErrorInvalidDevice);
     *properties = {};
-    std::snprintf(properties->name, sizeof properties->name, "%s", device::name);
+    std::snprintf(properties->name, sizeof properties->name, "%s", device::model().name);
     const auto uuid = device::uuid(devices().physical(device));
     std::memcpy(properties->uuid.bytes, uuid.data(), uuid.size());
-    properties->totalGlobalMem = Memory::capacity;
+    properties->totalGlobalMem = Memory::capacity();
     properties->sharedMemPerBlock = device::shared_memory;
-    properties->sharedMemPerBlockOptin = device::shared_memory_opt_in;
-    properties->sharedMemPerMultiprocessor = device::shared_memory_per_multiprocessor;
+    properties->sharedMemPerBlockOptin = device::model().shared_memory_opt_in;
+    properties->sharedMemPerMultiprocessor = device::model().shared_memory_per_multiprocessor;
     properties->regsPerBlock = properties->regsPerMultiprocessor = device::registers;
     properties->warpSize = device::warp;
     properties->maxThreadsPerBlock = device::threads_per_block;
@@ -103,9 +107,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     properties->maxThreadsDim[2] = 64;
     properties->maxGridSize[0] = 2147483647;
     properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
-    properties->major = device::major;
-    properties->minor = device::minor;
-    properties->multiProcessorCount = device::multiprocessors;
+    properties->major = device::model().major;
+    properties->minor = device::model().minor;
+    properties->multiProcessorCount = device::model().multiprocessors;
     properties->concurrentKernels = properties->unifiedAddressing = properties->canMapHostMemory = 1;
     properties->managedMemory = properties->streamPrioritiesSupported = properties->hostRegisterSupported = 1;
     properties->pciBusID = device::bus(devices().physical(device));
@@ -168,6 +172,7 @@ namespace deadrank::inject::standin {
 namespace {
 
 thread_local cudaError_t last = cudaSuccess;
+thread_local std::pair<cudaError_t, std::string> refused;  // the last refusal, and its text
 
 struct Text {
     cudaError_t code;
@@ -193,6 +198,8 @@ constexpr Text texts[] = {
      "part or all of the requested memory range is already mapped"},
     {cudaErrorHostMemoryNotRegistered, "cudaErrorHostMemoryNotRegistered",
      "pointer does not correspond to a registered memory region"},
+    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice",
+     "no kernel image is available for execution on the device"},
     {cudaErrorIllegalState, "cudaErrorIllegalState",
      "the operation cannot be performed in the present state"},
 };
@@ -213,6 +220,12 @@ cudaError_t answer(cudaError_t code) {
 
 cudaError_t last_error() { return last; }
 
+cudaError_t refuse(cudaError_t code, const std::string& why) {
+    const Text* text = find(code);
+    refused = {code, std::string(text ? text->says : "refused") + " (deadrank: " + why + ")"};
+    return answer(code);
+}
+
 cudaError_t take_last_error() {
     const cudaError_t code = last;
     last = cudaSuccess;
@@ -229,7 +242,11 @@ extern "C" {
 int deadrank_standin_refuses(const char* name) {
     if (std::getenv("DEADRANK_STANDIN_LOG"))
         std::fprintf(stderr, "deadrank: %s is not there without a GPU\n", name);
-    return answer(cudaErrorNotSupported);
+    const std::string_view function(name);
+    std::string why = std::string(function) + " is not there without a GPU";
+    if (function.starts_with("cudaStreamBeginCapture")) why += "; run without CUDA graphs";
+    if (function.starts_with("cudaIpc")) why += "; share CPU tensors between processes";
+    return refuse(cudaErrorNotSupported, why);
 }
 
 cudaError_t cudaGetLastError() { return take_last_error(); }
@@ -241,6 +258,7 @@ const char* cudaGetErrorName(cudaError_t code) {
 }
 
 const char* cudaGetErrorString(cudaError_t code) {
+    if (code != cudaSuccess && code == refused.first) return refused.second.c_str();
     const Text* text = find(code);
     return text ? text->says : "unrecognized error code";
 }

@@ -81,7 +81,7 @@ cudaError_t cudaHostGetFlags(unsigned* flags, void* at) {
 
 cudaError_t cudaMemGetInfo(std::size_t* left, std::size_t* total) {
     if (left) *left = devices().memory.left(devices().current());
-    if (total) *total = Memory::capacity;
+    if (total) *total = Memory::capacity();
     return cudaSuccess;
 }
 
@@ -97,10 +97,11 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     }
     attributes->device = block->device;
     attributes->devicePointer = const_cast<void*>(at);
-    attributes->type = block->where == Where::device    ? cudaMemoryTypeDevice
+    const bool on_device = block->where == Where::device || block->where == Where::mapped;
+    attributes->type = on_device                        ? cudaMemoryTypeDevice
                        : block->where == Where::managed ? cudaMemoryTypeManaged
                                                         : cudaMemoryTypeHost;
-    if (block->where == Where::device) attributes->hostPointer = nullptr;
+    if (on_device) attributes->hostPointer = nullptr;
     return cudaSuccess;
 }
 

@@ -1,5 +1,6 @@
 // inject/standin/runtime/streams.cpp — Streams and events. A query says not ready while anything before it is
 // unfinished: that one rule gives hangs, stragglers and time-outs.
+#include "inject/standin/device/clock.h"
 #include "inject/standin/runtime/runtime.h"
 
 using namespace deadrank::inject::standin;
@@ -31,7 +32,11 @@ cudaError_t with_event(cudaEvent_t handle, Action action) {
 }
 
 // Not ready is an answer, not an error, so it is not remembered.
-cudaError_t ready(bool done) { return done ? cudaSuccess : cudaErrorNotReady; }
+template <class Question>
+cudaError_t ready(Question done) {
+    device::charge_query();
+    return done() ? cudaSuccess : cudaErrorNotReady;
+}
 
 cudaError_t record(cudaEvent_t handle, cudaStream_t stream) {
     return with_event(handle, [&](Event& event) {
@@ -54,7 +59,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
-    return with_stream(handle, [](Stream& stream) { return ready(stream.idle()); });
+    return with_stream(handle, [](Stream& stream) { return ready([&] { return stream.idle(); }); });
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
     return with_stream(handle, [](Stream& stream) {
@@ -122,7 +127,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     return record(event, stream);
 }
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
-    return with_event(handle, [](Event& event) { return ready(event.done()); });
+    return with_event(handle, [](Event& event) { return ready([&] { return event.done(); }); });
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
     return with_event(handle, [](Event& event) {
@@ -139,7 +144,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
         return answer(cudaErrorInvalidResourceHandle);
     }
     if (!first->done() || !second->done()) return cudaErrorNotReady;
-    *milliseconds = std::chrono::duration<float, std::milli>(second->when() - first->when()).count();
+    constexpr float ns_per_ms = 1e6F;
+    *milliseconds = static_cast<float>(second->when() - first->when()) / ns_per_ms;
     return cudaSuccess;
 }
 }

@@ -86,16 +86,18 @@ std::vector<fs::path> upward() {
     return above;
 }
 
-fs::path shim_named(const char* name) {
+fs::path library_below(const char* folder, const char* name) {
     std::error_code ignored;
     for (const fs::path& at : upward()) {
         for (const char* place : {"", "lib/deadrank", "lib64/deadrank", "lib/x86_64-linux-gnu/deadrank"}) {
-            const fs::path file = at / place / "shims" / name;
+            const fs::path file = at / place / folder / name;
             if (fs::exists(file, ignored)) return file;
         }
     }
     return {};
 }
+
+fs::path shim_named(const char* name) { return library_below("shims", name); }
 
 }  // namespace
 
@@ -120,6 +122,7 @@ scenarios::Result<fs::path> local_home() {
 fs::path sockets_shim() { return shim_named("libdeadrank-sockets.so"); }
 fs::path mpi_shim() { return shim_named("libdeadrank-mpi.so"); }
 fs::path files_shim() { return shim_named("libdeadrank-files.so"); }
+fs::path standin_libraries() { return library_below("standin", "libcudart.so.13").parent_path(); }
 
 std::vector<std::string> environment_of_ranks(const fs::path& directory,
                                               const std::vector<std::string>& foreign) {

@@ -42,6 +42,9 @@ std::filesystem::path sockets_shim();
 std::filesystem::path files_shim();  // and before its files
 std::filesystem::path mpi_shim();    // and before the MPI of a user's program
 
+// The directory of the stand-in's CUDA and NCCL; empty if it was not built.
+std::filesystem::path standin_libraries();
+
 // Our environment without the variables of another job, and with this run's mark.
 std::vector<std::string> environment_of_ranks(const std::filesystem::path& directory,
                                               const std::vector<std::string>& foreign);

@@ -8,9 +8,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "results/processes/bounded.h"
 #include "results/record/words.h"
 #include "results/reports/style.h"
+#include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/simulated_gpus.h"
 #include "runners/commands/command.h"
+#include "runners/commands/gpu_options.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/pipeline/library.h"
@@ -30,6 +34,7 @@ using results::reports::Style;
 using scenarios::Result;
 
 struct DoctorArguments {
+    SimulatedGpus gpus;
     std::vector<int> pids;
     std::vector<std::string> from;
     std::string gather, snapshot;
@@ -48,6 +53,7 @@ constexpr const char* doctor_footer =
     "  deadrank doctor                                        here and now\n"
     "  torchrun --nproc-per-node 8 --no-python deadrank doctor   as the job's own ranks\n"
     "  mpirun -np 16 deadrank doctor --gather /shared/tmp     over hosts, by way of a shared directory\n"
+    "  deadrank doctor --gpus 8                               what torch can do on simulated GPUs\n"
     "  deadrank doctor --pid 4711                             a process that runs already";
 
 // "rank 3", "ranks 0-3", or a host and a process where no rank can be read.
@@ -174,7 +180,30 @@ void save(const DoctorArguments& arguments, Session& session) {
                           {arguments.snapshot}});
 }
 
+// What the installed torch does on simulated GPUs, by a program that tries it.
+void report_gpus(const DoctorArguments& arguments, Session& session) {
+    auto variables = variables_of(arguments.gpus);
+    if (!session.take(variables)) return;
+    auto python = best_python();
+    if (!session.take(python)) return;
+    std::vector<std::string> environment;
+    for (const auto& [name, value] : *variables) environment.push_back(fmt::format("{}={}", name, value));
+    environment.emplace_back("OMP_NUM_THREADS=1");
+    auto answer = results::processes::run_bounded(
+        {python->program.string(), "-m", "deadrank_operators.report"}, {}, {}, environment);
+    if (!session.take(answer)) return;
+    fmt::print("{}", answer->out);
+    if (answer->well()) return;
+    session.code = exit_fail;
+    if (answer->out.empty())
+        session.complain(
+            {scenarios::ErrorCode::environment,
+             fmt::format("{} {}: {}", python->program.string(), answer->how(), answer->last_words()),
+             "name another Python in DEADRANK_PYTHON"});
+}
+
 void doctor(const DoctorArguments& arguments, Session& session) {
+    if (arguments.gpus.count > 0) return report_gpus(arguments, session);
     if (arguments.libraries) return fmt::print("{}\n", library_versions());
     if (arguments.rules) return print_rules();
     if (!arguments.snapshot.empty()) return save(arguments, session);
@@ -213,6 +242,7 @@ void add_doctor(CLI::App& command, Session& session) {
         ->type_name("S")
         ->check(CLI::Range(0.0, 86400.0).description(""));
     command.add_flag("--rules", arguments->rules, "List the rules");
+    add_gpus(command, arguments->gpus);
     add_json(command, arguments->json, "A JSON object with all remarks");
     command.add_flag("--libraries", arguments->libraries)->group("");
     command.callback([arguments, &session] { doctor(*arguments, session); });

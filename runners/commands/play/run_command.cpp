@@ -11,6 +11,7 @@
 #include "runners/backends/catalog/backend.h"
 #include "runners/backends/sim/managed_runner.h"
 #include "runners/commands/command.h"
+#include "runners/commands/gpu_options.h"
 #include "runners/commands/play/run_report.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
@@ -41,7 +42,8 @@ constexpr const char* run_footer =
     "and with its fix "
     "(the healed run). The alarm must ring in the first, about the right one and in time, and in no "
     "other.\n\n"
-    "On a machine without a GPU, DEADRANK_STANDIN=1 lets --runner gpu play on our own NCCL and CUDA.\n\n"
+    "On a machine without a GPU, DEADRANK_STANDIN=1 lets --runner gpu play on our own NCCL and CUDA, and "
+    "--gpus N shows a program of yours N simulated GPUs.\n\n"
     "Exit code: 0 all as expected, 1 something failed, 2 something is unknown, 64 the command line or a file "
     "is wrong, "
     "130 stopped by Ctrl-C (the evidence so far is kept).\n\n"
@@ -225,6 +227,7 @@ void add_under_test(CLI::App& command, SubjectOptions& under_test) {
         .add_option("--ranks", under_test.ranks, "Play each scenario on N ranks instead of its own number")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
+    add_gpus(command, under_test.gpus);
     command
         .add_option("--debug", under_test.debug,
                     "TORCH_DISTRIBUTED_DEBUG of the program under test: off, info, detail; repeat to compare")

@@ -15,6 +15,7 @@
 #include "results/reports/json_files.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/commands/command.h"
+#include "runners/commands/gpu_options.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/commands/under_test.h"
@@ -34,6 +35,7 @@ using scenarios::ErrorCode;
 struct WatchArguments {
     std::vector<std::string> command;
     std::string record, json, html, catalog;
+    SimulatedGpus gpus;
     int port = -1, attach = 0;
     bool quiet = false, simulated = false;
     std::int64_t ranks = 0;
@@ -210,6 +212,12 @@ void watch_command(const WatchArguments& arguments, Session& session) {
     if (std::getenv("DEADRANK_EVIDENCE")) step_aside(arguments.command);
     const auto home = local_home();
     if (!home) return session.complain(home.error());
+    std::map<std::string, std::string> variables;
+    if (arguments.gpus.count > 0) {
+        auto found = variables_of(arguments.gpus);
+        if (!session.take(found)) return;
+        variables = std::move(*found);
+    }
     const auto scratch = Scratch::make(arguments.record, {"evidence"});
     if (!scratch) return session.complain(scratch.error());
     std::ofstream lines;
@@ -246,8 +254,8 @@ void watch_command(const WatchArguments& arguments, Session& session) {
     };
     const auto note = [](const std::string& says) { fmt::print(stderr, "deadrank: {}\n", says); };
     const auto stand = [&](const watch::JobStatus& standing) { board.put(standing); };
-    const auto watched =
-        watch::watch({arguments.command, *home / "hook", scratch->path(), ring, stand, tell, note});
+    const auto watched = watch::watch(
+        {arguments.command, *home / "hook", scratch->path(), ring, variables, stand, tell, note});
     if (!watched) return session.complain(watched.error());
     session.code = code_of(*watched);
     const fs::path file =
@@ -273,6 +281,8 @@ void add_watch(CLI::App& command, Session& session) {
         "  deadrank watch --simulated -- torchrun --nnodes 8 --nproc-per-node 8 train.py\n"
         "  deadrank watch --json alarms.jsonl --port 9401 -- accelerate launch train.py\n"
         "  deadrank watch --record seen --html seen.html -- torchrun train.py\n"
+        "  deadrank watch --gpus 8 -- torchrun --nproc-per-node 8 train.py   a program for GPUs, without "
+        "any\n"
         "  deadrank diagnose seen/evidence.jsonl                     what may lie behind it");
     auto arguments = std::make_shared<WatchArguments>();
     command.add_option("--command", arguments->command)->allow_extra_args(false)->group("");
@@ -294,6 +304,7 @@ void add_watch(CLI::App& command, Session& session) {
     command.add_option("--seed", arguments->seed, "With --simulated: the seed of every draw [1]")->type_name("N");
     command.add_option("--attach", arguments->attach, "A running process: refused, with the reason")
         ->type_name("PID");
+    add_gpus(command, arguments->gpus);
     add_catalog(command, arguments->catalog);
     command.add_flag("-q,--quiet", arguments->quiet, "Say nothing on the terminal but what was not watched");
     command.callback([arguments, &session] { watch_command(*arguments, session); });

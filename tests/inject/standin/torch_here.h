@@ -11,6 +11,10 @@ namespace deadrank::tests {
 inline const std::filesystem::path standin_libraries =
     std::filesystem::path(DEADRANK_BINARY_DIRECTORY) / "standin";
 
+// On PYTHONPATH, it lets torch's operators of cuda tensors compute.
+inline const std::filesystem::path operators =
+    std::filesystem::path(DEADRANK_SOURCE_DIRECTORY) / "inject/standin/operators/python";
+
 inline std::filesystem::path cache_of_deadrank() {
     const char* cache = std::getenv("XDG_CACHE_HOME");
     const char* home = std::getenv("HOME");

@@ -37,9 +37,9 @@ protected:
     static inline std::filesystem::path folder;
     static inline std::string missing, broken;
 
-    // `why_not`: empty when all is there. Without names all jobs are played.
-    static void play(const std::string& why_not, const std::string& environment = {},
-                     const std::string& names = {}) {
+    // `why_not`: empty when all is there. `also_on_path`: another torch. Without names all jobs are played.
+    static void play(const std::string& why_not, const std::string& also_on_path = {},
+                     const std::string& environment = {}, const std::string& names = {}) {
         missing = why_not;
         broken.clear();
         if (!missing.empty()) return;
@@ -48,7 +48,8 @@ protected:
         std::filesystem::create_directories(folder);
         const std::string at = standin_libraries.string();
         const Answer answer = shell(
-            environment + " LD_LIBRARY_PATH=" + at + " LD_PRELOAD=" + at + "/libcudart.so.13:" + at +
+            environment + " PYTHONPATH=" + operators.string() + ":" + also_on_path +
+            " LD_LIBRARY_PATH=" + at + " LD_PRELOAD=" + at + "/libcudart.so.13:" + at +
             "/libnccl.so.2 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 timeout 500 " +
             python_with_torch().string() + " " + DEADRANK_SOURCE_DIRECTORY "/tests/standin/torch_jobs.py " +
             folder.string() + (names.empty() ? "" : " --jobs " + names));

@@ -18,7 +18,7 @@ class DeviceNewerTorchOnTheStandIn : public TorchJobs {
 protected:
     // Without stack traces in the dumps: this release collects them for half a minute.
     static void SetUpTestSuite() {
-        play(why_no_newer_torch(), "PYTHONPATH=" + newer_torch().string() + " TORCH_INCLUDE_STACK_TRACE=0",
+        play(why_no_newer_torch(), newer_torch().string(), "TORCH_INCLUDE_STACK_TRACE=0",
              "healthy,absent,half,skipped,asynchronous_error,killed_over_network,skipped_in_subgroup,"
              "watchdog_stuck,absent@nccl-legacy,watchdog_stuck@nccl-legacy");
     }

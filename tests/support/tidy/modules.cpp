@@ -35,6 +35,7 @@ ModuleRows rows_of_programs() {
          {"inject/core", "inject/shims/core", "inject/standin/device", "inject/standin/exchange",
           "results/record", "scenarios/model"}},
         {"inject/standin/nvml", {"inject/standin/device"}},
+        {"inject/standin/operators", {"inject/standin/device"}},
         {"inject/standin/runtime", {"inject/standin/device", "inject/standin/kernels"}},
         {"runners/campaign/mpi_bridge", {}},
         {"runners/backends/mpi_rank", {"runners/backends/ranks"}},

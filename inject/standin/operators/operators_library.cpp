@@ -1,0 +1,86 @@
+// inject/standin/operators/operators_library.cpp — Gives every operator of cuda tensors a kernel that
+// computes on the host. It is compiled with the headers of the installed torch and loaded by
+// torch.ops.load_library(). The Python package beside it decides which operators are overridden:
+// python/deadrank_operators/catalog.py.
+#include <ATen/core/List.h>
+#include <c10/util/Exception.h>
+#include <memory>
+#include <string>
+#include <torch/library.h>
+#include <vector>
+
+#include "inject/standin/operators/attention.h"
+#include "inject/standin/operators/host_kernel.h"
+#include "inject/standin/operators/lending_allocator.h"
+
+namespace deadrank::inject::standin::operators {
+namespace {
+
+// Torch warns when a kernel is overridden, which is the purpose here.
+class Silence final : public c10::WarningHandler {
+public:
+    void process(const c10::Warning&) override {}
+};
+
+// A library that is destroyed takes its kernels with it, so these live as long as the process.
+torch::Library& library_for(c10::DispatchKey key) {
+    return *new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
+}
+
+// "add.Tensor" is overload "Tensor" of aten::add.
+c10::OperatorHandle handle_of(const std::string& name) {
+    const std::size_t dot = name.find('.');
+    return c10::Dispatcher::singleton().findSchemaOrThrow(
+        ("aten::" + name.substr(0, dot)).c_str(),
+        dot == std::string::npos ? "" : name.substr(dot + 1).c_str());
+}
+
+struct KeyPair {
+    c10::DispatchKey device, host;
+};
+KeyPair keys_of(const std::string& layout) {
+    if (layout == "strided") return {c10::DispatchKey::CUDA, c10::DispatchKey::CPU};
+    if (layout == "coo") return {c10::DispatchKey::SparseCUDA, c10::DispatchKey::SparseCPU};
+    TORCH_CHECK(layout == "compressed", "deadrank: internal error: no layout ", layout);
+    return {c10::DispatchKey::SparseCsrCUDA, c10::DispatchKey::SparseCsrCPU};
+}
+
+using Names = std::vector<std::string>;
+
+void override_operators(const std::string& layout, const Names& on_host, const Names& refused,
+                        const std::string& advice) {
+    Silence silence;
+    const c10::WarningUtils::WarningHandlerGuard quietly(&silence);
+    const KeyPair keys = keys_of(layout);
+    torch::Library& library = library_for(keys.device);
+    for (const std::string& name : on_host) {
+        library.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunctor(
+                                       std::make_unique<HostKernel>(handle_of(name), keys.host)));
+    }
+    for (const std::string& name : refused) {
+        library.impl(name.c_str(),
+                     torch::CppFunction::makeFromBoxedFunctor(std::make_unique<RefusedKernel>(advice)));
+    }
+    if (keys.device == c10::DispatchKey::CUDA) {
+        LendingAllocator::install();
+        attention::install(library);
+    }
+}
+
+// A CPU tensor over the memory of a cuda tensor. It keeps the memory alive.
+at::Tensor host_view(const at::Tensor& tensor) {
+    HostCall call;
+    at::Tensor host = call.lower(tensor);
+    return at::from_blob(
+        host.mutable_data_ptr(), host.sizes(), host.strides(), [tensor](void*) {}, host.options());
+}
+
+}  // namespace
+
+TORCH_LIBRARY(deadrank, library) {
+    library.def("override_operators(str layout, str[] on_host, str[] refused, str advice) -> ()",
+                &override_operators);
+    library.def("host_view(Tensor tensor) -> Tensor", &host_view);
+}
+
+}  // namespace deadrank::inject::standin::operators

@@ -1,0 +1,26 @@
+// runners/commands/gpu_options.cpp — --gpus and --gpu: a machine of simulated GPUs for a program of the
+// user's.
+#include "runners/commands/gpu_options.h"
+
+#include <string>
+#include <vector>
+
+namespace deadrank::runners::commands {
+
+void add_gpus(CLI::App& command, SimulatedGpus& gpus) {
+    CLI::Option* count = command
+                             .add_option("--gpus", gpus.count,
+                                         "Show the program N simulated GPUs: torch's CPU kernels compute the "
+                                         "operators of cuda tensors, and nccl is torch's own group")
+                             ->type_name("N")
+                             ->check(CLI::Range(1, gpus_most).description(""));
+    command
+        .add_option("--gpu", gpus.model,
+                    "Their model, for name, memory and capability: h100, a100, b200 [h100]")
+        ->type_name("MODEL")
+        ->needs(count)
+        ->check(CLI::IsMember(std::vector<std::string>(std::begin(gpu_models), std::end(gpu_models)))
+                    .description(""));
+}
+
+}  // namespace deadrank::runners::commands
