@@ -139,6 +139,16 @@ class Children(unittest.TestCase):
         )
         self.assertEqual(engine.output(0), "0 0.0\nTrue\n")
 
+    def test_a_selector_tells_of_a_file_once_while_other_threads_wait(self):
+        engine = play(
+            "import selectors, os, threading, subprocess, sys\n"
+            "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+            "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(0.2); print(1)'], stdout=subprocess.PIPE)\n"
+            "s = selectors.DefaultSelector(); s.register(p.stdout, selectors.EVENT_READ)\n"
+            "print(len(s.select()), p.communicate())", 1
+        )
+        self.assertEqual(engine.output(0), "1 (b'1\\n', None)\n")
+
     def test_spawn_is_refused_with_a_sentence(self):
         engine = play("import torch.multiprocessing as mp\nmp.spawn(print, nprocs=2)")
         self.assertIn("cannot join a process group", engine.ranks[0].error)

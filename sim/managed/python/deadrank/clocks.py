@@ -194,7 +194,12 @@ def selected(original):
         found = original(self, 0)
         if found or (timeout is not None and timeout <= 0):
             return found
-        subprocesses.wait_outside(lambda seconds: found.extend(original(self, seconds)) or found, timeout)
+
+        def look(seconds):
+            found[:] = original(self, seconds)
+            return found
+
+        subprocesses.wait_outside(look, timeout)
         return found
 
     return select

@@ -110,11 +110,13 @@ class Replicas:
                 continue
             ranks = torch.distributed.get_process_group_ranks(module.process_group)
             parts[span(ranks), f"parameters of {type(module.module).__name__} {index}"] = own
-        for engine in self.engines:
+        for engine in sorted(self.engines, key=lambda one: one.deadrank_number):
             seen.update(map(id, engine.parameters()))
             if engine.zero_optimization_stage() < 3:
                 ranks = torch.distributed.get_process_group_ranks(engine.data_parallel_group)
-                parts[span(ranks), "parameters"] = list(engine.parameters())
+                number = engine.deadrank_number
+                name = "parameters" if number == 1 else f"parameters of engine {number}"
+                parts[span(ranks), name] = list(engine.parameters())
         for optimizer in self.all_stepped():
             ranks = self.by_hand.get(optimizer) or megatron_replicas()
             for parameter in (one for group in optimizer.param_groups for one in group["params"]):
@@ -268,6 +270,8 @@ def watch_engines(hook):
         @functools.wraps(begin)
         def watched(self, *args, **settings):
             begin(self, *args, **settings)
+            # A program may have several, of which two are alive for a moment.
+            self.deadrank_number = hook.replicas.engines_made = getattr(hook.replicas, "engines_made", 0) + 1
             hook.replicas.engines.add(self)
 
         engine.__init__ = watched
