@@ -13,8 +13,11 @@
 #include "results/analysis/findings.h"
 #include "results/analysis/waits.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::analysis {
+
+using scenarios::Cause;
 
 namespace {
 
@@ -108,7 +111,7 @@ bool Waits::find_culprits_by_error(const Circle& circle, Standstill& found) cons
     }
     found.last = *wait;
     found.left_a_call_out = true;
-    found.cause = "unpropagated_rank_failure";
+    found.cause = id_of(Cause::unpropagated_rank_failure);
     found.why =
         fmt::format("{} had raised an error, and {} is never over without {}: {}", ranks_text(found.culprits),
                     call_text(*wait), found.culprits.size() == 1 ? "it" : "them",
@@ -181,7 +184,7 @@ bool Waits::find_culprits_by_message(const Circle& circle, Standstill& found) co
                 found.why = fmt::format(
                     "rank {} never entered {}: it has gone on to step {}, and waits to receive from rank {}",
                     receiver, call_text(gone), life->step, sender);
-                found.cause = "rank_divergent_control_flow";
+                found.cause = id_of(Cause::rank_divergent_control_flow);
                 return true;
             }
             if (found.culprits.empty()) {

@@ -17,8 +17,11 @@
 #include "results/analysis/lives.h"
 #include "results/analysis/waits.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::analysis {
+
+using scenarios::Cause;
 
 namespace {
 
@@ -102,7 +105,8 @@ void Waits::describe_passed_call(Standstill& found) const {
                                   ranks_text(found.stuck), call, ranks_text(found.culprits));
     found.kind = Root::beyond;
     found.culprits = found.stuck;
-    found.cause = instead ? "group_construction_error" : "rank_divergent_control_flow";
+    found.cause =
+        instead ? id_of(Cause::group_construction_error) : id_of(Cause::rank_divergent_control_flow);
 }
 
 // A part of the ranks calls on all of them, as a call without a group does, and the others have done their
@@ -258,7 +262,7 @@ void Waits::describe_teardown(Standstill& found) const {
     found.why += one ? ", and waits in destroy_process_group" : ", and wait in destroy_process_group";
     if (!within_a_step) return;
     found.why += one ? ": it left in the middle of a step" : ": they left in the middle of a step";
-    found.else_cause = std::exchange(found.cause, "unpropagated_rank_failure");
+    found.else_cause = std::exchange(found.cause, id_of(Cause::unpropagated_rank_failure));
 }
 
 }  // namespace deadrank::results::analysis

@@ -6,19 +6,26 @@
 #include <array>
 
 #include "results/analysis/error_quote.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::analysis {
 
+using scenarios::Cause;
+
 namespace {
 
-constexpr std::string_view misused = "misused_framework_api", derived = "rank_or_device_derivation_error",
-                           settings = "misconfigured_resource_or_distributed_settings",
-                           versions = "dependency_or_hardware_mismatch", group = "group_construction_error",
-                           model = "framework_model_incompatibility", numbers = "numeric_edge_case_error",
-                           shards = "shard_layout_or_offset_error", stale = "stale_or_missing_state_update",
-                           variable = "misconfigured_environment_variable",
-                           divergent = "rank_divergent_control_flow",
-                           misaligned = "misaligned_parameters_tensors_or_model_structure";
+constexpr std::string_view misused = id_of(Cause::misused_framework_api),
+                           derived = id_of(Cause::rank_or_device_derivation_error),
+                           settings = id_of(Cause::misconfigured_resource_or_distributed_settings),
+                           versions = id_of(Cause::dependency_or_hardware_mismatch),
+                           group = id_of(Cause::group_construction_error),
+                           model = id_of(Cause::framework_model_incompatibility),
+                           numbers = id_of(Cause::numeric_edge_case_error),
+                           shards = id_of(Cause::shard_layout_or_offset_error),
+                           stale = id_of(Cause::stale_or_missing_state_update),
+                           variable = id_of(Cause::misconfigured_environment_variable),
+                           divergent = id_of(Cause::rank_divergent_control_flow),
+                           misaligned = id_of(Cause::misaligned_parameters_tensors_or_model_structure);
 
 struct Row {
     std::array<std::string_view, 8> words;  // any of them; the rest is empty

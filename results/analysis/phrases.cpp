@@ -7,7 +7,12 @@
 #include <iterator>
 #include <vector>
 
+#include "scenarios/model/taxonomy_ids.h"
+
 namespace deadrank::results::analysis {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 namespace {
 
@@ -28,27 +33,27 @@ bool ends_with_it(std::string_view text) { return text.ends_with("Cuda failure")
 
 namespace table {
 
-constexpr std::string_view settings = "misconfigured_resource_or_distributed_settings";
-constexpr std::string_view placement = "memory_placement_or_lifetime_error";
-constexpr std::string_view mismatch = "dependency_or_hardware_mismatch";
-constexpr std::string_view misuse = "misused_framework_api";
-constexpr std::string_view model = "framework_model_incompatibility";
-constexpr std::string_view variable = "misconfigured_environment_variable";
-constexpr std::string_view skew = "version_skew_across_ranks";
-constexpr std::string_view store = "rendezvous_store_or_endpoint_error";
-constexpr std::string_view path = "network_path_or_topology_misselection";
-constexpr std::string_view derivation = "rank_or_device_derivation_error";
-constexpr std::string_view divergence = "rank_divergent_control_flow";
-constexpr std::string_view order = "communication_order_divergence";
-constexpr std::string_view unpropagated = "unpropagated_rank_failure";
-constexpr std::string_view fault = "hardware_or_link_fault";
-constexpr std::string_view shards = "shard_layout_or_offset_error";
-constexpr std::string_view edge_case = "numeric_edge_case_error";
-constexpr std::string_view torn_save = "non_durable_checkpoint_commit";
-constexpr std::string_view incomplete = "incomplete_checkpoint_state";
-constexpr std::string_view layout = "layout_dependent_checkpoint_format";
-constexpr std::string_view misaligned = "misaligned_parameters_tensors_or_model_structure";
-constexpr std::string_view uneven = "uneven_work_or_data_partition";
+constexpr Cause settings = Cause::misconfigured_resource_or_distributed_settings;
+constexpr Cause placement = Cause::memory_placement_or_lifetime_error;
+constexpr Cause mismatch = Cause::dependency_or_hardware_mismatch;
+constexpr Cause misuse = Cause::misused_framework_api;
+constexpr Cause model = Cause::framework_model_incompatibility;
+constexpr Cause variable = Cause::misconfigured_environment_variable;
+constexpr Cause skew = Cause::version_skew_across_ranks;
+constexpr Cause store = Cause::rendezvous_store_or_endpoint_error;
+constexpr Cause path = Cause::network_path_or_topology_misselection;
+constexpr Cause derivation = Cause::rank_or_device_derivation_error;
+constexpr Cause divergence = Cause::rank_divergent_control_flow;
+constexpr Cause order = Cause::communication_order_divergence;
+constexpr Cause unpropagated = Cause::unpropagated_rank_failure;
+constexpr Cause fault = Cause::hardware_or_link_fault;
+constexpr Cause shards = Cause::shard_layout_or_offset_error;
+constexpr Cause edge_case = Cause::numeric_edge_case_error;
+constexpr Cause torn_save = Cause::non_durable_checkpoint_commit;
+constexpr Cause incomplete = Cause::incomplete_checkpoint_state;
+constexpr Cause layout = Cause::layout_dependent_checkpoint_format;
+constexpr Cause misaligned = Cause::misaligned_parameters_tensors_or_model_structure;
+constexpr Cause uneven = Cause::uneven_work_or_data_partition;
 
 // Bars separate phrases; "A&B" requires both in one text. Phrases of shapes are long enough that healthy logs
 // do not hold them. NumPy's "cannot reshape array of size" is not among them: what it reshapes is often a
@@ -56,137 +61,137 @@ constexpr std::string_view uneven = "uneven_work_or_data_partition";
 struct Row {
     Topic topic;
     Nearness nearness;
-    std::string_view symptom;
-    std::array<std::string_view, 3> causes;
+    Symptom symptom;
+    std::array<Cause, 3> causes;
     std::string_view words;
     bool (*also)(std::string_view text) = nullptr;
 };
 
 // clang-format off
 constexpr Row rows[] = {
-    {Topic::device, Nearness::hardware, "device_fault_reported", {fault},
+    {Topic::device, Nearness::hardware, Symptom::device_fault_reported, {fault},
      "fallen off the bus|uncorrectable ECC|Unable to determine the device handle|CUDA error: unknown error|"
      "unspecified launch failure|AER: Uncorrected|CUDA_ERROR_UNKNOWN"},
-    {Topic::none, Nearness::hardware, "device_fault_reported", {fault},
+    {Topic::none, Nearness::hardware, Symptom::device_fault_reported, {fault},
      "Uncorrectable ECC|GPU is lost|DUE TO NODE FAILURE|NODE_FAIL|Hardware Error|"
      "no CUDA-capable device is detected|CUDA error: device unavailable|NVSwitch fatal|"
      "nvidia-nvswitch: SXid|Failed to initialize NVML|row remapping failure|NodeNotReady|node lost"},
-    {Topic::none, Nearness::ending, "host_resource_exhaustion", {settings, placement, unpropagated},
+    {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {settings, placement, unpropagated},
      "unexpected system error|Worker unexpectedly exits|worker process has died|"
      "The actor died unexpectedly|ActorUnavailableError|WorkerCrashedError|NodeDiedError|"
      "LocalRayletDiedError|OwnerDiedError"},
-    {Topic::none, Nearness::own, "device_out_of_memory", {settings, placement, unpropagated},
+    {Topic::none, Nearness::own, Symptom::device_out_of_memory, {settings, placement, unpropagated},
      "out of memory. Tried to allocate|CUDA out of memory|HIP out of memory|XPU out of memory|"
      "NPU out of memory|RESOURCE_EXHAUSTED|failure 'out of memory'|failure 2 'out of memory'|"
      "CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDA_ERROR_OUT_OF_MEMORY|"
      "cudaErrorMemoryAllocation|OOM when allocating"},
-    {Topic::memory, Nearness::own, "device_out_of_memory", {settings, placement, unpropagated},
+    {Topic::memory, Nearness::own, Symptom::device_out_of_memory, {settings, placement, unpropagated},
      "OutOfMemoryError|Failed to CUDA calloc"},
-    {Topic::host, Nearness::own, "host_resource_exhaustion", {settings, placement},
+    {Topic::host, Nearness::own, Symptom::host_resource_exhaustion, {settings, placement},
      "oom-kill event|oom_kill event|insufficient shared memory|is killed by signal|"
      "creating shared memory segment|Too many open files|Cannot allocate memory|MemoryError"},
-    {Topic::none, Nearness::own, "host_resource_exhaustion", {settings, placement},
+    {Topic::none, Nearness::own, Symptom::host_resource_exhaustion, {settings, placement},
      ": Out Of Memory|Out of memory: Kill|oom-kill:constraint|invoked oom-killer|"
      "Memory cgroup out of memory|OOMKilled|OutOfmemory|low on resource|Evicted|memory pressure (OOM)|"
      "running low on memory|out of shared memory|posix_fallocate failed|shared memory object|"
      "DefaultCPUAllocator|std::bad_alloc|TERM_MEMLIMIT|exceeded memory limit|Bus error"},
-    {Topic::pinned, Nearness::own, "host_resource_exhaustion", {settings, placement},
+    {Topic::pinned, Nearness::own, Symptom::host_resource_exhaustion, {settings, placement},
      "cudaHostAlloc"},
-    {Topic::none, Nearness::own, "checkpoint_save_failure", {settings, mismatch, fault},
+    {Topic::none, Nearness::own, Symptom::checkpoint_save_failure, {settings, mismatch, fault},
      "Error while serializing|unexpected pos"},
-    {Topic::none, Nearness::own, "checkpoint_save_failure", {mismatch, settings, edge_case},
+    {Topic::none, Nearness::own, Symptom::checkpoint_save_failure, {mismatch, settings, edge_case},
      "CheckpointingException"},
-    {Topic::unreadable, Nearness::own, "checkpoint_unreadable", {torn_save, incomplete, fault},
+    {Topic::unreadable, Nearness::own, Symptom::checkpoint_unreadable, {torn_save, incomplete, fault},
      "PytorchStreamReader|incomplete metadata|CheckpointException|EOFError|find a valid checkpoint at"},
-    {Topic::none, Nearness::own, "checkpoint_unreadable", {torn_save, incomplete, fault},
+    {Topic::none, Nearness::own, Symptom::checkpoint_unreadable, {torn_save, incomplete, fault},
      "unexpected EOF, expected|failed finding central directory|archive is corrupted|"
      "storage has wrong size|MetadataIncompleteBuffer|Error while deserializing|invalid load key|"
      "Ran out of input|pickle data was truncated|truncated file|metadata is None|HeaderTooLarge|"
      "InvalidHeaderDeserialization"},
-    {Topic::reshard, Nearness::own, "reshard_restore_failure", {layout, incomplete, misaligned},
+    {Topic::reshard, Nearness::own, Symptom::reshard_restore_failure, {layout, incomplete, misaligned},
      "used a DP world size of|Automatic adjustment of ZeRO|Missing key(s) in state_dict|"
      "Missing key in checkpoint|Error(s) in loading state_dict|Size mismatch between saved|"
      "didn't get saved by one or more processes"},
-    {Topic::none, Nearness::own, "reshard_restore_failure", {layout, incomplete, misaligned},
+    {Topic::none, Nearness::own, Symptom::reshard_restore_failure, {layout, incomplete, misaligned},
      "Unexpected key(s) in state_dict|Cannot merge two lists|values missing out of|zero_shard_files|"
      "contains a parameter group|different number of parameter groups|create_local_plan|"
      "_rigid_load_state_dict"},
-    {Topic::disk, Nearness::own, "host_resource_exhaustion", {settings, placement},
+    {Topic::disk, Nearness::own, Symptom::host_resource_exhaustion, {settings, placement},
      "No space left on device"},
-    {Topic::none, Nearness::own, "host_resource_exhaustion", {settings, placement},
+    {Topic::none, Nearness::own, Symptom::host_resource_exhaustion, {settings, placement},
      "Disk quota exceeded|FilesystemQuotaExceeded"},
-    {Topic::none, Nearness::own, "collective_mismatch_error", {variable, order, skew},
+    {Topic::none, Nearness::own, Symptom::collective_mismatch_error, {variable, order, skew},
      "collective mismatch error&NET/IB"},
-    {Topic::mismatch, Nearness::own, "collective_mismatch_error", {order, skew, model},
+    {Topic::mismatch, Nearness::own, Symptom::collective_mismatch_error, {order, skew, model},
      "Detected mismatch between collectives|collective mismatch error|distributed collective mismatch|"
      "DDP expects same model across all ranks|appears not to match sizes of the same param"},
-    {Topic::none, Nearness::own, "collective_mismatch_error", {order, skew, model},
+    {Topic::none, Nearness::own, Symptom::collective_mismatch_error, {order, skew, model},
      "Mismatched collective detected|bytes instead of|message truncated|params with different shapes across"},
-    {Topic::setup, Nearness::own, "communication_setup_failure", {variable, path, skew},
+    {Topic::setup, Nearness::own, Symptom::communication_setup_failure, {variable, path, skew},
      "no socket interface found|Unable to find address for|Call to ibv_modify_qp failed|"
      "Could not find NET with id"},
-    {Topic::none, Nearness::own, "communication_setup_failure", {variable, path, skew},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {variable, path, skew},
      "socket interface found|with family"},
-    {Topic::none, Nearness::own, "communication_setup_failure", {store, variable, settings},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {store, variable, settings},
      "Address already in use|failed to bind to|failed to listen on any local|gaierror|"
      "Name or service not known|could not be resolved|cannot be resolved|name resolution|"
      "RendezvousTimeoutError|RendezvousConnectionError|workers joined|Connection refused|"
      "Timed out initializing process group|address already in use"},
-    {Topic::setup, Nearness::own, "communication_setup_failure", {store, variable, settings},
+    {Topic::setup, Nearness::own, Symptom::communication_setup_failure, {store, variable, settings},
      "EADDRINUSE|gai error|clients joined|client socket has timed out|client socket has failed to connect|"
      "connect() timed out|wait timeout after|failed to connect/validate|DistStoreError|DistNetworkError|"
      "Socket Timeout"},
-    {Topic::setup, Nearness::own, "communication_setup_failure", {skew, mismatch, variable},
+    {Topic::setup, Nearness::own, Symptom::communication_setup_failure, {skew, mismatch, variable},
      "Mismatched NCCL version|socketFinalizeAccept: wrong"},
-    {Topic::none, Nearness::own, "communication_setup_failure", {skew, mismatch, variable},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {skew, mismatch, variable},
      "Mismatched NCCL"},
-    {Topic::setup, Nearness::own, "communication_setup_failure", {derivation, settings, variable},
+    {Topic::setup, Nearness::own, Symptom::communication_setup_failure, {derivation, settings, variable},
      "Duplicate GPU detected|invalid device ordinal|Invalid rank requested|has already checked in|"
      "mismatch in info from procs|is out of range. Valid ranks are"},
-    {Topic::setup, Nearness::own, "communication_setup_failure", {variable, settings, misuse},
+    {Topic::setup, Nearness::own, Symptom::communication_setup_failure, {variable, settings, misuse},
      "expected, but not set|Unrecognized element token"},
-    {Topic::none, Nearness::own, "communication_setup_failure", {variable, settings, misuse},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {variable, settings, misuse},
      "KeyError: 'RANK'|KeyError: 'LOCAL_RANK'|KeyError: 'WORLD_SIZE'|KeyError: 'MASTER_|rendezvous endpoint"},
-    {Topic::connection, Nearness::own, "communication_setup_failure", {path, variable, fault},
+    {Topic::connection, Nearness::own, Symptom::communication_setup_failure, {path, variable, fault},
      "No route to host"},
-    {Topic::none, Nearness::own, "communication_setup_failure", {path, variable, fault},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {path, variable, fault},
      "Network is unreachable"},
-    {Topic::setup, Nearness::own, "communication_setup_failure", {path, variable, fault},
+    {Topic::setup, Nearness::own, Symptom::communication_setup_failure, {path, variable, fault},
      "connectFullMesh failed"},
-    {Topic::setup, Nearness::own, "communication_setup_failure", {mismatch, variable, fault},
+    {Topic::setup, Nearness::own, Symptom::communication_setup_failure, {mismatch, variable, fault},
      "driver version is insufficient|Failed to initialize any NET plugin|only supported with GPUs|"
      "NET/OFI Couldn't"},
-    {Topic::none, Nearness::own, "communication_setup_failure", {mismatch, variable, fault},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {mismatch, variable, fault},
      "unhandled cuda error|NCCL failure|ncclUnhandledCudaError|no kernel image is available"},
-    {Topic::setup, Nearness::own, "communication_setup_failure", {misuse, derivation, settings},
+    {Topic::setup, Nearness::own, Symptom::communication_setup_failure, {misuse, derivation, settings},
      "process group has not been initialized"},
-    {Topic::none, Nearness::own, "communication_setup_failure", {misuse, derivation, settings},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {misuse, derivation, settings},
      "ncclInvalidUsage|ncclInvalidArgument"},
-    {Topic::none, Nearness::own, "restart_or_recovery_failure", {unpropagated, settings, store},
+    {Topic::none, Nearness::own, Symptom::restart_or_recovery_failure, {unpropagated, settings, store},
      "RendezvousClosedError|RendezvousGracefulExitError|max_restarts"},
-    {Topic::setup, Nearness::own, "restart_or_recovery_failure", {unpropagated, settings, store},
+    {Topic::setup, Nearness::own, Symptom::restart_or_recovery_failure, {unpropagated, settings, store},
      "exceeded error retry count"},
-    {Topic::build, Nearness::own, "build_or_install_failure", {mismatch},
+    {Topic::build, Nearness::own, Symptom::build_or_install_failure, {mismatch},
      "Error building extension|CUDAMismatchException|Unable to find compilation cuda version|CompileError|"
      "BuildError|Cannot open include file|Command '['ninja'"},
-    {Topic::none, Nearness::own, "build_or_install_failure", {mismatch},
+    {Topic::none, Nearness::own, Symptom::build_or_install_failure, {mismatch},
      "nvcc fatal|ninja: build stopped|Ninja is required|Unable to JIT load|error: command '|fatal error: "},
-    {Topic::none, Nearness::own, "build_or_install_failure", {mismatch, settings, variable},
+    {Topic::none, Nearness::own, Symptom::build_or_install_failure, {mismatch, settings, variable},
      "command not found"},
-    {Topic::import, Nearness::own, "import_or_symbol_error", {mismatch},
+    {Topic::import, Nearness::own, Symptom::import_or_symbol_error, {mismatch},
      "ImportError|ModuleNotFoundError|undefined symbol|cannot open shared object"},
-    {Topic::none, Nearness::own, "import_or_symbol_error", {mismatch},
+    {Topic::none, Nearness::own, Symptom::import_or_symbol_error, {mismatch},
      "cannot import name|' not found (required by"},
-    {Topic::native, Nearness::own, "native_crash_or_illegal_access", {edge_case, mismatch, fault},
+    {Topic::native, Nearness::own, Symptom::native_crash_or_illegal_access, {edge_case, mismatch, fault},
      "illegal memory access|device-side assert|Segmentation fault"},
-    {Topic::none, Nearness::own, "native_crash_or_illegal_access", {edge_case, mismatch, fault},
+    {Topic::none, Nearness::own, Symptom::native_crash_or_illegal_access, {edge_case, mismatch, fault},
      "misaligned address|SIGSEGV|exited on signal 11|SIGILL|SIGFPE|illegal instruction|"
      "CUBLAS_STATUS_EXECUTION_FAILED|CUDNN_STATUS_EXECUTION_FAILED|double free or corruption|"
      "corrupted size vs|cudaErrorIllegalAddress|CUDA_ERROR_ILLEGAL_ADDRESS|CUBLAS_STATUS_INTERNAL_ERROR|"
      "CUDNN_STATUS_INTERNAL_ERROR"},
-    {Topic::none, Nearness::own, "wrong_device_used", {derivation, misuse},
+    {Topic::none, Nearness::own, Symptom::wrong_device_used, {derivation, misuse},
      "but found at least two devices|to be on the same device"},
-    {Topic::shape, Nearness::own, "tensor_shape_or_dtype_error", {shards, misaligned, order},
+    {Topic::shape, Nearness::own, Symptom::tensor_shape_or_dtype_error, {shards, misaligned, order},
      "must match the size of tensor|exceeds dimension size|start out of range|mat1 and mat2|size mismatch|"
      "Size mismatch|shape mismatch|is invalid for input of size|expected scalar type|"
      "output tensor size must be equal|invalid tensor size|Split sizes doesn't match|doesn't match tensor|"
@@ -223,144 +228,144 @@ constexpr Row rows[] = {
      "implies that the global size of its dimension|buffer with incompatible size|"
      "must have identical types, got|cannot reshape array of shape|make_shape_compatible|"
      "not compatible for matmul|operands must be same dtype"},
-    {Topic::none, Nearness::own, "tensor_shape_or_dtype_error", {shards, misaligned, order},
+    {Topic::none, Nearness::own, Symptom::tensor_shape_or_dtype_error, {shards, misaligned, order},
      "must have the same dtype|shapes cannot be multiplied|index out of bounds|index out of range|"
      "not divisible by|narrow(|must be equal to world_size times input|must be a matrix|must be a vector|"
      "vector and matrix expected|must be a 1D|must be a 2D|must be a 3D|-D tensor|Expected 2D|Expected 3D|"
      "could not be broadcast|storage that is not resizable|to have the same dtype"},
-    {Topic::loading, Nearness::own, "model_or_data_loading_failure", {mismatch, settings},
+    {Topic::loading, Nearness::own, Symptom::model_or_data_loading_failure, {mismatch, settings},
      "Weights only load failed"},
-    {Topic::none, Nearness::own, "loss_nan_or_divergence", {edge_case, fault},
+    {Topic::none, Nearness::own, Symptom::loss_nan_or_divergence, {edge_case, fault},
      "loss is nan|Loss is nan|loss is NaN|Loss is NaN|NaN detected|nan loss|loss scale already at minimum|"
      "Attempted loss scale: 1, reducing to 1|Found NaN|found NaN|gradients are nan|grad norm is nan|"
      "loss: nan|loss=nan|'loss': nan|NaN loss"},
-    {Topic::loading, Nearness::own, "model_or_data_loading_failure", {settings, incomplete},
+    {Topic::loading, Nearness::own, Symptom::model_or_data_loading_failure, {settings, incomplete},
      "FileNotFoundError|HFValidationError"},
-    {Topic::none, Nearness::own, "model_or_data_loading_failure", {settings, incomplete},
+    {Topic::none, Nearness::own, Symptom::model_or_data_loading_failure, {settings, incomplete},
      "not a valid model identifier|Can't load tokenizer|Unable to load weights|"
      "does not appear to have a file named|DatasetNotFoundError|Repo id must|LocalEntryNotFoundError|"
      "GatedRepoError|RepositoryNotFoundError|NotADirectoryError|can't open file '|IsADirectoryError|"
      "PermissionError|DatasetGenerationError|We couldn't connect to|Couldn't reach|"
      "Max retries exceeded with url|cannot find the requested files"},
-    {Topic::none, Nearness::own, "model_or_data_loading_failure", {fault, settings},
+    {Topic::none, Nearness::own, Symptom::model_or_data_loading_failure, {fault, settings},
      "Input/output error|Stale file handle|Transport endpoint is not connected"},
-    {Topic::none, Nearness::own, "framework_runtime_exception", {mismatch, misuse, settings},
+    {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {mismatch, misuse, settings},
      "unrecognized arguments: --local"},
-    {Topic::none, Nearness::own, "framework_runtime_exception", {settings, misuse},
+    {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {settings, misuse},
      "error: unrecognized arguments|error: the following arguments are required|error: argument "},
-    {Topic::none, Nearness::own, "framework_runtime_exception", {mismatch, misuse},
+    {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {mismatch, misuse},
      "got an unexpected keyword argument"},
-    {Topic::none, Nearness::own, "framework_runtime_exception", {mismatch, edge_case},
+    {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {mismatch, edge_case},
      "CUBLAS_STATUS_NOT_SUPPORTED|CUBLAS_STATUS_INVALID_VALUE|CUDNN_STATUS_NOT_SUPPORTED|"
      "CUDNN_STATUS_BAD_PARAM"},
-    {Topic::none, Nearness::own, "framework_runtime_exception", {misuse, mismatch},
+    {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {misuse, mismatch},
      "has already been destroyed|invalid root|Expected to have finished reduction|marked as ready twice|"
      "marked a variable ready twice"},
-    {Topic::none, Nearness::waiting, "collective_deadlock_hang", {divergence, unpropagated, uneven},
+    {Topic::none, Nearness::waiting, Symptom::collective_deadlock_hang, {divergence, unpropagated, uneven},
      "by subset of ranks|memory broadcast block found|Stalled ranks|Missing ranks|missing ranks|"
      "stuck in a collective"},
-    {Topic::none, Nearness::waiting, "collective_timeout_abort", {order, divergence, unpropagated},
+    {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {order, divergence, unpropagated},
      "collective operation timeout&OpType=SEND|collective operation timeout&OpType=RECV|RECV timeout|"
      "SEND timeout"},
-    {Topic::timeout, Nearness::waiting, "collective_timeout_abort", {divergence, unpropagated, order},
+    {Topic::timeout, Nearness::waiting, Symptom::collective_timeout_abort, {divergence, unpropagated, order},
      "collective operation timeout|Timeout at NCCL work|failure detected by watchdog|"
      "detected operation timeout|for recv operation to complete|for send operation to complete|"
      "monitoredBarrier"},
-    {Topic::none, Nearness::waiting, "collective_timeout_abort", {divergence, unpropagated, order},
+    {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {divergence, unpropagated, order},
      "detected by watchdog at work|watchdog got stuck|Application timeout caused pair closure|"
      "didn't join collective|didn't finish collective|Heartbeat monitor timed out|before timing out|"
      "abort timed out after|NCCL operations have failed or timed out|last enqueued|Timeout(ms)="},
-    {Topic::launcher, Nearness::waiting, "collective_timeout_abort", {divergence, unpropagated, order},
+    {Topic::launcher, Nearness::waiting, Symptom::collective_timeout_abort, {divergence, unpropagated, order},
      "taking the entire process down"},
-    {Topic::none, Nearness::waiting, "collective_timeout_abort", {unpropagated, fault, settings},
+    {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {unpropagated, fault, settings},
      "heartbeat timeout|Barrier timed out|JAX distributed service detected fatal|DEADLINE_EXCEEDED|"
      "missed heartbeat|CoordinationServiceError"},
-    {Topic::none, Nearness::link, "remote_peer_connection_error", {fault, path, unpropagated},
+    {Topic::none, Nearness::link, Symptom::remote_peer_connection_error, {fault, path, unpropagated},
      "Got completion from peer|Got completion with error|got completion with error|"
      "transport retry counter exceeded|vendor err|NET/IB : Got async event|Link is Down|carrier lost"},
-    {Topic::connection, Nearness::link, "remote_peer_connection_error", {fault, path, unpropagated},
+    {Topic::connection, Nearness::link, Symptom::remote_peer_connection_error, {fault, path, unpropagated},
      "IBV_WC_RETRY_EXC_ERR|port error"},
-    {Topic::none, Nearness::echo, "remote_peer_connection_error", {unpropagated, fault, path},
+    {Topic::none, Nearness::echo, Symptom::remote_peer_connection_error, {unpropagated, fault, path},
      "ncclRemoteError|losed by remote peer|Connection closed by peer|onnection was likely closed|"
      "recv failed while polling|Could not receive type from|communicator was aborted|Read error [|"
      "Horovod has been shut down|recvBytes failed|Stop_waiting response"},
-    {Topic::connection, Nearness::echo, "remote_peer_connection_error", {unpropagated, fault, path},
+    {Topic::connection, Nearness::echo, Symptom::remote_peer_connection_error, {unpropagated, fault, path},
      "remote process exited or there was a network error|Connection reset by peer|Broken pipe|"
      "Connection timed out|Connection closed by|Proxy Call to rank|Failed to execute operation Connect"},
-    {Topic::setup, Nearness::echo, "remote_peer_connection_error", {unpropagated, fault, path},
+    {Topic::setup, Nearness::echo, Symptom::remote_peer_connection_error, {unpropagated, fault, path},
      "Failed to recv, got 0 bytes"},
-    {Topic::none, Nearness::ending, "host_resource_exhaustion", {settings, placement, unpropagated},
+    {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {settings, placement, unpropagated},
      "return code = -9|exitcode: -9|exited on signal 9|Signal 9 (SIGKILL)|exit code 137|exitcode  : -9|"
      "KILLED BY SIGNAL: 9|Signals.SIGKILL|: Killed| Killed  |exit code: 137|exitCode: 137|"
      "exited with code 137"},
-    {Topic::none, Nearness::ending, "native_crash_or_illegal_access", {edge_case, mismatch, fault},
+    {Topic::none, Nearness::ending, Symptom::native_crash_or_illegal_access, {edge_case, mismatch, fault},
      "return code = -11|exitcode: -11|exitcode: -6|return code = -6|Signal 11 (|Signal 6 (|exit code 139|"
      "exit code 134|KILLED BY SIGNAL: 11|KILLED BY SIGNAL: 6|exited on signal 6|Signals.SIGABRT|"
      "core dumped|Caught signal 11|Fatal Python error|Process received signal"},
-    {Topic::none, Nearness::ending, "host_resource_exhaustion", {settings, placement},
+    {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {settings, placement},
      "exitcode: -7|return code = -7|Signal 7 (|exited on signal 7"},
-    {Topic::none, Nearness::stopped, "", {},
+    {Topic::none, Nearness::stopped, Symptom::none, {},
      "got signal: 15|got signal: 2|got signal: 1|DUE TO TIME LIMIT|DUE TO PREEMPTION|TERM_RUNLIMIT|"
      "CANCELLED AT&STEP|CANCELLED AT&JOB|KeyboardInterrupt|Received SIGINT|received SIGTERM|"
      "received signal SIGTERM|Signal 15 (SIGTERM)|exits with return code = -2|exits with return code = -15|"
      "Signal 2 (SIGINT)|received 15 death signal|received 2 death signal"},
-    {Topic::none, Nearness::ending, "", {},
+    {Topic::none, Nearness::ending, Symptom::none, {},
      "exits with return code =|FAILED (exitcode|first observed failure|Exited with exit code|"
      "returned non-zero exit status|non-zero exit status|a non-zero exit code|ChildFailedError|"
      "MPI_ABORT was invoked|BAD TERMINATION|died with <Signals|exitCode: |exited with code |"
      "terminated with code|RayActorError|ActorDiedError|process has died|job has been aborted|"
      "CHILD PROCESS FAILED|Trials did not complete|CrashLoopBackOff|Back-off restarting failed"},
-    {Topic::launcher, Nearness::ending, "", {},
+    {Topic::launcher, Nearness::ending, Symptom::none, {},
      "failed (exitcode:"},
-    {Topic::none, Nearness::own, "communication_setup_failure", {mismatch, variable, fault},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {mismatch, variable, fault},
      "unhandled system error|internal error, NCCL|ncclInternalError|ncclSystemError|NCCL error"},
-    {Topic::none, Nearness::own, "native_crash_or_illegal_access", {edge_case, mismatch, fault},
+    {Topic::none, Nearness::own, Symptom::native_crash_or_illegal_access, {edge_case, mismatch, fault},
      "CUDA error:"},
-    {Topic::driver, Nearness::own, "native_crash_or_illegal_access", {edge_case, mismatch, fault},
+    {Topic::driver, Nearness::own, Symptom::native_crash_or_illegal_access, {edge_case, mismatch, fault},
      "Cuda failure"},
-    {Topic::none, Nearness::own, "host_resource_exhaustion", {settings, placement},
+    {Topic::none, Nearness::own, Symptom::host_resource_exhaustion, {settings, placement},
      "exited unexpectedly"},
-    {Topic::none, Nearness::waiting, "collective_timeout_abort", {divergence, unpropagated, order},
+    {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {divergence, unpropagated, order},
      "watchdog thread terminated with exception"},
-    {Topic::none, Nearness::finished, "", {},
+    {Topic::none, Nearness::finished, Symptom::none, {},
      "worker group successfully finished|WorkerState.SUCCEEDED|exits successfully|"
      "***** train metrics *****|Training completed. Do not forget|`max_epochs=|`max_steps=|"
      "after training is done|exiting program at iteration|State: COMPLETED|COMPLETED (exit code 0)|"
      "train_samples_per_second|Training finished|Training complete"},
 
     // What no finding follows from by itself: a complaint alone.
-    {Topic::launcher, Nearness::none, "", {},
+    {Topic::launcher, Nearness::none, Symptom::none, {},
      "Root Cause (first observed failure)|closing signal SIGTERM|mpirun noticed|mpirun detected|"
      "Some NCCL operations have failed or timed out"},
-    {Topic::mismatch, Nearness::none, "", {},
+    {Topic::mismatch, Nearness::none, Symptom::none, {},
      "message truncated : receiving|Message truncated : received"},
-    {Topic::setup, Nearness::none, "", {},
+    {Topic::setup, Nearness::none, Symptom::none, {},
      "Set NCCL_MULTI_RANK_GPU_ENABLE=1|invalid resource handle|invalid argument&CUDA error|"
      "invalid argument&Cuda failure|new group's world size should be less or equal|failed to listen|"
      "env:// rendezvous|invalid literal for int()|rank < size"},
-    {Topic::memory, Nearness::none, "", {},
+    {Topic::memory, Nearness::none, Symptom::none, {},
      "out of memory"},
-    {Topic::saving, Nearness::none, "", {},
+    {Topic::saving, Nearness::none, Symptom::none, {},
      "saving |Parent directory & does not exist"},
-    {Topic::unreadable, Nearness::none, "", {},
+    {Topic::unreadable, Nearness::none, Symptom::none, {},
      "SafetensorError"},
-    {Topic::reshard, Nearness::none, "", {},
+    {Topic::reshard, Nearness::none, Symptom::none, {},
      "contains a parameter group that doesn't match|value from checkpoint|Global shape mismatch for loaded|"
      "copying a param with shape"},
-    {Topic::build, Nearness::none, "", {},
+    {Topic::build, Nearness::none, Symptom::none, {},
      "error: command|fatal error:"},
-    {Topic::device, Nearness::none, "", {},
+    {Topic::device, Nearness::none, Symptom::none, {},
      "no CUDA-capable device|Cuda failure&launch failure|Cuda failure&unknown error|Cuda failure&ECC|"
      "Cuda failure&hardware"},
-    {Topic::placement, Nearness::none, "", {},
+    {Topic::placement, Nearness::none, Symptom::none, {},
      "same device, but found at least two"},
-    {Topic::connection, Nearness::none, "", {},
+    {Topic::connection, Nearness::none, Symptom::none, {},
      "Connection was likely closed|IBV_WC_LOC_PROT_ERR|IBV_WC_REM_ACCESS_ERR|with error 4, opcode"},
-    {Topic::loading, Nearness::none, "", {},
+    {Topic::loading, Nearness::none, Symptom::none, {},
      "Error: Some weights of"},  // as a warning it begins many healthy jobs
-    {Topic::unreadable, Nearness::none, "", {},
+    {Topic::unreadable, Nearness::none, Symptom::none, {},
      "No such file or directory: '", names_a_checkpoint},
-    {Topic::device, Nearness::none, "", {},
+    {Topic::device, Nearness::none, Symptom::none, {},
      "Cuda failure", ends_with_it},
 };
 // clang-format on
@@ -375,8 +380,13 @@ public:
                 const std::string_view both = left.substr(0, left.find('|'));
                 left.remove_prefix(std::min(both.size() + 1, left.size()));
                 const std::size_t also = std::min(both.find('&'), both.size());
-                Phrase one{both.substr(0, also), {},         row.topic, row.nearness,
-                           row.symptom,          row.causes, row.also};
+                Phrase one{.words = both.substr(0, also),
+                           .topic = row.topic,
+                           .nearness = row.nearness,
+                           .symptom = id_of(row.symptom),
+                           .also = row.also};
+                std::transform(row.causes.begin(), row.causes.end(), one.causes.begin(),
+                               [](Cause cause) { return std::string_view(id_of(cause)); });
                 if (also < both.size()) one.beside = both.substr(also + 1);
                 bucket(one.words).push_back(static_cast<std::uint16_t>(phrases_.size()));
                 phrases_.push_back(one);

@@ -7,8 +7,11 @@
 #include "results/analysis/complaints.h"
 #include "results/analysis/lives.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::analysis {
+
+using scenarios::Cause;
 
 namespace {
 
@@ -83,19 +86,21 @@ std::vector<Rank> find_ranks_never_refused(const Evidence& evidence, int attempt
 }
 
 std::vector<std::string> list_setup_causes(std::string_view text, bool own) {
-    if (!find_setup_component(text).empty()) return {"dependency_or_hardware_mismatch"};
+    if (!find_setup_component(text).empty()) return {id_of(Cause::dependency_or_hardware_mismatch)};
     if (has_any(text, {"invalid device ordinal"}))
-        return {"rank_or_device_derivation_error", "misconfigured_environment_variable"};
+        return {id_of(Cause::rank_or_device_derivation_error),
+                id_of(Cause::misconfigured_environment_variable)};
     if (names_its_variable(text) && has_any(text, {"expected, but not set"}))
-        return {"misconfigured_environment_variable", "misused_framework_api"};
-    if (has_any(text, {"has not been initialized"})) return {"misused_framework_api"};
+        return {id_of(Cause::misconfigured_environment_variable), id_of(Cause::misused_framework_api)};
+    if (has_any(text, {"has not been initialized"})) return {id_of(Cause::misused_framework_api)};
     if (has_any(text, {"Duplicate GPU", "NCCL_MULTI_RANK_GPU_ENABLE=1"}))
-        return {"rank_or_device_derivation_error"};
-    if (has_any(text, {"interface"})) return {"misconfigured_environment_variable"};
+        return {id_of(Cause::rank_or_device_derivation_error)};
+    if (has_any(text, {"interface"})) return {id_of(Cause::misconfigured_environment_variable)};
     if (own && has_any(text, {"NCCL"}))
-        return {"dependency_or_hardware_mismatch", "misconfigured_environment_variable"};
-    return {"rendezvous_store_or_endpoint_error", "misconfigured_environment_variable",
-            "rank_or_device_derivation_error"};
+        return {id_of(Cause::dependency_or_hardware_mismatch),
+                id_of(Cause::misconfigured_environment_variable)};
+    return {id_of(Cause::rendezvous_store_or_endpoint_error),
+            id_of(Cause::misconfigured_environment_variable), id_of(Cause::rank_or_device_derivation_error)};
 }
 
 }  // namespace deadrank::results::analysis

@@ -5,8 +5,11 @@
 #include <cmath>
 
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::analysis {
+
+using scenarios::Cause;
 
 namespace {
 
@@ -31,17 +34,19 @@ std::vector<std::string> list_value_causes(std::string_view name, bool by_a_grou
                                          "length", "files", "indices", "members", "size", "rows"});
     const bool drawn = has_any(called, {"seed", "random", "noise", "dropout", "rng"});
     if (by_a_groups_size)
-        return {"gradient_scaling_or_reduction_error",
-                counts ? "uneven_work_or_data_partition" : "stream_or_buffer_race",
-                "stale_or_missing_state_update"};
-    if (drawn) return {"rng_or_seed_coordination_error", "stale_or_missing_state_update"};
+        return {id_of(Cause::gradient_scaling_or_reduction_error),
+                counts ? id_of(Cause::uneven_work_or_data_partition) : id_of(Cause::stream_or_buffer_race),
+                id_of(Cause::stale_or_missing_state_update)};
+    if (drawn)
+        return {id_of(Cause::rng_or_seed_coordination_error), id_of(Cause::stale_or_missing_state_update)};
     if (counts)
-        return {"uneven_work_or_data_partition", "rank_or_device_derivation_error",
-                "gradient_scaling_or_reduction_error"};
+        return {id_of(Cause::uneven_work_or_data_partition), id_of(Cause::rank_or_device_derivation_error),
+                id_of(Cause::gradient_scaling_or_reduction_error)};
     if (has_any(called, {"grad", "norm"}))
-        return {"gradient_scaling_or_reduction_error", "stale_or_missing_state_update",
-                "stream_or_buffer_race"};
-    return {"stale_or_missing_state_update", "gradient_scaling_or_reduction_error", "stream_or_buffer_race"};
+        return {id_of(Cause::gradient_scaling_or_reduction_error),
+                id_of(Cause::stale_or_missing_state_update), id_of(Cause::stream_or_buffer_race)};
+    return {id_of(Cause::stale_or_missing_state_update), id_of(Cause::gradient_scaling_or_reduction_error),
+            id_of(Cause::stream_or_buffer_race)};
 }
 
 }  // namespace deadrank::results::analysis

@@ -12,8 +12,11 @@
 #include "results/analysis/error_quote.h"
 #include "results/analysis/findings.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::analysis {
+
+using scenarios::Cause;
 
 namespace {
 
@@ -159,10 +162,11 @@ bool Waits::find_culprits_in_meeting(Standstill& found) const {
             if (!odd) continue;
             found.why = fmt::format("{} entered {} {} of {} with {}", ranks_text(odd.odd),
                                     name_of(odd.usual->op), wait.seq, wait.comm->name, odd.aspect);
-            found.cause = odd.skipped ? "rank_divergent_control_flow" : "communication_order_divergence";
+            found.cause = odd.skipped ? id_of(Cause::rank_divergent_control_flow)
+                                      : id_of(Cause::communication_order_divergence);
             // Who makes another call has made them in another order, or has left this one out.
             if (!odd.skipped && odd.usual->op != odd.unusual->op)
-                found.else_cause = "rank_divergent_control_flow";
+                found.else_cause = id_of(Cause::rank_divergent_control_flow);
         }
     }
     found.culprits = sorted(std::move(found.culprits));
@@ -326,7 +330,7 @@ void Waits::find_culprits_in_circles(Standstill& found) const {
     const std::vector<Circle> circles = closed_circles(graph);
     found.kind = circles.empty() ? Root::all_came : Root::circle;
     if (circles.empty()) found.last = waits_.begin()->second.front();  // they wait for an unknown process
-    if (!circles.empty()) found.cause = "communication_order_divergence";
+    if (!circles.empty()) found.cause = id_of(Cause::communication_order_divergence);
     std::size_t told = 0;
     for (const Circle& circle : circles) {
         const Standstill own = find_culprits_in(circle);
@@ -338,7 +342,7 @@ void Waits::find_culprits_in_circles(Standstill& found) const {
                 found.cause = own.cause;
             } else if (own.left_a_call_out) {
                 found.else_cause = found.cause;
-                found.cause = "rank_divergent_control_flow";
+                found.cause = id_of(Cause::rank_divergent_control_flow);
             }
         } else if (std::includes(found.culprits.begin(), found.culprits.end(), own.culprits.begin(),
                                  own.culprits.end())) {
@@ -355,7 +359,7 @@ void Waits::explain(Standstill& found) const {
         if (found.why.empty())
             found.why = fmt::format("all members entered {} {} of {}, and none left it",
                                     name_of(found.last.op), found.last.seq, found.last.comm->name);
-        found.cause = "hardware_or_link_fault";
+        found.cause = id_of(Cause::hardware_or_link_fault);
     }
     if (found.kind != Root::absent) return;
     const Life* life = lives_.find(attempt_, found.culprits.front());
@@ -372,7 +376,8 @@ void Waits::explain(Standstill& found) const {
         fmt::format("{} never entered {}{}", ranks_text(found.culprits), call_text(found.last), state);
     found.why += describe_ranks_left_behind(found);
     const bool failed = (gone && !done) || !error.empty();
-    found.cause = failed ? "unpropagated_rank_failure" : "rank_divergent_control_flow";
+    found.cause =
+        failed ? id_of(Cause::unpropagated_rank_failure) : id_of(Cause::rank_divergent_control_flow);
     if (!gone) describe_teardown(found);
 }
 

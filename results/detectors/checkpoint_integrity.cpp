@@ -9,8 +9,12 @@
 #include "results/analysis/checkpoints.h"
 #include "results/analysis/complaints.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -91,11 +95,12 @@ Findings checkpoint_integrity(const Evidence& evidence) {
     if (first) {
         const auto* load = first->as<CheckpointLoad>();
         const std::string_view path = evidence.text(load->path);
-        Finding finding{.symptom = "checkpoint_unreadable",
-                        .blame = blame_ranks(lives, ranks),
-                        .at = first->at,
-                        .says = description(checkpoints, *first, path),
-                        .causes = {"non_durable_checkpoint_commit", "hardware_or_link_fault"}};
+        Finding finding{
+            .symptom = id_of(Symptom::checkpoint_unreadable),
+            .blame = blame_ranks(lives, ranks),
+            .at = first->at,
+            .says = description(checkpoints, *first, path),
+            .causes = {id_of(Cause::non_durable_checkpoint_commit), id_of(Cause::hardware_or_link_fault)}};
         finding.blame.step = load->step;
         finding.blame.component = "storage";
         finding.blame.shard = path;
@@ -108,13 +113,15 @@ Findings checkpoint_integrity(const Evidence& evidence) {
         if (std::any_of(loads.begin(), loads.end(),
                         [&](const Event* load) { return outbreak.includes(load->rank); }))
             continue;
-        findings.push_back(finding_of(evidence, outbreak, "checkpoint_unreadable",
-                                      {"non_durable_checkpoint_commit", "hardware_or_link_fault"}));
+        findings.push_back(
+            finding_of(evidence, outbreak, id_of(Symptom::checkpoint_unreadable),
+                       {id_of(Cause::non_durable_checkpoint_commit), id_of(Cause::hardware_or_link_fault)}));
     }
     return findings;
 }
 
-extern const DetectorRow checkpoint_integrity_row{
-    .name = "checkpoint_integrity", .reports = {"checkpoint_unreadable"}, .examine = checkpoint_integrity};
+extern const DetectorRow checkpoint_integrity_row{.name = "checkpoint_integrity",
+                                                  .reports = {id_of(Symptom::checkpoint_unreadable)},
+                                                  .examine = checkpoint_integrity};
 
 }  // namespace deadrank::results::detectors

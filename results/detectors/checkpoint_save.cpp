@@ -4,8 +4,12 @@
 
 #include "results/analysis/complaints.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -13,8 +17,9 @@ namespace {
 
 std::vector<std::string> save_failure_causes(Code code) {
     if (code == Code::no_space)
-        return {"misconfigured_resource_or_distributed_settings", "non_durable_checkpoint_commit"};
-    return {"hardware_or_link_fault", "dependency_or_hardware_mismatch"};
+        return {id_of(Cause::misconfigured_resource_or_distributed_settings),
+                id_of(Cause::non_durable_checkpoint_commit)};
+    return {id_of(Cause::hardware_or_link_fault), id_of(Cause::dependency_or_hardware_mismatch)};
 }
 
 }  // namespace
@@ -34,7 +39,7 @@ Findings checkpoint_save(const Evidence& evidence) {
         const auto* save = first->as<results::CheckpointSave>();
         const std::string how =
             save->result == Code::ok ? "wrote nothing" : fmt::format("failed with {}", name_of(save->result));
-        Finding finding{.symptom = "checkpoint_save_failure",
+        Finding finding{.symptom = id_of(Symptom::checkpoint_save_failure),
                         .blame = blame_ranks(lives, ranks),
                         .at = first->at,
                         .says = fmt::format("{} {} while saving {}{}", ranks_text(sorted(ranks)), how,
@@ -47,13 +52,14 @@ Findings checkpoint_save(const Evidence& evidence) {
         return {finding};
     }
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::saving)) {
-        findings.push_back(
-            finding_of(evidence, outbreak, "checkpoint_save_failure", {"dependency_or_hardware_mismatch"}));
+        findings.push_back(finding_of(evidence, outbreak, id_of(Symptom::checkpoint_save_failure),
+                                      {id_of(Cause::dependency_or_hardware_mismatch)}));
     }
     return findings;
 }
 
-extern const DetectorRow checkpoint_save_row{
-    .name = "checkpoint_save", .reports = {"checkpoint_save_failure"}, .examine = checkpoint_save};
+extern const DetectorRow checkpoint_save_row{.name = "checkpoint_save",
+                                             .reports = {id_of(Symptom::checkpoint_save_failure)},
+                                             .examine = checkpoint_save};
 
 }  // namespace deadrank::results::detectors

@@ -9,8 +9,12 @@
 #include "results/analysis/waits.h"
 #include "results/detectors/shared.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -72,13 +76,14 @@ std::vector<Finding> stuck_at_the_end(const Evidence& evidence, const Lives& liv
         if (!std::binary_search(came.begin(), came.end(), rank)) missing.push_back(rank);
     }
     Finding finding{
-        .symptom = "collective_deadlock_hang",
+        .symptom = id_of(Symptom::collective_deadlock_hang),
         .blame = blame_ranks(lives, missing),
         .at = at,
         .says = fmt::format("{} ended the last step, and waited {} and longer to leave the process group{}",
                             ranks_text(sorted(stuck)), duration_text(lives.hang_after()),
                             missing.empty() ? ", though all had come" : ", for " + ranks_text(missing)),
-        .causes = {missing.empty() ? "rendezvous_store_or_endpoint_error" : "rank_divergent_control_flow"}};
+        .causes = {missing.empty() ? id_of(Cause::rendezvous_store_or_endpoint_error)
+                                   : id_of(Cause::rank_divergent_control_flow)}};
     finding.blame.component = missing.empty() ? "store" : "";
     return {finding};
 }
@@ -107,12 +112,13 @@ std::vector<Finding> never_ending(const Evidence& evidence, const Lives& lives, 
         if (std::find(left.begin(), left.end(), event->rank) != left.end()) return {};
     for (const Rank rank : left)
         if (works_aside(evidence, attempt, rank)) return {};
-    Finding finding{.symptom = "collective_deadlock_hang",
-                    .blame = blame_ranks(lives, left),
-                    .at = at,
-                    .says = fmt::format("{} had not ended {} after all others had, and waited in no call",
-                                        ranks_text(left), duration_text(silent)),
-                    .causes = {"rank_divergent_control_flow", "misused_framework_api"}};
+    Finding finding{
+        .symptom = id_of(Symptom::collective_deadlock_hang),
+        .blame = blame_ranks(lives, left),
+        .at = at,
+        .says = fmt::format("{} had not ended {} after all others had, and waited in no call",
+                            ranks_text(left), duration_text(silent)),
+        .causes = {id_of(Cause::rank_divergent_control_flow), id_of(Cause::misused_framework_api)}};
     finding.blame.step = step_at(evidence, left.front(), at);
     return {finding};
 }
@@ -127,7 +133,7 @@ Findings collective_hang(const Evidence& evidence) {
         if (!found.any) continue;
         const Time at = still_since(lives, attempt, found) + lives.hang_after();
         if (at > look) continue;
-        Finding finding{.symptom = "collective_deadlock_hang",
+        Finding finding{.symptom = id_of(Symptom::collective_deadlock_hang),
                         .blame = blame_ranks(lives, found.culprits),
                         .at = at,
                         .says = fmt::format("{}; {} waited for {} and longer", found.why,
@@ -146,7 +152,8 @@ Findings collective_hang(const Evidence& evidence) {
     return never_ending(evidence, lives, attempt);
 }
 
-extern const DetectorRow collective_hang_row{
-    .name = "collective_hang", .reports = {"collective_deadlock_hang"}, .examine = collective_hang};
+extern const DetectorRow collective_hang_row{.name = "collective_hang",
+                                             .reports = {id_of(Symptom::collective_deadlock_hang)},
+                                             .examine = collective_hang};
 
 }  // namespace deadrank::results::detectors

@@ -9,8 +9,12 @@
 #include "results/analysis/complaints.h"
 #include "results/analysis/odd_ranks.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -54,15 +58,17 @@ bool may_differ(const Collective& collective) {
 }
 
 std::vector<std::string> mismatch_causes(const Disagreement& found) {
-    if (found.skipped) return {"rank_divergent_control_flow", "communication_order_divergence"};
-    return {"communication_order_divergence", "misconfigured_resource_or_distributed_settings",
-            "rank_divergent_control_flow"};
+    if (found.skipped)
+        return {id_of(Cause::rank_divergent_control_flow), id_of(Cause::communication_order_divergence)};
+    return {id_of(Cause::communication_order_divergence),
+            id_of(Cause::misconfigured_resource_or_distributed_settings),
+            id_of(Cause::rank_divergent_control_flow)};
 }
 
 // For runs in which the calls themselves were not recorded: what the checker printed about them.
 Finding as_said(const Evidence& evidence, const Outbreak& said) {
-    Finding finding =
-        finding_of(evidence, said, "collective_mismatch_error", {"communication_order_divergence"});
+    Finding finding = finding_of(evidence, said, id_of(Symptom::collective_mismatch_error),
+                                 {id_of(Cause::communication_order_divergence)});
     if (const OddFingerprint found = find_odd_fingerprint(evidence, said)) {
         const auto step = finding.blame.step;
         finding.blame = blame_ranks(evidence.facts<Lives>(), found.odd);
@@ -102,7 +108,7 @@ Findings collective_mismatch(const Evidence& evidence) {
         const bool astray = found && (found.skipped || (apart && nobody_left(*first.collective)));
         if (said == spoken.end() && (!found || astray)) continue;
         Finding finding;
-        finding.symptom = "collective_mismatch_error";
+        finding.symptom = id_of(Symptom::collective_mismatch_error);
         if (found) {
             finding.blame = blame_ranks(lives, found.odd);
             finding.blame.collective = name_of(found.usual->op);
@@ -120,7 +126,8 @@ Findings collective_mismatch(const Evidence& evidence) {
     return findings;
 }
 
-extern const DetectorRow collective_mismatch_row{
-    .name = "collective_mismatch", .reports = {"collective_mismatch_error"}, .examine = collective_mismatch};
+extern const DetectorRow collective_mismatch_row{.name = "collective_mismatch",
+                                                 .reports = {id_of(Symptom::collective_mismatch_error)},
+                                                 .examine = collective_mismatch};
 
 }  // namespace deadrank::results::detectors

@@ -8,8 +8,12 @@
 #include "results/analysis/error_quote.h"
 #include "results/analysis/waits.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -43,12 +47,13 @@ Findings collective_timeout(const Evidence& evidence) {
         std::vector<Rank> culprits = named_by_barrier(evidence, outbreak.attempt);
         if (culprits.empty()) culprits = found.culprits;
         Finding finding{
-            .symptom = "collective_timeout_abort",
+            .symptom = id_of(Symptom::collective_timeout_abort),
             .blame = blame_ranks(lives, culprits),
             .at = outbreak.at,
             .says = fmt::format("{}; {} gave up: {}", found.any ? found.why : "an operation took too long",
                                 ranks_text(outbreak.ranks), quoted(outbreak.text)),
-            .causes = found.any ? found.causes() : std::vector<std::string>{"hardware_or_link_fault"}};
+            .causes =
+                found.any ? found.causes() : std::vector<std::string>{id_of(Cause::hardware_or_link_fault)}};
         if (found.any) finding.blame.collective = name_of(found.last.op);
         finding.blame.step =
             culprits.empty() ? outbreak.step : step_at(evidence, culprits.front(), outbreak.at);
@@ -62,7 +67,8 @@ Findings collective_timeout(const Evidence& evidence) {
     return findings;
 }
 
-extern const DetectorRow collective_timeout_row{
-    .name = "collective_timeout", .reports = {"collective_timeout_abort"}, .examine = collective_timeout};
+extern const DetectorRow collective_timeout_row{.name = "collective_timeout",
+                                                .reports = {id_of(Symptom::collective_timeout_abort)},
+                                                .examine = collective_timeout};
 
 }  // namespace deadrank::results::detectors

@@ -8,8 +8,11 @@
 #include "results/detectors/detector.h"
 #include "results/detectors/settle.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results {
+
+using scenarios::Cause;
 
 namespace {
 
@@ -44,8 +47,8 @@ void name_caught_error(std::vector<Finding>& findings) {
     if (caught == findings.end()) return;
     for (Finding& finding : findings) {
         if (!is_standstill(finding) || finding.at < caught->at) continue;
-        std::erase(finding.causes, "unpropagated_rank_failure");
-        finding.causes.insert(finding.causes.begin(), "unpropagated_rank_failure");
+        std::erase(finding.causes, id_of(Cause::unpropagated_rank_failure));
+        finding.causes.insert(finding.causes.begin(), id_of(Cause::unpropagated_rank_failure));
         finding.says += fmt::format("; before, {} went on after an error: {}",
                                     analysis::ranks_text(caught->blame.ranks), caught->says);
     }

@@ -9,8 +9,12 @@
 #include "results/analysis/complaints.h"
 #include "results/analysis/error_quote.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -58,12 +62,12 @@ std::vector<Finding> from_kernel(const Evidence& evidence) {
         const auto ranks = process != no_rank ? std::vector<Rank>{process} : ranks_of_host(evidence, line);
         Finding& finding = by_xid[error->xid];
         if (finding.symptom.empty()) {
-            finding.symptom = "device_fault_reported";
+            finding.symptom = id_of(Symptom::device_fault_reported);
             finding.at = event->at;
             finding.says = fmt::format("the kernel reports Xid {} for {}: {}", error->xid, ranks_text(ranks),
                                        shorten_text(line, 160));
             finding.blame.step = process == no_rank ? std::nullopt : step_at(evidence, process, event->at);
-            finding.causes = {"hardware_or_link_fault"};
+            finding.causes = {id_of(Cause::hardware_or_link_fault)};
         }
         finding.blame.ranks.insert(finding.blame.ranks.end(), ranks.begin(), ranks.end());
     }
@@ -85,12 +89,12 @@ std::vector<Finding> from_counters(const Evidence& evidence) {
         const auto* sample = event->as<DeviceSample>();
         const auto [known, fresh] = before.try_emplace(event->rank, 0);
         if (sample->ecc_uncorrected <= known->second) continue;
-        Finding finding{.symptom = "device_fault_reported",
+        Finding finding{.symptom = id_of(Symptom::device_fault_reported),
                         .blame = blame_ranks(evidence.facts<Lives>(), {event->rank}),
                         .at = event->at,
                         .says = fmt::format("the device of rank {} counts {} uncorrected memory errors",
                                             event->rank, sample->ecc_uncorrected),
-                        .causes = {"hardware_or_link_fault"}};
+                        .causes = {id_of(Cause::hardware_or_link_fault)}};
         finding.blame.component = "gpu";
         finding.blame.step = step_at(evidence, event->rank, event->at);
         return {finding};
@@ -105,14 +109,14 @@ Findings device_fault(const Evidence& evidence) {
     if (findings.empty()) findings = from_counters(evidence);
     if (findings.empty()) {
         for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::device)) {
-            findings.push_back(
-                finding_of(evidence, outbreak, "device_fault_reported", {"hardware_or_link_fault"}));
+            findings.push_back(finding_of(evidence, outbreak, id_of(Symptom::device_fault_reported),
+                                          {id_of(Cause::hardware_or_link_fault)}));
         }
     }
     return findings;
 }
 
 extern const DetectorRow device_fault_row{
-    .name = "device_fault", .reports = {"device_fault_reported"}, .examine = device_fault};
+    .name = "device_fault", .reports = {id_of(Symptom::device_fault_reported)}, .examine = device_fault};
 
 }  // namespace deadrank::results::detectors

@@ -15,8 +15,12 @@
 #include "results/analysis/odd_ranks.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -84,11 +88,11 @@ Findings device_memory(const Evidence& evidence) {
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::memory)) {
         const bool alone = outbreak.ranks.size() == 1;
         findings.push_back(finding_of(
-            evidence, outbreak, "device_out_of_memory",
-            alone
-                ? std::vector<std::string>{"unpropagated_rank_failure", "memory_placement_or_lifetime_error"}
-                : std::vector<std::string>{"misconfigured_resource_or_distributed_settings",
-                                           "memory_placement_or_lifetime_error"}));
+            evidence, outbreak, id_of(Symptom::device_out_of_memory),
+            alone ? std::vector<std::string>{id_of(Cause::unpropagated_rank_failure),
+                                             id_of(Cause::memory_placement_or_lifetime_error)}
+                  : std::vector<std::string>{id_of(Cause::misconfigured_resource_or_distributed_settings),
+                                             id_of(Cause::memory_placement_or_lifetime_error)}));
         Finding& finding = findings.back();
         finding.blame.component = "memory";
         if (const MemoryOom* oom = oom_of(evidence, outbreak.ranks.front(), outbreak.at)) {
@@ -108,7 +112,7 @@ Findings device_memory(const Evidence& evidence) {
                 fmt::format("; what rank {}'s device held had risen from {} to {} bytes in {} samples",
                             outbreak.ranks.front(), rise->from, rise->to, rise->samples);
             std::stable_partition(finding.causes.begin(), finding.causes.end(), [](const std::string& cause) {
-                return cause == "memory_placement_or_lifetime_error";
+                return cause == Cause::memory_placement_or_lifetime_error;
             });
         }
     }
@@ -116,7 +120,7 @@ Findings device_memory(const Evidence& evidence) {
 }
 
 extern const DetectorRow device_memory_row{
-    .name = "device_memory", .reports = {"device_out_of_memory"}, .examine = device_memory};
+    .name = "device_memory", .reports = {id_of(Symptom::device_out_of_memory)}, .examine = device_memory};
 
 extern const Thresholds device_memory_thresholds{{"samples of a device that rose before", rises_min},
                                                  {"the device, of that rise", rise_share}};

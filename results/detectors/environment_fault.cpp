@@ -14,8 +14,12 @@
 #include "results/analysis/variables.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -25,7 +29,7 @@ struct Suspect {
     std::string variable;
     std::vector<Rank> ranks;
     std::string why;
-    std::string cause = "misconfigured_environment_variable";
+    std::string cause = id_of(Cause::misconfigured_environment_variable);
     std::string elsewhere = {};  // what the other ranks have, to be said after these
 };
 
@@ -196,8 +200,9 @@ Findings environment_fault(const Evidence& evidence) {
 
 extern const DetectorRow environment_fault_row{
     .name = "environment_fault",
-    .reports = {"communication_setup_failure", "communication_setup_hang", "wrong_rank_or_group_membership",
-                "collective_mismatch_error", "collective_timeout_abort", "collective_deadlock_hang"},
+    .reports = {id_of(Symptom::communication_setup_failure), id_of(Symptom::communication_setup_hang),
+                id_of(Symptom::wrong_rank_or_group_membership), id_of(Symptom::collective_mismatch_error),
+                id_of(Symptom::collective_timeout_abort), id_of(Symptom::collective_deadlock_hang)},
     .examine = environment_fault,
     .reason = 1};
 

@@ -9,8 +9,12 @@
 #include "results/analysis/complaints.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -98,13 +102,13 @@ std::optional<Finding> leak_in(const Evidence& evidence, std::int32_t node, cons
         if (rises * 10 < (i - begin) * 8 || risen < whole / 1000 * rise_permille) continue;
         const Lives& lives = evidence.facts<Lives>();
         const bool own = series.rank != no_rank;
-        Finding finding{.symptom = "host_resource_exhaustion",
+        Finding finding{.symptom = id_of(Symptom::host_resource_exhaustion),
                         .blame = blame_ranks(lives, own ? std::vector{series.rank} : lives.on_node(node)),
                         .at = readings[i].at,
                         .says = fmt::format("{} of {} {} rose from {} to {} in {} looks and never fell",
                                             series.what, own ? "rank" : "node", own ? series.rank : node,
                                             readings[begin].used, readings[i].used, i - begin + 1),
-                        .causes = {"memory_placement_or_lifetime_error"}};
+                        .causes = {id_of(Cause::memory_placement_or_lifetime_error)}};
         finding.blame.component = series.what == "host memory" ? "memory" : std::string(series.what);
         return finding;
     }
@@ -129,9 +133,9 @@ std::string refused_memory(const Evidence& evidence, const Outbreak& outbreak) {
 Findings host_exhaustion(const Evidence& evidence) {
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::host)) {
-        findings.push_back(finding_of(
-            evidence, outbreak, "host_resource_exhaustion",
-            {"misconfigured_resource_or_distributed_settings", "memory_placement_or_lifetime_error"}));
+        findings.push_back(finding_of(evidence, outbreak, id_of(Symptom::host_resource_exhaustion),
+                                      {id_of(Cause::misconfigured_resource_or_distributed_settings),
+                                       id_of(Cause::memory_placement_or_lifetime_error)}));
         if (auto says = refused_memory(evidence, outbreak); !says.empty())
             findings.back().says = std::move(says);
     }
@@ -145,8 +149,9 @@ Findings host_exhaustion(const Evidence& evidence) {
     return findings;
 }
 
-extern const DetectorRow host_exhaustion_row{
-    .name = "host_exhaustion", .reports = {"host_resource_exhaustion"}, .examine = host_exhaustion};
+extern const DetectorRow host_exhaustion_row{.name = "host_exhaustion",
+                                             .reports = {id_of(Symptom::host_resource_exhaustion)},
+                                             .examine = host_exhaustion};
 
 extern const Thresholds host_exhaustion_thresholds{
     {"samples of a host that rise", samples_min},

@@ -6,20 +6,24 @@
 
 #include "results/analysis/findings.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
 namespace {
 
 Finding inference_finding(const Evidence& evidence, std::vector<Rank> ranks, Time at, std::string says) {
-    return {.symptom = "inference_output_inconsistency_across_devices",
+    return {.symptom = id_of(Symptom::inference_output_inconsistency_across_devices),
             .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
             .at = at,
             .says = std::move(says),
-            .causes = {"shard_layout_or_offset_error", "stream_or_buffer_race",
-                       "framework_model_incompatibility"}};
+            .causes = {id_of(Cause::shard_layout_or_offset_error), id_of(Cause::stream_or_buffer_race),
+                       id_of(Cause::framework_model_incompatibility)}};
 }
 
 // The ranks in the minority on one request; all of them in a tie.
@@ -70,7 +74,7 @@ Findings inference_inconsistency(const Evidence& evidence) {
 
 extern const DetectorRow inference_inconsistency_row{
     .name = "inference_inconsistency",
-    .reports = {"inference_output_inconsistency_across_devices"},
+    .reports = {id_of(Symptom::inference_output_inconsistency_across_devices)},
     .examine = inference_inconsistency};
 
 }  // namespace deadrank::results::detectors

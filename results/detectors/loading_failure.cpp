@@ -6,8 +6,12 @@
 
 #include "results/analysis/complaints.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -27,12 +31,12 @@ std::vector<Finding> never_assigned(const Evidence& evidence) {
     }
     if (!first) return {};
     const auto* sample = first->as<ValueSample>();
-    return {{.symptom = "model_or_data_loading_failure",
+    return {{.symptom = id_of(Symptom::model_or_data_loading_failure),
              .blame = blame_ranks(evidence.facts<Lives>(), ranks),
              .at = first->at,
              .says = fmt::format("{} of {} is {} where the file has {}", evidence.text(sample->name),
                                  ranks_text(sorted(ranks)), sample->value, sample->expected),
-             .causes = {"incomplete_checkpoint_state"}}};
+             .causes = {id_of(Cause::incomplete_checkpoint_state)}}};
 }
 
 // A checkpoint that is missing at resume is left to checkpoint_integrity.
@@ -50,13 +54,14 @@ Findings loading_failure(const Evidence& evidence) {
     std::vector<Finding> findings = never_assigned(evidence);
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::loading)) {
         if (was_checkpoint(evidence, outbreak)) continue;
-        findings.push_back(finding_of(evidence, outbreak, "model_or_data_loading_failure",
-                                      {"misconfigured_resource_or_distributed_settings"}));
+        findings.push_back(finding_of(evidence, outbreak, id_of(Symptom::model_or_data_loading_failure),
+                                      {id_of(Cause::misconfigured_resource_or_distributed_settings)}));
     }
     return findings;
 }
 
-extern const DetectorRow loading_failure_row{
-    .name = "loading_failure", .reports = {"model_or_data_loading_failure"}, .examine = loading_failure};
+extern const DetectorRow loading_failure_row{.name = "loading_failure",
+                                             .reports = {id_of(Symptom::model_or_data_loading_failure)},
+                                             .examine = loading_failure};
 
 }  // namespace deadrank::results::detectors

@@ -10,8 +10,12 @@
 #include "results/analysis/findings.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -105,18 +109,19 @@ Findings loss_anomaly(const Evidence& evidence) {
     const std::int64_t step = first->as<StepEnd>()->step;
     const auto source = first_local(evidence, step);
     if (source) ranks = {*source};
-    Finding finding{.symptom = "loss_nan_or_divergence",
+    Finding finding{.symptom = id_of(Symptom::loss_nan_or_divergence),
                     .blame = blame_ranks(evidence.facts<Lives>(), ranks),
                     .at = first->at,
                     .says = fmt::format("{} shows {} in step {}{}", ranks_text({first->rank}), says, step,
                                         source ? "" : likewise(first->rank, ranks)),
-                    .causes = {"numeric_edge_case_error", "stream_or_buffer_race", "hardware_or_link_fault"}};
+                    .causes = {id_of(Cause::numeric_edge_case_error), id_of(Cause::stream_or_buffer_race),
+                               id_of(Cause::hardware_or_link_fault)}};
     finding.blame.step = step;
     return {finding};
 }
 
 extern const DetectorRow loss_anomaly_row{
-    .name = "loss_anomaly", .reports = {"loss_nan_or_divergence"}, .examine = loss_anomaly};
+    .name = "loss_anomaly", .reports = {id_of(Symptom::loss_nan_or_divergence)}, .examine = loss_anomaly};
 
 extern const Thresholds loss_anomaly_thresholds{
     {"a loss, of the largest before", static_cast<std::int64_t>(jump), "times"},

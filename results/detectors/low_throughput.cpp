@@ -18,8 +18,12 @@
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -37,7 +41,7 @@ constexpr int retries_min = 3;
 constexpr double grown_min = 1.05;  // of the work that the program tells: it does more
 
 Finding throughput_finding(Time at, std::int64_t step, std::string says, std::vector<std::string> causes) {
-    Finding found{.symptom = "low_throughput_uniform",
+    Finding found{.symptom = id_of(Symptom::low_throughput_uniform),
                   .blame = {},
                   .at = at,
                   .says = std::move(says),
@@ -198,18 +202,20 @@ std::vector<Finding> against_itself(const Evidence& evidence, const Paces& paces
                 stalls.begin_at(step.step);
                 continue;
             }
-            return {throughput_finding(
-                step.ended, since,
-                fmt::format("all ranks take {} per step since step {}, {} before", duration_text(step.whole),
-                            since, duration_text(usual_whole)),
-                {"dependency_or_hardware_mismatch", "misconfigured_resource_or_distributed_settings"})};
+            return {
+                throughput_finding(step.ended, since,
+                                   fmt::format("all ranks take {} per step since step {}, {} before",
+                                               duration_text(step.whole), since, duration_text(usual_whole)),
+                                   {id_of(Cause::dependency_or_hardware_mismatch),
+                                    id_of(Cause::misconfigured_resource_or_distributed_settings)})};
         }
         if (stalls.count() >= stalls_min && !stalls.planned()) {
             return {throughput_finding(
                 step.ended, step.step,
                 fmt::format("all ranks stalled together {} times, {} in step {} where {} is usual",
                             stalls.count(), duration_text(step.whole), step.step, duration_text(usual_whole)),
-                {"misconfigured_resource_or_distributed_settings", "hardware_or_link_fault"})};
+                {id_of(Cause::misconfigured_resource_or_distributed_settings),
+                 id_of(Cause::hardware_or_link_fault)})};
         }
         if (slow) continue;
         // The row has ended, and was part of how the job's steps vary.
@@ -254,7 +260,8 @@ std::vector<Finding> against_last_attempt(const Evidence& evidence, const Paces&
                 duration_text(usual_whole),
                 change ? fmt::format("; {} was {} and is {}", change->name, change->before, change->after)
                        : ""),
-            {"dependency_or_hardware_mismatch", "misconfigured_resource_or_distributed_settings"});
+            {id_of(Cause::dependency_or_hardware_mismatch),
+             id_of(Cause::misconfigured_resource_or_distributed_settings)});
         if (change) found.blame.component = change->name;
         return {found};
     }
@@ -296,12 +303,12 @@ std::vector<Finding> against_log(const Evidence& evidence, const Paces& paces) {
         const auto limit = static_cast<double>(own.limit(sample->expected, paces.knows_starvation()));
         own.streak = sample->value * 1000 > sample->expected * limit ? own.streak + 1 : 0;
         if (own.streak < throughput_streak_min) continue;
-        return {
-            throughput_finding(event->at, sample->step,
-                               fmt::format("a step takes {:.4g} s where {:.4g} s were measured before",
-                                           sample->value, sample->expected),
-                               {"dependency_or_hardware_mismatch",
-                                "misconfigured_resource_or_distributed_settings", "misused_framework_api"})};
+        return {throughput_finding(event->at, sample->step,
+                                   fmt::format("a step takes {:.4g} s where {:.4g} s were measured before",
+                                               sample->value, sample->expected),
+                                   {id_of(Cause::dependency_or_hardware_mismatch),
+                                    id_of(Cause::misconfigured_resource_or_distributed_settings),
+                                    id_of(Cause::misused_framework_api)})};
     }
     return {};
 }
@@ -336,7 +343,8 @@ std::vector<Finding> against_promise(const Evidence& evidence, const Paces& pace
         return {throughput_finding(
             event->at, step_at(evidence, event->rank, event->at).value_or(0),
             fmt::format("{:.4g} samples a second, where {:.4g} were promised", reached, promised),
-            {"misconfigured_resource_or_distributed_settings", "dependency_or_hardware_mismatch"})};
+            {id_of(Cause::misconfigured_resource_or_distributed_settings),
+             id_of(Cause::dependency_or_hardware_mismatch)})};
     }
     return {};
 }
@@ -353,7 +361,7 @@ std::vector<Finding> retries(const Evidence& evidence) {
         Finding found = throughput_finding(event->at, 0,
                                            fmt::format("rank {} tried again {} times: {}", event->rank,
                                                        retries_min, shorten_text(line, 120)),
-                                           {"unpropagated_rank_failure"});
+                                           {id_of(Cause::unpropagated_rank_failure)});
         found.blame = blame_ranks(evidence.facts<Lives>(), {event->rank});
         return {found};
     }
@@ -372,7 +380,7 @@ Findings low_throughput(const Evidence& evidence) {
 }
 
 extern const DetectorRow low_throughput_row{
-    .name = "low_throughput", .reports = {"low_throughput_uniform"}, .examine = low_throughput};
+    .name = "low_throughput", .reports = {id_of(Symptom::low_throughput_uniform)}, .examine = low_throughput};
 
 extern const Thresholds low_throughput_thresholds{
     {"steps known before", throughput_history_min},

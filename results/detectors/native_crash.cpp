@@ -8,8 +8,12 @@
 #include "results/analysis/waits.h"
 #include "results/detectors/detector.h"
 #include "results/record/codes.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -89,14 +93,14 @@ Findings native_crash(const Evidence& evidence) {
         // A whole node that is gone at once did not crash: the recovery that follows, or its failure, reports
         // it.
         if (first->signal == 9 && culprits.size() > 1 && !lives.whole_nodes(culprits).empty()) continue;
-        Finding finding{
-            .symptom = "native_crash_or_illegal_access",
-            .blame = blame_ranks(lives, culprits),
-            .at = first->ended,
-            .says =
-                fmt::format("{} died of {} without a word", ranks_text(culprits), signal_name(first->signal)),
-            .causes = {first->signal == 9 ? "unpropagated_rank_failure" : "numeric_edge_case_error",
-                       "hardware_or_link_fault"}};
+        Finding finding{.symptom = id_of(Symptom::native_crash_or_illegal_access),
+                        .blame = blame_ranks(lives, culprits),
+                        .at = first->ended,
+                        .says = fmt::format("{} died of {} without a word", ranks_text(culprits),
+                                            signal_name(first->signal)),
+                        .causes = {first->signal == 9 ? id_of(Cause::unpropagated_rank_failure)
+                                                      : id_of(Cause::numeric_edge_case_error),
+                                   id_of(Cause::hardware_or_link_fault)}};
         if (const auto waited =
                 first->signal != 9 ? std::nullopt
                                    : killed_while_waiting(evidence, lives, attempt, culprits, first->ended)) {
@@ -110,13 +114,15 @@ Findings native_crash(const Evidence& evidence) {
         findings.push_back(std::move(finding));
     }
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::native)) {
-        findings.push_back(finding_of(evidence, outbreak, "native_crash_or_illegal_access",
-                                      {"numeric_edge_case_error", "hardware_or_link_fault"}));
+        findings.push_back(
+            finding_of(evidence, outbreak, id_of(Symptom::native_crash_or_illegal_access),
+                       {id_of(Cause::numeric_edge_case_error), id_of(Cause::hardware_or_link_fault)}));
     }
     return findings;
 }
 
-extern const DetectorRow native_crash_row{
-    .name = "native_crash", .reports = {"native_crash_or_illegal_access"}, .examine = native_crash};
+extern const DetectorRow native_crash_row{.name = "native_crash",
+                                          .reports = {id_of(Symptom::native_crash_or_illegal_access)},
+                                          .examine = native_crash};
 
 }  // namespace deadrank::results::detectors

@@ -5,8 +5,12 @@
 #include "results/analysis/complaints.h"
 #include "results/analysis/error_quote.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -28,13 +32,13 @@ std::vector<Finding> from_loads(const Evidence& evidence) {
             continue;
         }
         if (same) continue;
-        findings.push_back(
-            {.symptom = is_build(problem) ? "build_or_install_failure" : "import_or_symbol_error",
-             .blame = {.ranks = {event->rank}, .component = std::string(package)},
-             .at = event->at,
-             .says = fmt::format("{}{}{} could not be loaded: {}", package, version.empty() ? "" : " ",
-                                 version, quoted(problem)),
-             .causes = {"dependency_or_hardware_mismatch"}});
+        findings.push_back({.symptom = is_build(problem) ? id_of(Symptom::build_or_install_failure)
+                                                         : id_of(Symptom::import_or_symbol_error),
+                            .blame = {.ranks = {event->rank}, .component = std::string(package)},
+                            .at = event->at,
+                            .says = fmt::format("{}{}{} could not be loaded: {}", package,
+                                                version.empty() ? "" : " ", version, quoted(problem)),
+                            .causes = {id_of(Cause::dependency_or_hardware_mismatch)}});
     }
     for (Finding& finding : findings) {
         Blame blame = blame_ranks(evidence.facts<Lives>(), finding.blame.ranks);
@@ -50,19 +54,19 @@ Findings package_failure(const Evidence& evidence) {
     if (auto found = from_loads(evidence); !found.empty()) return found;
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::build)) {
-        findings.push_back(
-            finding_of(evidence, outbreak, "build_or_install_failure", {"dependency_or_hardware_mismatch"}));
+        findings.push_back(finding_of(evidence, outbreak, id_of(Symptom::build_or_install_failure),
+                                      {id_of(Cause::dependency_or_hardware_mismatch)}));
     }
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::import)) {
-        findings.push_back(
-            finding_of(evidence, outbreak, "import_or_symbol_error", {"dependency_or_hardware_mismatch"}));
+        findings.push_back(finding_of(evidence, outbreak, id_of(Symptom::import_or_symbol_error),
+                                      {id_of(Cause::dependency_or_hardware_mismatch)}));
     }
     return findings;
 }
 
 extern const DetectorRow package_failure_row{
     .name = "package_failure",
-    .reports = {"build_or_install_failure", "import_or_symbol_error"},
+    .reports = {id_of(Symptom::build_or_install_failure), id_of(Symptom::import_or_symbol_error)},
     .examine = package_failure};
 
 }  // namespace deadrank::results::detectors

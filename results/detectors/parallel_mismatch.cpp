@@ -2,8 +2,12 @@
 // parallel layout can be wrong.
 #include "results/analysis/findings.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -11,13 +15,15 @@ Findings parallel_mismatch(const Evidence& evidence) {
     auto finding = find_first_wrong_value(evidence, Origin::reference);
     // Served tokens are compared with a single device as well; inference_inconsistency reports those.
     if (!finding || finding->blame.variable.starts_with("reference.token")) return {};
-    finding->symptom = "parallel_result_mismatch";
-    finding->causes = {"gradient_scaling_or_reduction_error", "shard_layout_or_offset_error",
-                       "rng_or_seed_coordination_error"};
+    finding->symptom = id_of(Symptom::parallel_result_mismatch);
+    finding->causes = {id_of(Cause::gradient_scaling_or_reduction_error),
+                       id_of(Cause::shard_layout_or_offset_error),
+                       id_of(Cause::rng_or_seed_coordination_error)};
     return {*finding};
 }
 
-extern const DetectorRow parallel_mismatch_row{
-    .name = "parallel_mismatch", .reports = {"parallel_result_mismatch"}, .examine = parallel_mismatch};
+extern const DetectorRow parallel_mismatch_row{.name = "parallel_mismatch",
+                                               .reports = {id_of(Symptom::parallel_result_mismatch)},
+                                               .examine = parallel_mismatch};
 
 }  // namespace deadrank::results::detectors

@@ -13,8 +13,12 @@
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -244,12 +248,13 @@ Findings peer_connection(const Evidence& evidence) {
         if (culprit.why.empty() && others_time_out(evidence, outbreak)) continue;
         // With no other suspect, the ranks that complained are blamed themselves.
         if (culprit.why.empty()) culprit = {outbreak.ranks, {}, "no other rank complained"};
-        Finding finding{.symptom = "remote_peer_connection_error",
-                        .blame = blame_ranks(lives, culprit.ranks),
-                        .at = outbreak.at,
-                        .says = fmt::format("{} lost a connection ({}): {}", ranks_text(outbreak.ranks),
-                                            culprit.why, quoted(outbreak.text)),
-                        .causes = {"hardware_or_link_fault", "unpropagated_rank_failure"}};
+        Finding finding{
+            .symptom = id_of(Symptom::remote_peer_connection_error),
+            .blame = blame_ranks(lives, culprit.ranks),
+            .at = outbreak.at,
+            .says = fmt::format("{} lost a connection ({}): {}", ranks_text(outbreak.ranks), culprit.why,
+                                quoted(outbreak.text)),
+            .causes = {id_of(Cause::hardware_or_link_fault), id_of(Cause::unpropagated_rank_failure)}};
         finding.blame.component = culprit.component;
         finding.blame.step =
             culprit.ranks.empty() ? outbreak.step : step_at(evidence, culprit.ranks.front(), outbreak.at);
@@ -258,8 +263,9 @@ Findings peer_connection(const Evidence& evidence) {
     return findings;
 }
 
-extern const DetectorRow peer_connection_row{
-    .name = "peer_connection", .reports = {"remote_peer_connection_error"}, .examine = peer_connection};
+extern const DetectorRow peer_connection_row{.name = "peer_connection",
+                                             .reports = {id_of(Symptom::remote_peer_connection_error)},
+                                             .examine = peer_connection};
 
 extern const Thresholds peer_connection_thresholds{
     {"between two deaths that count as one", at_one_time.count() / 1'000'000, "ms"}};

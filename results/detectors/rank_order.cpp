@@ -12,8 +12,12 @@
 #include "results/analysis/calls.h"
 #include "results/analysis/findings.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -24,11 +28,11 @@ constexpr std::array<std::string_view, 8> partitions = {"tp", "dp", "pp", "ep", 
 
 Finding rank_order_finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::string says,
                            std::string cause) {
-    return {.symptom = "wrong_rank_or_group_membership",
+    return {.symptom = id_of(Symptom::wrong_rank_or_group_membership),
             .blame = blame_ranks(lives, std::move(ranks)),
             .at = at,
             .says = std::move(says),
-            .causes = {std::move(cause), "misconfigured_environment_variable"}};
+            .causes = {std::move(cause), id_of(Cause::misconfigured_environment_variable)}};
 }
 
 // Two processes claim one rank: blame the one whose own number differs; both, if both differ.
@@ -58,7 +62,7 @@ std::vector<Finding> doubled(const Lives& lives, std::vector<Claim> claims) {
     }
     if (culprits.empty()) return {};
     return {rank_order_finding(lives, std::move(culprits), at, std::move(says),
-                               "misconfigured_environment_variable")};
+                               id_of(Cause::misconfigured_environment_variable))};
 }
 
 // Every rank is claimed once, but not where the launcher put it.
@@ -75,8 +79,8 @@ std::vector<Finding> permuted(const Lives& lives, const std::vector<Claim>& clai
                 fmt::format("the launcher's process {} says that it is rank {}", claim.process, claim.rank);
     }
     if (moved.empty()) return {};
-    return {
-        rank_order_finding(lives, std::move(moved), at, std::move(says), "rank_or_device_derivation_error")};
+    return {rank_order_finding(lives, std::move(moved), at, std::move(says),
+                               id_of(Cause::rank_or_device_derivation_error))};
 }
 
 // Members of one communicator that believe in different member lists, or that are not in the list.
@@ -96,7 +100,7 @@ std::vector<Finding> disputed(const Evidence& evidence, const Communicator& comm
             lives, outside, at,
             fmt::format("{} asked for a group {} of which {} no member", ranks_text(sorted(outside)),
                         comm.name, outside.size() == 1 ? "it is" : "they are"),
-            "group_construction_error")};
+            id_of(Cause::group_construction_error))};
     }
     if (beliefs.size() < 2) return {};
     const auto most = std::max_element(beliefs.begin(), beliefs.end(), [](const auto& a, const auto& b) {
@@ -116,7 +120,7 @@ std::vector<Finding> disputed(const Evidence& evidence, const Communicator& comm
         lives, odd, at,
         fmt::format("rank {} joins {} with members {}, the others with {}", one->process, comm.name,
                     evidence.text(one->what->members), evidence.text(most->first.first)),
-        "group_construction_error")};
+        id_of(Cause::group_construction_error))};
 }
 
 bool parts_the_world(std::string_view name) {
@@ -148,7 +152,7 @@ std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
             return {rank_order_finding(lives, joiners_of_doubled(evidence, attempt, comm.name), at,
                                        fmt::format("group {} has a rank twice: {}", comm.name,
                                                    evidence.text(comm.joinings[0].what->members)),
-                                       "group_construction_error")};
+                                       id_of(Cause::group_construction_error))};
         }
         if (!parts_the_world(comm.name)) continue;
         auto& taken = seats[comm.name];
@@ -162,7 +166,7 @@ std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
                                        fmt::format("rank {} is in two groups {}: {} and {}", rank, comm.name,
                                                    evidence.text(seat->joinings[0].what->members),
                                                    evidence.text(comm.joinings[0].what->members)),
-                                       "group_construction_error")};
+                                       id_of(Cause::group_construction_error))};
         }
     }
     return {};
@@ -189,6 +193,6 @@ Findings rank_order(const Evidence& evidence) {
 }
 
 extern const DetectorRow rank_order_row{
-    .name = "rank_order", .reports = {"wrong_rank_or_group_membership"}, .examine = rank_order};
+    .name = "rank_order", .reports = {id_of(Symptom::wrong_rank_or_group_membership)}, .examine = rank_order};
 
 }  // namespace deadrank::results::detectors

@@ -8,8 +8,12 @@
 
 #include "results/analysis/findings.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -82,21 +86,22 @@ Findings replica_divergence(const Evidence& evidence) {
     const std::vector<Rank> apart = sorted(odd_replicas_in(*one));
     const std::size_t others = one->digests.size() - std::min(one->digests.size(), apart.size());
     Finding finding{
-        .symptom = "replica_state_divergence",
+        .symptom = id_of(Symptom::replica_state_divergence),
         .blame = blame_ranks(lives, odd),
         .at = at,
         .says = fmt::format("{} of group {} differ after step {}: {}", evidence.text(sample->name),
                             evidence.text(sample->group), first_step,
                             others == 0 ? parties_of(evidence, *one)
                                         : fmt::format("{} from the {} others", ranks_text(apart), others)),
-        .causes = {"gradient_scaling_or_reduction_error", "hardware_or_link_fault",
-                   "rng_or_seed_coordination_error"}};
+        .causes = {id_of(Cause::gradient_scaling_or_reduction_error), id_of(Cause::hardware_or_link_fault),
+                   id_of(Cause::rng_or_seed_coordination_error)}};
     finding.blame.step = first_step;
     finding.blame.shard = evidence.text(sample->name);
     return {finding};
 }
 
-extern const DetectorRow replica_divergence_row{
-    .name = "replica_divergence", .reports = {"replica_state_divergence"}, .examine = replica_divergence};
+extern const DetectorRow replica_divergence_row{.name = "replica_divergence",
+                                                .reports = {id_of(Symptom::replica_state_divergence)},
+                                                .examine = replica_divergence};
 
 }  // namespace deadrank::results::detectors

@@ -8,8 +8,12 @@
 #include "results/analysis/complaints.h"
 #include "results/detectors/detector.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -41,11 +45,12 @@ bool somebody_died_before(const Lives& lives, int attempt, Time time) {
 
 Finding reshard_finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::int64_t step,
                         std::string says) {
-    Finding found{.symptom = "reshard_restore_failure",
+    Finding found{.symptom = id_of(Symptom::reshard_restore_failure),
                   .blame = blame_ranks(lives, std::move(ranks)),
                   .at = at,
                   .says = std::move(says),
-                  .causes = {"layout_dependent_checkpoint_format", "rank_or_device_derivation_error"}};
+                  .causes = {id_of(Cause::layout_dependent_checkpoint_format),
+                             id_of(Cause::rank_or_device_derivation_error)}};
     found.blame.step = step;
     return found;
 }
@@ -106,13 +111,13 @@ Findings reshard(const Evidence& evidence) {
     if (auto found = at_load(evidence); !found.empty()) return found;
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::reshard)) {
-        findings.push_back(finding_of(evidence, outbreak, "reshard_restore_failure",
-                                      {"layout_dependent_checkpoint_format"}));
+        findings.push_back(finding_of(evidence, outbreak, id_of(Symptom::reshard_restore_failure),
+                                      {id_of(Cause::layout_dependent_checkpoint_format)}));
     }
     return findings;
 }
 
 extern const DetectorRow reshard_row{
-    .name = "reshard", .reports = {"reshard_restore_failure"}, .examine = reshard};
+    .name = "reshard", .reports = {id_of(Symptom::reshard_restore_failure)}, .examine = reshard};
 
 }  // namespace deadrank::results::detectors

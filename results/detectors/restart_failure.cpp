@@ -13,8 +13,12 @@
 #include "results/detectors/shared.h"
 #include "results/record/codes.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -26,7 +30,7 @@ constexpr std::int64_t saves_apart_factor = 2;
 
 Finding restart_finding(const Lives& lives, std::vector<Rank> ranks, Time at, std::string says,
                         std::string cause) {
-    return {.symptom = "restart_or_recovery_failure",
+    return {.symptom = id_of(Symptom::restart_or_recovery_failure),
             .blame = blame_ranks(lives, std::move(ranks)),
             .at = at,
             .says = std::move(says),
@@ -76,7 +80,7 @@ std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
         lives, unseen, stops.back()->at,
         fmt::format("node {} was last heard of at {} and no exit of its ranks was seen; the job stopped",
                     ranges_text(nodes), duration_text(last)),
-        "hardware_or_link_fault");
+        id_of(Cause::hardware_or_link_fault));
     found.blame.component = "node";
     return {found};
 }
@@ -103,7 +107,7 @@ std::vector<Finding> killed_node(const Evidence& evidence, const Lives& lives) {
     return {restart_finding(lives, killed, stops.back()->at,
                             fmt::format("all ranks of node {} were killed at {}, and the job ended with them",
                                         ranges_text(nodes), duration_text(first)),
-                            "unpropagated_rank_failure")};
+                            id_of(Cause::unpropagated_rank_failure))};
 }
 
 // The launcher itself reported a failure, so the job was not asked to end as a whole.
@@ -184,7 +188,7 @@ std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
                                 fmt::format("all ranks were killed by SIGKILL at {}, and the job did not "
                                             "come back",
                                             duration_text(first)),
-                                "unpropagated_rank_failure")};
+                                id_of(Cause::unpropagated_rank_failure))};
     if (!asked || one_killed_first) return {};
     if (launcher_saw_one_fail(evidence, lives, attempt)) {
         auto few = asked_first(lives, attempt, ended);
@@ -198,7 +202,7 @@ std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
                                                 only_they         ? ""
                                                 : few.size() == 1 ? "the others ended after it, "
                                                                   : "the others ended after them, "),
-                                    "unpropagated_rank_failure")};
+                                    id_of(Cause::unpropagated_rank_failure))};
         }
     }
     if (well > 0) return {};
@@ -206,7 +210,7 @@ std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
         restart_finding(lives, {}, first,
                         fmt::format("all ranks were asked to end at {}, and the job did not come back: {}",
                                     duration_text(first), evidence.text(stops.back()->as<JobStop>()->reason)),
-                        "hardware_or_link_fault")};
+                        id_of(Cause::hardware_or_link_fault))};
 }
 
 std::int64_t finished_in(const Lives& lives, int attempt) {
@@ -271,7 +275,7 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
                                 fmt::format("attempt {} ended {}with rank {} and no step beyond {}{}", last,
                                             again ? "again " : "", failed->process, before,
                                             said.empty() ? "" : fmt::format("; it said: {}", quoted(said))),
-                                "unpropagated_rank_failure")};
+                                id_of(Cause::unpropagated_rank_failure))};
     }
     const bool all_done = std::all_of(lives.of(last).begin(), lives.of(last).end(),
                                       [](const Life& life) { return life.ended != never; });
@@ -284,7 +288,7 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
         lives, still.culprits, at,
         fmt::format("attempt {} made no step in {}; {}", last, duration_text(lives.hang_after()),
                     still.any ? still.why : "it never got to its first call"),
-        still.any ? still.cause : "unpropagated_rank_failure")};
+        still.any ? still.cause : id_of(Cause::unpropagated_rank_failure))};
 }
 
 // The steps of an attempt: with which it began, and what was saved whole in it.
@@ -334,9 +338,9 @@ std::vector<Span> spans_of(const Evidence& evidence, const Lives& lives) {
 }
 
 Finding lost_steps(const Lives& lives, Time at, std::string says) {
-    Finding found =
-        restart_finding(lives, {}, at, std::move(says), "misconfigured_resource_or_distributed_settings");
-    found.causes.emplace_back("incomplete_checkpoint_state");
+    Finding found = restart_finding(lives, {}, at, std::move(says),
+                                    id_of(Cause::misconfigured_resource_or_distributed_settings));
+    found.causes.emplace_back(id_of(Cause::incomplete_checkpoint_state));
     return found;
 }
 
@@ -386,8 +390,9 @@ Findings restart_failure(const Evidence& evidence) {
     return lost_progress(evidence, lives);
 }
 
-extern const DetectorRow restart_failure_row{
-    .name = "restart_failure", .reports = {"restart_or_recovery_failure"}, .examine = restart_failure};
+extern const DetectorRow restart_failure_row{.name = "restart_failure",
+                                             .reports = {id_of(Symptom::restart_or_recovery_failure)},
+                                             .examine = restart_failure};
 
 extern const Thresholds restart_failure_thresholds{
     {"attempts in a row that each begin where the one before had begun", vain_attempts_min},

@@ -11,8 +11,12 @@
 #include "results/analysis/checkpoints.h"
 #include "results/analysis/findings.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -200,22 +204,25 @@ Findings resume_regression(const Evidence& evidence) {
     if (found.ranks.empty()) {
         auto wrong = find_first_wrong_value(evidence, Origin::resumed);
         if (!wrong) return {};
-        wrong->symptom = "resume_state_regression";
-        wrong->causes = {"incomplete_checkpoint_state", "stale_or_missing_state_update"};
+        wrong->symptom = id_of(Symptom::resume_state_regression);
+        wrong->causes = {id_of(Cause::incomplete_checkpoint_state),
+                         id_of(Cause::stale_or_missing_state_update)};
         return {*wrong};
     }
-    Finding finding{.symptom = "resume_state_regression",
+    Finding finding{.symptom = id_of(Symptom::resume_state_regression),
                     .blame = blame_ranks(evidence.facts<Lives>(), found.ranks),
                     .at = found.at,
                     .says = found.says,
-                    .causes = {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format",
-                               "stale_or_missing_state_update"}};
+                    .causes = {id_of(Cause::incomplete_checkpoint_state),
+                               id_of(Cause::layout_dependent_checkpoint_format),
+                               id_of(Cause::stale_or_missing_state_update)}};
     finding.blame.step = found.step;
     finding.blame.shard = found.shard;
     return {finding};
 }
 
-extern const DetectorRow resume_regression_row{
-    .name = "resume_regression", .reports = {"resume_state_regression"}, .examine = resume_regression};
+extern const DetectorRow resume_regression_row{.name = "resume_regression",
+                                               .reports = {id_of(Symptom::resume_state_regression)},
+                                               .examine = resume_regression};
 
 }  // namespace deadrank::results::detectors

@@ -13,8 +13,11 @@
 #include "results/analysis/lives.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -69,7 +72,7 @@ std::optional<Finding> unexplained_end(const Evidence& evidence) {
     const std::string_view line = last_error_line(evidence, attempt, leader->process, until);
     const std::string said = line.empty() ? std::string("without an error in any line")
                                           : fmt::format("and said: {}", quoted(line));
-    Finding finding{.symptom = "framework_runtime_exception",
+    Finding finding{.symptom = id_of(Symptom::framework_runtime_exception),
                     .blame = blame_ranks(lives, ranks),
                     .at = first,
                     .says = fmt::format("{} ended with code {} {}", ranks_text(ranks), leader->code, said),
@@ -84,13 +87,14 @@ Findings runtime_exception(const Evidence& evidence) {
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::exception)) {
         const Lives& lives = evidence.facts<Lives>();
         const bool everybody = std::ssize(outbreak.ranks) == lives.started(outbreak.attempt);
-        findings.push_back(finding_of(evidence, outbreak, "framework_runtime_exception",
+        findings.push_back(finding_of(evidence, outbreak, id_of(Symptom::framework_runtime_exception),
                                       list_exception_causes(outbreak.text, everybody)));
     }
     return findings;
 }
 
-extern const DetectorRow runtime_exception_row{
-    .name = "runtime_exception", .reports = {"framework_runtime_exception"}, .examine = runtime_exception};
+extern const DetectorRow runtime_exception_row{.name = "runtime_exception",
+                                               .reports = {id_of(Symptom::framework_runtime_exception)},
+                                               .examine = runtime_exception};
 
 }  // namespace deadrank::results::detectors

@@ -17,8 +17,12 @@
 #include "results/analysis/findings.h"
 #include "results/analysis/samples.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -81,7 +85,7 @@ using Readers = boost::container::small_vector<Seen, 1>;  // of one sample: a si
 
 Finding sample_finding(const Evidence& evidence, std::vector<Rank> ranks, const Event& event,
                        std::string says, std::vector<std::string> causes) {
-    Finding found{.symptom = "wrong_sample_coverage",
+    Finding found{.symptom = id_of(Symptom::wrong_sample_coverage),
                   .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
                   .at = event.at,
                   .says = std::move(says),
@@ -125,8 +129,9 @@ std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
     }
     if (!first) return {};
     const Conflict conflict = conflict_of(lives, partners);
-    return {sample_finding(evidence, conflict.ranks, *first, says + conflict.says,
-                           {"rng_or_seed_coordination_error", "rank_or_device_derivation_error"})};
+    return {sample_finding(
+        evidence, conflict.ranks, *first, says + conflict.says,
+        {id_of(Cause::rng_or_seed_coordination_error), id_of(Cause::rank_or_device_derivation_error)})};
 }
 
 // Who began an epoch with the samples of the epoch before, and how many began it at all.
@@ -169,14 +174,15 @@ std::vector<Finding> repeated_order(const Evidence& evidence, int attempt) {
         sample_finding(evidence, here.again, *here.first,
                        fmt::format("{} began epoch {} with the same samples in the same order as epoch {}",
                                    ranks_text(sorted(here.again)), epoch, epoch - 1),
-                       {"rng_or_seed_coordination_error"})};
+                       {id_of(Cause::rng_or_seed_coordination_error)})};
 }
 
 std::vector<Finding> read_again(const Evidence& evidence) {
     const auto found = samples_read_again(evidence);
     if (!found) return {};
-    return {sample_finding(evidence, found->ranks, *found->event, found->says,
-                           {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format"})};
+    return {sample_finding(
+        evidence, found->ranks, *found->event, found->says,
+        {id_of(Cause::incomplete_checkpoint_state), id_of(Cause::layout_dependent_checkpoint_format)})};
 }
 
 std::vector<Finding> lost_position(const Evidence& evidence) {
@@ -198,10 +204,11 @@ std::vector<Finding> lost_position(const Evidence& evidence) {
         if (batch->step == shown->as<DataBatch>()->step) in_step.push_back(event->rank);
     }
     if (!shown) return {};
-    return {sample_finding(evidence, ranks, *shown,
-                           fmt::format("{} read other samples in step {} after the restart than before it",
-                                       ranks_text(sorted(in_step)), shown->as<DataBatch>()->step),
-                           {"incomplete_checkpoint_state", "layout_dependent_checkpoint_format"})};
+    return {sample_finding(
+        evidence, ranks, *shown,
+        fmt::format("{} read other samples in step {} after the restart than before it",
+                    ranks_text(sorted(in_step)), shown->as<DataBatch>()->step),
+        {id_of(Cause::incomplete_checkpoint_state), id_of(Cause::layout_dependent_checkpoint_format)})};
 }
 
 // The ranks of a group that compute one sample together and each read it: all of a tensor- or
@@ -310,8 +317,9 @@ std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
                 samples_of(evidence, *shown->as<DataBatch>()).front());
         }
         if (shown) {
-            return {sample_finding(evidence, sorted(std::move(odd)), *shown, says,
-                                   {"misused_framework_api", "rank_or_device_derivation_error"})};
+            return {sample_finding(
+                evidence, sorted(std::move(odd)), *shown, says,
+                {id_of(Cause::misused_framework_api), id_of(Cause::rank_or_device_derivation_error)})};
         }
     }
     return {};
@@ -337,12 +345,13 @@ std::vector<Finding> wrongly_counted(const Evidence& evidence) {
     }
     if (!shown) return {};
     const auto* sample = shown->as<ValueSample>();
-    Finding found{.symptom = "wrong_sample_coverage",
-                  .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
-                  .at = shown->at,
-                  .says = fmt::format("the evaluation after step {} counted {} samples of a set of {}",
-                                      sample->step, sample->value, sample->expected),
-                  .causes = {"uneven_work_or_data_partition", "misused_framework_api"}};
+    Finding found{
+        .symptom = id_of(Symptom::wrong_sample_coverage),
+        .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
+        .at = shown->at,
+        .says = fmt::format("the evaluation after step {} counted {} samples of a set of {}", sample->step,
+                            sample->value, sample->expected),
+        .causes = {id_of(Cause::uneven_work_or_data_partition), id_of(Cause::misused_framework_api)}};
     found.blame.step = sample->step;
     return {found};
 }
@@ -368,11 +377,12 @@ std::vector<Finding> ended_early(const Evidence& evidence) {
     const bool well = !stops.empty() && stops.back()->as<JobStop>()->code == 0;
     if (!well || !last || planned - (done + 1) <= epochs || has_agreed_stop(evidence)) return {};
     Finding found{
-        .symptom = "wrong_sample_coverage",
+        .symptom = id_of(Symptom::wrong_sample_coverage),
         .blame = {},
         .at = stops.back()->at,
         .says = fmt::format("the job exited cleanly after only {} of {} configured steps", done + 1, planned),
-        .causes = {"uneven_work_or_data_partition", "misconfigured_resource_or_distributed_settings"}};
+        .causes = {id_of(Cause::uneven_work_or_data_partition),
+                   id_of(Cause::misconfigured_resource_or_distributed_settings)}};
     found.blame.step = done;
     return {found};
 }
@@ -391,7 +401,8 @@ Findings sample_coverage(const Evidence& evidence) {
     return read_again(evidence);
 }
 
-extern const DetectorRow sample_coverage_row{
-    .name = "sample_coverage", .reports = {"wrong_sample_coverage"}, .examine = sample_coverage};
+extern const DetectorRow sample_coverage_row{.name = "sample_coverage",
+                                             .reports = {id_of(Symptom::wrong_sample_coverage)},
+                                             .examine = sample_coverage};
 
 }  // namespace deadrank::results::detectors

@@ -3,93 +3,27 @@
 #include "results/detectors/settle.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <tuple>
 
+#include "results/detectors/causality.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results {
+
+using scenarios::Symptom;
+
+bool is_standstill(const Finding& finding) {
+    return finding.symptom == Symptom::collective_deadlock_hang ||
+           finding.symptom == Symptom::collective_timeout_abort;
+}
+
+bool is_slowness(const Finding& finding) { return causality_of(finding).layer == Layer::speed; }
 
 namespace {
 
 using namespace std::chrono_literals;
-
-enum class Layer { startup, failure, consequence, value, speed, none };
-
-struct Rule {
-    std::string_view symptom;
-    Layer layer;
-    int weight;  // within a layer, at about the same time: the smaller one wins
-};
-
-constexpr std::array<Rule, 34> rules = {{
-    {"build_or_install_failure", Layer::startup, 0},
-    {"import_or_symbol_error", Layer::startup, 1},
-    {"wrong_rank_or_group_membership", Layer::startup, 2},
-    {"communication_setup_failure", Layer::startup, 3},
-    {"wrong_device_used", Layer::startup, 4},
-    {"model_or_data_loading_failure", Layer::startup, 5},
-    {"unexpected_parallelization", Layer::startup, 6},
-    {"communication_setup_hang", Layer::startup, 7},
-
-    {"device_fault_reported", Layer::failure, 0},
-    {"device_out_of_memory", Layer::failure, 1},
-    {"host_resource_exhaustion", Layer::failure, 2},
-    {"checkpoint_save_failure", Layer::failure, 3},
-    {"checkpoint_unreadable", Layer::failure, 4},
-    {"reshard_restore_failure", Layer::failure, 5},
-    {"collective_mismatch_error", Layer::failure, 6},
-    {"tensor_shape_or_dtype_error", Layer::failure, 7},
-    {"ci_or_test_failure", Layer::failure, 8},
-    {"restart_or_recovery_failure", Layer::failure, 9},
-    {"native_crash_or_illegal_access", Layer::failure, 10},
-    {"framework_runtime_exception", Layer::failure, 11},
-
-    {"remote_peer_connection_error", Layer::consequence, 0},
-    {"collective_timeout_abort", Layer::consequence, 1},
-    {"collective_deadlock_hang", Layer::consequence, 2},
-
-    {"replica_state_divergence", Layer::value, 0},
-    {"wrong_intermediate_value", Layer::value, 1},
-    {"loss_nan_or_divergence", Layer::value, 2},
-    {"parallel_result_mismatch", Layer::value, 3},
-    {"inference_output_inconsistency_across_devices", Layer::value, 4},
-    {"resume_state_regression", Layer::value, 5},
-    {"wrong_sample_coverage", Layer::value, 6},
-
-    {"straggler_step_time_skew", Layer::speed, 0},
-    {"collective_transport_degraded", Layer::speed, 1},
-    {"low_throughput_uniform", Layer::speed, 2},
-    {"unbalanced_rank_memory", Layer::speed, 3},
-}};
-
-constexpr Rule unknown = {"", Layer::none, 0};
-
-const Rule& rule_of(const Finding& finding) {
-    const auto found = std::find_if(rules.begin(), rules.end(),
-                                    [&](const Rule& rule) { return rule.symptom == finding.symptom; });
-    return found == rules.end() ? unknown : *found;
-}
-
-// How long before its alarm the trouble may have begun: a wait is reported only after it has lasted.
-Time lead_of(const Finding& finding) {
-    if (finding.symptom == "collective_timeout_abort") return 31min;
-    if (finding.symptom == "collective_deadlock_hang" || finding.symptom == "communication_setup_hang")
-        return 90s;
-    if (finding.symptom == "restart_or_recovery_failure") return 15min;
-    return 1s;
-}
-
-}  // namespace
-
-bool is_standstill(const Finding& finding) {
-    return finding.symptom == "collective_deadlock_hang" || finding.symptom == "collective_timeout_abort";
-}
-
-bool is_slowness(const Finding& finding) { return rule_of(finding).layer == Layer::speed; }
-
-namespace {
 
 constexpr Time aftermath = 2h;  // how long after a failure others may still follow from it
 
@@ -108,7 +42,7 @@ bool from_the_start(const Finding& finding) {
 bool same_symptom(const Finding& root, const Finding& other) {
     if (reason_of(root) != reason_of(other)) return reason_of(root) > reason_of(other);
     if (names_reason(root)) return false;
-    const Layer layer = rule_of(root).layer;
+    const Layer layer = causality_of(root).layer;
     if (layer == Layer::startup || layer == Layer::value || root.blame.ranks == other.blame.ranks)
         return root.at <= other.at;
     return root.at <= other.at && other.at - root.at <= 60s;
@@ -119,25 +53,27 @@ bool same_symptom(const Finding& root, const Finding& other) {
 bool earlier(const Finding& root, const Finding& other, Time tie) {
     const Time apart = other.at > root.at ? other.at - root.at : root.at - other.at;
     const auto rank_of = [](const Finding& one) {
-        return std::tuple(rule_of(one).layer, rule_of(one).weight);
+        return std::tuple(causality_of(one).layer, causality_of(one).weight);
     };
     if (apart <= tie) return rank_of(root) < rank_of(other);
     return root.at < other.at && other.at - root.at <= aftermath;
 }
 
 bool about_saved_state(const Finding& finding) {
-    return finding.symptom == "checkpoint_unreadable" || finding.symptom == "reshard_restore_failure" ||
-           finding.symptom == "checkpoint_save_failure";
+    return finding.symptom == Symptom::checkpoint_unreadable ||
+           finding.symptom == Symptom::reshard_restore_failure ||
+           finding.symptom == Symptom::checkpoint_save_failure;
 }
 
 bool vague(const Finding& finding) {
-    return finding.symptom == "native_crash_or_illegal_access" ||
-           finding.symptom == "framework_runtime_exception" || rule_of(finding).layer == Layer::consequence;
+    return finding.symptom == Symptom::native_crash_or_illegal_access ||
+           finding.symptom == Symptom::framework_runtime_exception ||
+           causality_of(finding).layer == Layer::consequence;
 }
 
 bool failure_explains(const Finding& root, const Finding& other) {
-    const bool recovery = root.symptom == "restart_or_recovery_failure";
-    const bool other_recovery = other.symptom == "restart_or_recovery_failure";
+    const bool recovery = root.symptom == Symptom::restart_or_recovery_failure;
+    const bool other_recovery = other.symptom == Symptom::restart_or_recovery_failure;
     // A checkpoint was wrong already before the crash after which it was loaded.
     if (vague(root) && about_saved_state(other)) return false;
     // Who caught an error goes on: that the job then stands still is not over with it.
@@ -145,16 +81,18 @@ bool failure_explains(const Finding& root, const Finding& other) {
     // Keep the finding that the job does not come back, unless the failure that stopped it says more.
     if (recovery && vague(other)) return true;
     if (other_recovery && vague(root)) return false;
-    if (other.symptom == "collective_deadlock_hang") {
-        return root.symptom == "collective_timeout_abort" || root.at <= other.at + lead_of(other);
+    if (other.symptom == Symptom::collective_deadlock_hang) {
+        return root.symptom == Symptom::collective_timeout_abort ||
+               root.at <= other.at + causality_of(other).lead;
     }
-    if (root.symptom == "collective_deadlock_hang") return false;
+    if (root.symptom == Symptom::collective_deadlock_hang) return false;
     return earlier(root, other, 1s);
 }
 
 bool value_explains(const Finding& root, const Finding& other) {
     if (root.blame.step && other.blame.step && !from_the_start(root)) {
-        if (*root.blame.step == *other.blame.step) return rule_of(root).weight < rule_of(other).weight;
+        if (*root.blame.step == *other.blame.step)
+            return causality_of(root).weight < causality_of(other).weight;
         return *root.blame.step < *other.blame.step;
     }
     return earlier(root, other, 1ms);
@@ -162,8 +100,8 @@ bool value_explains(const Finding& root, const Finding& other) {
 
 // low_throughput_uniform usually blames no rank. If it does, that rank's log says why it is late.
 bool says_why_late(const Finding& root, const Finding& other) {
-    return root.symptom == "low_throughput_uniform" && !root.blame.ranks.empty() &&
-           other.symptom == "straggler_step_time_skew" && root.blame.ranks == other.blame.ranks;
+    return root.symptom == Symptom::low_throughput_uniform && !root.blame.ranks.empty() &&
+           other.symptom == Symptom::straggler_step_time_skew && root.blame.ranks == other.blame.ranks;
 }
 
 // What was wrong in an earlier step than the one in which the job broke is not its consequence.
@@ -180,9 +118,9 @@ bool breaks(Layer layer) {
 bool explains(const Finding& root, const Finding& other) {
     if (root.symptom == other.symptom) return same_symptom(root, other);
     // In a test run, the test's own report covers whatever went wrong.
-    if (root.symptom == "ci_or_test_failure") return true;
-    if (other.symptom == "ci_or_test_failure") return false;
-    const Layer mine = rule_of(root).layer, theirs = rule_of(other).layer;
+    if (root.symptom == Symptom::ci_or_test_failure) return true;
+    if (other.symptom == Symptom::ci_or_test_failure) return false;
+    const Layer mine = causality_of(root).layer, theirs = causality_of(other).layer;
     if (mine == Layer::none || theirs == Layer::none) return false;
     if (mine == Layer::startup && theirs == Layer::startup) {
         // A finding that names a reason explains its symptom, whatever else the start-up shows.
@@ -192,31 +130,31 @@ bool explains(const Finding& root, const Finding& other) {
             return root.at + 10s < other.at && root.blame.ranks == other.blame.ranks;
         return earlier(root, other, 10s);
     }
-    if (mine == Layer::startup) return root.at <= other.at + lead_of(other);
+    if (mine == Layer::startup) return root.at <= other.at + causality_of(other).lead;
     if (theirs == Layer::startup)
-        return breaks(mine) && other.symptom == "communication_setup_hang" && root.at <= other.at;
+        return breaks(mine) && other.symptom == Symptom::communication_setup_hang && root.at <= other.at;
     if (breaks(mine) && breaks(theirs)) return failure_explains(root, other);
     if (breaks(mine)) {
         // If an operation then refuses the wrong shard, that refusal is the finding to keep.
-        if (from_the_start(other)) return root.symptom == "tensor_shape_or_dtype_error";
+        if (from_the_start(other)) return root.symptom == Symptom::tensor_shape_or_dtype_error;
         // A crash ends an attempt, but is no reason for the next one to resume with other numbers.
-        if (other.symptom == "resume_state_regression") return about_saved_state(root);
+        if (other.symptom == Symptom::resume_state_regression) return about_saved_state(root);
         // … nor to compute or to read something else; what is wrong at once, the crash may have spoilt.
-        const bool of_the_next = other.symptom == "wrong_intermediate_value" ||
-                                 other.symptom == "wrong_sample_coverage" ||
-                                 other.symptom == "parallel_result_mismatch";
-        if (rule_of(other).layer == Layer::value && in_an_earlier_step(other, root)) return false;
-        const bool crash =
-            root.symptom == "native_crash_or_illegal_access" || root.symptom == "framework_runtime_exception";
+        const bool of_the_next = other.symptom == Symptom::wrong_intermediate_value ||
+                                 other.symptom == Symptom::wrong_sample_coverage ||
+                                 other.symptom == Symptom::parallel_result_mismatch;
+        if (causality_of(other).layer == Layer::value && in_an_earlier_step(other, root)) return false;
+        const bool crash = root.symptom == Symptom::native_crash_or_illegal_access ||
+                           root.symptom == Symptom::framework_runtime_exception;
         if (crash && of_the_next && other.at > root.at + 1s) return false;
-        return root.at - lead_of(root) <= other.at;
+        return root.at - causality_of(root).lead <= other.at;
     }
     if (mine == Layer::value && theirs == Layer::value) return value_explains(root, other);
     if (mine == Layer::value && breaks(theirs))
-        return root.at < other.at - lead_of(other) && other.at - root.at <= 60s;
+        return root.at < other.at - causality_of(other).lead && other.at - root.at <= 60s;
     if (mine == Layer::speed && theirs == Layer::speed) {
         if (says_why_late(root, other)) return true;
-        return !says_why_late(other, root) && rule_of(root).weight < rule_of(other).weight;
+        return !says_why_late(other, root) && causality_of(root).weight < causality_of(other).weight;
     }
     return false;
 }
@@ -226,8 +164,8 @@ namespace {
 // A failure that says what it is ends its attempt. The next one begins anew: what fails in it is told too.
 bool of_a_later_attempt(const analysis::Lives* lives, const Finding& root, const Finding& other) {
     const auto says_what = [](const Finding& one) {
-        return rule_of(one).layer == Layer::failure && !vague(one) &&
-               one.symptom != "restart_or_recovery_failure";
+        return causality_of(one).layer == Layer::failure && !vague(one) &&
+               one.symptom != Symptom::restart_or_recovery_failure;
     };
     return lives && root.symptom != other.symptom && says_what(root) && says_what(other) &&
            lives->attempt_at(root.at) < lives->attempt_at(other.at);
@@ -264,7 +202,7 @@ void strike_out(Told& told, std::size_t first, std::size_t root, std::vector<boo
 // If findings explain each other in a ring, none is a root: take the one nearest to it.
 std::size_t best_of_ring(const std::vector<Finding>& findings, const std::vector<bool>& open) {
     const auto order = [&](std::size_t i) {
-        return std::tuple(rule_of(findings[i]).layer, rule_of(findings[i]).weight, findings[i].at);
+        return std::tuple(causality_of(findings[i]).layer, causality_of(findings[i]).weight, findings[i].at);
     };
     std::size_t best = findings.size();
     for (std::size_t i = 0; i < findings.size(); ++i) {

@@ -15,8 +15,12 @@
 #include "results/analysis/store_sought.h"
 #include "results/analysis/unset_key.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -282,7 +286,8 @@ void tell_refused(const Evidence& evidence, int attempt, Finding& finding) {
     if (started_as(evidence, refused.front())) finding.blame.variable = "RANK";
     finding.says += fmt::format("; the launcher's process {} says that it is rank {} of {}",
                                 refused.front().process, refused.front().rank, evidence.world_size());
-    finding.causes = {"rank_or_device_derivation_error", "misconfigured_environment_variable"};
+    finding.causes = {id_of(Cause::rank_or_device_derivation_error),
+                      id_of(Cause::misconfigured_environment_variable)};
 }
 
 // A job that had worked, was started again and did not find together: what failed is its recovery, which
@@ -338,7 +343,8 @@ void tell_more(const Evidence& evidence, int attempt, const std::vector<Complain
         rank_0_seeks(where, evidence, attempt, complaints)) {
         finding.blame.variable = "MASTER_ADDR";
         finding.says += fmt::format("; no rank runs on {}", find_store_host(first.text));
-        finding.causes = {"misconfigured_environment_variable", "rendezvous_store_or_endpoint_error"};
+        finding.causes = {id_of(Cause::misconfigured_environment_variable),
+                          id_of(Cause::rendezvous_store_or_endpoint_error)};
     }
     if (find_host_of_lost_store(evidence, attempt, first.text, first.at) != no_rank &&
         weight_of(first) == waited) {
@@ -356,8 +362,9 @@ void tell_more(const Evidence& evidence, int attempt, const std::vector<Complain
     }
     if (spoilers.never_set) {
         finding.says += fmt::format("; {} never came to that wait", ranks_text(finding.blame.ranks));
-        finding.causes = {"rank_divergent_control_flow", "misconfigured_resource_or_distributed_settings",
-                          "rendezvous_store_or_endpoint_error"};
+        finding.causes = {id_of(Cause::rank_divergent_control_flow),
+                          id_of(Cause::misconfigured_resource_or_distributed_settings),
+                          id_of(Cause::rendezvous_store_or_endpoint_error)};
     }
     if (weight_of(first) != waited || !other_world(evidence, attempt)) return;
     finding.blame.variable = "WORLD_SIZE";
@@ -379,7 +386,7 @@ Findings setup_failure(const Evidence& evidence) {
             [](const Complaint& a, const Complaint& b) { return weight_of(a) < weight_of(b); });
         const Spoilers spoilers = spoilers_of(evidence, attempt, complaints, *first);
         if (spoilers.of_something_else) continue;
-        Finding finding{.symptom = "communication_setup_failure",
+        Finding finding{.symptom = id_of(Symptom::communication_setup_failure),
                         .blame = blame_ranks(lives, spoilers.ranks),
                         .at = first->at,
                         .says = fmt::format("{} said: {}", ranks_text({first->process}), quoted(first->text)),
@@ -394,7 +401,8 @@ Findings setup_failure(const Evidence& evidence) {
     return findings;
 }
 
-extern const DetectorRow setup_failure_row{
-    .name = "setup_failure", .reports = {"communication_setup_failure"}, .examine = setup_failure};
+extern const DetectorRow setup_failure_row{.name = "setup_failure",
+                                           .reports = {id_of(Symptom::communication_setup_failure)},
+                                           .examine = setup_failure};
 
 }  // namespace deadrank::results::detectors

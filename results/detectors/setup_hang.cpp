@@ -12,8 +12,12 @@
 #include "results/analysis/findings.h"
 #include "results/detectors/shared.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -132,10 +136,12 @@ std::vector<Rank> culprits_of(const std::vector<Hold>& holds) {
 // Who waits at the store seeks an address; who waits for a communicator has found the others there.
 std::vector<std::string> causes_of_hold(bool at_the_store) {
     if (at_the_store)
-        return {"rendezvous_store_or_endpoint_error", "misconfigured_environment_variable",
-                "network_path_or_topology_misselection", "rank_divergent_control_flow"};
-    return {"group_construction_error", "network_path_or_topology_misselection",
-            "misconfigured_environment_variable"};
+        return {id_of(Cause::rendezvous_store_or_endpoint_error),
+                id_of(Cause::misconfigured_environment_variable),
+                id_of(Cause::network_path_or_topology_misselection),
+                id_of(Cause::rank_divergent_control_flow)};
+    return {id_of(Cause::group_construction_error), id_of(Cause::network_path_or_topology_misselection),
+            id_of(Cause::misconfigured_environment_variable)};
 }
 
 }  // namespace
@@ -171,7 +177,7 @@ Findings setup_hang(const Evidence& evidence) {
                             : others.empty() ? "and never got through"
                                              : "for " + ranks_text(culprits);
     if (!others.empty()) stuck = std::move(others);
-    return {{.symptom = "communication_setup_hang",
+    return {{.symptom = id_of(Symptom::communication_setup_hang),
              .blame = blame_ranks(lives, culprits),
              .at = since + lives.hang_after(),
              .says = fmt::format("{} waited {} and longer in {} {}", ranks_text(stuck),
@@ -180,6 +186,6 @@ Findings setup_hang(const Evidence& evidence) {
 }
 
 extern const DetectorRow setup_hang_row{
-    .name = "setup_hang", .reports = {"communication_setup_hang"}, .examine = setup_hang};
+    .name = "setup_hang", .reports = {id_of(Symptom::communication_setup_hang)}, .examine = setup_hang};
 
 }  // namespace deadrank::results::detectors

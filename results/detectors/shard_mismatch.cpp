@@ -8,8 +8,12 @@
 
 #include "results/analysis/findings.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -128,13 +132,14 @@ Findings shard_mismatch(const Evidence& evidence) {
         }
         // Where a model is served, the symptom is a wrong answer.
         const bool serves = !evidence.each<ServeOutput>().empty();
-        Finding finding{
-            .symptom = serves ? "inference_output_inconsistency_across_devices" : "parallel_result_mismatch",
-            .blame = blame_ranks(evidence.facts<Lives>(), odd),
-            .at = tensor.at,
-            .says =
-                fmt::format("the parts of {} overlap or leave gaps: {}", evidence.text(key.second), where),
-            .causes = {"shard_layout_or_offset_error", "rank_or_device_derivation_error"}};
+        Finding finding{.symptom = serves ? id_of(Symptom::inference_output_inconsistency_across_devices)
+                                          : id_of(Symptom::parallel_result_mismatch),
+                        .blame = blame_ranks(evidence.facts<Lives>(), odd),
+                        .at = tensor.at,
+                        .says = fmt::format("the parts of {} overlap or leave gaps: {}",
+                                            evidence.text(key.second), where),
+                        .causes = {id_of(Cause::shard_layout_or_offset_error),
+                                   id_of(Cause::rank_or_device_derivation_error)}};
         finding.blame.shard = evidence.text(key.second);
         return {finding};
     }
@@ -143,7 +148,8 @@ Findings shard_mismatch(const Evidence& evidence) {
 
 extern const DetectorRow shard_mismatch_row{
     .name = "shard_mismatch",
-    .reports = {"parallel_result_mismatch", "inference_output_inconsistency_across_devices"},
+    .reports = {id_of(Symptom::parallel_result_mismatch),
+                id_of(Symptom::inference_output_inconsistency_across_devices)},
     .examine = shard_mismatch,
     .from_the_start = true};
 

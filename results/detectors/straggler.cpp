@@ -22,8 +22,12 @@
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -126,7 +130,7 @@ private:
 
 Finding straggler_finding(const Evidence& evidence, std::vector<Rank> ranks, const StepPace& step,
                           std::string says, std::vector<std::string> causes) {
-    Finding found{.symptom = "straggler_step_time_skew",
+    Finding found{.symptom = id_of(Symptom::straggler_step_time_skew),
                   .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
                   .at = step.ended,
                   .says = std::move(says),
@@ -204,7 +208,7 @@ private:
                               duration_text(stop->usual))
                 : fmt::format("rank {} stood still for {} in step {} while the others waited", stop->process,
                               duration_text(stop->lasted), step.step),
-            {"rank_local_slowdown", "hardware_or_link_fault"})};
+            {id_of(Cause::rank_local_slowdown), id_of(Cause::hardware_or_link_fault)})};
     }
 
     template <class IsLate>
@@ -232,9 +236,11 @@ private:
             fmt::format("{} took {} of work per step, {} % of the median's {}, since step {}",
                         ranks_text(ranks), duration_text(worst), permille(worst, step.own) / 10,
                         duration_text(step.own), since),
-            pipelined_ ? std::vector<std::string>{"uneven_work_or_data_partition", "rank_local_slowdown"}
-                       : std::vector<std::string>{"rank_local_slowdown", "hardware_or_link_fault",
-                                                  "uneven_work_or_data_partition"});
+            pipelined_ ? std::vector<std::string>{id_of(Cause::uneven_work_or_data_partition),
+                                                  id_of(Cause::rank_local_slowdown)}
+                       : std::vector<std::string>{id_of(Cause::rank_local_slowdown),
+                                                  id_of(Cause::hardware_or_link_fault),
+                                                  id_of(Cause::uneven_work_or_data_partition)});
         found.blame.step = since;
         return {found};
     }
@@ -261,7 +267,7 @@ private:
             evidence_, {}, step,
             fmt::format("in {} of {} steps one rank was late, a different one each time: {}", hits,
                         slowest_.size(), ranks_text({who.begin(), who.end()})),
-            {"rank_local_slowdown", "uneven_work_or_data_partition"})};
+            {id_of(Cause::rank_local_slowdown), id_of(Cause::uneven_work_or_data_partition)})};
     }
 
     const Evidence& evidence_;
@@ -301,7 +307,7 @@ Findings straggler(const Evidence& evidence) {
 }
 
 extern const DetectorRow straggler_row{
-    .name = "straggler", .reports = {"straggler_step_time_skew"}, .examine = straggler};
+    .name = "straggler", .reports = {id_of(Symptom::straggler_step_time_skew)}, .examine = straggler};
 
 extern const Thresholds straggler_thresholds{
     {"a rank's own time of a step, of the median's", straggler_slow_permille, "‰"},

@@ -5,8 +5,12 @@
 #include "results/analysis/findings.h"
 #include "results/analysis/waits.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -23,18 +27,21 @@ Findings test_failure(const Evidence& evidence) {
     const Standstill stuck = Waits(evidence, lives.attempt_at(first->at), first->at - Time{1}).standstill();
     const bool hung = stuck.any && !stuck.culprits.empty();
     const auto* test = first->as<TestResult>();
-    Finding finding{.symptom = "ci_or_test_failure",
+    Finding finding{.symptom = id_of(Symptom::ci_or_test_failure),
                     .blame = blame_ranks(lives, hung ? stuck.culprits : ranks),
                     .at = first->at,
                     .says = fmt::format("test {} failed: {}{}", evidence.text(test->name),
                                         evidence.text(test->problem), hung ? "; " + stuck.why : ""),
-                    .causes = {"gradient_scaling_or_reduction_error", "communication_order_divergence"}};
-    if (hung) finding.causes = {"communication_order_divergence", "rank_divergent_control_flow"};
+                    .causes = {id_of(Cause::gradient_scaling_or_reduction_error),
+                               id_of(Cause::communication_order_divergence)}};
+    if (hung)
+        finding.causes = {id_of(Cause::communication_order_divergence),
+                          id_of(Cause::rank_divergent_control_flow)};
     finding.blame.component = evidence.text(test->name);
     return {finding};
 }
 
 extern const DetectorRow test_failure_row{
-    .name = "test_failure", .reports = {"ci_or_test_failure"}, .examine = test_failure};
+    .name = "test_failure", .reports = {id_of(Symptom::ci_or_test_failure)}, .examine = test_failure};
 
 }  // namespace deadrank::results::detectors

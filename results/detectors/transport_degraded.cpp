@@ -14,8 +14,12 @@
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -29,11 +33,11 @@ constexpr std::int64_t downs_min = 2;  // a single drop is left to other detecto
 
 Finding transport_finding(const Lives& lives, const std::vector<Rank>& ranks, Time at, std::string says,
                           std::string cause) {
-    return {.symptom = "collective_transport_degraded",
+    return {.symptom = id_of(Symptom::collective_transport_degraded),
             .blame = blame_ranks(lives, ranks),
             .at = at,
             .says = std::move(says),
-            .causes = {std::move(cause), "network_path_or_topology_misselection"}};
+            .causes = {std::move(cause), id_of(Cause::network_path_or_topology_misselection)}};
 }
 
 // A library whose transfers run on threads of the job's processes, and so compete for its processors.
@@ -87,7 +91,8 @@ std::vector<Finding> chosen_badly(const Evidence& evidence) {
         lives, asked.empty() ? sorted(socket) : asked, first->at,
         fmt::format("{} use {} though the nodes have RDMA ports{}{}", ranks_text(sorted(socket)), transport,
                     variable.empty() ? "" : "; set: ", variable),
-        variable.empty() ? "network_path_or_topology_misselection" : "misconfigured_environment_variable");
+        variable.empty() ? id_of(Cause::network_path_or_topology_misselection)
+                         : id_of(Cause::misconfigured_environment_variable));
     found.blame.variable = variable;
     return {found};
 }
@@ -110,11 +115,12 @@ std::vector<Finding> copied_badly(const Evidence& evidence) {
     }
     if (copying.empty() || !direct) return {};
     copying = sorted(std::move(copying));
-    Finding found = transport_finding(
-        evidence.facts<Lives>(), copying, at,
-        fmt::format("data of {} is copied through host memory, that of others is not{}{}",
-                    ranks_text(copying), variable.empty() ? "" : "; set: ", variable),
-        variable.empty() ? "network_path_or_topology_misselection" : "misconfigured_environment_variable");
+    Finding found =
+        transport_finding(evidence.facts<Lives>(), copying, at,
+                          fmt::format("data of {} is copied through host memory, that of others is not{}{}",
+                                      ranks_text(copying), variable.empty() ? "" : "; set: ", variable),
+                          variable.empty() ? id_of(Cause::network_path_or_topology_misselection)
+                                           : id_of(Cause::misconfigured_environment_variable));
     found.blame.variable = std::move(variable);
     found.blame.component = "gpudirect";
     return {std::move(found)};
@@ -154,7 +160,7 @@ std::vector<Finding> lossy(const Evidence& evidence) {
     Finding found = transport_finding(lives, {}, at,
                                       again > 0 ? fmt::format("{} sent {} messages again", where, again)
                                                 : fmt::format("{} went down {} times", where, downs),
-                                      "hardware_or_link_fault");
+                                      id_of(Cause::hardware_or_link_fault));
     found.blame.nodes = {nodes.begin(), nodes.end()};
     found.blame.component =
         nodes.size() == 1 ? fmt::format("link {}", *nodes.begin()) : link_of(evidence, found.blame);
@@ -216,7 +222,7 @@ std::vector<Finding> slower_than_promised(const Evidence& evidence) {
         lives, sorted(std::move(ranks)), at,
         fmt::format("{} of the tried pairs are slow; rank {} -> rank {} reached {} MB/s of {}", slow.size(),
                     worst.from, worst.to, worst.reached, worst.expected),
-        "hardware_or_link_fault");
+        id_of(Cause::hardware_or_link_fault));
     if (places.size() == 1)
         found.blame.component = fmt::format("{} {}", nodes ? "link" : "nvlink", places[0]);
     if (places.size() == 2) found.blame.component = fmt::format("link {}-{}", places[0], places[1]);
@@ -293,7 +299,7 @@ std::vector<Finding> slower_than_before(const Evidence& evidence, const std::vec
                 lives, transfers.comm->processes, call->at,
                 fmt::format("{} of {} bytes over {} takes {}, {} before", name_of(kind.op), kind.bytes,
                             transfers.comm->name, duration_text(call->lasted), duration_text(usual)),
-                "hardware_or_link_fault"));
+                id_of(Cause::hardware_or_link_fault)));
             found.back().blame.component = link_of(evidence, found.back().blame);
             found.back().blame.collective = name_of(kind.op);
         }
@@ -326,7 +332,8 @@ std::vector<Finding> slower_than_last_attempt(const Evidence& evidence,
                     kind.bytes, comm.name, duration_text(now), duration_text(before->second),
                     change ? fmt::format("; {} was {} and is {}", change->name, change->before, change->after)
                            : ""),
-                change ? "dependency_or_hardware_mismatch" : "hardware_or_link_fault");
+                change ? id_of(Cause::dependency_or_hardware_mismatch)
+                       : id_of(Cause::hardware_or_link_fault));
             found.blame.component = change ? std::string(change->name) : link_of(evidence, found.blame);
             found.blame.collective = name_of(kind.op);
             return {found};
@@ -365,7 +372,7 @@ std::vector<Finding> slower_than_equals(const Evidence& evidence, const std::vec
             lives, comm->processes, at,
             fmt::format("{} over {} takes {}, {} in groups like it", name_of(std::get<4>(key).op), comm->name,
                         duration_text(slowest), duration_text(usual)),
-            "network_path_or_topology_misselection");
+            id_of(Cause::network_path_or_topology_misselection));
         found.blame.component = link_of(evidence, found.blame);
         return {found};
     }
@@ -389,7 +396,7 @@ Findings transport_degraded(const Evidence& evidence) {
 }
 
 extern const DetectorRow transport_degraded_row{.name = "transport_degraded",
-                                                .reports = {"collective_transport_degraded"},
+                                                .reports = {id_of(Symptom::collective_transport_degraded)},
                                                 .examine = transport_degraded};
 
 extern const Thresholds transport_degraded_thresholds{

@@ -14,8 +14,12 @@
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -47,13 +51,13 @@ std::vector<Finding> strangers_on_devices(const Evidence& evidence) {
     const bool weights = evidence.text(first->as<DeviceBind>()->what) == "weights";
     on = sorted(std::move(on));
     const std::string what = weights ? "their weights" : on.size() > 1 ? "contexts" : "a context";
-    return {{.symptom = "unbalanced_rank_memory",
+    return {{.symptom = id_of(Symptom::unbalanced_rank_memory),
              .blame = blame_ranks(evidence.facts<Lives>(), ranks),
              .at = first->at,
              .says = fmt::format("{} put {} on {} {} of {}", ranks_text(sorted(ranks)), what,
                                  on.size() > 1 ? "devices" : "device", ranges_text(on),
                                  on.size() > 1 ? "other ranks" : "another rank"),
-             .causes = {"memory_placement_or_lifetime_error"}}};
+             .causes = {id_of(Cause::memory_placement_or_lifetime_error)}}};
 }
 
 // The least that each rank's device held in every ten samples of one attempt.
@@ -76,14 +80,14 @@ public:
         const std::int64_t rise = own.stairs.back() - own.stairs[own.stairs.size() - 1 - rises_min];
         const auto peers = peers_change(event.rank, own.stairs.size());
         if (!peers || rise < peers_factor * *peers) return std::nullopt;
-        return Finding{.symptom = "unbalanced_rank_memory",
+        return Finding{.symptom = id_of(Symptom::unbalanced_rank_memory),
                        .blame = blame_ranks(evidence_.facts<Lives>(), {event.rank}),
                        .at = event.at,
                        .says = fmt::format(
                            "the device of rank {} holds more and more: {} bytes more than {} samples ago, "
                            "and those of its peers do not",
                            event.rank, rise, samples_of_a_stair * static_cast<int>(rises_min)),
-                       .causes = {"memory_placement_or_lifetime_error"}};
+                       .causes = {id_of(Cause::memory_placement_or_lifetime_error)}};
     }
 
 private:
@@ -162,12 +166,13 @@ std::vector<Finding> much_more(const Evidence& evidence) {
         const bool high = sample->used > middle / 2 * 3 && sample->used - middle > sample->limit / 10;
         above[event->rank] = high ? above[event->rank] + 1 : 0;
         if (above[event->rank] < looks_min) continue;
-        return {{.symptom = "unbalanced_rank_memory",
+        return {{.symptom = id_of(Symptom::unbalanced_rank_memory),
                  .blame = blame_ranks(evidence.facts<Lives>(), {event->rank}),
                  .at = event->at,
                  .says = fmt::format("the device of rank {} carries {} bytes, the median is {}", event->rank,
                                      sample->used, middle),
-                 .causes = {"memory_placement_or_lifetime_error", "uneven_work_or_data_partition"}}};
+                 .causes = {id_of(Cause::memory_placement_or_lifetime_error),
+                            id_of(Cause::uneven_work_or_data_partition)}}};
     }
     return {};
 }
@@ -180,8 +185,9 @@ Findings unbalanced_memory(const Evidence& evidence) {
     return more_and_more(evidence);
 }
 
-extern const DetectorRow unbalanced_memory_row{
-    .name = "unbalanced_memory", .reports = {"unbalanced_rank_memory"}, .examine = unbalanced_memory};
+extern const DetectorRow unbalanced_memory_row{.name = "unbalanced_memory",
+                                               .reports = {id_of(Symptom::unbalanced_rank_memory)},
+                                               .examine = unbalanced_memory};
 
 extern const Thresholds unbalanced_memory_thresholds{
     {"samples of a rank above the others", looks_min},

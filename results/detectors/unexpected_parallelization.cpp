@@ -11,8 +11,12 @@
 #include "results/analysis/findings.h"
 #include "results/analysis/meetings.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -20,11 +24,11 @@ namespace {
 
 Finding parallelization_finding(const Evidence& evidence, std::vector<Rank> ranks, Time at, std::string says,
                                 std::string variable, std::string cause) {
-    Finding found{.symptom = "unexpected_parallelization",
+    Finding found{.symptom = id_of(Symptom::unexpected_parallelization),
                   .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
                   .at = at,
                   .says = std::move(says),
-                  .causes = {std::move(cause), "misconfigured_environment_variable"}};
+                  .causes = {std::move(cause), id_of(Cause::misconfigured_environment_variable)}};
     found.blame.variable = std::move(variable);
     return found;
 }
@@ -50,7 +54,7 @@ std::vector<Finding> worlds_of_one(const Evidence& evidence) {
         parallelization_finding(evidence, alone, at,
                                 fmt::format("{} each train in a world of one where {} processes were started",
                                             ranks_text(sorted(alone)), started),
-                                "WORLD_SIZE", "misconfigured_environment_variable")};
+                                "WORLD_SIZE", id_of(Cause::misconfigured_environment_variable))};
 }
 
 // "tp_size" of rank.config against the size of communicator "tp".
@@ -83,7 +87,7 @@ std::vector<Finding> small_groups(const Evidence& evidence) {
     }
     if (ranks.empty()) return {};
     return {parallelization_finding(evidence, ranks, at, says, variable,
-                                    "misconfigured_resource_or_distributed_settings")};
+                                    id_of(Cause::misconfigured_resource_or_distributed_settings))};
 }
 
 std::vector<Finding> strangers_in_groups(const Evidence& evidence) {
@@ -95,8 +99,8 @@ std::vector<Finding> strangers_in_groups(const Evidence& evidence) {
                     ranks_text(lone->ranks), lone->group, lone->parts,
                     lone->worlds ? ": each believes in a world of one" : ""),
         lone->worlds ? "WORLD_SIZE" : "",
-        lone->worlds ? "misconfigured_environment_variable"
-                     : "misconfigured_resource_or_distributed_settings");
+        lone->worlds ? id_of(Cause::misconfigured_environment_variable)
+                     : id_of(Cause::misconfigured_resource_or_distributed_settings));
     found.blame.step = lone->step;
     return {std::move(found)};
 }
@@ -129,7 +133,7 @@ std::vector<Finding> left_before_training(const Evidence& evidence) {
         evidence, left, first_end,
         fmt::format("{} ended before the first step, without an error; {} of {} processes train",
                     ranks_text(left), training, evidence.world_size()),
-        "", "misconfigured_resource_or_distributed_settings");
+        "", id_of(Cause::misconfigured_resource_or_distributed_settings));
     return {std::move(found)};
 }
 
@@ -142,8 +146,9 @@ Findings unexpected_parallelization(const Evidence& evidence) {
     return left_before_training(evidence);
 }
 
-extern const DetectorRow unexpected_parallelization_row{.name = "unexpected_parallelization",
-                                                        .reports = {"unexpected_parallelization"},
-                                                        .examine = unexpected_parallelization};
+extern const DetectorRow unexpected_parallelization_row{
+    .name = id_of(Symptom::unexpected_parallelization),
+    .reports = {id_of(Symptom::unexpected_parallelization)},
+    .examine = unexpected_parallelization};
 
 }  // namespace deadrank::results::detectors

@@ -19,8 +19,12 @@
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -49,7 +53,7 @@ double value_of(const Event& event) { return event.as<ValueSample>()->value; }
 
 Finding wrong_value(const Evidence& evidence, std::vector<Rank> ranks, const Event& event,
                     std::string_view name, std::string says) {
-    Finding finding{.symptom = "wrong_intermediate_value",
+    Finding finding{.symptom = id_of(Symptom::wrong_intermediate_value),
                     .blame = blame_ranks(evidence.facts<Lives>(), std::move(ranks)),
                     .at = event.at,
                     .says = std::move(says)};
@@ -243,14 +247,15 @@ std::optional<Finding> peers_that_part(const Evidence& evidence) {
     for (const auto& [value, ranks] : by_value) parties.push_back(ranks);
     const double one = by_value.begin()->first, other = by_value.rbegin()->first;
     Finding finding{
-        .symptom = "wrong_intermediate_value",
+        .symptom = id_of(Symptom::wrong_intermediate_value),
         .blame = blame_ranks(evidence.facts<Lives>(), std::move(blamed)),
         .at = at,
         .says = fmt::format("{} differs between ranks in step {}, from {} to {}, where all held one "
                             "value in each step before; {}",
                             name, parting->first, number_text(one, other), number_text(other, one),
                             parties_text(evidence, std::move(parties))),
-        .causes = {"gradient_scaling_or_reduction_error", "stale_or_missing_state_update"}};
+        .causes = {id_of(Cause::gradient_scaling_or_reduction_error),
+                   id_of(Cause::stale_or_missing_state_update)}};
     finding.blame.step = parting->first;
     finding.blame.variable = name;
     return finding;
@@ -278,7 +283,7 @@ const Communicator* group_of_the_factor(const Evidence& evidence, const Finding&
 }
 
 Finding unlike_its_definition(const Evidence& evidence, Finding finding) {
-    finding.symptom = "wrong_intermediate_value";
+    finding.symptom = id_of(Symptom::wrong_intermediate_value);
     const Communicator* group = group_of_the_factor(evidence, finding);
     if (group)
         finding.says += fmt::format("; the factor between them is {}, the size of {}",
@@ -313,7 +318,8 @@ Findings value_wrong(const Evidence& evidence) {
     auto rate = rate_unlike_its_peers(evidence, rates);
     if (!rate) rate = rate_unlike_its_configuration(evidence, rates);
     if (rate) {
-        rate->causes = {"stale_or_missing_state_update", "misconfigured_resource_or_distributed_settings"};
+        rate->causes = {id_of(Cause::stale_or_missing_state_update),
+                        id_of(Cause::misconfigured_resource_or_distributed_settings)};
         return {*rate};
     }
     auto seeds = seeds_that_coincide(evidence);
@@ -321,11 +327,11 @@ Findings value_wrong(const Evidence& evidence) {
         const auto parting = peers_that_part(evidence);
         return parting ? Findings{*parting} : Findings{};
     }
-    seeds->causes = {"rng_or_seed_coordination_error"};
+    seeds->causes = {id_of(Cause::rng_or_seed_coordination_error)};
     return {*seeds};
 }
 
 extern const DetectorRow value_wrong_row{
-    .name = "value_wrong", .reports = {"wrong_intermediate_value"}, .examine = value_wrong};
+    .name = "value_wrong", .reports = {id_of(Symptom::wrong_intermediate_value)}, .examine = value_wrong};
 
 }  // namespace deadrank::results::detectors

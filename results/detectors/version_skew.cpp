@@ -7,8 +7,12 @@
 #include "results/analysis/pairs.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -48,14 +52,15 @@ Findings version_skew(const Evidence& evidence) {
         fmt::format("{} {} {} {} where the others have {}; {}", ranks_text(skew->odd),
                     skew->odd.size() == 1 ? "has" : "have", skew->name,
                     skew->odd_has_none ? "not at all" : skew->odd_value, skew->usual_value, broken->says);
-    broken->causes = {"version_skew_across_ranks"};
+    broken->causes = {id_of(Cause::version_skew_across_ranks)};
     return {*broken};
 }
 
 extern const DetectorRow version_skew_row{
     .name = "version_skew",
-    .reports = {"communication_setup_failure", "communication_setup_hang", "collective_mismatch_error",
-                "collective_timeout_abort", "collective_deadlock_hang", "framework_runtime_exception"},
+    .reports = {id_of(Symptom::communication_setup_failure), id_of(Symptom::communication_setup_hang),
+                id_of(Symptom::collective_mismatch_error), id_of(Symptom::collective_timeout_abort),
+                id_of(Symptom::collective_deadlock_hang), id_of(Symptom::framework_runtime_exception)},
     .examine = version_skew,
     .reason = 2};
 

@@ -13,8 +13,12 @@
 #include "results/analysis/pairs.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -87,23 +91,23 @@ Findings wrong_device(const Evidence& evidence) {
         for (const DevicesInUse::Odd& one : odd) ranks.push_back(one.rank);
         const DevicesInUse::Odd& first = odd.front();
         return {
-            {.symptom = "wrong_device_used",
+            {.symptom = id_of(Symptom::wrong_device_used),
              .blame = blame_ranks(evidence.facts<Lives>(), ranks),
              .at = first.at,
              .says = fmt::format("the model of rank {} is on device {}, and by the pattern of its peers it "
                                  "would be on {}",
                                  first.rank, first.device, first.usual),
-             .causes = {"rank_or_device_derivation_error"}}};
+             .causes = {id_of(Cause::rank_or_device_derivation_error)}}};
     }
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::placement)) {
-        findings.push_back(
-            finding_of(evidence, outbreak, "wrong_device_used", {"rank_or_device_derivation_error"}));
+        findings.push_back(finding_of(evidence, outbreak, id_of(Symptom::wrong_device_used),
+                                      {id_of(Cause::rank_or_device_derivation_error)}));
     }
     return findings;
 }
 
 extern const DetectorRow wrong_device_row{
-    .name = "wrong_device", .reports = {"wrong_device_used"}, .examine = wrong_device};
+    .name = "wrong_device", .reports = {id_of(Symptom::wrong_device_used)}, .examine = wrong_device};
 
 }  // namespace deadrank::results::detectors

@@ -11,17 +11,21 @@
 #include "results/analysis/odd_ranks.h"
 #include "results/analysis/waits.h"
 #include "results/diagnosis/clue.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::diagnosis {
+
+using scenarios::Symptom;
 
 using namespace analysis;
 
 namespace {
 
 bool is_wait(const Finding& finding) {
-    return finding.symptom == "collective_deadlock_hang" || finding.symptom == "collective_timeout_abort" ||
-           finding.symptom == "restart_or_recovery_failure" ||
-           finding.symptom == "remote_peer_connection_error";
+    return finding.symptom == Symptom::collective_deadlock_hang ||
+           finding.symptom == Symptom::collective_timeout_abort ||
+           finding.symptom == Symptom::restart_or_recovery_failure ||
+           finding.symptom == Symptom::remote_peer_connection_error;
 }
 
 Time last_heard(const Evidence& evidence, Rank rank, Time before) {

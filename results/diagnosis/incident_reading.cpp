@@ -14,8 +14,12 @@
 #include "results/analysis/signatures.h"
 #include "results/record/codes.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::diagnosis {
+
+using scenarios::Cause;
+using scenarios::Symptom;
 
 namespace {
 
@@ -25,16 +29,19 @@ using analysis::Phrase;
 constexpr std::size_t quotes_most = 6, quotes_unknown = 12;
 
 // An exception without any known phrase.
-constexpr Phrase bare{.nearness = Nearness::own,
-                      .symptom = "framework_runtime_exception",
-                      .causes = {"misused_framework_api", "framework_model_incompatibility",
-                                 "misconfigured_resource_or_distributed_settings"}};
-constexpr Phrase machine_fault{
-    .nearness = Nearness::hardware, .symptom = "device_fault_reported", .causes = {"hardware_or_link_fault"}};
+constexpr Phrase bare{
+    .nearness = Nearness::own,
+    .symptom = id_of(Symptom::framework_runtime_exception),
+    .causes = {id_of(Cause::misused_framework_api), id_of(Cause::framework_model_incompatibility),
+               id_of(Cause::misconfigured_resource_or_distributed_settings)}};
+constexpr Phrase machine_fault{.nearness = Nearness::hardware,
+                               .symptom = id_of(Symptom::device_fault_reported),
+                               .causes = {id_of(Cause::hardware_or_link_fault)}};
 constexpr Phrase bad_access{
     .nearness = Nearness::own,
-    .symptom = "native_crash_or_illegal_access",
-    .causes = {"numeric_edge_case_error", "dependency_or_hardware_mismatch", "hardware_or_link_fault"}};
+    .symptom = id_of(Symptom::native_crash_or_illegal_access),
+    .causes = {id_of(Cause::numeric_edge_case_error), id_of(Cause::dependency_or_hardware_mismatch),
+               id_of(Cause::hardware_or_link_fault)}};
 
 bool has_frames(std::string_view text) { return text.find("\", line ") != text.npos; }
 
@@ -94,12 +101,12 @@ Phrase bare_exception(std::string_view words) {
     Phrase meant = bare;
     if (has_any(words, {"Please ", "please ", "has to be", "must be specified", "must specify", "need to set",
                         "in the config", "not supported", "only support", "is required"})) {
-        meant.causes = {"misconfigured_resource_or_distributed_settings", "misused_framework_api",
-                        "framework_model_incompatibility"};
+        meant.causes = {id_of(Cause::misconfigured_resource_or_distributed_settings),
+                        id_of(Cause::misused_framework_api), id_of(Cause::framework_model_incompatibility)};
     } else if (has_any(words, {"ZeroDivisionError", "OverflowError", "FloatingPointError", "math domain",
                                "IndexError"})) {
-        meant.causes = {"numeric_edge_case_error", "misused_framework_api",
-                        "framework_model_incompatibility"};
+        meant.causes = {id_of(Cause::numeric_edge_case_error), id_of(Cause::misused_framework_api),
+                        id_of(Cause::framework_model_incompatibility)};
     }
     return meant;
 }
@@ -125,14 +132,15 @@ Phrase in_context(Phrase meant, std::string_view text) {
                                         "resume_from_checkpoint", "create_local_plan", "load_plan"});
     if (meant.nearness != Nearness::own) return meant;
     if (saving &&
-        (meant.symptom == "framework_runtime_exception" || has_any(text, {"No space left", "uota"}))) {
-        meant.symptom = "checkpoint_save_failure";
-        meant.causes = {"misconfigured_resource_or_distributed_settings", "hardware_or_link_fault",
-                        "dependency_or_hardware_mismatch"};
-    } else if (loading && meant.symptom == "tensor_shape_or_dtype_error") {
-        meant.symptom = "reshard_restore_failure";
-        meant.causes = {"layout_dependent_checkpoint_format",
-                        "misaligned_parameters_tensors_or_model_structure", "shard_layout_or_offset_error"};
+        (meant.symptom == Symptom::framework_runtime_exception || has_any(text, {"No space left", "uota"}))) {
+        meant.symptom = id_of(Symptom::checkpoint_save_failure);
+        meant.causes = {id_of(Cause::misconfigured_resource_or_distributed_settings),
+                        id_of(Cause::hardware_or_link_fault), id_of(Cause::dependency_or_hardware_mismatch)};
+    } else if (loading && meant.symptom == Symptom::tensor_shape_or_dtype_error) {
+        meant.symptom = id_of(Symptom::reshard_restore_failure);
+        meant.causes = {id_of(Cause::layout_dependent_checkpoint_format),
+                        id_of(Cause::misaligned_parameters_tensors_or_model_structure),
+                        id_of(Cause::shard_layout_or_offset_error)};
     }
     return meant;
 }
@@ -197,7 +205,8 @@ private:
         const bool warned = log->level <= 1 || (!block && said_calmly(text));
         // A loss is logged at the usual level, whatever its value is.
         const bool mild = warned && known->nearness == Nearness::own &&
-                          known->symptom != "loss_nan_or_divergence" && text.find(" NCCL WARN ") == text.npos;
+                          known->symptom != Symptom::loss_nan_or_divergence &&
+                          text.find(" NCCL WARN ") == text.npos;
         all_.push_back({&event, event.rank, in_context(*known, text), text, block, all_.size(), mild,
                         mild && log->level == 0});
     }

@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::diagnosis {
+
+using scenarios::Symptom;
 
 namespace {
 
@@ -20,42 +23,54 @@ struct Look {
     std::string_view symptom, words;
 };
 constexpr Look looks[] = {
-    {"collective_timeout_abort",
+    {id_of(Symptom::collective_timeout_abort),
      "the last lines of the ranks that did not time out, and their Python stacks (py-spy dump)"},
-    {"collective_timeout_abort",
+    {id_of(Symptom::collective_timeout_abort),
      "Flight Recorder dumps of the next run: TORCH_NCCL_TRACE_BUFFER_SIZE=2000, "
      "TORCH_NCCL_DUMP_ON_TIMEOUT=1"},
-    {"collective_timeout_abort", "whether batches, files or branches can differ between ranks"},
-    {"collective_deadlock_hang", "the Python stack of every rank (py-spy dump), the absent one's first"},
-    {"collective_deadlock_hang", "Flight Recorder dumps: who entered which call and who did not"},
-    {"communication_setup_failure",
+    {id_of(Symptom::collective_timeout_abort), "whether batches, files or branches can differ between ranks"},
+    {id_of(Symptom::collective_deadlock_hang),
+     "the Python stack of every rank (py-spy dump), the absent one's first"},
+    {id_of(Symptom::collective_deadlock_hang),
+     "Flight Recorder dumps: who entered which call and who did not"},
+    {id_of(Symptom::communication_setup_failure),
      "MASTER_ADDR, MASTER_PORT and that the port is free and reachable from each node"},
-    {"communication_setup_failure",
+    {id_of(Symptom::communication_setup_failure),
      "NCCL_SOCKET_IFNAME and NCCL_DEBUG=INFO: which interface and which NCCL each rank took"},
-    {"communication_setup_hang", "how many of the ranks reached the store, and from which hosts"},
-    {"remote_peer_connection_error", "the log of the peer that is named, from before the connection broke"},
-    {"remote_peer_connection_error",
+    {id_of(Symptom::communication_setup_hang),
+     "how many of the ranks reached the store, and from which hosts"},
+    {id_of(Symptom::remote_peer_connection_error),
+     "the log of the peer that is named, from before the connection broke"},
+    {id_of(Symptom::remote_peer_connection_error),
      "counters of the link (ibstat, ethtool -S) and the kernel log of both hosts"},
-    {"device_out_of_memory", "memory by rank and step: is it one rank, or does it grow"},
-    {"device_out_of_memory", "torch.cuda.memory._snapshot() of the rank that failed"},
-    {"host_resource_exhaustion",
+    {id_of(Symptom::device_out_of_memory), "memory by rank and step: is it one rank, or does it grow"},
+    {id_of(Symptom::device_out_of_memory), "torch.cuda.memory._snapshot() of the rank that failed"},
+    {id_of(Symptom::host_resource_exhaustion),
      "the kernel log (dmesg -T) and the limits of the job: memory, /dev/shm, open files, quota"},
-    {"host_resource_exhaustion", "memory of the host over time, and the number of data loading workers"},
-    {"device_fault_reported", "nvidia-smi -q of that device and its XIDs before the job; take the node out"},
-    {"native_crash_or_illegal_access", "the same step with CUDA_LAUNCH_BLOCKING=1, or compute-sanitizer"},
-    {"native_crash_or_illegal_access", "a core file's stack of the rank that died first"},
-    {"collective_mismatch_error", "the same run with TORCH_DISTRIBUTED_DEBUG=DETAIL: which rank calls what"},
-    {"collective_mismatch_error", "versions of NCCL and NCCL_ variables on every node"},
-    {"checkpoint_unreadable", "the file's size and time beside those of its siblings; the save before it"},
-    {"checkpoint_save_failure", "free space and quota where the checkpoint goes"},
-    {"reshard_restore_failure",
+    {id_of(Symptom::host_resource_exhaustion),
+     "memory of the host over time, and the number of data loading workers"},
+    {id_of(Symptom::device_fault_reported),
+     "nvidia-smi -q of that device and its XIDs before the job; take the node out"},
+    {id_of(Symptom::native_crash_or_illegal_access),
+     "the same step with CUDA_LAUNCH_BLOCKING=1, or compute-sanitizer"},
+    {id_of(Symptom::native_crash_or_illegal_access), "a core file's stack of the rank that died first"},
+    {id_of(Symptom::collective_mismatch_error),
+     "the same run with TORCH_DISTRIBUTED_DEBUG=DETAIL: which rank calls what"},
+    {id_of(Symptom::collective_mismatch_error), "versions of NCCL and NCCL_ variables on every node"},
+    {id_of(Symptom::checkpoint_unreadable),
+     "the file's size and time beside those of its siblings; the save before it"},
+    {id_of(Symptom::checkpoint_save_failure), "free space and quota where the checkpoint goes"},
+    {id_of(Symptom::reshard_restore_failure),
      "the layout that saved beside the layout that loads: world size, tensor and pipeline parallel sizes"},
-    {"import_or_symbol_error",
+    {id_of(Symptom::import_or_symbol_error),
      "versions of torch, CUDA and the package, on the node that failed and on another"},
-    {"build_or_install_failure", "nvcc --version beside torch.version.cuda, and the compiler's first error"},
-    {"model_or_data_loading_failure", "whether the path exists on every node, and who may read it"},
-    {"tensor_shape_or_dtype_error", "shapes that this rank got beside those of its peers at the same line"},
-    {"restart_or_recovery_failure", "the first failure, before the restarts"},
+    {id_of(Symptom::build_or_install_failure),
+     "nvcc --version beside torch.version.cuda, and the compiler's first error"},
+    {id_of(Symptom::model_or_data_loading_failure),
+     "whether the path exists on every node, and who may read it"},
+    {id_of(Symptom::tensor_shape_or_dtype_error),
+     "shapes that this rank got beside those of its peers at the same line"},
+    {id_of(Symptom::restart_or_recovery_failure), "the first failure, before the restarts"},
 };
 
 // 4120 → "4,120"

@@ -9,8 +9,11 @@
 #include "results/analysis/findings.h"
 #include "results/detectors/shared.h"
 #include "results/diagnosis/clue.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::diagnosis {
+
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -108,7 +111,7 @@ void wanted_and_held(const Evidence& evidence, const Finding& finding, Clues& cl
 
 // Ranks in the order of a pipeline: is the slow one its last stage?
 void last_stage(const Evidence& evidence, const Finding& finding, Clues& clues) {
-    if (finding.symptom != "straggler_step_time_skew" || evidence.each<P2pEnter>().empty()) return;
+    if (finding.symptom != Symptom::straggler_step_time_skew || evidence.each<P2pEnter>().empty()) return;
     if (finding.blame.ranks.empty() || finding.blame.ranks.back() != evidence.world_size() - 1) return;
     clues.push_back({"last_stage_slow", fmt::format("{} of {}: the last stage of a pipeline",
                                                     ranks_text(finding.blame.ranks), evidence.world_size())});

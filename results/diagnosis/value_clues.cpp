@@ -9,8 +9,11 @@
 #include "results/analysis/findings.h"
 #include "results/detectors/shared.h"
 #include "results/diagnosis/clue.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::diagnosis {
+
+using scenarios::Symptom;
 
 using namespace analysis;
 
@@ -18,9 +21,10 @@ namespace {
 
 bool about_values(const Finding& finding) {
     for (const std::string_view symptom :
-         {"replica_state_divergence", "wrong_intermediate_value", "parallel_result_mismatch",
-          "loss_nan_or_divergence", "inference_output_inconsistency_across_devices",
-          "resume_state_regression", "ci_or_test_failure"}) {
+         {id_of(Symptom::replica_state_divergence), id_of(Symptom::wrong_intermediate_value),
+          id_of(Symptom::parallel_result_mismatch), id_of(Symptom::loss_nan_or_divergence),
+          id_of(Symptom::inference_output_inconsistency_across_devices),
+          id_of(Symptom::resume_state_regression), id_of(Symptom::ci_or_test_failure)}) {
         if (finding.symptom == symptom) return true;
     }
     return false;
@@ -93,7 +97,7 @@ void place(const Evidence& evidence, const Finding& finding, Clues& clues) {
         first = event->as<StepBegin>()->step;
         break;
     }
-    if (finding.blame.variable == "learning_rate" && finding.symptom == "wrong_intermediate_value")
+    if (finding.blame.variable == "learning_rate" && finding.symptom == Symptom::wrong_intermediate_value)
         clues.push_back({"constant_quantity_wrong", finding.says});
     if (!finding.blame.step) return;
     if (*finding.blame.step == first + 1)

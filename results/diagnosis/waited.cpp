@@ -13,8 +13,11 @@
 #include "results/diagnosis/incident_reading.h"
 #include "results/record/codes.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::diagnosis {
+
+using scenarios::Cause;
 
 namespace {
 
@@ -100,10 +103,10 @@ std::vector<Rank> few_with_another(const std::map<Rank, Value>& values) {
     return few;
 }
 
-const char* const divergence = "rank_divergent_control_flow";
-const char* const other_order = "communication_order_divergence";
-const char* const unpropagated = "unpropagated_rank_failure";
-const char* const machine = "hardware_or_link_fault";
+const char* const divergence = id_of(Cause::rank_divergent_control_flow);
+const char* const other_order = id_of(Cause::communication_order_divergence);
+const char* const unpropagated = id_of(Cause::unpropagated_rank_failure);
+const char* const machine = id_of(Cause::hardware_or_link_fault);
 
 class Waiting {
 public:

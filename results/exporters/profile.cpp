@@ -172,7 +172,7 @@ Result<NameMap> load_name_map(const std::filesystem::path& file) {
     if (map.host.find('#') == std::string::npos) {
         return refuse(ErrorCode::bad_input, "the host pattern '" + map.host + "' names all nodes alike",
                       "write # where the node's number goes: gpu-node-###",
-                      {file.string(), (*tree)["cluster"]["host"].line, 0});
+                      {file.string(), (*tree)["cluster"]["host"].place.line, 0});
     }
     for (const scenarios::Node& item : (*tree)["target"].items) {
         Labels labels;

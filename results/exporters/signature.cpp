@@ -18,7 +18,7 @@ using scenarios::Result;
 
 std::optional<double> number(const scenarios::Node& node) {
     if (!node.is_number()) return std::nullopt;
-    return node.number;
+    return node.number_or(0);
 }
 
 double duration(const scenarios::Node& node, double otherwise) {

@@ -6,8 +6,11 @@
 #include <map>
 
 #include "results/external/foreign_detectors.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::external {
+
+using scenarios::Symptom;
 
 namespace {
 
@@ -16,20 +19,22 @@ struct Words {
     std::string_view names;  // the rank follows these words; empty = no rank is named
 };
 constexpr std::array<Words, 7> known = {{
-    {"Detected mismatch between collectives on ranks", "collective_mismatch_error", "but Rank "},
-    {"Watchdog caught collective operation timeout", "collective_timeout_abort", ""},
-    {"timeout watchdog detected operation timeout", "collective_timeout_abort", ""},  // since torch 2.15
-    {"failed to pass monitoredBarrier", "collective_timeout_abort", "Rank "},
-    {"DDP expects same model across all ranks", "tensor_shape_or_dtype_error", "but Rank "},
-    {"clients joined.", "communication_setup_failure", ""},
-    {"environment variable RANK expected, but not set", "communication_setup_failure", ""},
+    {"Detected mismatch between collectives on ranks", id_of(Symptom::collective_mismatch_error),
+     "but Rank "},
+    {"Watchdog caught collective operation timeout", id_of(Symptom::collective_timeout_abort), ""},
+    {"timeout watchdog detected operation timeout", id_of(Symptom::collective_timeout_abort),
+     ""},  // since torch 2.15
+    {"failed to pass monitoredBarrier", id_of(Symptom::collective_timeout_abort), "Rank "},
+    {"DDP expects same model across all ranks", id_of(Symptom::tensor_shape_or_dtype_error), "but Rank "},
+    {"clients joined.", id_of(Symptom::communication_setup_failure), ""},
+    {"environment variable RANK expected, but not set", id_of(Symptom::communication_setup_failure), ""},
 }};
 
 }  // namespace
 
 std::vector<std::string_view> C10d::symptoms() const {
-    return {"collective_mismatch_error", "collective_timeout_abort", "tensor_shape_or_dtype_error",
-            "communication_setup_failure"};
+    return {id_of(Symptom::collective_mismatch_error), id_of(Symptom::collective_timeout_abort),
+            id_of(Symptom::tensor_shape_or_dtype_error), id_of(Symptom::communication_setup_failure)};
 }
 
 std::vector<Finding> C10d::examine(const Evidence& evidence) const {

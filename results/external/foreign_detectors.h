@@ -10,6 +10,7 @@
 #include "results/emitters/ras.h"
 #include "results/external/memo.h"
 #include "scenarios/model/error.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::external {
 
@@ -26,7 +27,9 @@ class Gpucm final : public Detector {
 public:
     static scenarios::Result<Gpucm> find(const processes::Bounds& bounds = {});
     std::string_view name() const override { return "gpucm"; }
-    std::vector<std::string_view> symptoms() const override { return {"device_fault_reported"}; }
+    std::vector<std::string_view> symptoms() const override {
+        return {id_of(scenarios::Symptom::device_fault_reported)};
+    }
     std::vector<Finding> examine(const Evidence& evidence) const override;
     const std::string& version() const { return version_; }
 

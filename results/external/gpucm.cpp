@@ -8,8 +8,11 @@
 #include "results/emitters/snapshot.h"
 #include "results/external/foreign_detectors.h"
 #include "results/external/tool_program.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::external {
+
+using scenarios::Symptom;
 
 namespace {
 
@@ -63,7 +66,7 @@ std::vector<Finding> Gpucm::examine(const Evidence& evidence) const {
             throw std::runtime_error(
                 fmt::format("gpucm {} {}; it said: {}", version_, answer->how(), answer->last_words()));
         const std::string host = fs::path(file.name).stem().string();
-        Finding finding{.symptom = "device_fault_reported",
+        Finding finding{.symptom = id_of(Symptom::device_fault_reported),
                         .detector = std::string(name()),
                         .blame = {},
                         .at = snapshot.at,

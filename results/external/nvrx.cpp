@@ -14,9 +14,12 @@
 #include "results/emitters/logs.h"
 #include "results/external/memo.h"
 #include "results/external/tool_program.h"
+#include "scenarios/model/taxonomy_ids.h"
 #include "scenarios/model/text.h"
 
 namespace deadrank::results::external {
+
+using scenarios::Symptom;
 
 // ── Both read what a job leaves behind: all ranks' output in one log, and the dumps of the ranks that could
 // dump. Neither knows a time, so a finding is dated with the files.
@@ -32,20 +35,20 @@ struct Class {
     std::string_view theirs, ours;
 };
 constexpr Class classes[] = {
-    {"gpu_hardware_fault", "device_fault_reported"},
-    {"peer_gpu_memory_access_failure", "device_fault_reported"},
-    {"observed_exception", "framework_runtime_exception"},
-    {"argument_validation_failure", "framework_runtime_exception"},
-    {"configuration_validation_failure", "communication_setup_failure"},
-    {"artifact_or_path_not_found", "model_or_data_loading_failure"},
-    {"checkpoint_compatibility_mismatch", "reshard_restore_failure"},
-    {"shape_mismatch", "tensor_shape_or_dtype_error"},
-    {"cuda_oom", "device_out_of_memory"},
-    {"nan_or_inf", "loss_nan_or_divergence"},
-    {"framework_crash", "native_crash_or_illegal_access"},
-    {"linux_oom_kill_confirmation", "host_resource_exhaustion"},
-    {"observed_distributed_operation_timeout", "collective_timeout_abort"},
-    {"nccl_cascade", "collective_timeout_abort"},
+    {"gpu_hardware_fault", id_of(Symptom::device_fault_reported)},
+    {"peer_gpu_memory_access_failure", id_of(Symptom::device_fault_reported)},
+    {"observed_exception", id_of(Symptom::framework_runtime_exception)},
+    {"argument_validation_failure", id_of(Symptom::framework_runtime_exception)},
+    {"configuration_validation_failure", id_of(Symptom::communication_setup_failure)},
+    {"artifact_or_path_not_found", id_of(Symptom::model_or_data_loading_failure)},
+    {"checkpoint_compatibility_mismatch", id_of(Symptom::reshard_restore_failure)},
+    {"shape_mismatch", id_of(Symptom::tensor_shape_or_dtype_error)},
+    {"cuda_oom", id_of(Symptom::device_out_of_memory)},
+    {"nan_or_inf", id_of(Symptom::loss_nan_or_divergence)},
+    {"framework_crash", id_of(Symptom::native_crash_or_illegal_access)},
+    {"linux_oom_kill_confirmation", id_of(Symptom::host_resource_exhaustion)},
+    {"observed_distributed_operation_timeout", id_of(Symptom::collective_timeout_abort)},
+    {"nccl_cascade", id_of(Symptom::collective_timeout_abort)},
 };
 
 struct Installed {
@@ -147,7 +150,7 @@ Result<NvrxAttribution> NvrxAttribution::find(const processes::Bounds& bounds) {
 }
 
 std::vector<std::string_view> NvrxAttribution::symptoms() const {
-    return {"collective_deadlock_hang", "collective_timeout_abort"};
+    return {id_of(Symptom::collective_deadlock_hang), id_of(Symptom::collective_timeout_abort)};
 }
 
 std::vector<Finding> NvrxAttribution::examine(const Evidence& evidence) const {
@@ -168,7 +171,8 @@ std::vector<Finding> NvrxAttribution::examine(const Evidence& evidence) const {
     std::vector<Finding> findings;
     for (const AttributionRow& row : read_attribution(answer.out)) {
         const bool watchdog = snapshot.reason == emitters::SnapshotReason::watchdog;
-        Finding finding{.symptom = watchdog ? "collective_timeout_abort" : "collective_deadlock_hang",
+        Finding finding{.symptom = watchdog ? id_of(Symptom::collective_timeout_abort)
+                                            : id_of(Symptom::collective_deadlock_hang),
                         .detector = std::string(name()),
                         .blame = {},
                         .at = snapshot.at,

@@ -10,8 +10,11 @@
 #include "results/external/foreign_detectors.h"
 #include "results/external/tool_program.h"
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::external {
+
+using scenarios::Symptom;
 
 // ── The analyzer compares every rank with the first file that the directory lists; on tmpfs that is the one
 // written last, so rank 0 is written last.
@@ -47,9 +50,9 @@ std::string last_line(const std::string& text) {
 }
 
 std::string symptom_of(Kind kind, emitters::SnapshotReason reason) {
-    if (kind == Kind::mismatch || kind == Kind::totals) return "collective_mismatch_error";
-    return reason == emitters::SnapshotReason::watchdog ? "collective_timeout_abort"
-                                                        : "collective_deadlock_hang";
+    if (kind == Kind::mismatch || kind == Kind::totals) return id_of(Symptom::collective_mismatch_error);
+    return reason == emitters::SnapshotReason::watchdog ? id_of(Symptom::collective_timeout_abort)
+                                                        : id_of(Symptom::collective_deadlock_hang);
 }
 
 }  // namespace
@@ -83,7 +86,8 @@ Result<Torchfrtrace> Torchfrtrace::find(const processes::Bounds& bounds) {
 }
 
 std::vector<std::string_view> Torchfrtrace::symptoms() const {
-    return {"collective_mismatch_error", "collective_deadlock_hang", "collective_timeout_abort"};
+    return {id_of(Symptom::collective_mismatch_error), id_of(Symptom::collective_deadlock_hang),
+            id_of(Symptom::collective_timeout_abort)};
 }
 
 Result<std::string> Torchfrtrace::report(const std::string& directory, const std::string& prefix) const {

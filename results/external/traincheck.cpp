@@ -10,8 +10,11 @@
 #include "results/analysis/pairs.h"
 #include "results/external/foreign_detectors.h"
 #include "results/external/tool_program.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::external {
+
+using scenarios::Symptom;
 
 namespace {
 
@@ -25,10 +28,10 @@ struct Rule {
     std::string_view id, symptom, variable;
 };
 constexpr Rule rules[] = {
-    {"NCCL-RING-001", "collective_deadlock_hang", "NCCL_ALGO"},
-    {"NCCL-IB-001", "collective_transport_degraded", "NCCL_IB_DISABLE"},
-    {"NCCL-GDR-001", "collective_transport_degraded", "NCCL_NET_GDR_LEVEL"},
-    {"MEMORY-001", "device_out_of_memory", ""},
+    {"NCCL-RING-001", id_of(Symptom::collective_deadlock_hang), "NCCL_ALGO"},
+    {"NCCL-IB-001", id_of(Symptom::collective_transport_degraded), "NCCL_IB_DISABLE"},
+    {"NCCL-GDR-001", id_of(Symptom::collective_transport_degraded), "NCCL_NET_GDR_LEVEL"},
+    {"MEMORY-001", id_of(Symptom::device_out_of_memory), ""},
 };
 
 const Rule* find_rule(std::string_view id) {

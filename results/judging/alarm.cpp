@@ -9,8 +9,11 @@
 #include <utility>
 
 #include "results/record/words.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results {
+
+using scenarios::Symptom;
 
 namespace {
 
@@ -298,8 +301,8 @@ bool ends_a_process(const scenarios::FaultSpec& fault) {
 }
 
 bool says_what_provokes(const Finding& finding, const scenarios::Plan& plan, const Truth& truth) {
-    const bool of_an_end = finding.symptom == "framework_runtime_exception" ||
-                           finding.symptom == "native_crash_or_illegal_access";
+    const bool of_an_end = finding.symptom == Symptom::framework_runtime_exception ||
+                           finding.symptom == Symptom::native_crash_or_illegal_access;
     if (!of_an_end || finding.blame.ranks.empty()) return false;
     if (finding.symptom == plan.bug.symptom || finding.symptom == plan.expect.symptom) return false;
     return std::any_of(truth.marks.begin(), truth.marks.end(), [&](const Mark& mark) {

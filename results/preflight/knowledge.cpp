@@ -68,7 +68,7 @@ Result<void> read_variables(const std::filesystem::path& path, Knowledge& all) {
             if (list.ends_with("integers")) all.integers.insert(name);
         }
     }
-    for (const auto& [name, words] : (*tree)["words"].members) all.words[name] = words.texts();
+    for (const auto& [name, place, words] : (*tree)["words"].members) all.words[name] = words.texts();
     return {};
 }
 

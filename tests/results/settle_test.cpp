@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <stdexcept>
 
+#include "results/detectors/causality.h"
 #include "results/detectors/detector.h"
+#include "scenarios/model/taxonomy_ids.h"
 #include "tests/results/hand_made.h"
 
 namespace deadrank::tests {
@@ -31,6 +33,15 @@ std::vector<std::string> symptoms_of(const std::vector<Finding>& findings) {
 struct Pair {
     Finding root, other;
 };
+
+TEST(Settle, HasARuleForEachSymptom) {
+    for (std::size_t i = 1; i < std::size(scenarios::symptom_ids); ++i) {
+        const auto& rule = results::causality_of(said(scenarios::symptom_ids[i], 1s));
+        EXPECT_EQ(rule.symptom, static_cast<scenarios::Symptom>(i));
+        EXPECT_NE(rule.layer, results::Layer::none) << scenarios::symptom_ids[i];
+    }
+    EXPECT_EQ(results::causality_of(said("detector_crashed", 1s)).layer, results::Layer::none);
+}
 
 TEST(Settle, KeepsTheRootOfEachPair) {
     const std::vector<Pair> pairs = {

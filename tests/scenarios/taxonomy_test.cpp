@@ -6,6 +6,7 @@
 #include <set>
 
 #include "scenarios/format/taxonomy_file.h"
+#include "scenarios/model/taxonomy_ids.h"
 #include "tests/scenarios/sample.h"
 
 namespace deadrank::tests {
@@ -22,6 +23,22 @@ TEST(Taxonomy, HasTheCountsInPrint) {
     EXPECT_EQ(taxonomy.classes.size(), 5u);
     EXPECT_EQ(taxonomy.pairs.size(), 100u);
     EXPECT_FALSE(taxonomy.disclosure.empty());
+}
+
+// The types are made by hand; a row that the file has and they lack, or the other way round, shows here.
+TEST(Taxonomy, HasTheIdsOfItsTypes) {
+    const auto listed = [](const std::vector<scenarios::TaxonomyEntry>& entries) {
+        std::vector<std::string> all = {""};
+        for (const auto& entry : entries) all.push_back(entry.id);
+        return all;
+    };
+    const Taxonomy& taxonomy = sample_taxonomy();
+    EXPECT_EQ(std::vector<std::string>(std::begin(scenarios::symptom_ids), std::end(scenarios::symptom_ids)),
+              listed(taxonomy.symptoms));
+    EXPECT_EQ(std::vector<std::string>(std::begin(scenarios::cause_ids), std::end(scenarios::cause_ids)),
+              listed(taxonomy.causes));
+    EXPECT_EQ(scenarios::symptom_of("low_throughput_uniform"), scenarios::Symptom::low_throughput_uniform);
+    EXPECT_EQ(scenarios::symptom_of("detector_crashed"), scenarios::Symptom::none);
 }
 
 TEST(Taxonomy, SaysOfEachEntryWhatItIsAndWhereItComesFrom) {
