@@ -112,6 +112,10 @@ class Calls(unittest.TestCase):
         engine = play(BEGIN + "for _ in range(20): dist.all_reduce(torch.ones(1 << 20))")
         self.assertLess(os.fstat(engine.ranks[0].arena).st_size, 10 << 20)
 
+    def test_a_line_of_evidence_may_be_long(self):
+        engine = play("import deadrank\ndeadrank.samples(range(50000))\nfor _ in range(3): deadrank.samples([1])", 1)
+        self.assertEqual([one["count"] for one in engine.ranks[0].records], [50000, 1, 1, 1])
+
     def test_a_value_of_a_store_may_be_large(self):
         engine = play(
             BEGIN + "s = dist.distributed_c10d._get_default_store()\n"

@@ -125,6 +125,7 @@ class Channel:
         self.now = 0  # virtual ns since the job's start, of the last reply
         self.clock_reads = 0  # since the last request
         self.works = 0  # numbers given so far
+        self.kept = ()  # blocks of long messages that the proxy may not have read yet
         self.stack = lambda: []
 
     def new_work(self):
@@ -165,15 +166,11 @@ class Channel:
         kept until the next reply."""
         offset = self.arena.allocate(len(body))
         ctypes.memmove(self.arena.address(offset), body, len(body))
-        self.kept.append((offset, len(body)))
+        self.kept = [*self.kept, (offset, len(body))]
         self.post(kind, PAIR.pack(offset, len(body)), flags | IN_ARENA)
-
-    kept = ()
 
     def request(self, kind, body=b"", flags=0):
         """Returns the body of the reply, or raises what the simulator answers."""
-        if len(body) > LONGEST and not self.kept:
-            self.kept = []
         self.post(kind, body, flags)
         self.clock_reads = 0
         while True:
@@ -217,8 +214,6 @@ class Channel:
         self.tell_line(json.dumps(said).encode(), message)
 
     def tell_line(self, line, kind=RECORD):
-        if len(line) > LONGEST and not self.kept:
-            self.kept = []
         self.post(kind, line)
 
     def wait(self, works, deadline=NEVER, any_of=False, kind=WAIT):
