@@ -159,6 +159,9 @@ class Children(unittest.TestCase):
 
 
 class Imports(unittest.TestCase):
+    def test_the_zygote_has_one_thread(self):
+        self.assertEqual(zygote.ready["threads"], 1)
+
     def test_packages_of_a_script_are_imported_once_and_its_own_modules_are_not(self):
         with tempfile.TemporaryDirectory() as place:
             with open(os.path.join(place, "mine.py"), "w", encoding="utf-8") as module:
