@@ -19,6 +19,8 @@ install(DIRECTORY results/preflight DESTINATION ${deadrank_data} FILES_MATCHING 
 install(DIRECTORY runners/backends/local/hook runners/backends/local/subjects
         DESTINATION ${deadrank_data}/runners/backends/local
         FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
+install(DIRECTORY sim/managed/python/deadrank DESTINATION ${deadrank_data}/sim/managed/python
+        FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY runners/promises DESTINATION ${deadrank_data}/runners
         FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY runners/suites/pytest runners/suites/ci DESTINATION ${deadrank_data}

@@ -12,13 +12,13 @@
 #include <numeric>
 
 #include "results/record/words.h"
+#include "runners/backend/extension.h"
 #include "runners/backends/gpu/gpu_machine.h"
 #include "runners/backends/gpu/gpu_runner.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/mpi/mpi_runner.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/sim/sim_runner.h"
-#include "runners/backend/extension.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/chance.h"

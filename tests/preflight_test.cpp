@@ -8,7 +8,7 @@
 
 #include "results/preflight/examine.h"
 #include "runners/backends/sim/sim_runner.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "scenarios/format/plan_file.h"
 #include "tests/support/beyond_the_start.h"
 #include "tests/support/catalog.h"

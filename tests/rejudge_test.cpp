@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "runners/backends/sim/sim_runner.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "runners/pipeline/run_files.h"
 #include "tests/support/catalog.h"
 

@@ -100,6 +100,21 @@ TEST(Storm, CountsWhatWasNoticed) {
     EXPECT_THAT(nothing.incidents.front().trouble, ::testing::HasSubstr("no scenario"));
 }
 
+// Goal: shapes fitted to real machines can be used by name, and draw another storm than a memoryless one.
+TEST(Storm, TakesTheGapsOfAMachine) {
+    const std::string file = std::string(DEADRANK_SOURCE_DIRECTORY) + "/scenarios/storms/gaps.toml";
+    const auto shape = scenarios::load_gap_shape(file, "lanl_2");
+    ASSERT_TRUE(shape) << shape.error().text();
+    EXPECT_EQ(*shape, 0.75);
+    auto storm = shipped("llama_3");
+    const auto memoryless = scenarios::draw_incidents(storm, 1);
+    storm.shape = *shape;
+    EXPECT_NE(memoryless.front().at, scenarios::draw_incidents(storm, 1).front().at);
+    const auto unknown = scenarios::load_gap_shape(file, "lanl_22");
+    ASSERT_FALSE(unknown);
+    EXPECT_THAT(unknown.error().text(), ::testing::HasSubstr("lanl_2"));
+}
+
 TEST(Storm, RefusesARowThatTheTableDoesNotHave) {
     const auto file = std::filesystem::path(testing::TempDir()) / "storm_with_a_wrong_row.toml";
     std::ofstream(file)

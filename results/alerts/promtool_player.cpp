@@ -205,11 +205,10 @@ Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const e
     if (!asked) return tl::unexpected(asked.error());
     std::vector<bool> alive = left_out;
     for (std::size_t i = 0; i < rules.size(); ++i) alive[i] = rules[i].is_alert && !left_out[i];
-    const std::string block =
-        none ? ""
-             : series_block(options_.needed_only || analysis.everything
-                                ? series_for(world, incident, rules, analysis, alive)
-                                : series_for(world, incident, analysis));
+    const std::string block = none ? ""
+                                   : series_block(options_.needed_only || analysis.everything
+                                                      ? series_for(world, incident, rules, analysis, alive)
+                                                      : series_for(world, incident, analysis));
     const auto intervals = none ? std::vector<double>{} : intervals_of(rules, world.window.eval);
     for (const double interval : intervals) {
         const bool several = intervals.size() > 1;

@@ -101,7 +101,7 @@ bool sizes_vary(const Communicator& comm, const Collective& collective, const Co
 
 // A rendezvous looks the same at both ends of a job; a step in between tells them apart.
 
-bool had_worked(const Evidence& evidence, int attempt, Rank process, Time before) {
+bool had_begun_step(const Evidence& evidence, int attempt, Rank process, Time before) {
     const Lives& lives = evidence.facts<Lives>();
     const Life* life = lives.find(attempt, process);
     if (!life || life->step < 0) return false;
@@ -116,12 +116,13 @@ bool had_worked(const Evidence& evidence, int attempt, Rank process, Time before
     return false;
 }
 
-std::vector<Leaving> leaving_of(const Evidence& evidence, int attempt) {
+std::vector<Leaving> find_leavings(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Leaving> all;
     for (const Event* event : evidence.each<RendezvousEnter>()) {
         if (lives.attempt_at(event->at) != attempt) continue;
-        if (had_worked(evidence, attempt, event->rank, event->at)) all.push_back({event->rank, event->at});
+        if (had_begun_step(evidence, attempt, event->rank, event->at))
+            all.push_back({event->rank, event->at});
     }
     for (const Event* event : evidence.each<RendezvousLeave>()) {
         for (Leaving& one : all) {
@@ -161,8 +162,8 @@ Counts calls_by_step(const Evidence& evidence, const Communicator& comm, Time un
 
 }  // namespace
 
-std::optional<std::int64_t> step_short_of_calls(const Evidence& evidence, const Communicator& comm,
-                                                const std::vector<Rank>& blamed, Time until) {
+std::optional<std::int64_t> find_step_of_missing_call(const Evidence& evidence, const Communicator& comm,
+                                                      const std::vector<Rank>& blamed, Time until) {
     if (blamed.empty()) return std::nullopt;
     for (const auto& [step, counts] : calls_by_step(evidence, comm, until)) {
         const auto own = counts.find(blamed.front());
@@ -193,7 +194,7 @@ bool calls_in_its_steps(const Evidence& evidence, const Communicator& comm, Rank
     });
 }
 
-std::vector<std::string_view> groups_left_unused(const Evidence& evidence, int attempt,
+std::vector<std::string_view> find_unused_groups(const Evidence& evidence, int attempt,
                                                  const std::vector<Rank>& processes) {
     const Lives& lives = evidence.facts<Lives>();
     std::set<CommId> used;
@@ -262,7 +263,7 @@ std::vector<const Communicator*> siblings_of(const Evidence& evidence, const Com
 
 }  // namespace
 
-std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& comm, Time when) {
+std::vector<Rank> find_odd_siblings(const Evidence& evidence, const Communicator& comm, Time when) {
     const auto siblings = siblings_of(evidence, comm);
     if (siblings.empty()) return {};
     std::vector<Rank> whom;

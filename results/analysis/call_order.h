@@ -60,8 +60,8 @@ private:
 // The first step in which the first of these processes made fewer calls on the communicator than most of its
 // other peers did in theirs: where it left one out, though its peers may notice steps later. Those who are
 // blamed with it left the same call out and are no measure. Nothing if it never did.
-std::optional<std::int64_t> step_short_of_calls(const Evidence& evidence, const Communicator& comm,
-                                                const std::vector<Rank>& blamed, Time until);
+std::optional<std::int64_t> find_step_of_missing_call(const Evidence& evidence, const Communicator& comm,
+                                                      const std::vector<Rank>& blamed, Time until);
 
 // Whether this operation had more than one size in the communicator before this call.
 bool sizes_vary(const Communicator& comm, const Collective& collective, const CollectiveEnter& what);
@@ -71,7 +71,7 @@ bool calls_in_its_steps(const Evidence& evidence, const Communicator& comm, Rank
 
 // The names of groups that each of these processes made with others of them alone, smaller than the job, and
 // in which nobody ever called. Empty if one of the processes has no such group.
-std::vector<std::string_view> groups_left_unused(const Evidence& evidence, int attempt,
+std::vector<std::string_view> find_unused_groups(const Evidence& evidence, int attempt,
                                                  const std::vector<Rank>& processes);
 
 // Groups of one name do the same work side by side. A member that does something else than the members at the
@@ -79,7 +79,7 @@ std::vector<std::string_view> groups_left_unused(const Evidence& evidence, int a
 
 // Members whose calls, collectives and messages, differ from those of every sibling: neither list is a prefix
 // of the other. Empty without siblings, and if all members differ.
-std::vector<Rank> unlike_siblings(const Evidence& evidence, const Communicator& comm, Time when);
+std::vector<Rank> find_odd_siblings(const Evidence& evidence, const Communicator& comm, Time when);
 
 // The meeting at the end of a job: a rendezvous that a process enters after it has worked, so that waiting
 // there is not a set-up wait.
@@ -91,9 +91,9 @@ struct Leaving {
 };
 
 // Of one attempt, in order of arrival.
-std::vector<Leaving> leaving_of(const Evidence& evidence, int attempt);
+std::vector<Leaving> find_leavings(const Evidence& evidence, int attempt);
 
 // Did this process begin a step, in this attempt, before that moment?
-bool had_worked(const Evidence& evidence, int attempt, Rank process, Time before);
+bool had_begun_step(const Evidence& evidence, int attempt, Rank process, Time before);
 
 }  // namespace deadrank::results::analysis

@@ -292,7 +292,7 @@ struct Side {
 
 }  // namespace
 
-OddFingerprint odd_fingerprint(const Evidence& evidence, const Outbreak& outbreak) {
+OddFingerprint find_odd_fingerprint(const Evidence& evidence, const Outbreak& outbreak) {
     std::vector<Side> sides;
     for (const Complaint& said : evidence.facts<Complaints>().first_of_each(outbreak.attempt)) {
         const std::string_view fingerprint = fingerprint_in(said.text);

@@ -101,6 +101,6 @@ struct OddFingerprint {
     explicit operator bool() const { return !odd.empty(); }
 };
 
-OddFingerprint odd_fingerprint(const Evidence& evidence, const Outbreak& outbreak);
+OddFingerprint find_odd_fingerprint(const Evidence& evidence, const Outbreak& outbreak);
 
 }  // namespace deadrank::results::analysis

@@ -1,5 +1,5 @@
-// results/analysis/circles.cpp — Follows who waits for whom to the ranks that wait for nobody outside of their
-// own circle; whose message is missing in it, and how it is told.
+// results/analysis/circles.cpp — Follows who waits for whom to the ranks that wait for nobody outside of
+// their own circle; whose message is missing in it, and how it is told.
 #include "results/analysis/circles.h"
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 #include <set>
 #include <string_view>
 
+#include "results/analysis/error_quote.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/waits.h"
-#include "results/analysis/error_quote.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::analysis {
@@ -98,7 +98,7 @@ std::string_view Waits::raised_by(Rank rank) const {
 }
 
 // Some of the circle have raised an error and the others have not: those wait for them.
-bool Waits::culprits_by_error(const Circle& circle, Standstill& found) const {
+bool Waits::find_culprits_by_error(const Circle& circle, Standstill& found) const {
     for (const Rank rank : circle.members)
         if (!raised_by(rank).empty()) found.culprits.push_back(rank);
     const Wait* wait = wait_for(found.culprits);
@@ -144,7 +144,7 @@ std::map<std::int64_t, std::size_t> sent_by_step(const Evidence& evidence, const
 }  // namespace
 
 // A rank waits in a call, and another one, which is missing there, is in a later step.
-bool Waits::went_on_without(const Wait& wait, Rank waiting, Rank missing) const {
+bool Waits::continued_without(const Wait& wait, Rank waiting, Rank missing) const {
     const Life* here = lives_.find(attempt_, waiting);
     const Life* there = lives_.find(attempt_, missing);
     const bool is_missing =
@@ -156,7 +156,7 @@ bool Waits::went_on_without(const Wait& wait, Rank waiting, Rank missing) const 
 // unless it has left out that collective itself.
 // If the sender sent as many messages as in its step before, it is the receiver that takes one too many. A
 // rank that has never sent there may have its message still before it, after a call that all of them make.
-bool Waits::culprits_by_message(const Circle& circle, Standstill& found) const {
+bool Waits::find_culprits_by_message(const Circle& circle, Standstill& found) const {
     for (const Rank receiver : circle.behind_it) {
         for (const Wait& wait : waits_.at(receiver)) {
             if (wait.op != Op::recv || wait.collective) continue;
@@ -174,7 +174,7 @@ bool Waits::culprits_by_message(const Circle& circle, Standstill& found) const {
             const bool known = here != sent.end() && here != sent.begin() && any(*std::prev(here));
             const bool all_sent = known && here->second >= std::prev(here)->second;
             const Wait& gone = theirs->second.front();
-            if (went_on_without(gone, sender, receiver)) {
+            if (continued_without(gone, sender, receiver)) {
                 found.culprits = {receiver};
                 found.last = gone;
                 found.left_a_call_out = true;
@@ -211,7 +211,7 @@ bool most_have_come(const Wait& wait) {
 // Of the collectives that most of a group has entered, the wait with the fewest ranks missing; of several,
 // the one that began first, since it holds up the others. Null if no group has a majority, as in a pair. Half
 // of a group is enough, two at least, where it waits in a barrier and the others in messages.
-const Wait* Waits::nearly_complete(const Circle& circle) const {
+const Wait* Waits::find_nearly_complete_wait(const Circle& circle) const {
     const Wait *least = nullptr, *half = nullptr;
     std::set<const Collective*> met;
     for (const Rank process : circle.behind_it) {
@@ -231,7 +231,7 @@ const Wait* Waits::nearly_complete(const Circle& circle) const {
 
 // Who is missing in further groups of the circle to which most have come, has not come to one itself, and
 // does not wait for who is missing in the first.
-std::vector<Rank> Waits::missing_elsewhere(const Circle& circle, const Wait& least) const {
+std::vector<Rank> Waits::find_missing_elsewhere(const Circle& circle, const Wait& least) const {
     std::set<Rank> excused(least.for_whom.begin(), least.for_whom.end()), missing;
     for (const Rank process : circle.behind_it) {
         for (const Wait& wait : waits_.at(process)) {
@@ -251,7 +251,7 @@ std::vector<Rank> Waits::missing_elsewhere(const Circle& circle, const Wait& lea
 
 // "; rank 0 waits there, and for it ranks 1-3 in all_reduce 5 of dp": those who wait for the ones that are
 // kept waiting, link by link.
-std::string Waits::told_behind(const Standstill& found) const {
+std::string Waits::describe_ranks_left_behind(const Standstill& found) const {
     constexpr std::size_t links_max = 3;
     std::set<Rank> front, told;
     for (const auto& [rank, waits] : waits_)

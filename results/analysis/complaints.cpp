@@ -1,4 +1,5 @@
-// results/analysis/complaints.cpp — What ranks complained of in their own words, and whose complaint came first.
+// results/analysis/complaints.cpp — What ranks complained of in their own words, and whose complaint came
+// first.
 #include "results/analysis/complaints.h"
 
 #include <algorithm>
@@ -6,8 +7,8 @@
 #include <iterator>
 #include <map>
 
-#include "results/analysis/shape_words.h"
 #include "results/analysis/error_quote.h"
+#include "results/analysis/shape_words.h"
 
 namespace deadrank::results::analysis {
 
@@ -77,7 +78,7 @@ constexpr Phrase phrases[] = {
     {"driver version is insufficient", Trouble::setup},
     {"invalid device ordinal", Trouble::setup},
     {"invalid resource handle", Trouble::setup},
-    {"invalid argument", Trouble::setup, answered_by_the_driver},
+    {"invalid argument", Trouble::setup, is_driver_error},
     {"new group's world size should be less or equal", Trouble::setup},
     {"clients joined", Trouble::setup},
     {"wait timeout after", Trouble::setup},
@@ -162,11 +163,11 @@ constexpr Phrase phrases[] = {
     {"CUDA_ERROR_UNKNOWN", Trouble::device},
     {"Unable to determine the device handle", Trouble::device},
     {"AER: Uncorrected", Trouble::device},
-    {"Cuda failure", Trouble::device, tells_of_hardware},
+    {"Cuda failure", Trouble::device, mentions_hardware},
     {"Cuda failure", Trouble::setup},
 
     {"same device, but found at least two", Trouble::placement},
-    {"", Trouble::shape, tells_of_shapes},
+    {"", Trouble::shape, mentions_shape},
 
     {"Connection closed by", Trouble::connection},
     {"Connection reset by peer", Trouble::connection},
@@ -238,7 +239,7 @@ Trouble trouble_of(Code code) {
 
 }  // namespace
 
-Trouble trouble_in(std::string_view text) {
+Trouble classify_trouble(std::string_view text) {
     if (text.find(" NCCL INFO ") != text.npos) return Trouble::none;  // said for information
     for (const Phrase& phrase : phrases) {
         if (text.find(phrase.words) == std::string_view::npos) continue;
@@ -247,21 +248,21 @@ Trouble trouble_in(std::string_view text) {
     return is_exception(text) ? Trouble::exception : Trouble::none;
 }
 
-std::vector<KnownWords> known_words() {
+std::vector<KnownWords> list_known_phrases() {
     std::vector<KnownWords> known;
     for (const Phrase& phrase : phrases) {
         if (!phrase.words.empty()) known.push_back({phrase.words, phrase.trouble});
-        if (phrase.also != tells_of_shapes) continue;
-        for (const std::string_view words : words_of_shapes()) known.push_back({words, phrase.trouble});
+        if (phrase.also != mentions_shape) continue;
+        for (const std::string_view words : list_shape_phrases()) known.push_back({words, phrase.trouble});
     }
     return known;
 }
 
-bool lost_the_store(std::string_view text) {
+bool is_store_loss(std::string_view text) {
     return text.find("Failed to recv, got 0 bytes") != std::string_view::npos;
 }
 
-bool worked_on(const Evidence& evidence, Rank process, Time time) {
+bool continued_training(const Evidence& evidence, Rank process, Time time) {
     const Lives& lives = evidence.facts<Lives>();
     const int attempt = lives.attempt_at(time);
     Time began = never;
@@ -286,12 +287,12 @@ Complaints::Complaints(const Evidence& evidence) {
     for (const Event* event : evidence.each<RankLog>()) {
         const auto* log = event->as<RankLog>();
         const std::string_view text = evidence.text(log->line);
-        if (log->level >= 2) add(*event, trouble_in(text), text, 0);
+        if (log->level >= 2) add(*event, classify_trouble(text), text, 0);
     }
     for (const Event* event : evidence.each<CommError>()) {
         const auto* error = event->as<CommError>();
         const std::string_view text = evidence.text(error->message);
-        const Trouble spoken = trouble_in(text);
+        const Trouble spoken = classify_trouble(text);
         const bool vague = spoken == Trouble::none || spoken == Trouble::exception;
         add(*event, vague ? trouble_of(error->code) : spoken, text, error->comm);
     }
@@ -302,11 +303,11 @@ Complaints::Complaints(const Evidence& evidence) {
     // A program may catch the error and try less: then it is how the program finds its batch size.
     std::erase_if(all_, [&](const Complaint& complaint) {
         return complaint.trouble == Trouble::memory && !complaint.final &&
-               worked_on(evidence, complaint.process, complaint.at);
+               continued_training(evidence, complaint.process, complaint.at);
     });
     std::stable_sort(all_.begin(), all_.end(),
                      [](const Complaint& a, const Complaint& b) { return a.at < b.at; });
-    for (Complaint& complaint : all_) complaint.trouble = meant_by(evidence, complaint);
+    for (Complaint& complaint : all_) complaint.trouble = classify_complaint(evidence, complaint);
 }
 
 std::vector<Complaint> Complaints::first_of_each(int attempt) const {
@@ -341,7 +342,7 @@ std::optional<std::int64_t> step_at(const Evidence& evidence, Rank process, Time
     return step;
 }
 
-std::vector<Outbreak> outbreaks(const Evidence& evidence, Trouble trouble) {
+std::vector<Outbreak> find_outbreaks(const Evidence& evidence, Trouble trouble) {
     const Complaints& complaints = evidence.facts<Complaints>();
     std::vector<Outbreak> found;
     for (int attempt = 0; attempt < evidence.facts<Lives>().attempts(); ++attempt) {

@@ -1,4 +1,5 @@
-// results/analysis/complaints.h — What ranks complained of in their own words, and whose complaint came first.
+// results/analysis/complaints.h — What ranks complained of in their own words, and whose complaint came
+// first.
 #pragma once
 
 #include <algorithm>
@@ -38,20 +39,20 @@ enum class Trouble {
 };
 
 // What the text is about; `none` if it is no complaint.
-Trouble trouble_in(std::string_view text);
+Trouble classify_trouble(std::string_view text);
 
 // The phrases that tell it; some count only where more is said.
 struct KnownWords {
     std::string_view words;
     Trouble trouble;
 };
-std::vector<KnownWords> known_words();
+std::vector<KnownWords> list_known_phrases();
 
 // The connection to the rendezvous store was closed.
-bool lost_the_store(std::string_view text);
+bool is_store_loss(std::string_view text);
 
 // Whether the process began and ended another step after that time, in the same attempt.
-bool worked_on(const Evidence& evidence, Rank process, Time time);
+bool continued_training(const Evidence& evidence, Rank process, Time time);
 
 struct Complaint {
     Time at{0};
@@ -64,7 +65,7 @@ struct Complaint {
 };
 
 // What the words are about, of a process that has done and said this before: its set-up may lie behind it.
-Trouble meant_by(const Evidence& evidence, const Complaint& complaint);
+Trouble classify_complaint(const Evidence& evidence, const Complaint& complaint);
 
 class Complaints {
 public:
@@ -92,7 +93,7 @@ struct Outbreak {
 };
 
 // The first outbreak of each attempt.
-std::vector<Outbreak> outbreaks(const Evidence& evidence, Trouble trouble);
+std::vector<Outbreak> find_outbreaks(const Evidence& evidence, Trouble trouble);
 
 // The step that a rank was in at that time.
 std::optional<std::int64_t> step_at(const Evidence& evidence, Rank process, Time time);
@@ -106,13 +107,13 @@ Finding finding_of(const Evidence& evidence, const Outbreak& outbreak, std::stri
                    std::vector<std::string> causes);
 
 // When each process of an attempt left the rendezvous, `never` where it did not; empty if nobody came there.
-std::vector<Time> met_at(const Evidence& evidence, int attempt);
+std::vector<Time> list_rendezvous_times(const Evidence& evidence, int attempt);
 
 // The exception of a process that had not left the rendezvous yet, about a store, an address, a port or a
 // variable that set-up needs. An import or an argument that fails there is no failure of communication.
-bool failed_to_meet(const Complaint& complaint, const std::vector<Time>& met);
+bool is_rendezvous_failure(const Complaint& complaint, const std::vector<Time>& met);
 
 // "KeyError: 'MASTER_ADDR'": the variable of set-up that the words miss; empty if none.
-std::string missing_variable(std::string_view words);
+std::string find_missing_variable(std::string_view words);
 
 }  // namespace deadrank::results::analysis

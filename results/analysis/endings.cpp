@@ -64,7 +64,7 @@ bool can_be_an_agreement(const CollectiveEnter& what) {
 
 }  // namespace
 
-bool agreed_to_end(const Evidence& evidence) {
+bool has_agreed_stop(const Evidence& evidence) {
     const int attempt = evidence.facts<Lives>().attempts() - 1;
     const auto left = left_within_a_step(evidence, attempt);
     if (!left) return false;
@@ -88,11 +88,11 @@ bool agreed_to_end(const Evidence& evidence) {
 }
 
 // The ranks that wait are at fault for having called at all.
-void Waits::tell_beyond(Standstill& found) const {
+void Waits::describe_passed_call(Standstill& found) const {
     const std::string call =
         fmt::format("{} {} of {}", name_of(found.last.op), found.last.seq, found.last.comm->name);
-    const auto unused = groups_left_unused(evidence_, attempt_, found.stuck);
-    const bool instead = called_the_world_instead(found);
+    const auto unused = find_unused_groups(evidence_, attempt_, found.stuck);
+    const bool instead = used_world_instead(found);
     found.why = instead
                     ? fmt::format(
                           "{} entered {}, and {} call nothing there in all their steps; the "
@@ -108,7 +108,7 @@ void Waits::tell_beyond(Standstill& found) const {
 // A part of the ranks calls on all of them, as a call without a group does, and the others have done their
 // steps and left without ever calling there. Where the callers made groups of their own in which nobody
 // calls, one of those was meant.
-bool Waits::called_the_world_instead(const Standstill& found) const {
+bool Waits::used_world_instead(const Standstill& found) const {
     if (found.culprits.empty()) return false;
     const Communicator& comm = *found.last.comm;
     const auto ended_well = [&](Rank rank) {
@@ -121,7 +121,7 @@ bool Waits::called_the_world_instead(const Standstill& found) const {
     });
     return there_alone && std::ssize(comm.processes) == lives_.count() &&
            std::all_of(found.culprits.begin(), found.culprits.end(), ended_well) &&
-           !groups_left_unused(evidence_, attempt_, found.stuck).empty();
+           !find_unused_groups(evidence_, attempt_, found.stuck).empty();
 }
 
 namespace {
@@ -243,7 +243,7 @@ std::string Waits::call_text(const Wait& wait) {
 
 // Whether all of the culprits destroy their groups, and one of them in the middle of a step: an exception has
 // brought it there that nobody has heard of yet.
-void Waits::tell_teardown(Standstill& found) const {
+void Waits::describe_teardown(Standstill& found) const {
     bool within_a_step = false;
     for (const Rank culprit : found.culprits) {
         const auto& all = evidence_.facts<Teardowns>().all();

@@ -12,7 +12,7 @@ namespace deadrank::results::analysis {
 // All ranks that call others left with success in the middle of one and the same step, right after they had
 // met in a call, or had exchanged a flag or saved in the step before: they agreed to stop early. Data that
 // ends does so between steps, and whoever leaves alone, or in another step, asked nobody.
-bool agreed_to_end(const Evidence& evidence);
+bool has_agreed_stop(const Evidence& evidence);
 
 // Ranks in torch's destroy_process_group, which waits for their own calls and for the other members on the
 // node. Known by the lines that torch logs before and after it.

@@ -27,7 +27,7 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-std::string_view heart_of(std::string_view text) {
+std::string_view find_key_line(std::string_view text) {
     while (text.ends_with('\n')) text.remove_suffix(1);
     if (text.starts_with("Traceback")) {
         if (const auto second = text.find('\n'); second != std::string_view::npos) {
@@ -45,7 +45,7 @@ std::string_view heart_of(std::string_view text) {
     return text.substr(0, text.find('\n'));
 }
 
-std::string shortened(std::string_view text, std::size_t most) {
+std::string shorten_text(std::string_view text, std::size_t most) {
     if (text.size() <= most) return std::string(text);
     std::size_t end = most - std::min(most, cut.size() + 1);
     const auto space = text.rfind(' ', end);
@@ -57,10 +57,10 @@ std::string shortened(std::string_view text, std::size_t most) {
 }
 
 std::string quoted(std::string_view text) {
-    const std::string_view heart = heart_of(text), last = last_error_in(text);
-    if (last.empty()) return shortened(heart, quoted_max);
+    const std::string_view heart = find_key_line(text), last = last_error_in(text);
+    if (last.empty()) return shorten_text(heart, quoted_max);
     const std::size_t room = quoted_max - std::min(last.size(), quoted_max / 2);
-    return shortened(trimmed(heart), room) + ": " + shortened(last, quoted_max / 2);
+    return shorten_text(trimmed(heart), room) + ": " + shorten_text(last, quoted_max / 2);
 }
 
 }  // namespace deadrank::results::analysis

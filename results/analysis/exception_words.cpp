@@ -1,5 +1,5 @@
-// results/analysis/exception_words.cpp — A table of words, the specific before the general: the first row with
-// a word of the exception decides.
+// results/analysis/exception_words.cpp — A table of words, the specific before the general: the first row
+// with a word of the exception decides.
 #include "results/analysis/exception_words.h"
 
 #include <algorithm>
@@ -78,8 +78,8 @@ std::vector<std::string> listed(const std::array<std::string_view, 3>& causes) {
 
 }  // namespace
 
-std::vector<std::string> causes_of_exception(std::string_view text, bool everybody) {
-    const std::string_view said = heart_of(text);
+std::vector<std::string> list_exception_causes(std::string_view text, bool everybody) {
+    const std::string_view said = find_key_line(text);
     std::vector<std::string> causes = {std::string(numbers), std::string(misused), std::string(versions)};
     const auto speaks = [&](std::string_view word) {
         return !word.empty() && said.find(word) != std::string_view::npos;

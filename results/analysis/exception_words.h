@@ -9,6 +9,6 @@
 namespace deadrank::results::analysis {
 
 // Likeliest first. everybody: all ranks raised it, so that nothing which one rank alone sees is behind it.
-std::vector<std::string> causes_of_exception(std::string_view text, bool everybody);
+std::vector<std::string> list_exception_causes(std::string_view text, bool everybody);
 
 }  // namespace deadrank::results::analysis

@@ -137,7 +137,7 @@ std::optional<Origin> stated_origin(std::string_view& name) {
 
 }  // namespace
 
-std::vector<WrongValue> wrong_values(const Evidence& evidence) {
+std::vector<WrongValue> find_wrong_values(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<Rank, Time> restored;
     for (const Event* event : evidence.each<CheckpointLoad>()) restored.try_emplace(event->rank, event->at);
@@ -237,8 +237,8 @@ std::vector<Rank> wrong_later(const std::vector<WrongValue>& all, const WrongVal
 
 }  // namespace
 
-std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin) {
-    const auto all = wrong_values(evidence);
+std::optional<Finding> find_first_wrong_value(const Evidence& evidence, Origin origin) {
+    const auto all = find_wrong_values(evidence);
     const WrongValue* first = nullptr;
     for (const WrongValue& wrong : all) {
         if (wrong.origin == origin && (!first || step_of(wrong) < step_of(*first))) first = &wrong;
@@ -272,7 +272,7 @@ std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin) {
     return finding;
 }
 
-std::vector<Claim> claims_of(const Evidence& evidence, int attempt) {
+std::vector<Claim> list_claims(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Claim> claims;
     for (const Event* event : evidence.each<RendezvousEnter>()) {

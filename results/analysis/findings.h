@@ -50,12 +50,12 @@ struct WrongValue {
 // saved ("restored.…"), a reference run ("reference.…"); the first two are left out of the name given here.
 // Another name means the job's own definition, and after a restore the restore. "weights…" are left to
 // loading_failure, "step_time" to low_throughput.
-std::vector<WrongValue> wrong_values(const Evidence& evidence);
+std::vector<WrongValue> find_wrong_values(const Evidence& evidence);
 
 // One finding for all ranks on which a quantity went wrong at the same step.
 
 // The first step with such a value; nothing if there is none of that origin, or one of another came before.
-std::optional<Finding> first_wrong(const Evidence& evidence, Origin origin);
+std::optional<Finding> find_first_wrong_value(const Evidence& evidence, Origin origin);
 
 struct Claim {
     Rank process;
@@ -63,7 +63,7 @@ struct Claim {
     Time at;
 };
 
-std::vector<Claim> claims_of(const Evidence& evidence, int attempt);
+std::vector<Claim> list_claims(const Evidence& evidence, int attempt);
 
 // Of all claims of an attempt those below 0 or beyond the world's end, where the set-up of one such process
 // failed, and then all others that are not the process's own number: one wrong formula moves some within the

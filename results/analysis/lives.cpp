@@ -1,4 +1,5 @@
-// results/analysis/lives.cpp — Built in one pass over all events; processes keep their numbers across restarts.
+// results/analysis/lives.cpp — Built in one pass over all events; processes keep their numbers across
+// restarts.
 #include "results/analysis/lives.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// results/analysis/meetings.cpp — Calls as a graph of processes, whose connected parts are found; steps divided
-// by these parts, replicas by their own word that are in several, and parts told apart by what they call.
+// results/analysis/meetings.cpp — Calls as a graph of processes, whose connected parts are found; steps
+// divided by these parts, replicas by their own word that are in several, and parts told apart by what they
+// call.
 #include "results/analysis/meetings.h"
 
 #include <algorithm>
@@ -101,7 +102,7 @@ std::size_t Meetings::of(Rank process) const { return part_of_[static_cast<std::
 
 bool Meetings::meets(Rank process) const { return members_[of(process)] > 1; }
 
-std::vector<std::vector<StepPace>> companies_apart(const Evidence& evidence) {
+std::vector<std::vector<StepPace>> group_comparable_ranks(const Evidence& evidence) {
     const std::vector<StepPace>& steps = evidence.facts<Paces>().steps();
     const Meetings meetings(evidence);
     const Roles& roles = evidence.facts<Roles>();
@@ -249,7 +250,7 @@ bool lack_a_call(const Evidence& evidence, const Replicas& replicas, Time until)
 
 }  // namespace
 
-std::optional<LoneReplicas> lone_replicas(const Evidence& evidence) {
+std::optional<IsolatedReplicas> find_isolated_replicas(const Evidence& evidence) {
     std::map<std::string_view, Replicas> groups;
     std::map<Rank, Time> began, stepped;
     for (const Event* event : evidence.each<StepBegin>()) began.try_emplace(event->rank, event->at);
@@ -272,7 +273,7 @@ std::optional<LoneReplicas> lone_replicas(const Evidence& evidence) {
         if (met.size() < 2 || joined_by_an_idle_group(evidence, replicas.ranks)) continue;
         const bool worlds = believes_to_be_alone(evidence, *replicas.ranks.begin());
         if (!worlds && lack_a_call(evidence, replicas, until)) continue;
-        return LoneReplicas{
+        return IsolatedReplicas{
             group, {replicas.ranks.begin(), replicas.ranks.end()}, met.size(), until, worlds, replicas.step};
     }
     return std::nullopt;

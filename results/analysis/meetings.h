@@ -44,12 +44,12 @@ private:
 //
 // Empty if all ranks are one company. So they are where no rank meets another, since then calls were not
 // recorded.
-std::vector<std::vector<StepPace>> companies_apart(const Evidence& evidence);
+std::vector<std::vector<StepPace>> group_comparable_ranks(const Evidence& evidence);
 
 // Ranks that claim to hold the same parameters, yet have shared no call in training when they do so: they
 // train alone, or in parts.
 
-struct LoneReplicas {
+struct IsolatedReplicas {
     std::string_view group;  // as they call it
     std::vector<Rank> ranks;
     std::size_t parts = 0;                  // of ranks that share calls
@@ -61,7 +61,7 @@ struct LoneReplicas {
 // The first such group. Nothing if all replicas meet, directly or through others, nor if it is a call that is
 // missing in one job: they made a group beyond the world in which they never call; or a broadcast gave them
 // one start, or they were alike once, and they part though none of them calls in a smaller group.
-std::optional<LoneReplicas> lone_replicas(const Evidence& evidence);
+std::optional<IsolatedReplicas> find_isolated_replicas(const Evidence& evidence);
 
 // Ranks that reduce, gather or exchange with each other in a group smaller than the job work on one model,
 // and are of one kind. So are groups that make the same kinds of calls, as the stages of a pipeline do: each

@@ -257,8 +257,8 @@ AtFault at_fault(const Evidence& evidence, const Communicator& comm, const Colle
 
 }  // namespace
 
-Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
-                             const Collective& collective) {
+Disagreement find_disagreement(const Evidence& evidence, const Communicator& comm,
+                               const Collective& collective) {
     // Nearly all collectives agree: look closer only at those that do not.
     const CollectiveEnter* first = nullptr;
     bool differ = false;

@@ -38,8 +38,8 @@ struct Disagreement {
 };
 
 // Compares the members that came. Nothing if they agree.
-Disagreement disagreement_in(const Evidence& evidence, const Communicator& comm,
-                             const Collective& collective);
+Disagreement find_disagreement(const Evidence& evidence, const Communicator& comm,
+                               const Collective& collective);
 
 // Which device each process has, and which processes break the pattern of their peers. The pattern is the
 // distance between the n-th process of a host and the n-th device that most processes of the job have:

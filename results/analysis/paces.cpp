@@ -1,5 +1,5 @@
-// results/analysis/paces.cpp — How long each rank took for each step, and how much of that was its own. A rank
-// that writes a checkpoint for all is not slow.
+// results/analysis/paces.cpp — How long each rank took for each step, and how much of that was its own. A
+// rank that writes a checkpoint for all is not slow.
 #include "results/analysis/paces.h"
 
 #include <algorithm>

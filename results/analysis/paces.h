@@ -85,7 +85,7 @@ public:
 
     const std::vector<StepPace>& steps() const { return steps_; }  // by attempt and step
     bool pipelined() const { return pipelined_; }  // ranks send to each other: stages may legitimately differ
-    bool starvation_told() const { return starvation_told_; }  // else `starved` is 0 for want of knowledge
+    bool knows_starvation() const { return starvation_told_; }  // else `starved` is 0 for want of knowledge
 
 private:
     void close(StepPace&& step, const std::vector<Errand>& errands, const std::vector<Portion>& portions);

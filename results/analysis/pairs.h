@@ -1,5 +1,5 @@
-// results/analysis/pairs.h — The "NAME=value" lines of rank.start (environment, versions) as tables, and which
-// ranks differ from the others.
+// results/analysis/pairs.h — The "NAME=value" lines of rank.start (environment, versions) as tables, and
+// which ranks differ from the others.
 #pragma once
 
 #include <map>

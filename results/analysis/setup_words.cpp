@@ -22,36 +22,36 @@ std::string_view behind(std::string_view text, std::string_view words, char unti
 
 std::string variable_named(std::string_view text) {
     const std::string_view named = behind(text, "environment variable ", ' ');
-    return named.empty() ? missing_variable(text) : std::string(named);
+    return named.empty() ? find_missing_variable(text) : std::string(named);
 }
 
 }  // namespace
 
 bool names_its_variable(std::string_view text) { return !variable_named(text).empty(); }
 
-std::string variable_of_setup(std::string_view text) {
+std::string find_setup_variable(std::string_view text) {
     if (std::string named = variable_named(text); !named.empty()) return named;
     if (text.find("EADDRINUSE") != std::string_view::npos) return "MASTER_PORT";
     if (text.find("gai error") != std::string_view::npos) return "MASTER_ADDR";
     return {};
 }
 
-std::string component_of_setup(std::string_view text) {
+std::string find_setup_component(std::string_view text) {
     return text.find("driver version") != std::string_view::npos ? "driver" : std::string();
 }
 
-std::string_view key_waited_for(std::string_view text) {
+std::string_view find_awaited_key(std::string_view text) {
     if (text.find("wait timeout after ") == std::string_view::npos) return {};
     return behind(text, ", keys: ", '\n');
 }
 
 // "(node1, 29500)": the port is behind the last comma, for a host that was put together wrongly may hold one.
-std::string_view host_sought(std::string_view text) {
+std::string_view find_store_host(std::string_view text) {
     const std::string_view both = behind(text, "trying to connect to (", ')');
     return both.substr(0, both.rfind(','));
 }
 
-std::int64_t clients_joined(std::string_view text) {
+std::int64_t count_joined_clients(std::string_view text) {
     const auto end = text.find(" clients joined");
     if (end == std::string_view::npos || end == 0) return -1;
     const auto begin = text.rfind(' ', end - 1) + 1;
@@ -64,7 +64,7 @@ bool refused_by_loopback(std::string_view text) {
     return text.find("Connection refused, remote=[127.") != std::string_view::npos;
 }
 
-std::vector<Rank> never_refused(const Evidence& evidence, int attempt) {
+std::vector<Rank> find_ranks_never_refused(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     std::set<Rank> refused;
     for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
@@ -82,8 +82,8 @@ std::vector<Rank> never_refused(const Evidence& evidence, int attempt) {
     return others;
 }
 
-std::vector<std::string> causes_of_setup(std::string_view text, bool own) {
-    if (!component_of_setup(text).empty()) return {"dependency_or_hardware_mismatch"};
+std::vector<std::string> list_setup_causes(std::string_view text, bool own) {
+    if (!find_setup_component(text).empty()) return {"dependency_or_hardware_mismatch"};
     if (has_any(text, {"invalid device ordinal"}))
         return {"rank_or_device_derivation_error", "misconfigured_environment_variable"};
     if (names_its_variable(text) && has_any(text, {"expected, but not set"}))

@@ -125,16 +125,16 @@ constexpr std::string_view phrases_of_shapes[] = {
 
 }  // namespace
 
-bool tells_of_shapes(std::string_view text) {
+bool mentions_shape(std::string_view text) {
     return std::any_of(std::begin(phrases_of_shapes), std::end(phrases_of_shapes),
                        [&](std::string_view words) { return text.find(words) != text.npos; });
 }
 
-bool answered_by_the_driver(std::string_view text) {
+bool is_driver_error(std::string_view text) {
     return text.find("CUDA error") != text.npos || text.find("Cuda failure") != text.npos;
 }
 
-bool tells_of_hardware(std::string_view text) {
+bool mentions_hardware(std::string_view text) {
     constexpr std::string_view words[] = {"launch failure", "unknown error", "ECC", "hardware"};
     return text.ends_with("Cuda failure") ||
            std::any_of(std::begin(words), std::end(words),
@@ -156,7 +156,7 @@ bool asserts_an_index(std::string_view line) {
 // It has made a communicator, or begun a step.
 bool is_set_up(const Evidence& evidence, const Complaint& complaint) {
     const auto made = evidence.each<CommInitLeave>();
-    return had_worked(evidence, complaint.attempt, complaint.process, complaint.at) ||
+    return had_begun_step(evidence, complaint.attempt, complaint.process, complaint.at) ||
            std::any_of(made.begin(), made.end(), [&](const Event* event) {
                return event->rank == complaint.process && event->at <= complaint.at &&
                       event->as<CommInitLeave>()->result == Code::ok &&
@@ -174,13 +174,13 @@ bool asserted_an_index(const Evidence& evidence, const Complaint& complaint) {
 
 }  // namespace
 
-Trouble meant_by(const Evidence& evidence, const Complaint& complaint) {
+Trouble classify_complaint(const Evidence& evidence, const Complaint& complaint) {
     const auto has = [&](std::string_view words) { return complaint.text.find(words) != std::string::npos; };
-    if (complaint.trouble == Trouble::setup && lost_the_store(complaint.text) &&
-        had_worked(evidence, complaint.attempt, complaint.process, complaint.at))
+    if (complaint.trouble == Trouble::setup && is_store_loss(complaint.text) &&
+        had_begun_step(evidence, complaint.attempt, complaint.process, complaint.at))
         return Trouble::connection;
-    if (complaint.trouble == Trouble::setup && answered_by_the_driver(complaint.text) &&
-        !has("driver version") && is_set_up(evidence, complaint))
+    if (complaint.trouble == Trouble::setup && is_driver_error(complaint.text) && !has("driver version") &&
+        is_set_up(evidence, complaint))
         return Trouble::exception;
     if (complaint.trouble == Trouble::native && has("device-side assert") &&
         asserted_an_index(evidence, complaint))
@@ -188,7 +188,7 @@ Trouble meant_by(const Evidence& evidence, const Complaint& complaint) {
     return complaint.trouble;
 }
 
-std::span<const std::string_view> words_of_shapes() { return phrases_of_shapes; }
+std::span<const std::string_view> list_shape_phrases() { return phrases_of_shapes; }
 
 namespace {
 
@@ -225,7 +225,7 @@ bool says_a_file_store(std::string_view words) {
 
 }  // namespace
 
-std::vector<Time> met_at(const Evidence& evidence, int attempt) {
+std::vector<Time> list_rendezvous_times(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     const auto enters = evidence.each<RendezvousEnter>();
     if (std::none_of(enters.begin(), enters.end(),
@@ -242,7 +242,7 @@ std::vector<Time> met_at(const Evidence& evidence, int attempt) {
     return met;
 }
 
-std::string missing_variable(std::string_view words) {
+std::string find_missing_variable(std::string_view words) {
     constexpr std::string_view before = "KeyError: '";
     const auto at = words.find(before);
     if (at == std::string_view::npos) return {};
@@ -252,12 +252,12 @@ std::string missing_variable(std::string_view words) {
     return known ? std::string(name) : std::string();
 }
 
-bool failed_to_meet(const Complaint& complaint, const std::vector<Time>& met) {
+bool is_rendezvous_failure(const Complaint& complaint, const std::vector<Time>& met) {
     if (complaint.trouble != Trouble::exception || !complaint.final) return false;
     const auto place = static_cast<std::size_t>(complaint.process);
     if (place >= met.size() || met[place] <= complaint.at) return false;
-    const std::string_view words = heart_of(complaint.text);
-    return !missing_variable(words).empty() || says_a_file_store(words) ||
+    const std::string_view words = find_key_line(complaint.text);
+    return !find_missing_variable(words).empty() || says_a_file_store(words) ||
            std::any_of(of_meeting.begin(), of_meeting.end(),
                        [&](std::string_view word) { return says_word(words, word); });
 }

@@ -1,5 +1,5 @@
-// results/analysis/shape_words.h — The words in which frameworks refuse tensors whose shape, index or type does
-// not fit, and in which a driver answers.
+// results/analysis/shape_words.h — The words in which frameworks refuse tensors whose shape, index or type
+// does not fit, and in which a driver answers.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 
 namespace deadrank::results::analysis {
 
-bool tells_of_shapes(std::string_view text);
-std::span<const std::string_view> words_of_shapes();
+bool mentions_shape(std::string_view text);
+std::span<const std::string_view> list_shape_phrases();
 
 // "CUDA error: …", "Cuda failure '…'". Most of it is about what software asked for, some about the hardware.
-bool answered_by_the_driver(std::string_view text);
-bool tells_of_hardware(std::string_view text);
+bool is_driver_error(std::string_view text);
+bool mentions_hardware(std::string_view text);
 
 }  // namespace deadrank::results::analysis

@@ -1,5 +1,5 @@
-// results/analysis/signatures.cpp — The table of phrases, the specific before the general, and a search in one
-// pass over the text: three letters of each phrase say which phrases can begin at a place.
+// results/analysis/signatures.cpp — The table of phrases, the specific before the general, and a search in
+// one pass over the text: three letters of each phrase say which phrases can begin at a place.
 #include "results/analysis/signatures.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// results/analysis/signatures.h — What the lines of a failed job's log mean: phrases that frameworks, launchers,
-// schedulers and kernels print, each with its symptom and likely causes. All phrases are general; none is
-// about one incident.
+// results/analysis/signatures.h — What the lines of a failed job's log mean: phrases that frameworks,
+// launchers, schedulers and kernels print, each with its symptom and likely causes. All phrases are general;
+// none is about one incident.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// results/analysis/stops.h — A rank stood still once, for ten steps and ten seconds, while others waited for it;
-// and when that is the program's design.
+// results/analysis/stops.h — A rank stood still once, for ten steps and ten seconds, while others waited for
+// it; and when that is the program's design.
 #pragma once
 
 #include <cstdint>

@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "results/analysis/setup_words.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/pairs.h"
+#include "results/analysis/setup_words.h"
 
 namespace deadrank::results::analysis {
 
@@ -19,8 +19,8 @@ std::optional<std::string_view> value_of(const Evidence& evidence, const Complai
 
 }  // namespace
 
-Sought sought_by(const Evidence& evidence, int attempt, std::string_view text) {
-    const std::string_view host = host_sought(text);
+Sought classify_store_address(const Evidence& evidence, int attempt, std::string_view text) {
+    const std::string_view host = find_store_host(text);
     if (host.empty()) return Sought::unknown;
     const Rank first = evidence.facts<Calls>().process_of(attempt, 0);
     std::string_view own;
@@ -35,17 +35,17 @@ Sought sought_by(const Evidence& evidence, int attempt, std::string_view text) {
     return own == host ? Sought::at_rank_0 : Sought::at_another;
 }
 
-bool held_in(const Evidence& evidence, const Complaint& complaint, std::string_view name) {
+bool has_value_in_text(const Evidence& evidence, const Complaint& complaint, std::string_view name) {
     const auto held = value_of(evidence, complaint, name);
     return held && !held->empty() && complaint.text.find(*held) != std::string_view::npos;
 }
 
-bool was_given(const Evidence& evidence, const Complaint& complaint, std::string_view name) {
+bool has_variable(const Evidence& evidence, const Complaint& complaint, std::string_view name) {
     return value_of(evidence, complaint, name).has_value();
 }
 
-Rank gone_with_its_store(const Evidence& evidence, int attempt, std::string_view text, Time told) {
-    if (!lost_the_store(text)) return no_rank;
+Rank find_host_of_lost_store(const Evidence& evidence, int attempt, std::string_view text, Time told) {
+    if (!is_store_loss(text)) return no_rank;
     const Rank host = evidence.facts<Calls>().process_of(attempt, 0);
     const Life* life = evidence.facts<Lives>().find(attempt, host);
     return life && life->ended <= told + std::chrono::milliseconds(500) ? host : no_rank;

@@ -1,5 +1,5 @@
-// results/analysis/unset_key.cpp — Compares who complained of a key with who had neither come to that wait nor
-// gone beyond it.
+// results/analysis/unset_key.cpp — Compares who complained of a key with who had neither come to that wait
+// nor gone beyond it.
 #include "results/analysis/unset_key.h"
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace deadrank::results::analysis {
 
-std::vector<Rank> never_came_to_set(const Evidence& evidence, const Complaint& complaint) {
+std::vector<Rank> find_ranks_due_to_set_key(const Evidence& evidence, const Complaint& complaint) {
     const int attempt = complaint.attempt;
-    const std::string_view key = key_waited_for(complaint.text);
+    const std::string_view key = find_awaited_key(complaint.text);
     if (key.empty()) return {};
     const Lives& lives = evidence.facts<Lives>();
     std::set<Rank> came;
     for (const Complaint& one : evidence.facts<Complaints>().all())
-        if (one.attempt == attempt && key_waited_for(one.text) == key) came.insert(one.process);
+        if (one.attempt == attempt && find_awaited_key(one.text) == key) came.insert(one.process);
     const Time before = complaint.at - Time{1};
     const std::vector<Rank> beyond = Waits(evidence, attempt, before).standstill().stuck;
     const auto step = step_at(evidence, complaint.process, before);

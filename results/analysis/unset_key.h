@@ -11,6 +11,6 @@ namespace deadrank::results::analysis {
 // beyond it, to a call that waits for the others or to a later step, is the one to set it. Example: ranks 1-7
 // wait for a key, and rank 0, which sets it, still prepares its data. Empty unless these are the fewer, or
 // the job has no other ranks.
-std::vector<Rank> never_came_to_set(const Evidence& evidence, const Complaint& complaint);
+std::vector<Rank> find_ranks_due_to_set_key(const Evidence& evidence, const Complaint& complaint);
 
 }  // namespace deadrank::results::analysis

@@ -25,7 +25,7 @@ std::optional<std::int64_t> size_between(double value, double expected,
     return found == sizes.end() ? std::nullopt : std::optional(*found);
 }
 
-std::vector<std::string> causes_of_value(std::string_view name, bool by_a_groups_size) {
+std::vector<std::string> list_value_causes(std::string_view name, bool by_a_groups_size) {
     const std::string called = lowered(name);
     const bool counts = has_any(called, {"count", "sample", "token", "number", "num_", "items", "batches",
                                          "length", "files", "indices", "members", "size", "rows"});

@@ -1,5 +1,5 @@
-// results/analysis/value_causes.h — Which causes a wrong number speaks for, by what it is called and by how it
-// relates to the one that was expected.
+// results/analysis/value_causes.h — Which causes a wrong number speaks for, by what it is called and by how
+// it relates to the one that was expected.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,6 @@ std::optional<std::int64_t> size_between(double value, double expected,
 
 // Likeliest first. A factor of a group's size is a reduction too many, too few, or over the wrong group; a
 // count is a matter of how work is shared out.
-std::vector<std::string> causes_of_value(std::string_view name, bool by_a_groups_size);
+std::vector<std::string> list_value_causes(std::string_view name, bool by_a_groups_size);
 
 }  // namespace deadrank::results::analysis

@@ -9,8 +9,8 @@
 
 #include "results/analysis/call_order.h"
 #include "results/analysis/circles.h"
-#include "results/analysis/findings.h"
 #include "results/analysis/error_quote.h"
+#include "results/analysis/findings.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::analysis {
@@ -100,7 +100,7 @@ std::vector<Rank> Waits::next_of(Rank process) const {
 }
 
 // The ranks that are waited for and do not wait themselves.
-bool Waits::culprits_at_end(Standstill& found) const {
+bool Waits::find_culprits_at_end(Standstill& found) const {
     for (const auto& [process, waits] : waits_) {
         for (const Wait& wait : waits) {
             for (const Rank absent : wait.for_whom) {
@@ -112,15 +112,15 @@ bool Waits::culprits_at_end(Standstill& found) const {
     }
     found.culprits = sorted(std::move(found.culprits));
     found.kind = Root::absent;
-    if (called_the_world_instead(found) || went_beyond(found)) tell_beyond(found);
+    if (used_world_instead(found) || passed_call(found)) describe_passed_call(found);
     return !found.culprits.empty();
 }
 
 // The missing ranks had finished their work and left; the waiting ones went on alone, beyond the planned
 // steps or, where the plan is unknown, as a few of many.
-bool Waits::went_beyond(const Standstill& found) const {
+bool Waits::passed_call(const Standstill& found) const {
     if (found.culprits.empty()) return false;
-    const auto leaving = leaving_of(evidence_, attempt_);
+    const auto leaving = find_leavings(evidence_, attempt_);
     std::int64_t last_done = -1;
     for (const Rank culprit : found.culprits) {
         const Life* life = lives_.find(attempt_, culprit);
@@ -143,13 +143,13 @@ bool Waits::went_beyond(const Standstill& found) const {
 }
 
 // All members came and none leaves: their calls do not match, or something below holds them.
-bool Waits::culprits_in_meeting(Standstill& found) const {
+bool Waits::find_culprits_in_meeting(Standstill& found) const {
     std::set<const Collective*> looked_at;
     for (const auto& [process, waits] : waits_) {
         for (const Wait& wait : waits) {
             if (!wait.collective || !wait.for_whom.empty() || !looked_at.insert(wait.collective).second)
                 continue;
-            const Disagreement odd = disagreement_in(evidence_, *wait.comm, *wait.collective);
+            const Disagreement odd = find_disagreement(evidence_, *wait.comm, *wait.collective);
             const bool another = found.kind == Root::disagreement;  // one fault may stop several groups
             if (another && odd) found.why += fmt::format("; so did {} in another group", ranks_text(odd.odd));
             if (another || odd) found.culprits.insert(found.culprits.end(), odd.odd.begin(), odd.odd.end());
@@ -166,12 +166,12 @@ bool Waits::culprits_in_meeting(Standstill& found) const {
         }
     }
     found.culprits = sorted(std::move(found.culprits));
-    if (found.kind == Root::all_came) name_those_inside(found);
+    if (found.kind == Root::all_came) name_ranks_inside(found);
     return found.last.comm != nullptr;
 }
 
 // Ranks still in a call that most of the others have left. None, if all are still in it.
-std::vector<Rank> Waits::left_behind(const Wait& wait) const {
+std::vector<Rank> Waits::find_ranks_left_behind(const Wait& wait) const {
     std::vector<Rank> inside;
     if (!wait.collective) return inside;
     for (std::size_t place = 0; place < wait.collective->calls.size(); ++place) {
@@ -182,7 +182,7 @@ std::vector<Rank> Waits::left_behind(const Wait& wait) const {
 }
 
 // The ranks that entered the call a whole step after most of the others.
-std::vector<Rank> Waits::latecomers(const Wait& wait) const {
+std::vector<Rank> Waits::find_latecomers(const Wait& wait) const {
     if (!wait.collective || lives_.median_step() <= Time{0}) return {};
     std::vector<std::pair<Time, Rank>> came;
     for (std::size_t place = 0; place < wait.collective->calls.size(); ++place)
@@ -199,7 +199,7 @@ std::vector<Rank> Waits::latecomers(const Wait& wait) const {
 }
 
 // The members of all groups that are stuck with every member in the call; none if that is every process.
-std::vector<Rank> Waits::stuck_groups() const {
+std::vector<Rank> Waits::find_stuck_groups() const {
     std::vector<Rank> members;
     for (const auto& [process, waits] : waits_) {
         if (std::any_of(waits.begin(), waits.end(),
@@ -211,16 +211,16 @@ std::vector<Rank> Waits::stuck_groups() const {
 }
 
 // All members came and the call did not end: names the ranks that the evidence sets apart from the others.
-void Waits::name_those_inside(Standstill& found) const {
+void Waits::name_ranks_inside(Standstill& found) const {
     const std::string where =
         fmt::format("{} {} of {}", name_of(found.last.op), found.last.seq, found.last.comm->name);
-    if (found.culprits = left_behind(found.last); !found.culprits.empty()) {
+    if (found.culprits = find_ranks_left_behind(found.last); !found.culprits.empty()) {
         found.why =
             fmt::format("all members entered {}, and all left it but {}", where, ranks_text(found.culprits));
-    } else if (found.culprits = latecomers(found.last); !found.culprits.empty()) {
+    } else if (found.culprits = find_latecomers(found.last); !found.culprits.empty()) {
         found.why = fmt::format("all members entered {}, {} long after the others, and none left it", where,
                                 ranks_text(found.culprits));
-    } else if (found.culprits = stuck_groups(); !found.culprits.empty()) {
+    } else if (found.culprits = find_stuck_groups(); !found.culprits.empty()) {
         found.why = fmt::format("all members entered {}, and none left it: {} are stuck among themselves",
                                 where, ranks_text(found.culprits));
     } else {
@@ -245,7 +245,7 @@ const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
 }
 
 // Questions 4 and 5 of culprits_in.
-std::vector<Rank> Waits::culprits_by_habit(const Circle& circle) const {
+std::vector<Rank> Waits::find_culprits_by_habit(const Circle& circle) const {
     std::vector<Rank> unusual;
     std::size_t asked = 0;
     std::map<std::pair<std::string_view, Op>, std::vector<Rank>> sides;
@@ -278,21 +278,21 @@ std::vector<Rank> Waits::culprits_by_habit(const Circle& circle) const {
 // Without an answer the whole circle is named. Example: ranks 1-7 wait for rank 0 in an all-reduce of the
 // world, and rank 0 waits for rank 1 in a broadcast of their pair. No siblings differ; most of the world has
 // come, so rank 0 is named.
-Standstill Waits::culprits_in(const Circle& circle) const {
+Standstill Waits::find_culprits_in(const Circle& circle) const {
     Standstill found;
-    if (culprits_by_error(circle, found)) return found;
+    if (find_culprits_by_error(circle, found)) return found;
     found.last = waits_.at(circle.members.front()).front();
     const Wait* wait = nullptr;
     std::set<const Communicator*> asked;
     for (const Rank rank : circle.members) {
         const Communicator* comm = waits_.at(rank).front().comm;
         if (wait || !asked.insert(comm).second) continue;
-        found.culprits = unlike_siblings(evidence_, *comm, when_);
+        found.culprits = find_odd_siblings(evidence_, *comm, when_);
         wait = wait_for(found.culprits);
     }
-    if (!wait && culprits_by_message(circle, found)) return found;
+    if (!wait && find_culprits_by_message(circle, found)) return found;
     if (!wait) {
-        wait = nearly_complete(circle);
+        wait = find_nearly_complete_wait(circle);
         found.culprits = wait ? wait->for_whom : std::vector<Rank>{};
     }
     if (wait) {
@@ -304,14 +304,14 @@ Standstill Waits::culprits_in(const Circle& circle) const {
         found.why += one || theirs.collective
                          ? fmt::format("{} in {}", one ? "waits" : "wait", call_text(theirs))
                          : told(circle);
-        if (const auto others = missing_elsewhere(circle, *wait); !others.empty()) {
+        if (const auto others = find_missing_elsewhere(circle, *wait); !others.empty()) {
             found.why += fmt::format("; {} of another group likewise", ranks_text(others));
             found.culprits.insert(found.culprits.end(), others.begin(), others.end());
             found.culprits = sorted(std::move(found.culprits));
         }
         return found;
     }
-    found.culprits = culprits_by_habit(circle);
+    found.culprits = find_culprits_by_habit(circle);
     found.why = told(circle);
     for (const Rank rank : found.culprits)
         if (const auto at = waits_.find(rank); at != waits_.end()) found.last = at->second.front();
@@ -319,7 +319,7 @@ Standstill Waits::culprits_in(const Circle& circle) const {
 }
 
 // One fault may close several circles. All culprits are named, and the first circle's call.
-void Waits::culprits_in_circles(Standstill& found) const {
+void Waits::find_culprits_in_circles(Standstill& found) const {
     if (waits_.empty()) return;
     WaitGraph graph;
     for (const auto& [process, waits] : waits_) graph[process] = next_of(process);
@@ -329,7 +329,7 @@ void Waits::culprits_in_circles(Standstill& found) const {
     if (!circles.empty()) found.cause = "communication_order_divergence";
     std::size_t told = 0;
     for (const Circle& circle : circles) {
-        const Standstill own = culprits_in(circle);
+        const Standstill own = find_culprits_in(circle);
         const bool first = found.culprits.empty();
         if (first) {
             found.last = own.last;
@@ -370,10 +370,10 @@ void Waits::explain(Standstill& found) const {
                                      : ": they were gone";
     found.why =
         fmt::format("{} never entered {}{}", ranks_text(found.culprits), call_text(found.last), state);
-    found.why += told_behind(found);
+    found.why += describe_ranks_left_behind(found);
     const bool failed = (gone && !done) || !error.empty();
     found.cause = failed ? "unpropagated_rank_failure" : "rank_divergent_control_flow";
-    if (!gone) tell_teardown(found);
+    if (!gone) describe_teardown(found);
 }
 
 Standstill Waits::standstill() const {
@@ -384,7 +384,7 @@ Standstill Waits::standstill() const {
         found.stuck.push_back(process);
         for (const Wait& wait : waits) found.since = std::max(found.since, wait.since);
     }
-    if (!culprits_at_end(found) && !culprits_in_meeting(found)) culprits_in_circles(found);
+    if (!find_culprits_at_end(found) && !find_culprits_in_meeting(found)) find_culprits_in_circles(found);
     if (!found.last.comm) return {};
     found.left_a_call_out |= found.kind == Root::absent || found.kind == Root::disagreement;
     explain(found);

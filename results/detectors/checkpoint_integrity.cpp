@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/checkpoints.h"
 #include "results/analysis/complaints.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 
@@ -53,7 +53,7 @@ bool starts_from_scratch(const Evidence& evidence, const Read& read, const Event
     if (event.as<CheckpointLoad>()->result != Code::not_found) return false;
     const auto saves = evidence.each<results::CheckpointSave>();
     if (!saves.empty() && saves.front()->at <= event.at) return false;
-    return read.all_by(event.rank) && worked_on(evidence, event.rank, event.at);
+    return read.all_by(event.rank) && continued_training(evidence, event.rank, event.at);
 }
 
 std::string description(const Checkpoints& checkpoints, const Event& event, std::string_view path) {
@@ -102,7 +102,7 @@ Findings checkpoint_integrity(const Evidence& evidence) {
         return {finding};
     }
     std::vector<Finding> findings;
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::unreadable)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::unreadable)) {
         const auto loads = evidence.each<CheckpointLoad>();
         // What a rank was seen to load is judged above; that another rank could read it excuses nobody.
         if (std::any_of(loads.begin(), loads.end(),

@@ -2,8 +2,8 @@
 // file.
 #include <fmt/format.h>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/complaints.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 
@@ -46,7 +46,7 @@ Findings checkpoint_save(const Evidence& evidence) {
         finding.blame.shard = evidence.text(save->path);
         return {finding};
     }
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::saving)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::saving)) {
         findings.push_back(
             finding_of(evidence, outbreak, "checkpoint_save_failure", {"dependency_or_hardware_mismatch"}));
     }

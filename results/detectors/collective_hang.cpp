@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/detectors/shared.h"
 #include "results/analysis/call_order.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/waits.h"
+#include "results/detectors/shared.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::detectors {
@@ -55,7 +55,7 @@ bool works_aside(const Evidence& evidence, int attempt, Rank rank) {
 // All steps are done, but ranks do not exit: they wait at the store for their peers. Blame the ranks that
 // never came there; if all came, the store itself.
 std::vector<Finding> stuck_at_the_end(const Evidence& evidence, const Lives& lives, int attempt) {
-    const auto leaving = leaving_of(evidence, attempt);
+    const auto leaving = find_leavings(evidence, attempt);
     std::vector<Rank> stuck, came;
     Time at{0};
     for (const Leaving& one : leaving) {
@@ -137,7 +137,7 @@ Findings collective_hang(const Evidence& evidence) {
         const Rank who = found.culprits.empty() ? found.stuck.front() : found.culprits.front();
         finding.blame.step = step_at(evidence, who, look);
         if (found.left_a_call_out && found.last.collective) {
-            if (const auto step = step_short_of_calls(evidence, *found.last.comm, found.culprits, look))
+            if (const auto step = find_step_of_missing_call(evidence, *found.last.comm, found.culprits, look))
                 finding.blame.step = step;
         }
         return {finding};

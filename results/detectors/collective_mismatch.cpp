@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/detectors/shared.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/odd_ranks.h"
+#include "results/detectors/shared.h"
 
 namespace deadrank::results::detectors {
 
@@ -63,7 +63,7 @@ std::vector<std::string> mismatch_causes(const Disagreement& found) {
 Finding as_said(const Evidence& evidence, const Outbreak& said) {
     Finding finding =
         finding_of(evidence, said, "collective_mismatch_error", {"communication_order_divergence"});
-    if (const OddFingerprint found = odd_fingerprint(evidence, said)) {
+    if (const OddFingerprint found = find_odd_fingerprint(evidence, said)) {
         const auto step = finding.blame.step;
         finding.blame = blame_ranks(evidence.facts<Lives>(), found.odd);
         finding.blame.step = step;
@@ -77,7 +77,7 @@ Finding as_said(const Evidence& evidence, const Outbreak& said) {
 
 Findings collective_mismatch(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
-    const auto spoken = outbreaks(evidence, Trouble::mismatch);
+    const auto spoken = find_outbreaks(evidence, Trouble::mismatch);
     std::vector<Finding> findings;
     for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
         const auto said = std::find_if(spoken.begin(), spoken.end(),
@@ -88,7 +88,7 @@ Findings collective_mismatch(const Evidence& evidence) {
             if (comm.attempt != attempt) continue;
             for (const auto& [seq, collective] : comm.collectives) {
                 if (!may_differ(collective)) continue;
-                const Disagreement odd = disagreement_in(evidence, comm, collective);
+                const Disagreement odd = find_disagreement(evidence, comm, collective);
                 const Time at = odd ? seen_at(collective, odd) : never;
                 if (at < first.at) {
                     first = {at, &comm, &collective};

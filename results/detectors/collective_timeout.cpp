@@ -2,12 +2,12 @@
 // not those that complained: the calls still open show which were missing.
 #include <fmt/format.h>
 
-#include "results/detectors/shared.h"
 #include "results/analysis/call_order.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/complaints.h"
-#include "results/analysis/waits.h"
 #include "results/analysis/error_quote.h"
+#include "results/analysis/waits.h"
+#include "results/detectors/shared.h"
 
 namespace deadrank::results::detectors {
 
@@ -37,7 +37,7 @@ std::vector<Rank> named_by_barrier(const Evidence& evidence, int attempt) {
 Findings collective_timeout(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Finding> findings;
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::timeout)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::timeout)) {
         // The complaint and the exit of the rank that complained may have the same time: look just before.
         const Standstill found = Waits(evidence, outbreak.attempt, outbreak.at - Time{1}).standstill();
         std::vector<Rank> culprits = named_by_barrier(evidence, outbreak.attempt);
@@ -53,7 +53,8 @@ Findings collective_timeout(const Evidence& evidence) {
         finding.blame.step =
             culprits.empty() ? outbreak.step : step_at(evidence, culprits.front(), outbreak.at);
         if (found.any && found.left_a_call_out && found.last.collective && !culprits.empty()) {
-            if (const auto step = step_short_of_calls(evidence, *found.last.comm, culprits, outbreak.at))
+            if (const auto step =
+                    find_step_of_missing_call(evidence, *found.last.comm, culprits, outbreak.at))
                 finding.blame.step = step;
         }
         findings.push_back(std::move(finding));

@@ -4,10 +4,10 @@
 #include <exception>
 #include <fmt/format.h>
 
+#include "results/analysis/findings.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/settle.h"
 #include "results/detectors/shared.h"
-#include "results/analysis/findings.h"
 
 namespace deadrank::results {
 
@@ -38,7 +38,7 @@ Finding crash(const Detector& detector, const Evidence& evidence, std::string wh
 }
 
 // A job that stands still after one of its ranks caught an error: the others were never told of the error.
-void tell_what_was_caught(std::vector<Finding>& findings) {
+void name_caught_error(std::vector<Finding>& findings) {
     const auto caught =
         std::find_if(findings.begin(), findings.end(), [](const Finding& one) { return one.outlived; });
     if (caught == findings.end()) return;
@@ -58,7 +58,8 @@ std::unique_ptr<Detector> make_detector(const DetectorRow& row) { return std::ma
 namespace {
 
 // An end that says nothing may follow from whatever else was found; only slowness ends no job.
-void ask_for_the_end(const Evidence& evidence, const Detectors& detectors, std::vector<Finding>& findings) {
+void add_unexplained_end(const Evidence& evidence, const Detectors& detectors,
+                         std::vector<Finding>& findings) {
     const bool asked = std::any_of(detectors.begin(), detectors.end(),
                                    [](const auto& one) { return one->name() == "runtime_exception"; });
     const bool explained =
@@ -83,9 +84,9 @@ std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors
             all.push_back(crash(*detector, evidence, "it threw something other than an exception"));
         }
     }
-    ask_for_the_end(evidence, detectors, all);
+    add_unexplained_end(evidence, detectors, all);
     std::vector<Finding> kept = settle(std::move(all), evidence.facts<analysis::Lives>());
-    tell_what_was_caught(kept);
+    name_caught_error(kept);
     return kept;
 }
 

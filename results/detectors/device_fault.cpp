@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/error_quote.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 
@@ -61,7 +61,7 @@ std::vector<Finding> from_kernel(const Evidence& evidence) {
             finding.symptom = "device_fault_reported";
             finding.at = event->at;
             finding.says = fmt::format("the kernel reports Xid {} for {}: {}", error->xid, ranks_text(ranks),
-                                       shortened(line, 160));
+                                       shorten_text(line, 160));
             finding.blame.step = process == no_rank ? std::nullopt : step_at(evidence, process, event->at);
             finding.causes = {"hardware_or_link_fault"};
         }
@@ -104,7 +104,7 @@ Findings device_fault(const Evidence& evidence) {
     std::vector<Finding> findings = from_kernel(evidence);
     if (findings.empty()) findings = from_counters(evidence);
     if (findings.empty()) {
-        for (const Outbreak& outbreak : outbreaks(evidence, Trouble::device)) {
+        for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::device)) {
             findings.push_back(
                 finding_of(evidence, outbreak, "device_fault_reported", {"hardware_or_link_fault"}));
         }

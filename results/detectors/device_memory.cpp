@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "results/detectors/detector.h"
-#include "results/detectors/shared.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/lives.h"
 #include "results/analysis/odd_ranks.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 
 namespace deadrank::results::detectors {
 
@@ -81,7 +81,7 @@ std::vector<Rank> strangers_beside(const Evidence& evidence, const Outbreak& out
 
 Findings device_memory(const Evidence& evidence) {
     std::vector<Finding> findings;
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::memory)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::memory)) {
         const bool alone = outbreak.ranks.size() == 1;
         findings.push_back(finding_of(
             evidence, outbreak, "device_out_of_memory",

@@ -8,12 +8,12 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/detector.h"
-#include "results/detectors/shared.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/pairs.h"
 #include "results/analysis/variables.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 
 namespace deadrank::results::detectors {
 

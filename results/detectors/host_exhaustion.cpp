@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "results/analysis/complaints.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/analysis/complaints.h"
 
 namespace deadrank::results::detectors {
 
@@ -128,7 +128,7 @@ std::string refused_memory(const Evidence& evidence, const Outbreak& outbreak) {
 
 Findings host_exhaustion(const Evidence& evidence) {
     std::vector<Finding> findings;
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::host)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::host)) {
         findings.push_back(finding_of(
             evidence, outbreak, "host_resource_exhaustion",
             {"misconfigured_resource_or_distributed_settings", "memory_placement_or_lifetime_error"}));

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/findings.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 
@@ -61,7 +61,7 @@ Findings inference_inconsistency(const Evidence& evidence) {
                                           ranks_text(sorted(odd)), odd.size() == 1 ? "differs" : "differ"));
         return {found};
     }
-    auto wrong = first_wrong(evidence, Origin::reference);
+    auto wrong = find_first_wrong_value(evidence, Origin::reference);
     if (!wrong || !wrong->blame.variable.starts_with("reference.token")) return {};
     Finding found = inference_finding(evidence, wrong->blame.ranks, wrong->at, wrong->says);
     found.blame.step = wrong->blame.step;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/complaints.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 
@@ -48,7 +48,7 @@ bool was_checkpoint(const Evidence& evidence, const Outbreak& outbreak) {
 
 Findings loading_failure(const Evidence& evidence) {
     std::vector<Finding> findings = never_assigned(evidence);
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::loading)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::loading)) {
         if (was_checkpoint(evidence, outbreak)) continue;
         findings.push_back(finding_of(evidence, outbreak, "model_or_data_loading_failure",
                                       {"misconfigured_resource_or_distributed_settings"}));

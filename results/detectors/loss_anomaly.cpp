@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "results/analysis/findings.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/analysis/findings.h"
 
 namespace deadrank::results::detectors {
 

@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "results/detectors/detector.h"
-#include "results/detectors/shared.h"
+#include "results/analysis/error_quote.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/paces.h"
 #include "results/analysis/pairs.h"
 #include "results/analysis/samples.h"
 #include "results/analysis/stops.h"
-#include "results/analysis/error_quote.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::detectors {
@@ -89,7 +89,7 @@ public:
         std::nth_element(sorted.begin(), at, sorted.end());
         return Time{*at};
     }
-    int row_that_is_no_chance() const {
+    int shortest_significant_streak() const {
         constexpr double once_in = 100'000;
         const Time usual_own = own(), usual_whole = whole();
         int slow = 0;
@@ -187,7 +187,8 @@ std::vector<Finding> against_itself(const Evidence& evidence, const Paces& paces
                              step.trained - usual_whole > stall_scatter * (history.mostly() - usual_whole);
         if (slow) row.push_back({&step, stalled});
         if (stalled) stalls.add(step.step, step.whole - usual_whole);
-        if (std::ssize(row) >= throughput_streak_min && std::ssize(row) >= history.row_that_is_no_chance()) {
+        if (std::ssize(row) >= throughput_streak_min &&
+            std::ssize(row) >= history.shortest_significant_streak()) {
             const std::int64_t since = row.front().step->step;
             const auto longer = static_cast<double>(own.count()) / static_cast<double>(usual_own.count());
             if (does_more(evidence, step, since, longer)) {
@@ -292,7 +293,7 @@ std::vector<Finding> against_log(const Evidence& evidence, const Paces& paces) {
             continue;
         Measured& own = measured[event->rank];
         own.add(sample->value);
-        const auto limit = static_cast<double>(own.limit(sample->expected, paces.starvation_told()));
+        const auto limit = static_cast<double>(own.limit(sample->expected, paces.knows_starvation()));
         own.streak = sample->value * 1000 > sample->expected * limit ? own.streak + 1 : 0;
         if (own.streak < throughput_streak_min) continue;
         return {
@@ -349,10 +350,10 @@ std::vector<Finding> retries(const Evidence& evidence) {
         const bool again =
             line.find("etrying") != std::string_view::npos || line.find("retry ") != std::string_view::npos;
         if (event->rank < 0 || log->level < 1 || !again || ++tries[event->rank] < retries_min) continue;
-        Finding found = throughput_finding(
-            event->at, 0,
-            fmt::format("rank {} tried again {} times: {}", event->rank, retries_min, shortened(line, 120)),
-            {"unpropagated_rank_failure"});
+        Finding found = throughput_finding(event->at, 0,
+                                           fmt::format("rank {} tried again {} times: {}", event->rank,
+                                                       retries_min, shorten_text(line, 120)),
+                                           {"unpropagated_rank_failure"});
         found.blame = blame_ranks(evidence.facts<Lives>(), {event->rank});
         return {found};
     }

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/waits.h"
+#include "results/detectors/detector.h"
 #include "results/record/codes.h"
 
 namespace deadrank::results::detectors {
@@ -109,7 +109,7 @@ Findings native_crash(const Evidence& evidence) {
         finding.blame.step = step_at(evidence, culprits.front(), first->ended);
         findings.push_back(std::move(finding));
     }
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::native)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::native)) {
         findings.push_back(finding_of(evidence, outbreak, "native_crash_or_illegal_access",
                                       {"numeric_edge_case_error", "hardware_or_link_fault"}));
     }

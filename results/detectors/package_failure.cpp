@@ -2,9 +2,9 @@
 // event says so; without one, the traceback does.
 #include <fmt/format.h>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/error_quote.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 
@@ -12,7 +12,7 @@ using namespace analysis;
 
 namespace {
 
-bool is_build(std::string_view problem) { return trouble_in(problem) == Trouble::build; }
+bool is_build(std::string_view problem) { return classify_trouble(problem) == Trouble::build; }
 
 // All ranks that failed on the same package are one finding.
 std::vector<Finding> from_loads(const Evidence& evidence) {
@@ -49,11 +49,11 @@ std::vector<Finding> from_loads(const Evidence& evidence) {
 Findings package_failure(const Evidence& evidence) {
     if (auto found = from_loads(evidence); !found.empty()) return found;
     std::vector<Finding> findings;
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::build)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::build)) {
         findings.push_back(
             finding_of(evidence, outbreak, "build_or_install_failure", {"dependency_or_hardware_mismatch"}));
     }
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::import)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::import)) {
         findings.push_back(
             finding_of(evidence, outbreak, "import_or_symbol_error", {"dependency_or_hardware_mismatch"}));
     }

@@ -1,14 +1,14 @@
 // results/detectors/parallel_mismatch.cpp — The result differs from the same training on one rank, where no
 // parallel layout can be wrong.
-#include "results/detectors/detector.h"
 #include "results/analysis/findings.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 
 using namespace analysis;
 
 Findings parallel_mismatch(const Evidence& evidence) {
-    auto finding = first_wrong(evidence, Origin::reference);
+    auto finding = find_first_wrong_value(evidence, Origin::reference);
     // Served tokens are compared with a single device as well; inference_inconsistency reports those.
     if (!finding || finding->blame.variable.starts_with("reference.token")) return {};
     finding->symptom = "parallel_result_mismatch";

@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
-#include "results/analysis/store_sought.h"
-#include "results/detectors/detector.h"
-#include "results/detectors/shared.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/error_quote.h"
+#include "results/analysis/store_sought.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::detectors {
@@ -51,7 +51,7 @@ Culprit dead_before(const Lives& lives, const Outbreak& outbreak) {
 }
 
 Culprit host_of_the_store(const Evidence& evidence, const Outbreak& outbreak) {
-    const Rank host = gone_with_its_store(evidence, outbreak.attempt, outbreak.text, outbreak.at);
+    const Rank host = find_host_of_lost_store(evidence, outbreak.attempt, outbreak.text, outbreak.at);
     if (host == no_rank) return {};
     return {{host}, "store", fmt::format("rank {}, which keeps the store, had ended before", host)};
 }
@@ -234,7 +234,7 @@ bool others_time_out(const Evidence& evidence, const Outbreak& outbreak) {
 Findings peer_connection(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Finding> findings;
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::connection)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::connection)) {
         if (saw_somebody_leave(lives, outbreak)) continue;
         Culprit culprit = host_of_the_store(evidence, outbreak);
         if (culprit.why.empty()) culprit = dead_before(lives, outbreak);

@@ -9,9 +9,9 @@
 #include <span>
 #include <utility>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/findings.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 
@@ -173,7 +173,7 @@ std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
 Findings rank_order(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     for (int attempt = 0; attempt < lives.attempts(); ++attempt) {
-        const auto claims = claims_of(evidence, attempt);
+        const auto claims = list_claims(evidence, attempt);
         // Nobody can have such a rank: where set-up fails of it, setup_failure tells.
         if (!refused_claims(evidence, attempt, claims).empty()) continue;
         if (auto found = doubled(lives, claims); !found.empty()) return found;

@@ -6,8 +6,8 @@
 #include <map>
 #include <tuple>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/findings.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/checkpoints.h"
 #include "results/analysis/complaints.h"
+#include "results/detectors/detector.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::detectors {
@@ -16,7 +16,7 @@ using namespace analysis;
 namespace {
 
 // When every rank had gone on past this save or exited, so that no rank could complete it any more.
-Time left_behind(const Evidence& evidence, const SavedStep& saved) {
+Time find_ranks_left_behind(const Evidence& evidence, const SavedStep& saved) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<Rank, Time> gone_on;
     for (const Event* event : evidence.each<StepBegin>()) {
@@ -62,7 +62,7 @@ std::vector<Finding> at_save(const Evidence& evidence) {
             found.blame.shard = path;
             return {found};
         }
-        const Time at = left_behind(evidence, saved);
+        const Time at = find_ranks_left_behind(evidence, saved);
         if (saved.whole() || at == never || somebody_died_before(lives, saved.attempt, at)) continue;
         const auto missing = saved.missing();
         // If each rank writes one shard, a missing shard names its rank.
@@ -105,7 +105,7 @@ Findings reshard(const Evidence& evidence) {
     if (auto found = at_save(evidence); !found.empty()) return found;
     if (auto found = at_load(evidence); !found.empty()) return found;
     std::vector<Finding> findings;
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::reshard)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::reshard)) {
         findings.push_back(finding_of(evidence, outbreak, "reshard_restore_failure",
                                       {"layout_dependent_checkpoint_format"}));
     }

@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "results/detectors/shared.h"
 #include "results/analysis/checkpoints.h"
 #include "results/analysis/complaints.h"
+#include "results/analysis/error_quote.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/waits.h"
+#include "results/detectors/shared.h"
 #include "results/record/codes.h"
-#include "results/analysis/error_quote.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::detectors {
@@ -112,7 +112,8 @@ bool launcher_saw_one_fail(const Evidence& evidence, const Lives& lives, int att
     return std::any_of(logs.begin(), logs.end(), [&](const Event* event) {
         const auto text = evidence.text(event->as<RankLog>()->line);
         return event->rank == no_rank && lives.attempt_at(event->at) == attempt &&
-               trouble_in(text) == Trouble::launcher && text.find("closing signal") == std::string_view::npos;
+               classify_trouble(text) == Trouble::launcher &&
+               text.find("closing signal") == std::string_view::npos;
     });
 }
 
@@ -244,7 +245,7 @@ Failure nearest_failure(const Evidence& evidence, const Lives& lives, int attemp
         const auto* log = event->as<RankLog>();
         if (event->rank < 0 || log->level < 2 || first - event->at > std::chrono::seconds(1)) continue;
         const std::string_view text = evidence.text(log->line);
-        const Trouble trouble = trouble_in(text);
+        const Trouble trouble = classify_trouble(text);
         const Life* life = lives.find(attempt, event->rank);
         const bool of_a_peer = trouble == Trouble::connection || trouble == Trouble::timeout;
         const bool failed_too = life && life->failed() && life->signal != 15 && life->started <= event->at &&

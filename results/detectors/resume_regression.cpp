@@ -8,9 +8,9 @@
 #include <set>
 #include <tuple>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/checkpoints.h"
 #include "results/analysis/findings.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 
@@ -198,7 +198,7 @@ Findings resume_regression(const Evidence& evidence) {
     compare_restored(evidence, found);
     compare_attempts(evidence, found);
     if (found.ranks.empty()) {
-        auto wrong = first_wrong(evidence, Origin::resumed);
+        auto wrong = find_first_wrong_value(evidence, Origin::resumed);
         if (!wrong) return {};
         wrong->symptom = "resume_state_regression";
         wrong->causes = {"incomplete_checkpoint_state", "stale_or_missing_state_update"};

@@ -6,13 +6,13 @@
 #include <optional>
 #include <vector>
 
-#include "results/analysis/exception_words.h"
-#include "results/detectors/detector.h"
-#include "results/detectors/shared.h"
 #include "results/analysis/complaints.h"
+#include "results/analysis/error_quote.h"
+#include "results/analysis/exception_words.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/lives.h"
-#include "results/analysis/error_quote.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 
 namespace deadrank::results::detectors {
 
@@ -73,7 +73,7 @@ std::optional<Finding> unexplained_end(const Evidence& evidence) {
                     .blame = blame_ranks(lives, ranks),
                     .at = first,
                     .says = fmt::format("{} ended with code {} {}", ranks_text(ranks), leader->code, said),
-                    .causes = causes_of_exception(line, std::ssize(ranks) == lives.started(attempt))};
+                    .causes = list_exception_causes(line, std::ssize(ranks) == lives.started(attempt))};
     finding.detector = "runtime_exception";
     finding.blame.step = step_at(evidence, leader->process, first);
     return finding;
@@ -81,11 +81,11 @@ std::optional<Finding> unexplained_end(const Evidence& evidence) {
 
 Findings runtime_exception(const Evidence& evidence) {
     std::vector<Finding> findings;
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::exception)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::exception)) {
         const Lives& lives = evidence.facts<Lives>();
         const bool everybody = std::ssize(outbreak.ranks) == lives.started(outbreak.attempt);
         findings.push_back(finding_of(evidence, outbreak, "framework_runtime_exception",
-                                      causes_of_exception(outbreak.text, everybody)));
+                                      list_exception_causes(outbreak.text, everybody)));
     }
     return findings;
 }

@@ -12,11 +12,11 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "results/detectors/shared.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/endings.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/samples.h"
+#include "results/detectors/shared.h"
 
 namespace deadrank::results::detectors {
 
@@ -366,7 +366,7 @@ std::vector<Finding> ended_early(const Evidence& evidence) {
     }
     const auto stops = evidence.each<JobStop>();
     const bool well = !stops.empty() && stops.back()->as<JobStop>()->code == 0;
-    if (!well || !last || planned - (done + 1) <= epochs || agreed_to_end(evidence)) return {};
+    if (!well || !last || planned - (done + 1) <= epochs || has_agreed_stop(evidence)) return {};
     Finding found{
         .symptom = "wrong_sample_coverage",
         .blame = {},

@@ -7,14 +7,14 @@
 #include <map>
 #include <set>
 
+#include "results/analysis/calls.h"
+#include "results/analysis/complaints.h"
+#include "results/analysis/error_quote.h"
+#include "results/analysis/findings.h"
 #include "results/analysis/setup_words.h"
 #include "results/analysis/store_sought.h"
 #include "results/analysis/unset_key.h"
 #include "results/detectors/shared.h"
-#include "results/analysis/calls.h"
-#include "results/analysis/complaints.h"
-#include "results/analysis/findings.h"
-#include "results/analysis/error_quote.h"
 
 namespace deadrank::results::detectors {
 
@@ -50,7 +50,7 @@ std::map<Rank, Time> through(const Evidence& evidence, int attempt) {
 
 std::vector<Complaint> setup_complaints(const Evidence& evidence, int attempt) {
     const auto ready = through(evidence, attempt);
-    const std::vector<Time> met = met_at(evidence, attempt);
+    const std::vector<Time> met = list_rendezvous_times(evidence, attempt);
     std::vector<Complaint> found;
     for (const Complaint& complaint : evidence.facts<Complaints>().first_of_each(attempt)) {
         const auto done = ready.find(complaint.process);
@@ -60,7 +60,7 @@ std::vector<Complaint> setup_complaints(const Evidence& evidence, int attempt) {
         const bool of_nccl = complaint.trouble == Trouble::exception &&
                              complaint.text.find("NCCL error in") != std::string_view::npos;
         if (complaint.trouble == Trouble::setup || (early && (about_others || of_nccl)) ||
-            (early && failed_to_meet(complaint, met)))
+            (early && is_rendezvous_failure(complaint, met)))
             found.push_back(complaint);
     }
     // Library errors while creating a communicator, whatever their text.
@@ -100,7 +100,7 @@ std::vector<Rank> behind_closed_ports(const Evidence& evidence, std::string_view
 std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
     const auto at = complaint.text.find("Duplicate GPU detected");
     if (at == std::string_view::npos && refused_by_loopback(complaint.text))
-        return never_refused(evidence, complaint.attempt);
+        return find_ranks_never_refused(evidence, complaint.attempt);
     if (at == std::string_view::npos) return behind_closed_ports(evidence, complaint.text);
     const std::string_view words = complaint.text.substr(at, complaint.text.find(" both on", at) - at);
     std::vector<Rank> processes;
@@ -135,7 +135,7 @@ std::set<Rank> told_by_logs(const Evidence& evidence, int attempt, const Complai
     for (const Complaint& one : evidence.facts<Complaints>().first_of_each(attempt)) {
         if (weight_of(one) == waited) came.insert(one.process);
     }
-    return clients_joined(complaint.text) == std::ssize(came) ? came : std::set<Rank>{};
+    return count_joined_clients(complaint.text) == std::ssize(came) ? came : std::set<Rank>{};
 }
 
 // A rank tries again to resolve the store's name until the time-out, and only warns of it.
@@ -169,7 +169,7 @@ bool rank_0_seeks(Sought where, const Evidence& evidence, int attempt,
     const Rank first = evidence.facts<Calls>().process_of(attempt, 0);
     return std::any_of(complaints.begin(), complaints.end(), [&](const Complaint& complaint) {
         return complaint.process == first && weight_of(complaint) == cannot_reach &&
-               sought_by(evidence, attempt, complaint.text) == where;
+               classify_store_address(evidence, attempt, complaint.text) == where;
     });
 }
 
@@ -216,7 +216,7 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Compla
         const std::string_view rest = complaint.text.substr(at);
         return missed_barrier(evidence, attempt, rest.substr(0, rest.find(' ')));
     }
-    if (const Rank host = gone_with_its_store(evidence, attempt, complaint.text, told); host != no_rank)
+    if (const Rank host = find_host_of_lost_store(evidence, attempt, complaint.text, told); host != no_rank)
         return {host};
     Beliefs beliefs = beliefs_of(evidence, attempt);
     std::set<Rank> came;
@@ -265,15 +265,16 @@ Rank world_waited_for(const Evidence& evidence, int attempt) {
 // The variable that the words are about. A port or a name that the process was not started with came from the
 // program, as with init_method="tcp://…".
 std::string variable_in(const Evidence& evidence, const Complaint& complaint) {
-    const std::string variable = variable_of_setup(complaint.text);
+    const std::string variable = find_setup_variable(complaint.text);
     if (variable.empty() || names_its_variable(complaint.text)) return variable;
-    const bool another = was_given(evidence, complaint, variable) && !held_in(evidence, complaint, variable);
+    const bool another =
+        has_variable(evidence, complaint, variable) && !has_value_in_text(evidence, complaint, variable);
     return another ? std::string() : variable;
 }
 
 // Nobody can have a rank outside the world: whoever claims one is to blame, whoever says so.
 void tell_refused(const Evidence& evidence, int attempt, Finding& finding) {
-    const std::vector<Claim> refused = refused_claims(evidence, attempt, claims_of(evidence, attempt));
+    const std::vector<Claim> refused = refused_claims(evidence, attempt, list_claims(evidence, attempt));
     if (refused.empty()) return;
     std::vector<Rank> processes;
     for (const Claim& claim : refused) processes.push_back(claim.process);
@@ -315,7 +316,7 @@ Spoilers spoilers_of(const Evidence& evidence, int attempt, const std::vector<Co
             !found.ranks.empty() && failed_by_themselves(evidence, attempt, found.ranks, first.at);
     }
     if (found.ranks.empty() && least == waited) {
-        found.ranks = never_came_to_set(evidence, first);
+        found.ranks = find_ranks_due_to_set_key(evidence, first);
         found.never_set = !found.ranks.empty();
     }
     if (found.ranks.empty() && least == cannot_reach &&
@@ -331,15 +332,15 @@ Spoilers spoilers_of(const Evidence& evidence, int attempt, const std::vector<Co
 // What the evidence says beside the words that are quoted.
 void tell_more(const Evidence& evidence, int attempt, const std::vector<Complaint>& complaints,
                const Complaint& first, const Spoilers& spoilers, Finding& finding) {
-    const Sought where = sought_by(evidence, attempt, first.text);
+    const Sought where = classify_store_address(evidence, attempt, first.text);
     if (where == Sought::at_another) finding.blame.variable = "MASTER_ADDR";
-    if (where == Sought::at_none && held_in(evidence, first, "MASTER_ADDR") &&
+    if (where == Sought::at_none && has_value_in_text(evidence, first, "MASTER_ADDR") &&
         rank_0_seeks(where, evidence, attempt, complaints)) {
         finding.blame.variable = "MASTER_ADDR";
-        finding.says += fmt::format("; no rank runs on {}", host_sought(first.text));
+        finding.says += fmt::format("; no rank runs on {}", find_store_host(first.text));
         finding.causes = {"misconfigured_environment_variable", "rendezvous_store_or_endpoint_error"};
     }
-    if (gone_with_its_store(evidence, attempt, first.text, first.at) != no_rank &&
+    if (find_host_of_lost_store(evidence, attempt, first.text, first.at) != no_rank &&
         weight_of(first) == waited) {
         finding.blame.component = "store";
         finding.says +=
@@ -382,9 +383,9 @@ Findings setup_failure(const Evidence& evidence) {
                         .blame = blame_ranks(lives, spoilers.ranks),
                         .at = first->at,
                         .says = fmt::format("{} said: {}", ranks_text({first->process}), quoted(first->text)),
-                        .causes = causes_of_setup(first->text, weight_of(*first) == own_error)};
+                        .causes = list_setup_causes(first->text, weight_of(*first) == own_error)};
         finding.blame.variable = variable_in(evidence, *first);
-        finding.blame.component = component_of_setup(first->text);
+        finding.blame.component = find_setup_component(first->text);
         tell_more(evidence, attempt, complaints, *first, spoilers, finding);
         // Unless it says why: a variable that is wrong is wrong for any start.
         if (finding.blame.variable.empty() && is_a_rejoin(lives, attempt)) continue;

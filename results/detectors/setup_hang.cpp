@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/shared.h"
 #include "results/analysis/call_order.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/findings.h"
+#include "results/detectors/shared.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::detectors {
@@ -49,7 +49,7 @@ Hold at_store(const Evidence& evidence, int attempt) {
     std::set<Rank> came, odd;
     for (const Event* event : evidence.each<RendezvousEnter>()) {
         if (lives.attempt_at(event->at) != attempt) continue;
-        if (had_worked(evidence, attempt, event->rank, event->at)) continue;
+        if (had_begun_step(evidence, attempt, event->rank, event->at)) continue;
         hold.waiting[event->rank] = event->at;
         came.insert(event->rank);
         if (event->as<RendezvousEnter>()->expected != evidence.world_size()) odd.insert(event->rank);

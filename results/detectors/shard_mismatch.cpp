@@ -6,8 +6,8 @@
 #include <map>
 #include <optional>
 
-#include "results/detectors/shared.h"
 #include "results/analysis/findings.h"
+#include "results/detectors/shared.h"
 
 namespace deadrank::results::detectors {
 

@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "results/detectors/detector.h"
-#include "results/detectors/shared.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/meetings.h"
 #include "results/analysis/paces.h"
 #include "results/analysis/stops.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::detectors {
@@ -144,7 +144,7 @@ public:
           stops_(std::move(stops)),
           limit_(paces.pipelined() ? slow_stage_permille : straggler_slow_permille),
           pipelined_(paces.pipelined()),
-          short_steps_(paces.starvation_told() && !paces.pipelined()) {}
+          short_steps_(paces.knows_starvation() && !paces.pipelined()) {}
 
     std::vector<Finding> look_at(const StepPace& step) {
         if (step.attempt != attempt_) {
@@ -289,7 +289,7 @@ Findings straggler(const Evidence& evidence) {
         }
         return {};
     };
-    const auto companies = companies_apart(evidence);
+    const auto companies = group_comparable_ranks(evidence);
     if (companies.empty()) return first_of(paces.steps());
     Findings first;
     for (const auto& steps : companies) {

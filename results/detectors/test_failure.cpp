@@ -2,9 +2,9 @@
 // process that failed; if the test hung until its time-out, the ranks that the others waited for.
 #include <fmt/format.h>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/waits.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 

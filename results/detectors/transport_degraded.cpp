@@ -8,11 +8,11 @@
 #include <optional>
 #include <set>
 
-#include "results/detectors/detector.h"
-#include "results/detectors/shared.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/messages.h"
 #include "results/analysis/pairs.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::detectors {

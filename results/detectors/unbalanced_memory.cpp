@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "results/detectors/detector.h"
-#include "results/detectors/shared.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/meetings.h"
 #include "results/analysis/odd_ranks.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::detectors {

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/detectors/detector.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/meetings.h"
+#include "results/detectors/detector.h"
 
 namespace deadrank::results::detectors {
 
@@ -87,7 +87,7 @@ std::vector<Finding> small_groups(const Evidence& evidence) {
 }
 
 std::vector<Finding> strangers_in_groups(const Evidence& evidence) {
-    const auto lone = lone_replicas(evidence);
+    const auto lone = find_isolated_replicas(evidence);
     if (!lone) return {};
     Finding found = parallelization_finding(
         evidence, lone->ranks, lone->at,

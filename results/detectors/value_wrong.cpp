@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "results/analysis/value_causes.h"
-#include "results/detectors/detector.h"
-#include "results/detectors/shared.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/meetings.h"
+#include "results/analysis/value_causes.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::detectors {
@@ -265,7 +265,7 @@ const Communicator* group_of_the_factor(const Evidence& evidence, const Finding&
         if (groups.try_emplace(size, &comm).second) sizes.push_back(size);
     }
     std::optional<std::int64_t> factor;
-    for (const WrongValue& wrong : wrong_values(evidence)) {
+    for (const WrongValue& wrong : find_wrong_values(evidence)) {
         const auto* sample = wrong.event->as<ValueSample>();
         if (wrong.origin != Origin::definition || wrong.name != finding.blame.variable ||
             sample->step != finding.blame.step)
@@ -283,7 +283,7 @@ Finding unlike_its_definition(const Evidence& evidence, Finding finding) {
     if (group)
         finding.says += fmt::format("; the factor between them is {}, the size of {}",
                                     group->processes.size(), group->name);
-    finding.causes = causes_of_value(finding.blame.variable, group != nullptr);
+    finding.causes = list_value_causes(finding.blame.variable, group != nullptr);
     return finding;
 }
 
@@ -305,7 +305,7 @@ bool counted_wrong_before(const Evidence& evidence, const Finding& finding) {
 }  // namespace
 
 Findings value_wrong(const Evidence& evidence) {
-    if (auto finding = first_wrong(evidence, Origin::definition)) {
+    if (auto finding = find_first_wrong_value(evidence, Origin::definition)) {
         if (counted_wrong_before(evidence, *finding)) return {};
         return {unlike_its_definition(evidence, std::move(*finding))};
     }

@@ -3,10 +3,10 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "results/detectors/detector.h"
-#include "results/detectors/shared.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/pairs.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 
 namespace deadrank::results::detectors {
 

@@ -8,11 +8,11 @@
 #include <tuple>
 #include <vector>
 
-#include "results/detectors/detector.h"
-#include "results/detectors/shared.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/odd_ranks.h"
 #include "results/analysis/pairs.h"
+#include "results/detectors/detector.h"
+#include "results/detectors/shared.h"
 
 namespace deadrank::results::detectors {
 
@@ -96,7 +96,7 @@ Findings wrong_device(const Evidence& evidence) {
              .causes = {"rank_or_device_derivation_error"}}};
     }
     std::vector<Finding> findings;
-    for (const Outbreak& outbreak : outbreaks(evidence, Trouble::placement)) {
+    for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::placement)) {
         findings.push_back(
             finding_of(evidence, outbreak, "wrong_device_used", {"rank_or_device_derivation_error"}));
     }

@@ -5,12 +5,12 @@
 #include <map>
 #include <set>
 
-#include "results/diagnosis/clue.h"
 #include "results/analysis/call_order.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/odd_ranks.h"
 #include "results/analysis/waits.h"
+#include "results/diagnosis/clue.h"
 
 namespace deadrank::results::diagnosis {
 
@@ -90,7 +90,7 @@ bool made_by_others(const Communicator& comm, const Disagreement& odd, Time unti
 void disagreements(const Evidence& evidence, const Finding& finding, Clues& clues) {
     for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
         for (const auto& [seq, collective] : comm.collectives) {
-            const Disagreement odd = disagreement_in(evidence, comm, collective);
+            const Disagreement odd = find_disagreement(evidence, comm, collective);
             if (!odd) continue;
             const Time came = odd.odd.empty() ? Time{0} : collective.calls[0].entered;
             if (came != never && came > finding.at) continue;

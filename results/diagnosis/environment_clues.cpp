@@ -5,12 +5,12 @@
 #include <map>
 #include <set>
 
-#include "results/diagnosis/clue.h"
 #include "results/analysis/complaints.h"
+#include "results/analysis/error_quote.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/pairs.h"
 #include "results/analysis/variables.h"
-#include "results/analysis/error_quote.h"
+#include "results/diagnosis/clue.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::diagnosis {

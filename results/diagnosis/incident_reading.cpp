@@ -9,10 +9,10 @@
 #include <tuple>
 
 #include "results/analysis/complaints.h"
+#include "results/analysis/error_quote.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/signatures.h"
 #include "results/record/codes.h"
-#include "results/analysis/error_quote.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::diagnosis {
@@ -295,7 +295,7 @@ private:
         std::string says = quoted(best.text);
         const auto exits = failed_exits();
         if (best.meant.nearness == Nearness::waiting) {
-            Waited waited = who_was_waited_for(evidence_, incident_.reading);
+            Waited waited = find_awaited_rank(evidence_, incident_.reading);
             ranks = waited.blamed;
             if (!waited.causes.empty()) finding.causes = waited.causes;
             says = waited.says;
@@ -308,8 +308,7 @@ private:
                          : best.meant.nearness < Nearness::echo ? 2
                                                                 : 1;
         if (best.block && best.meant.words.empty()) incident_.user_code = own_program(best.text);
-        if (!ranks.empty())
-            finding.blame = analysis::blame_ranks(evidence_.facts<analysis::Lives>(), ranks);
+        if (!ranks.empty()) finding.blame = analysis::blame_ranks(evidence_.facts<analysis::Lives>(), ranks);
         if (!hosts_known()) finding.blame.nodes.clear();
         finding.says = says;
         incident_.finding = std::move(finding);

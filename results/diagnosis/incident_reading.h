@@ -51,6 +51,6 @@ struct Waited {
     std::string says;
     std::vector<std::string> causes;  // likeliest first; empty where the lines do not say
 };
-Waited who_was_waited_for(const Evidence& evidence, const analysis::LogRead& reading);
+Waited find_awaited_rank(const Evidence& evidence, const analysis::LogRead& reading);
 
 }  // namespace deadrank::results::diagnosis

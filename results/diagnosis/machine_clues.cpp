@@ -3,10 +3,10 @@
 #include <map>
 #include <set>
 
-#include "results/diagnosis/clue.h"
-#include "results/diagnosis/incident_reading.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/findings.h"
+#include "results/diagnosis/clue.h"
+#include "results/diagnosis/incident_reading.h"
 #include "results/record/codes.h"
 
 namespace deadrank::results::diagnosis {

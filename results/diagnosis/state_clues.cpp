@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
-#include "results/detectors/shared.h"
-#include "results/diagnosis/clue.h"
 #include "results/analysis/checkpoints.h"
 #include "results/analysis/findings.h"
+#include "results/detectors/shared.h"
+#include "results/diagnosis/clue.h"
 
 namespace deadrank::results::diagnosis {
 

@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
+#include "results/analysis/findings.h"
 #include "results/detectors/shared.h"
 #include "results/diagnosis/clue.h"
-#include "results/analysis/findings.h"
 
 namespace deadrank::results::diagnosis {
 
@@ -60,7 +60,7 @@ bool one_bit(double value, double right) {
 
 void factors(const Evidence& evidence, Clues& clues) {
     bool factor = false, constant = false, bit = false;
-    for (const WrongValue& wrong : wrong_values(evidence)) {
+    for (const WrongValue& wrong : find_wrong_values(evidence)) {
         const auto* sample = wrong.event->as<ValueSample>();
         if (!bit && one_bit(sample->value, sample->expected)) {
             bit = true;

@@ -8,9 +8,9 @@
 #include <map>
 #include <set>
 
-#include "results/diagnosis/incident_reading.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/signatures.h"
+#include "results/diagnosis/incident_reading.h"
 #include "results/record/codes.h"
 #include "results/record/words.h"
 
@@ -231,7 +231,7 @@ private:
 
 }  // namespace
 
-Waited who_was_waited_for(const Evidence& evidence, const analysis::LogRead& reading) {
+Waited find_awaited_rank(const Evidence& evidence, const analysis::LogRead& reading) {
     return Waiting(evidence, reading).answer();
 }
 

@@ -9,9 +9,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "results/emitters/c10d_names.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/lives.h"
+#include "results/emitters/c10d_names.h"
 #include "results/record/codes.h"
 
 namespace deadrank::results::emitters {

@@ -5,10 +5,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "results/analysis/calls.h"
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/snapshot.h"
 #include "results/emitters/stamps.h"
-#include "results/analysis/calls.h"
 
 namespace deadrank::results::emitters {
 

@@ -123,12 +123,11 @@ Result<void> read_others(const std::filesystem::path& file, MetricCatalog& catal
         catalog.others.push_back({item["name"].text_or(), item["prefixes"].texts()});
     for (const std::string& name : (*tree)["real"].texts()) catalog.real.insert(name);
     for (const TomlNode& item : (*tree)["renamed"].items) {
-        catalog.renamings.push_back(
-            {item["old"].text_or(), item["now"].text_or(), item["since"].text_or()});
+        catalog.renamings.push_back({item["old"].text_or(), item["now"].text_or(), item["since"].text_or()});
     }
     for (const TomlNode& item : (*tree)["label"].items) {
-        catalog.labels.push_back({item["prefix"].text_or(), item["metrics"].text_or(),
-                                  item["says"].text_or(), item["off"].is_true()});
+        catalog.labels.push_back({item["prefix"].text_or(), item["metrics"].text_or(), item["says"].text_or(),
+                                  item["off"].is_true()});
     }
     return {};
 }

@@ -1,5 +1,5 @@
-// results/exporters/toml_tree.h — A TOML file as a plain tree, with the line of each value. Exporter tables, name
-// maps and policies are read through it, so that a single file compiles the parser.
+// results/exporters/toml_tree.h — A TOML file as a plain tree, with the line of each value. Exporter tables,
+// name maps and policies are read through it, so that a single file compiles the parser.
 #pragma once
 
 #include <filesystem>

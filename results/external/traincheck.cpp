@@ -7,9 +7,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "results/analysis/pairs.h"
 #include "results/external/foreign_detectors.h"
 #include "results/external/tool_program.h"
-#include "results/analysis/pairs.h"
 
 namespace deadrank::results::external {
 

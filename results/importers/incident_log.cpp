@@ -96,7 +96,7 @@ std::int64_t number_in(std::string_view text) {
     return std::strtoll(std::string(text.substr(0, 24)).c_str(), nullptr, 0);
 }
 
-Rank rank_said(std::string_view words) {
+Rank parse_rank(std::string_view words) {
     for (std::size_t at = words.find("ank "); at != words.npos; at = words.find("ank ", at + 1)) {
         if (at == 0 || (words[at - 1] != 'R' && words[at - 1] != 'r')) continue;
         std::size_t end = at + 4;
@@ -219,8 +219,7 @@ bool LogReader::continues(Block& block, const Unwrapped& line) {
         return true;
     }
     // An exception's message may have several lines, but not arbitrarily many.
-    const bool another =
-        block.said > 0 && analysis::begins_with_exception(text) && !text.starts_with("nccl");
+    const bool another = block.said > 0 && analysis::begins_with_exception(text) && !text.starts_with("nccl");
     if (text.empty() || another || noise(text) || block.said >= 6) return false;
     if (block.said > 0 && block.kind == Block::exception && progress(text)) return false;
     ++block.said;
@@ -249,7 +248,7 @@ void LogReader::plain(const Unwrapped& line) {
     const analysis::Signature* meant = analysis::signature_in(line.text);
     Rank rank = line.rank != no_rank ? line.rank : line.local;
     if (rank == no_rank) rank = place_.rank;
-    if (meant && rank == no_rank && !line.raylet) rank = rank_said(line.text);
+    if (meant && rank == no_rank && !line.raylet) rank = parse_rank(line.text);
     if (meant) {
         ++known_;
         say(rank, meant->nearness == Nearness::finished ? 0 : 2, std::string(line.text));

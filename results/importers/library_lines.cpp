@@ -130,7 +130,7 @@ bool LogReader::c10d(const Unwrapped& line) {
     ++c10d_;
     // The bracket's rank is that in the group; the prefix has the job's.
     Rank rank = line.rank != no_rank ? line.rank : place_.rank;
-    if (rank == no_rank) rank = rank_said(words);
+    if (rank == no_rank) rank = parse_rank(words);
     if (rank == no_rank) rank = line.local;
     const bool down = words.find("taking the entire process down") != words.npos;
     const int level = level_of_letter(text[1]);

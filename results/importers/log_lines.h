@@ -16,7 +16,7 @@ namespace deadrank::results::importers {
 std::string_view after(std::string_view line, std::string_view words);
 std::int64_t number_in(std::string_view text);
 // "[Rank 3] …", "[PG ID 0 PG GUID 0(default_pg) Rank 3] …", "[Rank 0]: Rank 3 …": 3, 3, 0.
-Rank rank_said(std::string_view words);
+Rank parse_rank(std::string_view words);
 
 class LogReader {
 public:

@@ -220,7 +220,7 @@ void Story::nccl_joined(const std::string& comm, Rank process, std::int64_t at) 
     }
 }
 
-void Story::tell_late() {
+void Story::record_last_lines() {
     for (auto& [rank, lines] : late_) {
         for (Late& one : lines) {
             tell(one.at, rank,
@@ -316,7 +316,7 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     if (dumps_by_watchdog_) observed_until = until_ + usual_time_out;
     claim_orphans();
     settle_exits();
-    tell_late();
+    record_last_lines();
     number_groups();
     spread_version();
     Ending ending;

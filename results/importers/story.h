@@ -110,7 +110,7 @@ private:
     void claim_orphans();
     void settle_exits();
     void spread_version();
-    void tell_late();
+    void record_last_lines();
     void record_start(Evidence& evidence) const;
     void record_groups(Evidence& evidence, std::int64_t zero) const;
     void record_nccl_comms(Evidence& evidence, std::int64_t zero) const;

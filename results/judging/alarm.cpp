@@ -128,7 +128,7 @@ Alarm no_answer(const Weighing& weighing, const std::vector<Finding>& findings,
 
 // The answer is right and in time; is it alone? The same symptom about another rank is noise as well.
 Alarm right(const Weighing& weighing, const std::vector<Finding>& findings, std::size_t answer) {
-    std::vector<std::size_t> noise = not_allowed(weighing.expect, findings);
+    std::vector<std::size_t> noise = list_unexpected_findings(weighing.expect, findings);
     for (std::size_t i = 0; i < findings.size(); ++i) {
         const Fit fit = weighing.fit(findings[i]);
         if (i != answer && (fit == other_blame || fit == too_early)) noise.push_back(i);
@@ -234,7 +234,7 @@ Alarm weigh_each(const Weighing& weighing, const std::vector<Finding>& findings,
 Alarm weigh_alarm(const scenarios::Expectation& expect, const Blame& culprit, Time fault_at,
                   const std::vector<Finding>& findings) {
     const Weighing weighing{expect, culprit, fault_at, fault_at + Time{expect.within}};
-    const std::vector<std::size_t> others = not_allowed(expect, findings);
+    const std::vector<std::size_t> others = list_unexpected_findings(expect, findings);
     if (const Fields nameless = nameless_fields(expect, culprit);
         !nameless.empty() && expect.unseen.empty()) {
         return {.verdict = Verdict::unknown,
@@ -246,7 +246,8 @@ Alarm weigh_alarm(const scenarios::Expectation& expect, const Blame& culprit, Ti
     if (alone.outcome != Outcome::wrong_rank) return alone;
     const Together together = put_together(weighing, findings);
     if (together.parts < 2) return alone;
-    Alarm alarm = weigh_each(weighing, together.findings, not_allowed(expect, together.findings));
+    Alarm alarm =
+        weigh_each(weighing, together.findings, list_unexpected_findings(expect, together.findings));
     if (alarm.outcome == Outcome::wrong_rank) return alone;
     if (alarm.answer >= 0)
         alarm.answer = static_cast<int>(together.indices[static_cast<std::size_t>(alarm.answer)]);
@@ -346,8 +347,8 @@ Alarm weigh_alarm(const scenarios::Plan& plan, const Truth& truth, const Blame& 
     return alarm;
 }
 
-std::vector<std::size_t> false_alarms(const std::vector<Finding>& findings, const scenarios::Plan& plan,
-                                      const Truth& truth) {
+std::vector<std::size_t> list_false_alarms(const std::vector<Finding>& findings, const scenarios::Plan& plan,
+                                           const Truth& truth) {
     const bool healed = plan.variant == scenarios::Variant::healed;
     std::vector<std::size_t> alarms;
     for (std::size_t i = 0; i < findings.size(); ++i) {
@@ -367,8 +368,8 @@ std::vector<std::string> differing_fields(const std::vector<std::string>& fields
     return differing;
 }
 
-std::vector<std::size_t> not_allowed(const scenarios::Expectation& expect,
-                                     const std::vector<Finding>& findings) {
+std::vector<std::size_t> list_unexpected_findings(const scenarios::Expectation& expect,
+                                                  const std::vector<Finding>& findings) {
     std::vector<std::size_t> others;
     for (std::size_t i = 0; i < findings.size(); ++i) {
         const std::string& symptom = findings[i].symptom;

@@ -35,8 +35,8 @@ Alarm weigh_alarm(const scenarios::Plan& plan, const Truth& truth, const Blame& 
 // Indices of the findings of a control or healed run that must not be there. What is said of a process that
 // a kept fault with `provokes` ends is left out here too, as the fix cannot take it away. What others do for
 // want of that process the fix has to take away.
-std::vector<std::size_t> false_alarms(const std::vector<Finding>& findings, const scenarios::Plan& plan,
-                                      const Truth& truth);
+std::vector<std::size_t> list_false_alarms(const std::vector<Finding>& findings, const scenarios::Plan& plan,
+                                           const Truth& truth);
 
 // The fields of `expect.blames` in which the two differ. Ranks and nodes are compared as sets, a step
 // exactly.
@@ -44,7 +44,7 @@ std::vector<std::string> differing_fields(const std::vector<std::string>& fields
                                           const Blame& meant);
 
 // Indices of the findings whose symptom is neither the expected one nor in `also`.
-std::vector<std::size_t> not_allowed(const scenarios::Expectation& expect,
-                                     const std::vector<Finding>& findings);
+std::vector<std::size_t> list_unexpected_findings(const scenarios::Expectation& expect,
+                                                  const std::vector<Finding>& findings);
 
 }  // namespace deadrank::results

@@ -66,7 +66,7 @@ std::vector<ErrorText> error_texts(const Evidence& evidence) {
     return texts;
 }
 
-bool tells_of_others(const std::string& text) {
+bool mentions_other_ranks(const std::string& text) {
     static constexpr std::array signs = {"timeout",     "timed out",     "connection", "remote process",
                                          "remote peer", "remote server", "aborted",    "sigterm"};
     return std::any_of(signs.begin(), signs.end(),

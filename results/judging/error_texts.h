@@ -25,6 +25,6 @@ bool names_rank(const std::string& text, Rank rank);
 
 // A watchdog or a broken connection reports trouble of other ranks: the rank that prints it is a victim, not
 // named as the culprit.
-bool tells_of_others(const std::string& text);
+bool mentions_other_ranks(const std::string& text);
 
 }  // namespace deadrank::results

@@ -66,7 +66,7 @@ std::string idle_fault(const scenarios::Plan& plan, const Truth& truth) {
 // The job's own reaction, judged after the alarm: it can only make a verdict worse.
 void judge_reaction(Judgement& judgement, const scenarios::Expectation& expect) {
     const Grade& job = judgement.job;
-    if (judgement.verdict != Verdict::pass || reaction_meets(expect.reaction, job)) return;
+    if (judgement.verdict != Verdict::pass || meets_reaction(expect.reaction, job)) return;
     if (job.reaction == Reaction::hung && !job.untold.empty()) {
         judgement.verdict = Verdict::unknown;
         judgement.reason += fmt::format("; but whether the job hung is not known: {}", job.untold);
@@ -89,7 +89,7 @@ void judge_reaction(Judgement& judgement, const scenarios::Expectation& expect) 
 void judge_recovery(Judgement& judgement, const scenarios::Expectation& expect, const Evidence& evidence) {
     if (judgement.verdict != Verdict::pass || expect.recovers_within < 0) return;
     const Time due = judgement.fault_at + Time{expect.recovers_within};
-    const Time settled = settled_at(evidence);
+    const Time settled = find_settled_time(evidence);
     if (settled <= due) return;
     judgement.verdict = Verdict::fail;
     const std::string took = settled == never
@@ -111,7 +111,7 @@ std::string unfinished_ranks(const Truth& truth) {
 
 void judge_silence(Judgement& judgement, const scenarios::Plan& plan, const Truth& truth) {
     if (crashed(judgement)) return;
-    const auto alarms = false_alarms(judgement.findings, plan, truth);
+    const auto alarms = list_false_alarms(judgement.findings, plan, truth);
     if (!alarms.empty()) {
         judgement.noticed_at = judgement.findings[alarms.front()].at;
         set(judgement, Verdict::fail, Outcome::false_alarm,
@@ -213,7 +213,7 @@ Judgement judge(const scenarios::Plan& plan, const Record& record, const std::ve
     return judgement;
 }
 
-void hold_against_the_fault(Judgement& healed, const scenarios::Plan& plan, const Record& faulty,
+void compare_with_fault_run(Judgement& healed, const scenarios::Plan& plan, const Record& faulty,
                             const std::vector<Finding>& findings) {
     if (healed.verdict != Verdict::pass || !faulty.truth.took_place()) return;
     const Judgement without = judge(plan, faulty, findings);
@@ -229,7 +229,7 @@ void hold_against_the_fault(Judgement& healed, const scenarios::Plan& plan, cons
                           without.reason));
 }
 
-void hold_against_the_control(Judgement& healed, const Evidence& run, const Evidence& control) {
+void compare_with_control(Judgement& healed, const Evidence& run, const Evidence& control) {
     if (healed.verdict != Verdict::pass || !same_events(run, control)) return;
     set(healed, Verdict::pass, Outcome::as_control,
         "the run is its control again, event for event: as it should be, and no proof of its own");

@@ -72,11 +72,11 @@ Judgement judge(const scenarios::Plan& plan, const Record& record, const std::ve
 
 // A fix proves something only if the run without it does worse: a healed run that passes fails here if the
 // faulty run, judged by the healed plan, passes as well. Nothing changes otherwise.
-void hold_against_the_fault(Judgement& healed, const scenarios::Plan& plan, const Record& faulty,
+void compare_with_fault_run(Judgement& healed, const scenarios::Plan& plan, const Record& faulty,
                             const std::vector<Finding>& findings);
 
 // Compares with the control: a healed run that equals its control passes, and is marked so.
-void hold_against_the_control(Judgement& healed, const Evidence& run, const Evidence& control);
+void compare_with_control(Judgement& healed, const Evidence& run, const Evidence& control);
 
 // For a run that cannot be judged: it was not played, or its files lack the plan or the truth.
 Judgement unjudged(std::string reason);

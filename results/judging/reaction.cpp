@@ -93,7 +93,7 @@ bool failed_by_itself(const Evidence& evidence, const Ending& ending) {
     for (const ErrorText& error : error_texts(evidence)) {
         if (!ending.failed.contains(error.rank)) continue;
         const std::string text = lowered(error.text);
-        if (tells_of_others(text) || text.find("failed to pass") != text.npos) return false;
+        if (mentions_other_ranks(text) || text.find("failed to pass") != text.npos) return false;
         spoke.push_back(error.rank);
     }
     std::sort(spoke.begin(), spoke.end());
@@ -279,7 +279,7 @@ Grade grade(const Record& run, const Evidence* control, const Blame& culprit, co
                   .unpromised = promised ? std::string() : per_rank});
 }
 
-Time settled_at(const Evidence& evidence) {
+Time find_settled_time(const Evidence& evidence) {
     if (never_ends(evidence, ending_of(evidence))) return never;
     Time last_restart = never, step_after = never, last_exit = never;
     for (const Event& event : evidence.events()) {

@@ -90,7 +90,7 @@ struct Grade {
 };
 
 // Is it what was asked for? `wanted` is a word of [expect] reaction; "any" takes everything.
-bool reaction_meets(std::string_view wanted, const Grade& job);
+bool meets_reaction(std::string_view wanted, const Grade& job);
 
 Grade grade(const Reacting& job);
 // `per_rank`: [bug] per_rank of the scenario.
@@ -99,6 +99,6 @@ Grade grade(const Record& run, const Evidence* control, const Blame& culprit = {
 
 // When the job had recovered or ended: the first step finished after its last restart, else its last exit.
 // `never` if it hangs.
-Time settled_at(const Evidence& evidence);
+Time find_settled_time(const Evidence& evidence);
 
 }  // namespace deadrank::results

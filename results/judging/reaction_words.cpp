@@ -48,7 +48,7 @@ std::string_view wanted_text(std::string_view wanted) {
     return "end in any way";
 }
 
-bool reaction_meets(std::string_view wanted, const Grade& job) {
+bool meets_reaction(std::string_view wanted, const Grade& job) {
     const Reaction reaction = job.reaction;
     const bool completes = reaction == Reaction::completed || reaction == Reaction::warned_and_completed;
     if (wanted == "complete") return completes;

@@ -15,7 +15,7 @@ namespace deadrank::results {
 
 namespace {
 
-std::string shortened(std::string text) {
+std::string shorten_text(std::string text) {
     std::replace(text.begin(), text.end(), '\n', ' ');
     constexpr std::size_t most = 160;
     return text.size() <= most ? text : text.substr(0, most) + "…";
@@ -76,7 +76,8 @@ Rank missing_rank(const std::vector<ErrorText>& texts) {
 bool is_cause(const std::string& text) {
     static constexpr std::array words = {
         "error:", "exception", "what():", "enforce fail", "signal ", "mismatch"};
-    if (text.find("traceback") != text.npos || text.find("frame #") != text.npos || tells_of_others(text))
+    if (text.find("traceback") != text.npos || text.find("frame #") != text.npos ||
+        mentions_other_ranks(text))
         return false;
     return std::any_of(words.begin(), words.end(),
                        [&](const char* word) { return text.find(word) != std::string::npos; });
@@ -197,7 +198,7 @@ private:
 
     static std::string quoted(const ErrorText& error) {
         const std::string who = error.rank == no_rank ? "launcher" : fmt::format("rank {}", error.rank);
-        return fmt::format("{}: {}", who, shortened(error.text));
+        return fmt::format("{}: {}", who, shorten_text(error.text));
     }
 
     const Reacting& job_;

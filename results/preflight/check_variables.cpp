@@ -113,7 +113,7 @@ void check_names(const Job& job, const Knowledge& knowledge, Remarks& remarks) {
         [&](std::string_view name, std::string_view) {
             const std::string meant = governs(name) || name.starts_with("NCC") ||
                                               name.starts_with("MASTER") || name.starts_with("WORLD")
-                                          ? knowledge.meant_by(name)
+                                          ? knowledge.classify_complaint(name)
                                           : std::string();
             if (meant.empty()) return std::pair(std::string(), std::string());
             return std::pair(fmt::format("nobody reads {}", name), fmt::format("{} was meant", meant));

@@ -74,7 +74,7 @@ Result<void> read_variables(const std::filesystem::path& path, Knowledge& all) {
 
 }  // namespace
 
-std::string Knowledge::meant_by(std::string_view name) const {
+std::string Knowledge::classify_complaint(std::string_view name) const {
     if (names.contains(name) || name.size() < 8) return {};
     std::string nearest;
     std::size_t least = 3;

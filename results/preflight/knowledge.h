@@ -32,7 +32,7 @@ struct Knowledge {
 
     // The known name that an unknown one probably misspells, with at most two wrong letters. Empty when there
     // is none, or when the name is known.
-    std::string meant_by(std::string_view name) const;
+    std::string classify_complaint(std::string_view name) const;
 };
 
 // Errors: io; bad_input with the line.

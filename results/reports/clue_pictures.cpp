@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "results/reports/clues.h"
-#include "results/reports/timeline.h"
-#include "results/reports/style.h"
 #include "results/record/words.h"
+#include "results/reports/clues.h"
+#include "results/reports/style.h"
+#include "results/reports/timeline.h"
 
 namespace deadrank::results::reports {
 

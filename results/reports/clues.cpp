@@ -8,9 +8,9 @@
 #include <map>
 #include <set>
 
-#include "results/reports/terminal.h"
-#include "results/reports/style.h"
 #include "results/record/words.h"
+#include "results/reports/style.h"
+#include "results/reports/terminal.h"
 
 namespace deadrank::results::reports {
 

@@ -4,10 +4,10 @@
 #include <map>
 #include <type_traits>
 
-#include "results/reports/clues.h"
-#include "results/reports/terminal.h"
-#include "results/reports/style.h"
 #include "results/record/words.h"
+#include "results/reports/clues.h"
+#include "results/reports/style.h"
+#include "results/reports/terminal.h"
 
 namespace deadrank::results::reports {
 

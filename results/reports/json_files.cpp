@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "results/record/text_file.h"
 #include "results/reports/resilience_table.h"
 #include "results/reports/terminal.h"
-#include "results/record/text_file.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::results::reports {
@@ -119,7 +119,7 @@ std::string json_line(const Case& one) {
 std::string verdict_document(const Case& one) {
     Json json = {{"verdict", name_of(one.verdict)},
                  {"reason", one.reason},
-                 {"see_it_again", commands_to_see_again(one)},
+                 {"see_it_again", list_repeat_commands(one)},
                  {"token", one.token},
                  {"scenario", one.scenario},
                  {"runner", one.runner},

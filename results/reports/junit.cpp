@@ -5,9 +5,9 @@
 #include <pugixml.hpp>
 #include <sstream>
 
+#include "results/record/text_file.h"
 #include "results/reports/json_files.h"
 #include "results/reports/terminal.h"
-#include "results/record/text_file.h"
 
 namespace deadrank::results::reports {
 

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "results/judging/alarm.h"
-#include "results/reports/resilience_table.h"
-#include "results/reports/terminal.h"
 #include "results/record/text_file.h"
 #include "results/record/words.h"
+#include "results/reports/resilience_table.h"
+#include "results/reports/terminal.h"
 
 namespace deadrank::results::reports {
 
@@ -88,7 +88,7 @@ void Page::add(std::size_t place, const Case& one, const CaseWords& words, const
                  {"verdict", name_of(one.verdict)},
                  {"reason", one.reason},
                  {"due", due_text(one)},
-                 {"commands", commands_to_see_again(one)},
+                 {"commands", list_repeat_commands(one)},
                  {"notes", one.notes},
                  {"title", words.title},
                  {"story", words.story},

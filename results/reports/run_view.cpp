@@ -11,10 +11,10 @@
 
 #include "results/analysis/waits.h"
 #include "results/judging/alarm.h"
+#include "results/record/words.h"
+#include "results/reports/style.h"
 #include "results/reports/terminal.h"
 #include "results/reports/timeline.h"
-#include "results/reports/style.h"
-#include "results/record/words.h"
 
 namespace deadrank::results::reports {
 

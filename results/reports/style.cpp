@@ -1,4 +1,5 @@
-// results/reports/style.cpp — Columns are counted in code points, so that "µs" and "…" do not misalign a table.
+// results/reports/style.cpp — Columns are counted in code points, so that "µs" and "…" do not misalign a
+// table.
 #include "results/reports/style.h"
 
 #include <algorithm>

@@ -26,7 +26,7 @@ std::string quoted(const std::string& word) {
 
 }  // namespace
 
-std::vector<std::string> commands_to_see_again(const Case& one) {
+std::vector<std::string> list_repeat_commands(const Case& one) {
     if (one.runner == from_files) return {"deadrank judge " + quoted(one.directory.string())};
     std::vector<std::string> commands;
     if (!one.token.empty()) {
@@ -114,7 +114,7 @@ std::string failure_block(const Case& one, const Style& style) {
         "{} {}", verdict_mark(one.verdict, style),
         style.paint(Ink::bold, fmt::format("{} · seed {} · {}", one.scenario, one.seed, one.runner))));
     std::string_view label = "see it again";
-    for (const std::string& command : commands_to_see_again(one)) {
+    for (const std::string& command : list_repeat_commands(one)) {
         block.line(label, command, Ink::cyan, true);
         label = "";
     }

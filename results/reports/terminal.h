@@ -36,7 +36,7 @@ std::string verdict_mark(Verdict verdict, const Style& style);  // ✔ ✘ ?
 inline constexpr std::string_view from_files = "files";
 
 // "deadrank replay TOKEN" if there is a token, and the run that makes the same draws from the catalog.
-std::vector<std::string> commands_to_see_again(const Case& one);
+std::vector<std::string> list_repeat_commands(const Case& one);
 
 // Events as one line each, and the log lines worth showing.
 

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "results/record/words.h"
 #include "results/reports/json_files.h"
 #include "results/reports/timeline.h"
-#include "results/record/words.h"
 
 namespace deadrank::results::reports {
 

@@ -78,7 +78,7 @@ scenarios::Result<void> Children::start(std::uint64_t number, const std::functio
 std::vector<Ended> Children::wait(std::chrono::milliseconds patience) {
     std::vector<Ended> ended;
     read(patience, ended);
-    end_late(ended);
+    end_overdue(ended);
     return ended;
 }
 
@@ -102,7 +102,7 @@ void Children::read(std::chrono::milliseconds patience, std::vector<Ended>& ende
     }
 }
 
-void Children::end_late(std::vector<Ended>& ended) {
+void Children::end_overdue(std::vector<Ended>& ended) {
     const auto now = Clock::now();
     for (auto at = running_.begin(); at != running_.end();) {
         const Child& child = at->second;

@@ -48,7 +48,7 @@ private:
         std::chrono::steady_clock::time_point started;
     };
     void read(std::chrono::milliseconds patience, std::vector<Ended>& ended);
-    void end_late(std::vector<Ended>& ended);
+    void end_overdue(std::vector<Ended>& ended);
     static Ended reap(const Child& child);
 
     std::chrono::milliseconds budget_;

@@ -49,7 +49,7 @@ tl::unexpected<scenarios::Error> cannot(const std::string& why) {
 
 }  // namespace
 
-Started how_started() {
+Started detect_launcher() {
     struct Names {
         const char *rank, *size;
     };

@@ -41,7 +41,7 @@ struct Started {
     bool together = false;  // possibly with other processes
     int rank = 0;
 };
-Started how_started();
+Started detect_launcher();
 
 // Path of the library that links MPI: beside the program, or in the installed lib/deadrank. Empty: this build
 // has none.

@@ -1,5 +1,5 @@
-// runners/commands/screen.cpp — The terminal as commands see it: colours, a line that is overwritten in place,
-// and Ctrl-C.
+// runners/commands/screen.cpp — The terminal as commands see it: colours, a line that is overwritten in
+// place, and Ctrl-C.
 #include "runners/commands/screen.h"
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 #include "results/judging/resilience.h"
 #include "results/reports/page.h"
 #include "runners/backends/sim/managed_runner.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "runners/pipeline/run_files.h"
 #include "runners/pipeline/workers.h"
 

@@ -94,7 +94,7 @@ scenarios::Result<std::string> output_of(const std::vector<std::string>& command
 namespace {
 
 using scenarios::Variant;
-using Prints = std::map<std::pair<std::string, std::uint64_t>, TrialPrint>;  // by scenario and seed
+using Prints = std::map<std::pair<std::string, std::uint64_t>, TrialDigest>;  // by scenario and seed
 
 const scenarios::Plan& plan_of(const scenarios::Trial& trial, Variant variant) {
     return variant == Variant::control  ? trial.control
@@ -131,7 +131,7 @@ public:
         Prints prints;
         for (std::size_t at = 0; at < output_->size();) {
             const std::size_t end = std::min(output_->find('\n', at), output_->size());
-            if (auto print = print_from_line(std::string_view(*output_).substr(at, end - at)))
+            if (auto print = parse_trial_digest(std::string_view(*output_).substr(at, end - at)))
                 prints[{print->scenario, print->seed}] = std::move(*print);
             at = end + 1;
         }
@@ -176,10 +176,10 @@ private:
         Checked& checked = checked_[at];
         const auto once = [&] { return play(*job.scenario, job.seed, runner, vocabulary_, options_.line); };
         Trialled first = once();
-        checked.print = print_of(first);
+        checked.print = digest_trial(first);
         if (!first.fault) {
             checked.reason = first.outcome.reason;
-        } else if (const auto differs = disagreement(checked.print, print_of(once()))) {
+        } else if (const auto differs = disagreement(checked.print, digest_trial(once()))) {
             checked.outcome = Checked::differs;
             checked.against = "the second run here";
             checked.what = *differs;
@@ -224,7 +224,7 @@ private:
         const Tracer here = [&](const Window& window) {
             return trace_one(job, checked.what.variant, window, runner, vocabulary_, options_.line);
         };
-        auto parting = find_parting(here, other);
+        auto parting = find_first_divergence(here, other);
         if (!parting) {
             checked.reason = parting.error().text();
         } else if (*parting) {
@@ -247,11 +247,11 @@ private:
 
 void print_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
                const scenarios::Vocabulary& vocabulary, const CheckOptions& options,
-               const std::function<void(const TrialPrint&)>& take) {
+               const std::function<void(const TrialDigest&)>& take) {
     std::mutex mutex;
     for_each_index(jobs.size(), workers_of(make_runner, options), [&](std::size_t at, Runner& runner) {
-        const TrialPrint print =
-            print_of(play(*jobs[at].scenario, jobs[at].seed, runner, vocabulary, options.line));
+        const TrialDigest print =
+            digest_trial(play(*jobs[at].scenario, jobs[at].seed, runner, vocabulary, options.line));
         if (stopped(options)) return;  // it was cut short
         const std::lock_guard lock(mutex);
         take(print);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runners/pipeline/campaign.h"
 #include "runners/find/run_digest.h"
+#include "runners/pipeline/campaign.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::runners {
@@ -35,7 +35,7 @@ struct Elsewhere {
 struct Checked {
     enum Agreement { same, differs, unknown };
     Agreement outcome = unknown;
-    TrialPrint print;     // of the first run
+    TrialDigest print;    // of the first run
     std::string against;  // which run differs: "the second run here", "the run in another process"
     Disagreement what;    // what differs
     std::optional<Parting> parting;
@@ -51,7 +51,7 @@ struct CheckOptions {
 // Only the prints, for the other process; `take` is called one at a time, in any order.
 void print_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
                const scenarios::Vocabulary& vocabulary, const CheckOptions& options,
-               const std::function<void(const TrialPrint&)>& take);
+               const std::function<void(const TrialDigest&)>& take);
 
 // In the order of `jobs`, without those that a stop left unplayed.
 std::vector<Checked> check_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,

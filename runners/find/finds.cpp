@@ -16,7 +16,7 @@
 
 namespace deadrank::runners::find {
 
-Signatures broken(const BenchResult& tried, const std::vector<const Property*>& properties) {
+Signatures broken(const TrialedPlan& tried, const std::vector<const Property*>& properties) {
     Signatures signatures;
     for (const Property* property : properties) {
         if (property->modality == Modality::sometimes) continue;
@@ -100,7 +100,7 @@ using scenarios::Result;
 
 namespace {
 
-bool reports(const BenchResult& tried, const std::string& symptom) {
+bool reports(const TrialedPlan& tried, const std::string& symptom) {
     const auto& findings = tried.fault.findings;
     return std::any_of(findings.begin(), findings.end(),
                        [&](const results::Finding& finding) { return finding.symptom == symptom; });
@@ -113,31 +113,31 @@ bool same_faults(const Plan& a, const Plan& b) {
 
 }  // namespace
 
-Result<Signatures> signatures_of(Bench& bench, const Plan& plan,
+Result<Signatures> signatures_of(PlanTrials& trials, const Plan& plan,
                                  const std::vector<const Property*>& properties) {
-    const auto tried = bench.look(plan);
+    const auto tried = trials.try_plan(plan);
     if (!tried) return tl::unexpected(tried.error());
     return broken(*tried, properties);
 }
 
-Fails fails_alike(Bench& bench, const Signature& signature) {
+Fails fails_alike(PlanTrials& trials, const Signature& signature) {
     if (signature.property == symptom_is_reported) {
-        return [&bench, signature](const Plan& plan) {
-            const auto tried = bench.look(plan);
+        return [&trials, signature](const Plan& plan) {
+            const auto tried = trials.try_plan(plan);
             return tried && reports(*tried, signature.how);
         };
     }
     const Property* property = find_property(signature.property);
     CHECK(property != nullptr);
-    return [&bench, property, signature](const Plan& plan) {
-        const auto seen = signatures_of(bench, plan, {property});
+    return [&trials, property, signature](const Plan& plan) {
+        const auto seen = signatures_of(trials, plan, {property});
         return seen && std::any_of(seen->begin(), seen->end(),
                                    [&](const Signature& one) { return fits(signature, one); });
     };
 }
 
 std::optional<std::string> trouble_as_file(const std::string& text, const std::string& id, const Plan& plan,
-                                           Bench& bench, const Signature& signature,
+                                           PlanTrials& trials, const Signature& signature,
                                            const scenarios::Taxonomy& taxonomy,
                                            const scenarios::Vocabulary& words) {
     const auto scenario = scenarios::parse_scenario(text, id + ".toml", taxonomy, words);
@@ -145,7 +145,7 @@ std::optional<std::string> trouble_as_file(const std::string& text, const std::s
     const auto trial = scenarios::resolve(*scenario, plan.seed, {.levers = {"*"}, .workloads = {"*"}}, words);
     if (!trial) return "it cannot be resolved: " + trial.error().text();
     if (!same_faults(trial->fault, plan)) return "it resolves to another plan";
-    if (!fails_alike(bench, signature)(trial->fault)) return "it does not fail alike";
+    if (!fails_alike(trials, signature)(trial->fault)) return "it does not fail alike";
     return std::nullopt;
 }
 

@@ -34,20 +34,20 @@ Naming naming_of(const results::Finding& finding, const std::vector<results::Bla
 
 // What shrinking asks the simulator: does this plan break the same property in the same way?
 
-// In order of the properties. Errors: those of the bench.
-scenarios::Result<Signatures> signatures_of(Bench& bench, const scenarios::Plan& plan,
+// In order of the properties. Errors: those of the trials.
+scenarios::Result<Signatures> signatures_of(PlanTrials& trials, const scenarios::Plan& plan,
                                             const std::vector<const Property*>& properties);
 
-// A plan that cannot be played does not count. `bench` must outlive the result; the signature's property
+// A plan that cannot be played does not count. `trials` must outlive the result; the signature's property
 // exists, or is `symptom_is_reported`.
-Fails fails_alike(Bench& bench, const Signature& signature);
+Fails fails_alike(PlanTrials& trials, const Signature& signature);
 
 // Not a failure but a finding of this symptom, to be kept while a plan shrinks.
 inline constexpr std::string_view symptom_is_reported = "symptom_is_reported";
 
 // Loads, resolves and plays the text as a file: how it differs from the plan, or nothing.
 std::optional<std::string> trouble_as_file(const std::string& text, const std::string& id,
-                                           const scenarios::Plan& plan, Bench& bench,
+                                           const scenarios::Plan& plan, PlanTrials& trials,
                                            const Signature& signature, const scenarios::Taxonomy& taxonomy,
                                            const scenarios::Vocabulary& words);
 

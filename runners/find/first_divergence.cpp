@@ -1,5 +1,5 @@
-// runners/find/first_divergence.cpp — A random difference may move when the runs are played again, so the window
-// follows it a few times.
+// runners/find/first_divergence.cpp — A random difference may move when the runs are played again, so the
+// window follows it a few times.
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -79,7 +79,7 @@ std::optional<Traced> traced_from_line(std::string_view line) {
     }
 }
 
-Result<std::optional<Parting>> find_parting(const Tracer& one, const Tracer& other) {
+Result<std::optional<Parting>> find_first_divergence(const Tracer& one, const Tracer& other) {
     constexpr int tries = 5;
     Window window;  // empty at first: only the checkpoints are needed
     for (int i = 0; i < tries; ++i) {

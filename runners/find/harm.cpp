@@ -99,33 +99,33 @@ Plan control_of(Plan plan) {
     return plan;
 }
 
-bool BenchResult::is_job() const {
+bool TrialedPlan::is_job() const {
     const results::Truth& truth = control->record.truth;
     return !truth.ends.empty() && truth.completed();
 }
 
-Result<Played> Bench::again(const Plan& plan) {
+Result<Played> PlanTrials::repeat(const Plan& plan) {
     ++plays_;
     return play_plan(plan, runner_, options_);
 }
 
-Result<std::shared_ptr<const Played>> Bench::control_of(const Plan& plan) {
+Result<std::shared_ptr<const Played>> PlanTrials::control_of(const Plan& plan) {
     Plan control = find::control_of(plan);
     if (last_control_ && last_ == control) return last_control_;
-    auto played = again(control);
+    auto played = repeat(control);
     if (!played) return tl::unexpected(played.error());
     last_ = std::move(control);
     last_control_ = std::make_shared<const Played>(std::move(*played));
     return last_control_;
 }
 
-Result<BenchResult> Bench::look(const Plan& plan) {
+Result<TrialedPlan> PlanTrials::try_plan(const Plan& plan) {
     auto control = control_of(plan);
     if (!control) return tl::unexpected(control.error());
-    auto played = again(plan);
+    auto played = repeat(plan);
     if (!played) return tl::unexpected(played.error());
     if (stopped()) return scenarios::refuse(scenarios::ErrorCode::internal, "it was stopped");
-    BenchResult tried{.fault = std::move(*played), .control = *control};
+    TrialedPlan tried{.fault = std::move(*played), .control = *control};
     tried.harm = harm_of(tried.fault.record, tried.control->record);
     tried.ranks_per_node = static_cast<int>(plan.number(plan.cluster, "gpus_per_node"));
     return tried;

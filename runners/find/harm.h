@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "runners/pipeline/pipeline.h"
 #include "runners/backend/runner.h"
+#include "runners/pipeline/play_trial.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::runners::find {
@@ -39,7 +39,7 @@ Harm harm_of(const Record& fault, const Record& control);
 // played once.
 
 // One plan and its outcome.
-struct BenchResult {
+struct TrialedPlan {
     Played fault;
     std::shared_ptr<const Played> control;
     Harm harm = Harm::none;
@@ -48,17 +48,17 @@ struct BenchResult {
     bool is_job() const;  // the control ended: otherwise the fault run shows nothing
 };
 
-class Bench {
+class PlanTrials {
 public:
-    // All outlive the bench. Null `detectors`: all of ours.
-    Bench(Runner& runner, const results::Detectors* detectors, std::atomic<bool>* stop)
+    // All outlive it. Null `detectors`: all of ours.
+    PlanTrials(Runner& runner, const results::Detectors* detectors, std::atomic<bool>* stop)
         : runner_(runner), options_{.stop = stop, .detectors = detectors} {}
 
     // Errors: those of the runner, and internal after a stop.
-    scenarios::Result<BenchResult> look(const scenarios::Plan& plan);
+    scenarios::Result<TrialedPlan> try_plan(const scenarios::Plan& plan);
 
     // Plays the plan again without its control, to check that it is the same run.
-    scenarios::Result<Played> again(const scenarios::Plan& plan);
+    scenarios::Result<Played> repeat(const scenarios::Plan& plan);
 
     bool stopped() const { return options_.stop && options_.stop->load(); }
     std::size_t plays() const { return plays_; }

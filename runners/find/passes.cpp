@@ -164,7 +164,7 @@ void each_step(Plan& plan, const Change& change) {
 }
 
 // Moments after the new end move to the last step.
-Plan shortened(Plan plan, std::int64_t steps) {
+Plan shorten_text(Plan plan, std::int64_t steps) {
     plan.workload["steps"].number = steps;
     each_step(plan, [&](std::int64_t step) { return std::min(step, steps - 1); });
     return plan;
@@ -230,15 +230,15 @@ bool fewer_steps(Reduction& reduction) {
     const Plan whole = reduction.plan();
     std::int64_t too_few = 0;
     for (std::int64_t few = 1; few < most; too_few = few, few *= 2) {
-        if (!reduction.take(shortened(whole, few))) continue;
+        if (!reduction.take(shorten_text(whole, few))) continue;
         for (std::int64_t enough = few; enough - too_few > 1;) {
             const std::int64_t middle = too_few + (enough - too_few) / 2;
-            (reduction.take(shortened(whole, middle)) ? enough : too_few) = middle;
+            (reduction.take(shorten_text(whole, middle)) ? enough : too_few) = middle;
         }
         return true;
     }
-    if (most > 1 && reduction.take(shortened(whole, too_few + (most - too_few) / 2))) return true;
-    return (most > 1 && reduction.take(shortened(whole, most - 1))) || moved;
+    if (most > 1 && reduction.take(shorten_text(whole, too_few + (most - too_few) / 2))) return true;
+    return (most > 1 && reduction.take(shorten_text(whole, most - 1))) || moved;
 }
 
 bool simpler_moments(Reduction& reduction) {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "runners/find/harm.h"
 #include "runners/find/finds.h"
+#include "runners/find/harm.h"
 #include "scenarios/format/closing.h"
 #include "scenarios/model/chance.h"
 
@@ -32,7 +32,7 @@ const results::Finding* crash_in(const std::vector<results::Finding>& findings) 
     return nullptr;
 }
 
-Shot shot_of(const BenchResult& tried, const std::string& symptom) {
+Shot shot_of(const TrialedPlan& tried, const std::string& symptom) {
     if (const auto* crash = crash_in(tried.fault.findings)) return untold(crash->says);
     if (!tried.is_job()) return untold("the job does not end even without the fault");
     const results::Truth& truth = tried.fault.record.truth;
@@ -61,9 +61,9 @@ std::vector<Shot> DetectorProbe::all(const std::function<Plan(const Plan&)>& cha
             shots[index] = untold(wrong->what);
             return;
         }
-        Bench bench(runner, &detectors_, workers_.stop);
+        PlanTrials trials(runner, &detectors_, workers_.stop);
         if (healthy) {
-            const auto played = bench.again(control_of(plan));
+            const auto played = trials.repeat(control_of(plan));
             if (!played) return void(shots[index] = untold(played.error().text()));
             if (const auto* crash = crash_in(played->findings))
                 return void(shots[index] = untold(crash->says));
@@ -72,7 +72,7 @@ std::vector<Shot> DetectorProbe::all(const std::function<Plan(const Plan&)>& cha
             shots[index] = Shot{.seen = rang};
             return;
         }
-        const auto tried = bench.look(plan);
+        const auto tried = trials.try_plan(plan);
         shots[index] = tried ? shot_of(*tried, symptom_) : untold(tried.error().text());
     });
     std::vector<Shot> known;

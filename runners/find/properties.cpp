@@ -31,7 +31,7 @@ Ways ways_said(const std::vector<Finding>& findings, const auto& counts) {
     return {ways.begin(), ways.end()};
 }
 
-Ways no_detector_crashes(const BenchResult& tried) {
+Ways no_detector_crashes(const TrialedPlan& tried) {
     std::set<std::string> ways;
     for (const Played* played : {&tried.fault, tried.control.get()}) {
         for (const Finding& finding : played->findings) {
@@ -41,26 +41,26 @@ Ways no_detector_crashes(const BenchResult& tried) {
     return {ways.begin(), ways.end()};
 }
 
-Ways healthy_is_quiet(const BenchResult& tried) {
+Ways healthy_is_quiet(const TrialedPlan& tried) {
     if (!tried.is_job()) return {};
     return ways_said(tried.control->findings, [](const Finding&) { return true; });
 }
 
 // A fault that was refused, or never triggered, proves nothing about the job.
-bool took_place(const BenchResult& tried) { return tried.is_job() && tried.fault.record.truth.took_place(); }
+bool took_place(const TrialedPlan& tried) { return tried.is_job() && tried.fault.record.truth.took_place(); }
 
-Ways harm_is_noticed(const BenchResult& tried) {
+Ways harm_is_noticed(const TrialedPlan& tried) {
     if (!took_place(tried) || tried.harm == Harm::none || !tried.fault.findings.empty()) return {};
     return {std::string(text_of(tried.harm))};
 }
 
-bool any_names_culprit(const BenchResult& tried, const std::vector<results::Blame>& culprits) {
+bool any_names_culprit(const TrialedPlan& tried, const std::vector<results::Blame>& culprits) {
     return std::any_of(tried.fault.findings.begin(), tried.fault.findings.end(), [&](const Finding& finding) {
         return naming_of(finding, culprits, tried.ranks_per_node) == Naming::culprit;
     });
 }
 
-Ways bystanders(const BenchResult& tried, bool alone) {
+Ways bystanders(const TrialedPlan& tried, bool alone) {
     if (!took_place(tried)) return {};
     const auto culprits = culprits_of(tried.fault.record.truth);
     if (any_names_culprit(tried, culprits) == alone) return {};
@@ -69,16 +69,16 @@ Ways bystanders(const BenchResult& tried, bool alone) {
     });
 }
 
-Ways culprit_is_named(const BenchResult& tried) { return bystanders(tried, true); }
-Ways nobody_else_is_blamed(const BenchResult& tried) { return bystanders(tried, false); }
+Ways culprit_is_named(const TrialedPlan& tried) { return bystanders(tried, true); }
+Ways nobody_else_is_blamed(const TrialedPlan& tried) { return bystanders(tried, false); }
 
-Ways nothing_rings_too_early(const BenchResult& tried) {
+Ways nothing_rings_too_early(const TrialedPlan& tried) {
     if (!took_place(tried)) return {};
     const results::Time begin = tried.fault.record.truth.first_fault();
     return ways_said(tried.fault.findings, [&](const Finding& finding) { return finding.at < begin; });
 }
 
-Ways expectation_is_met(const BenchResult& tried) {
+Ways expectation_is_met(const TrialedPlan& tried) {
     const auto& expect = tried.fault.plan.expect;
     if (!took_place(tried) || expect.symptom.empty()) return {};
     const auto judged = results::judge(tried.fault.plan, tried.fault.record, tried.fault.findings,
@@ -87,7 +87,7 @@ Ways expectation_is_met(const BenchResult& tried) {
     return {fmt::format("{}, {} was due", results::name_of(judged.outcome), expect.symptom)};
 }
 
-bool all_taken_back(const BenchResult& tried) {
+bool all_taken_back(const TrialedPlan& tried) {
     std::size_t applied = 0, reverted = 0;
     for (const results::Mark& mark : tried.fault.record.truth.marks) {
         applied += mark.kind == results::MarkKind::applied ? 1 : 0;
@@ -96,7 +96,7 @@ bool all_taken_back(const BenchResult& tried) {
     return applied > 0 && reverted >= applied;
 }
 
-Ways guarded_job_ends(const BenchResult& tried) {
+Ways guarded_job_ends(const TrialedPlan& tried) {
     const scenarios::Plan& plan = tried.fault.plan;
     const auto launcher = plan.cluster.find("launcher");
     const bool guarded = plan.number(plan.cluster, "watchdog") != 0 && launcher != plan.cluster.end() &&
@@ -105,7 +105,7 @@ Ways guarded_job_ends(const BenchResult& tried) {
     return {"it hung with a watchdog and a launcher that watches"};
 }
 
-Ways job_outlives_its_faults(const BenchResult& tried) {
+Ways job_outlives_its_faults(const TrialedPlan& tried) {
     if (!took_place(tried) || !all_taken_back(tried) || tried.harm != Harm::hung) return {};
     return {"it hung although every fault was taken back"};
 }
@@ -114,14 +114,14 @@ Ways job_outlives_its_faults(const BenchResult& tried) {
 // promises are about replicas that end, stop or are lost, not about those that compute or say what is wrong;
 // and as long as one is left to which nothing was done, for the state may have been with it alone.
 
-std::set<results::Rank> aimed_at(const BenchResult& tried) {
+std::set<results::Rank> aimed_at(const TrialedPlan& tried) {
     std::set<results::Rank> ranks;
     for (const results::Blame& culprit : culprits_of(tried.fault.record.truth))
         ranks.merge(places_of(culprit, tried.ranks_per_node));
     return ranks;
 }
 
-bool promises_to_survive(const BenchResult& tried) {
+bool promises_to_survive(const TrialedPlan& tried) {
     const scenarios::Plan& plan = tried.fault.plan;
     const auto launcher = plan.cluster.find("launcher");
     if (launcher == plan.cluster.end() || launcher->second.text != "replicas" || !took_place(tried))
@@ -161,7 +161,7 @@ void follow(const results::Event& event, bool hit, Progress& at, std::set<std::s
     }
 }
 
-Ways steps_count_for_all(const BenchResult& tried) {
+Ways steps_count_for_all(const TrialedPlan& tried) {
     if (!promises_to_survive(tried) || goes_back_to_checkpoints(tried.fault.plan)) return {};
     const std::set<results::Rank> hit = aimed_at(tried);
     std::map<results::Rank, Progress> progress;
@@ -182,7 +182,7 @@ std::map<std::int64_t, std::map<results::Rank, std::uint64_t>> held(const result
     return after;
 }
 
-Ways members_hold_the_same(const BenchResult& tried) {
+Ways members_hold_the_same(const TrialedPlan& tried) {
     if (!promises_to_survive(tried)) return {};
     // Whenever it was said: a step that is made again after a loss gives what it gave before.
     std::map<std::int64_t, std::uint64_t> after;
@@ -209,7 +209,7 @@ bool none_stood_still(const scenarios::Plan& plan) {
                         [](const auto& fault) { return fault.kind == "pause_rank"; });
 }
 
-Ways ends_as_undisturbed(const BenchResult& tried) {
+Ways ends_as_undisturbed(const TrialedPlan& tried) {
     if (!promises_to_survive(tried)) return {};
     const auto right = held(tried.control->record.evidence), seen = held(tried.fault.record.evidence);
     if (right.empty()) return {};
@@ -257,7 +257,7 @@ std::map<std::int64_t, StepSamples> samples_of_steps(const results::Evidence& ev
 }
 
 // A replica that is killed after its word and before it showed its samples takes them with it, out of sight.
-Ways samples_count_once(const BenchResult& tried) {
+Ways samples_count_once(const TrialedPlan& tried) {
     if (!promises_to_survive(tried) || goes_back_to_checkpoints(tried.fault.plan)) return {};
     const auto right = samples_of_steps(tried.control->record.evidence);
     const auto seen = samples_of_steps(tried.fault.record.evidence);
@@ -277,7 +277,7 @@ Ways samples_count_once(const BenchResult& tried) {
 }
 
 // The time-outs that the plan states, twice for each fault, and the job as long as it was without them.
-Ways goes_on_in_time(const BenchResult& tried) {
+Ways goes_on_in_time(const TrialedPlan& tried) {
     if (!promises_to_survive(tried)) return {};
     const scenarios::Plan& plan = tried.fault.plan;
     const results::Time once{plan.number(plan.workload, "patience") +
@@ -294,7 +294,7 @@ Ways goes_on_in_time(const BenchResult& tried) {
     return {};
 }
 
-Ways no_restart_without_fault(const BenchResult& tried) {
+Ways no_restart_without_fault(const TrialedPlan& tried) {
     if (!tried.is_job()) return {};
     std::set<results::Rank> started;
     for (const results::Event* event : tried.control->record.evidence.each<results::RankStart>()) {
@@ -303,16 +303,16 @@ Ways no_restart_without_fault(const BenchResult& tried) {
     return {};
 }
 
-Ways harms(const BenchResult& tried) { return {std::string(name_of(tried.harm))}; }
+Ways harms(const TrialedPlan& tried) { return {std::string(name_of(tried.harm))}; }
 
-Ways some_name_the_culprit(const BenchResult& tried) {
+Ways some_name_the_culprit(const TrialedPlan& tried) {
     const auto culprits = culprits_of(tried.fault.record.truth);
     return ways_said(tried.fault.findings, [&](const Finding& finding) {
         return naming_of(finding, culprits, tried.ranks_per_node) == Naming::culprit;
     });
 }
 
-Ways some_fault_is_absorbed(const BenchResult& tried) {
+Ways some_fault_is_absorbed(const TrialedPlan& tried) {
     return took_place(tried) && tried.harm == Harm::none ? Ways{"absorbed"} : Ways{};
 }
 

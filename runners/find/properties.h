@@ -36,7 +36,7 @@ struct Property {
     Modality modality = Modality::always;
     std::string says;  // one sentence
     // always, eventually: one entry for each way it is broken; sometimes: one for each way it holds.
-    std::vector<std::string> (*look)(const BenchResult& tried) = nullptr;
+    std::vector<std::string> (*look)(const TrialedPlan& tried) = nullptr;
 };
 
 // An explicit table.
@@ -47,6 +47,6 @@ const Property* find_property(std::string_view name);
 scenarios::Result<std::vector<const Property*>> properties_named(const std::vector<std::string>& names);
 
 // In order of the table; `sometimes` is never broken by one run.
-Signatures broken(const BenchResult& tried, const std::vector<const Property*>& properties);
+Signatures broken(const TrialedPlan& tried, const std::vector<const Property*>& properties);
 
 }  // namespace deadrank::runners::find

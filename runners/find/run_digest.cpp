@@ -44,8 +44,9 @@ std::uint64_t hash_of(const std::vector<std::uint64_t>& numbers) {
     return XXH3_64bits(numbers.data(), numbers.size() * sizeof(std::uint64_t));
 }
 
-RunPrint print_run(const std::optional<Played>& played, const std::optional<results::Judgement>& judgement) {
-    RunPrint print;
+RunDigest digest_run(const std::optional<Played>& played,
+                     const std::optional<results::Judgement>& judgement) {
+    RunDigest print;
     if (judgement) print.verdict = fmt::format("{}: {}", name_of(judgement->verdict), judgement->reason);
     if (!played) return print;
     const Record& record = played->record;
@@ -60,30 +61,30 @@ RunPrint print_run(const std::optional<Played>& played, const std::optional<resu
 
 }  // namespace
 
-std::uint64_t TrialPrint::events() const {
+std::uint64_t TrialDigest::events() const {
     std::uint64_t sum = 0;
-    for (const RunPrint& run : runs) sum += run.events;
+    for (const RunDigest& run : runs) sum += run.events;
     return sum;
 }
 
-TrialPrint print_of(const Trialled& trialled) {
+TrialDigest digest_trial(const Trialled& trialled) {
     const results::Case& outcome = trialled.outcome;
-    TrialPrint print;
+    TrialDigest print;
     print.scenario = outcome.scenario;
     print.seed = outcome.seed;
     print.verdict = fmt::format("{}: {}", name_of(outcome.verdict), outcome.reason);
-    const auto of = [&](Variant variant) -> RunPrint& {
+    const auto of = [&](Variant variant) -> RunDigest& {
         return print.runs.at(static_cast<std::size_t>(variant));
     };
-    of(Variant::fault) = print_run(trialled.fault, outcome.fault);
-    of(Variant::control) = print_run(trialled.control, outcome.control);
-    of(Variant::healed) = print_run(trialled.healed, outcome.healed);
+    of(Variant::fault) = digest_run(trialled.fault, outcome.fault);
+    of(Variant::control) = digest_run(trialled.control, outcome.control);
+    of(Variant::healed) = digest_run(trialled.healed, outcome.healed);
     return print;
 }
 
-std::string to_line(const TrialPrint& print) {
+std::string to_line(const TrialDigest& print) {
     json runs = json::array();
-    for (const RunPrint& run : print.runs) {
+    for (const RunDigest& run : print.runs) {
         runs.push_back({run.trace_hash, run.ranks, run.evidence, run.findings, run.events, run.checkpoints,
                         run.verdict});
     }
@@ -94,17 +95,17 @@ std::string to_line(const TrialPrint& print) {
     return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::optional<TrialPrint> print_from_line(std::string_view line) {
+std::optional<TrialDigest> parse_trial_digest(std::string_view line) {
     const json read = json::parse(line, nullptr, false);
     if (!read.is_object()) return {};
     try {
-        TrialPrint print;
+        TrialDigest print;
         read.at("scenario").get_to(print.scenario);
         read.at("seed").get_to(print.seed);
         read.at("verdict").get_to(print.verdict);
         for (std::size_t i = 0; i < print.runs.size(); ++i) {
             const json& from = read.at("runs").at(i);
-            RunPrint& run = print.runs.at(i);
+            RunDigest& run = print.runs.at(i);
             for (const auto& [place, into] :
                  {std::pair{0, &run.trace_hash}, std::pair{1, &run.ranks}, std::pair{2, &run.evidence},
                   std::pair{3, &run.findings}, std::pair{4, &run.events}}) {
@@ -119,10 +120,10 @@ std::optional<TrialPrint> print_from_line(std::string_view line) {
     }
 }
 
-std::optional<Disagreement> disagreement(const TrialPrint& one, const TrialPrint& other) {
+std::optional<Disagreement> disagreement(const TrialDigest& one, const TrialDigest& other) {
     for (const Variant variant : all_variants) {
-        const RunPrint& a = one.runs.at(static_cast<std::size_t>(variant));
-        const RunPrint& b = other.runs.at(static_cast<std::size_t>(variant));
+        const RunDigest& a = one.runs.at(static_cast<std::size_t>(variant));
+        const RunDigest& b = other.runs.at(static_cast<std::size_t>(variant));
         if (a.trace_hash != b.trace_hash || a.events != b.events || a.ranks != b.ranks)
             return Disagreement{variant, "events"};
         if (a.evidence != b.evidence) return Disagreement{variant, "evidence"};

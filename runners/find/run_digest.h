@@ -1,5 +1,5 @@
-// runners/find/run_digest.h — What two runs of one trial must have in common, and where two runs that should be
-// equal diverge.
+// runners/find/run_digest.h — What two runs of one trial must have in common, and where two runs that should
+// be equal diverge.
 #pragma once
 
 #include <array>
@@ -10,41 +10,41 @@
 #include <string_view>
 #include <vector>
 
-#include "runners/pipeline/pipeline.h"
 #include "runners/backend/runner.h"
+#include "runners/pipeline/play_trial.h"
 
 namespace deadrank::runners {
 
-struct RunPrint {
+struct RunDigest {
     std::uint64_t trace_hash = 0, ranks = 0, evidence = 0, findings = 0;
     std::uint64_t events = 0;  // of the trace
     std::vector<std::uint64_t> checkpoints;
     std::string verdict;  // with its reason; empty: this variant was not played
 
-    bool operator==(const RunPrint&) const = default;
+    bool operator==(const RunDigest&) const = default;
 };
 
-struct TrialPrint {
+struct TrialDigest {
     std::string scenario;
     std::uint64_t seed = 1;
-    std::string verdict;           // of all three runs
-    std::array<RunPrint, 3> runs;  // by scenarios::Variant
+    std::string verdict;            // of all three runs
+    std::array<RunDigest, 3> runs;  // by scenarios::Variant
 
     std::uint64_t events() const;
 };
 
-TrialPrint print_of(const Trialled& trialled);
+TrialDigest digest_trial(const Trialled& trialled);
 
 // To a line of JSON and back; nothing if the text is not such a line.
-std::string to_line(const TrialPrint& print);
-std::optional<TrialPrint> print_from_line(std::string_view line);
+std::string to_line(const TrialDigest& print);
+std::optional<TrialDigest> parse_trial_digest(std::string_view line);
 
 // The first thing in which two prints disagree.
 struct Disagreement {
     scenarios::Variant variant = scenarios::Variant::fault;
     std::string what;  // "events", "evidence", "findings", "verdict"
 };
-std::optional<Disagreement> disagreement(const TrialPrint& one, const TrialPrint& other);
+std::optional<Disagreement> disagreement(const TrialDigest& one, const TrialDigest& other);
 
 // Where two runs that should be equal diverge. Bisects the checkpoints for the window of the first
 // difference, then plays both runs again with that window watched.
@@ -72,7 +72,7 @@ struct Parting {
 };
 
 // Nothing if the runs were equal every time they were played again.
-scenarios::Result<std::optional<Parting>> find_parting(const Tracer& one, const Tracer& other);
+scenarios::Result<std::optional<Parting>> find_first_divergence(const Tracer& one, const Tracer& other);
 
 // "event 57 at 0.1 s, rank 3, value.sample"
 std::string text_of(const std::optional<TraceEvent>& event);

@@ -39,7 +39,7 @@ struct Seen {
     std::map<std::string, std::vector<std::string>> sometimes;
 };
 
-std::vector<std::string> detail_of(const BenchResult& tried) {
+std::vector<std::string> detail_of(const TrialedPlan& tried) {
     std::vector<std::string> lines;
     const auto add = [&](const std::string& where, const std::vector<results::Finding>& findings) {
         for (const auto& finding : findings)
@@ -52,9 +52,9 @@ std::vector<std::string> detail_of(const BenchResult& tried) {
 }
 
 // The plan with only the faults that the failure needs.
-Plan needed_faults(const Plan& plan, Bench& bench, const Signature& signature) {
+Plan needed_faults(const Plan& plan, PlanTrials& trials, const Signature& signature) {
     if (plan.faults.empty()) return plan;
-    const Fails fails = fails_alike(bench, signature);
+    const Fails fails = fails_alike(trials, signature);
     const auto with = [&](const Subset& some) {
         Plan less = plan;
         less.faults.clear();
@@ -66,7 +66,7 @@ Plan needed_faults(const Plan& plan, Bench& bench, const Signature& signature) {
     return with(smallest_subset(plan.faults.size(), [&](const Subset& some) { return fails(with(some)); }));
 }
 
-std::vector<bool> faults_that_acted(const BenchResult& tried) {
+std::vector<bool> faults_that_acted(const TrialedPlan& tried) {
     std::vector<bool> acted(tried.fault.plan.faults.size(), false);
     for (const auto& mark : tried.fault.record.truth.marks) {
         if (mark.kind == results::MarkKind::applied && mark.fault >= 0)
@@ -75,14 +75,14 @@ std::vector<bool> faults_that_acted(const BenchResult& tried) {
     return acted;
 }
 
-void ask(const SwarmOptions& options, const BenchResult& tried, Bench& bench, Seen& seen) {
+void ask(const SwarmOptions& options, const TrialedPlan& tried, PlanTrials& trials, Seen& seen) {
     for (const Property& property : all_properties()) {
         if (property.modality == Modality::sometimes) seen.sometimes[property.name] = property.look(tried);
     }
     for (const Signature& signature : broken(tried, options.properties)) {
-        Broken one{signature, needed_faults(seen.drawn.plan, bench, signature), detail_of(tried)};
+        Broken one{signature, needed_faults(seen.drawn.plan, trials, signature), detail_of(tried)};
         if (one.witness.faults.size() < seen.drawn.plan.faults.size()) {
-            if (const auto again = bench.look(one.witness)) one.detail = detail_of(*again);
+            if (const auto again = trials.try_plan(one.witness)) one.detail = detail_of(*again);
         }
         seen.broken.push_back(std::move(one));
     }
@@ -96,8 +96,8 @@ Seen look_at(std::uint64_t seed, const SwarmOptions& options, const Coverage& co
         seen.trouble = wrong->what;
         return seen;
     }
-    Bench bench(runner, options.detectors, options.workers.stop);
-    const auto tried = bench.look(plan);
+    PlanTrials trials(runner, options.detectors, options.workers.stop);
+    const auto tried = trials.try_plan(plan);
     if (!tried) {
         seen.trouble = tried.error().text();
         return seen;
@@ -107,7 +107,7 @@ Seen look_at(std::uint64_t seed, const SwarmOptions& options, const Coverage& co
     if (!seen.job) return seen;
     seen.acted = faults_that_acted(*tried);
     seen.effect = plan.faults.empty() || tried->fault.record.truth.applied();
-    ask(options, *tried, bench, seen);
+    ask(options, *tried, trials, seen);
     return seen;
 }
 

@@ -128,31 +128,31 @@ Plan plan_at(const SweepOptions& options, const std::vector<Stocked>& stock, con
     return plan;
 }
 
-// One bench per thread's runner: all points share one control.
+// One trials per thread's runner: all points share one control.
 class Benches {
 public:
     explicit Benches(const SweepOptions& options) : options_(options) {}
 
-    Bench& of(Runner& runner) {
+    PlanTrials& of(Runner& runner) {
         const std::lock_guard lock(mutex_);
-        auto& bench = benches_[&runner];
-        if (!bench) bench = std::make_unique<Bench>(runner, options_.detectors, options_.workers.stop);
-        return *bench;
+        auto& trials = benches_[&runner];
+        if (!trials) trials = std::make_unique<PlanTrials>(runner, options_.detectors, options_.workers.stop);
+        return *trials;
     }
 
 private:
     const SweepOptions& options_;
     std::mutex mutex_;
-    std::map<Runner*, std::unique_ptr<Bench>> benches_;
+    std::map<Runner*, std::unique_ptr<PlanTrials>> benches_;
 };
 
-std::string words_about(const BenchResult& tried) {
+std::string words_about(const TrialedPlan& tried) {
     if (tried.fault.findings.empty()) return std::string(text_of(tried.harm));
     const results::Finding& first = tried.fault.findings.front();
     return fmt::format("{} about {}", first.symptom, results::blame_text(first.blame));
 }
 
-Caught by_naming(const BenchResult& tried) {
+Caught by_naming(const TrialedPlan& tried) {
     const auto& findings = tried.fault.findings;
     if (findings.empty()) return tried.harm == Harm::none ? Caught::harmless : Caught::missed;
     const auto culprits = culprits_of(tried.fault.record.truth);
@@ -166,7 +166,7 @@ Caught by_naming(const BenchResult& tried) {
     return nobody ? Caught::noticed : Caught::misnamed;
 }
 
-Caught by_expectation(const BenchResult& tried, std::string& says) {
+Caught by_expectation(const TrialedPlan& tried, std::string& says) {
     const auto judged = results::judge(tried.fault.plan, tried.fault.record, tried.fault.findings,
                                        &tried.control->record.evidence);
     says = judged.reason;
@@ -176,7 +176,7 @@ Caught by_expectation(const BenchResult& tried, std::string& says) {
     return judged.verdict == results::Verdict::unknown ? Caught::untold : Caught::misnamed;
 }
 
-void look(const BenchResult& tried, bool own, SweepCell& cell) {
+void look(const TrialedPlan& tried, bool own, SweepCell& cell) {
     const results::Truth& truth = tried.fault.record.truth;
     cell.harm = tried.harm;
     cell.says = words_about(tried);
@@ -239,9 +239,9 @@ Sweep sweep(const SweepOptions& options) {
     for_each_index(points.size(), options.workers, [&](std::size_t index, Runner& runner) {
         const Point& point = points[index];
         SweepCell cell{point.row, point.rank, point.step, point.phase};
-        Bench& bench = benches.of(runner);
-        const auto tried = bench.look(plan_at(options, stock, point));
-        if (bench.stopped()) return;
+        PlanTrials& trials = benches.of(runner);
+        const auto tried = trials.try_plan(plan_at(options, stock, point));
+        if (trials.stopped()) return;
         tried ? look(*tried, options.own, cell) : void(cell.says = tried.error().text());
         cells[index] = std::move(cell);
     });

@@ -6,7 +6,7 @@
 
 #include "results/reports/clues.h"
 #include "results/reports/json_files.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::learn {

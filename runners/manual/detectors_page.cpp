@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
+#include "results/analysis/complaints.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/analysis/complaints.h"
 #include "results/record/sources.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/manual/manual_pages.h"
@@ -228,7 +228,7 @@ std::string_view symptom_of(results::analysis::Trouble trouble) {
 
 std::string words_text() {
     std::vector<std::pair<std::string_view, std::vector<std::string>>> known;
-    for (const auto& [words, trouble] : results::analysis::known_words()) {
+    for (const auto& [words, trouble] : results::analysis::list_known_phrases()) {
         const std::string_view symptom = symptom_of(trouble);
         if (symptom.empty()) continue;
         const auto row =

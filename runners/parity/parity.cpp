@@ -131,7 +131,8 @@ void conclude(Compared& compared, const std::string& reason) {
 }
 
 Compared compare(const scenarios::Scenario& written, scenarios::Seed seed, Runner& sim, Runner& reality,
-                 std::int64_t ranks_most, const scenarios::Vocabulary& vocabulary, const PipelineOptions& asked) {
+                 std::int64_t ranks_most, const scenarios::Vocabulary& vocabulary,
+                 const PipelineOptions& asked) {
     Compared compared{.scenario = written.id, .seed = seed.number};
     compared.why = why_not_on_paper(written, seed, reality, ranks_most, vocabulary);
     if (!compared.why.empty()) return compared;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 
 namespace deadrank::runners {
 

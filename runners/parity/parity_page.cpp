@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "results/record/words.h"
 #include "results/reports/json_files.h"
 #include "results/reports/resilience_table.h"
-#include "results/record/words.h"
 #include "runners/parity/parity.h"
 #include "scenarios/model/document.h"
 

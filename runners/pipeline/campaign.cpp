@@ -1,5 +1,5 @@
-// runners/pipeline/campaign.cpp — Plays many scenarios under many seeds on several threads; outcomes arrive in
-// the order asked for.
+// runners/pipeline/campaign.cpp — Plays many scenarios under many seeds on several threads; outcomes arrive
+// in the order asked for.
 #include "runners/pipeline/campaign.h"
 
 #include <map>

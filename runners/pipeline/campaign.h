@@ -1,14 +1,14 @@
-// runners/pipeline/campaign.h — Plays many scenarios under many seeds on several threads; outcomes arrive in the
-// order asked for.
+// runners/pipeline/campaign.h — Plays many scenarios under many seeds on several threads; outcomes arrive in
+// the order asked for.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <vector>
 
-#include "runners/pipeline/pipeline.h"
-#include "runners/pipeline/workers.h"
 #include "runners/backend/runner.h"
+#include "runners/pipeline/play_trial.h"
+#include "runners/pipeline/workers.h"
 
 namespace deadrank::runners {
 

@@ -1,5 +1,5 @@
-// runners/pipeline/excerpt.cpp — What a reader of a failure wants first: a few lines of evidence, or the first
-// event in which two runs differ.
+// runners/pipeline/excerpt.cpp — What a reader of a failure wants first: a few lines of evidence, or the
+// first event in which two runs differ.
 #include "runners/pipeline/excerpt.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// runners/pipeline/library.cpp — A build tree's source is found by its CMakeCache.txt, so no path is compiled in.
+// runners/pipeline/library.cpp — A build tree's source is found by its CMakeCache.txt, so no path is compiled
+// in.
 #include "runners/pipeline/library.h"
 
 #include <algorithm>

@@ -1,15 +1,15 @@
-// runners/pipeline/run_files.cpp — The files of one trial, and the judgement of those files: of a run, and of its
-// control and healed runs.
+// runners/pipeline/run_files.cpp — The files of one trial, and the judgement of those files: of a run, and of
+// its control and healed runs.
 #include "runners/pipeline/run_files.h"
 
 #include <fmt/format.h>
 
 #include "results/detectors/detector.h"
-#include "results/reports/json_files.h"
-#include "results/reports/terminal.h"
 #include "results/record/text_file.h"
 #include "results/record/words.h"
-#include "runners/pipeline/pipeline.h"
+#include "results/reports/json_files.h"
+#include "results/reports/terminal.h"
+#include "runners/pipeline/play_trial.h"
 #include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {
@@ -39,9 +39,7 @@ std::filesystem::path RunDirectory::of(scenarios::Variant variant) const {
 scenarios::Result<void> RunDirectory::write(const Played& played) const {
     const std::filesystem::path place = of(played.plan.variant);
     return make_directory(place)
-        .and_then([&] {
-            return results::write_text(scenarios::to_toml(played.plan), place / "plan.toml");
-        })
+        .and_then([&] { return results::write_text(scenarios::to_toml(played.plan), place / "plan.toml"); })
         .and_then([&] { return results::write_evidence(played.record.evidence, place / "evidence.jsonl"); })
         .and_then([&] { return results::write_truth(played.record.truth, place / "truth.json"); })
         .and_then([&] { return results::reports::write_findings(played.findings, place / "findings.json"); });
@@ -134,10 +132,9 @@ Result<JudgedRun> judge_directory(const Library& library, const fs::path& place)
     if (*control) one.control = judge_files(**control, nullptr);
     if (*healed) one.healed = judge_files(**healed, nullptr);
     if (*healed && (*healed)->plan && run->has_truth && one.fault->verdict != results::Verdict::unknown)
-        results::hold_against_the_fault(*one.healed, *(*healed)->plan, run->record, run->findings);
+        results::compare_with_fault_run(*one.healed, *(*healed)->plan, run->record, run->findings);
     if (*healed && *control)
-        results::hold_against_the_control(*one.healed, (*healed)->record.evidence,
-                                          (*control)->record.evidence);
+        results::compare_with_control(*one.healed, (*healed)->record.evidence, (*control)->record.evidence);
     one.directory = place;
     one.conclude();
     for (std::string& note : gaps_of(run->record.evidence)) one.notes.push_back(std::move(note));

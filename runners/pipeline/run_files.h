@@ -1,5 +1,5 @@
-// runners/pipeline/run_files.h — The files of one trial, and the judgement of those files: of a run, and of its
-// control and healed runs.
+// runners/pipeline/run_files.h — The files of one trial, and the judgement of those files: of a run, and of
+// its control and healed runs.
 #pragma once
 
 #include <cstdint>

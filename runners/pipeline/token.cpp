@@ -1,5 +1,5 @@
-// runners/pipeline/token.cpp — Parsed from both ends, since a scenario's id may contain any character that a file
-// name may.
+// runners/pipeline/token.cpp — Parsed from both ends, since a scenario's id may contain any character that a
+// file name may.
 #include "runners/pipeline/token.h"
 
 #include <charconv>

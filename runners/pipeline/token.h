@@ -1,5 +1,5 @@
-// runners/pipeline/token.h — One line that identifies a run and its build exactly: enough to play it again and to
-// check that it is the same.
+// runners/pipeline/token.h — One line that identifies a run and its build exactly: enough to play it again
+// and to check that it is the same.
 #pragma once
 
 #include <cstdint>

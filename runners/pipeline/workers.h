@@ -1,5 +1,5 @@
-// runners/pipeline/workers.h — The one thread pool: independent pieces of work, each with its own place for its
-// result, so that the order in which they finish does not matter.
+// runners/pipeline/workers.h — The one thread pool: independent pieces of work, each with its own place for
+// its result, so that the order in which they finish does not matter.
 #pragma once
 
 #include <atomic>

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runners/commands/command.h"
 #include "runners/backend/extension.h"
+#include "runners/commands/command.h"
 
 namespace deadrank::runners {
 

@@ -109,7 +109,7 @@ Promise promise_of(const Node& node, const std::vector<std::string>& faults, Pro
     promise.text = reader.required_text("text");
     promise.source = reader.required_text("source");
     promise.asks = reader.texts("asks");
-    check_words(reader, "asks", promise.asks, known_asks(), problems);
+    check_words(reader, "asks", promise.asks, list_known_asks(), problems);
     if (promise.asks.empty())
         problems.add(node.place, "[[promise]] asks for nothing", "add asks = [\"finishes\"]");
     promise.within = number_of(reader, "within", 0);
@@ -171,7 +171,7 @@ bool PromisedFault::needs_network() const {
                        [](const FaultAction& action) { return action.on == "link"; });
 }
 
-const std::vector<std::string>& known_asks() {
+const std::vector<std::string>& list_known_asks() {
     static const std::vector<std::string> asks = {"finishes",        "same_parameters", "same_loss",
                                                   "same_optimizer",  "same_random",     "replicas_agree",
                                                   "no_sample_lost",  "no_sample_twice", "steps_redone",

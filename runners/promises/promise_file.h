@@ -84,6 +84,6 @@ scenarios::Result<PromiseSubject> parse_subject(std::string_view toml, const std
 scenarios::Result<std::vector<PromisedFault>> parse_faults(std::string_view toml, const std::string& file);
 
 // The words that a promise may ask for.
-const std::vector<std::string>& known_asks();
+const std::vector<std::string>& list_known_asks();
 
 }  // namespace deadrank::runners::promises

@@ -180,7 +180,7 @@ Measured measure(const PlayedRun& run, const PlayedRun& control) {
     return measured;
 }
 
-bool back_too_late(const PlayedRun& run) {
+bool returned_too_late(const PlayedRun& run) {
     std::set<int> back, finished;
     for (const WorkerEvent& event : run.events) {
         if (event.kind == "final") finished.insert(event.unit);

@@ -62,7 +62,7 @@ struct Measured {
 Measured measure(const PlayedRun& run, const PlayedRun& control);
 
 // Whether a worker came back only after another had finished, and so had no one to train with.
-bool back_too_late(const PlayedRun& run);
+bool returned_too_late(const PlayedRun& run);
 
 // "continues after 4.2 s; 1 step redone; 4 samples lost".
 std::string measured_text(const Measured& measured, bool faulted);

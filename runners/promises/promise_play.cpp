@@ -52,7 +52,7 @@ public:
                 ErrorCode::io,
                 fmt::format("'{}' cannot be made: {}", place_.directory.string(), trouble.message()),
                 "choose a directory that you may write, with --out");
-        if (fault_) std::ofstream(place_.directory / "faults.json") << told_to_workers(*fault_);
+        if (fault_) std::ofstream(place_.directory / "faults.json") << list_worker_settings(*fault_);
         if (fault_ && fault_->needs_network()) {
             if (const std::string missing = namespaces_missing(); !missing.empty())
                 return scenarios::refuse(ErrorCode::unsupported, missing, "run it as root");

@@ -31,7 +31,7 @@ std::vector<WorkerEvent> Followed::read() {
     return events;
 }
 
-std::string told_to_workers(const PromisedFault& fault) {
+std::string list_worker_settings(const PromisedFault& fault) {
     auto list = nlohmann::json::array();
     for (const FaultAction& action : fault.actions) {
         if (action.on != "worker") continue;

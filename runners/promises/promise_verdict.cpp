@@ -101,7 +101,7 @@ PromiseVerdict verdict_of(const PromiseSubject& subject, const Promise& promise,
         if (run.failed) verdict.why += "; " + run.last_words;
         return verdict;
     }
-    if (back_too_late(run)) {
+    if (returned_too_late(run)) {
         verdict.kept = Kept::unknown;
         verdict.why = "the others had finished before the worker was back";
         return verdict;

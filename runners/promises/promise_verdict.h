@@ -59,7 +59,7 @@ private:
 };
 
 // The actions that workers do to themselves, for programs/counted_task.py.
-std::string told_to_workers(const PromisedFault& fault);
+std::string list_worker_settings(const PromisedFault& fault);
 
 int files_below(const std::filesystem::path& directory);
 

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "results/detectors/detector.h"
-#include "results/reports/resilience_table.h"
 #include "results/record/words.h"
+#include "results/reports/resilience_table.h"
 
 namespace deadrank::runners::releases {
 
@@ -35,7 +35,7 @@ std::string symptoms_of(const std::vector<results::Finding>& findings) {
     return fmt::format("{}", fmt::join(symptoms, ", "));
 }
 
-std::string said_with(Evidence& evidence, EvidenceKind most) {
+std::string evidence_text_of_kind(Evidence& evidence, EvidenceKind most) {
     const auto texts = static_cast<std::uint32_t>(evidence.text("as many texts as there are"));
     const Evidence some = evidence_up_to(evidence, most, texts);
     return symptoms_of(results::detect(some, results::all_detectors()));
@@ -107,9 +107,9 @@ std::vector<ReleaseRow> rows_of(const Library& library, const Collection& collec
                    outcome->fault->verdict != results::Verdict::unknown;
         if (row.seen) {
             Evidence& evidence = run->fault->record.evidence;
-            row.plain = said_with(evidence, EvidenceKind::plain);
-            row.observed = said_with(evidence, EvidenceKind::observed);
-            row.asserted = said_with(evidence, EvidenceKind::asserted);
+            row.plain = evidence_text_of_kind(evidence, EvidenceKind::plain);
+            row.observed = evidence_text_of_kind(evidence, EvidenceKind::observed);
+            row.asserted = evidence_text_of_kind(evidence, EvidenceKind::asserted);
             row.job = how_it_stood(*run);
             row.verdict = outcome->fault->verdict;
         } else {
@@ -161,9 +161,9 @@ scenarios::Result<void> write_table(const std::vector<ReleaseRow>& rows, const f
 namespace {
 
 // The symptoms reported for the faulty run; nothing, with `why`, if it was not played.
-std::optional<std::set<std::string>> symptoms_said(const scenarios::Scenario& scenario, Runner& runner,
-                                                   const Library& library, const PipelineOptions& options,
-                                                   std::string& why) {
+std::optional<std::set<std::string>> report_symptoms(const scenarios::Scenario& scenario, Runner& runner,
+                                                     const Library& library, const PipelineOptions& options,
+                                                     std::string& why) {
     const Trialled trial = play(scenario, {1}, runner, library.vocabulary, options);
     if (!trial.fault) {
         why = trial.outcome.fault ? trial.outcome.fault->reason : trial.outcome.reason;
@@ -187,8 +187,8 @@ Compared compare_twins(const Library& library, const ReleaseBug& bug, Runner& si
         compared.why = twin.error().text();
         return compared;
     }
-    const auto simulated = symptoms_said(*twin, sim, library, fault_alone, compared.why);
-    const auto real = symptoms_said(bug.scenario, reality, library, fault_alone, compared.why);
+    const auto simulated = report_symptoms(*twin, sim, library, fault_alone, compared.why);
+    const auto real = report_symptoms(bug.scenario, reality, library, fault_alone, compared.why);
     if (!simulated || !real) return compared;
     compared.simulated = *simulated;
     compared.real = *real;

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "runners/pipeline/pipeline.h"
+#include "runners/parity/parity.h"
+#include "runners/pipeline/play_trial.h"
 #include "runners/pipeline/run_files.h"
 #include "runners/releases/collection.h"
-#include "runners/parity/parity.h"
 
 namespace deadrank::runners::releases {
 

@@ -7,7 +7,7 @@
 
 #include "results/detectors/detector.h"
 #include "results/judging/judge.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "scenarios/format/plan_file.h"
 
 namespace deadrank::runners {

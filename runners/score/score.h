@@ -11,7 +11,7 @@
 #include "results/judging/case.h"
 #include "results/judging/known_limits.h"
 #include "runners/pipeline/campaign.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "runners/score/tools.h"
 
 namespace deadrank::runners {

@@ -37,7 +37,7 @@ inline bool calls_any(const std::string& expr, std::initializer_list<std::string
 
 // Does an expression depend on the date, so that weeks later it says something else? It is played from time 0
 // on.
-inline bool tells_the_date(const std::string& expr) {
+inline bool uses_current_date(const std::string& expr) {
     const auto tokens = results::alerts::tokens_of(expr);
     return calls_any(expr, {"day_of_month", "day_of_year", "days_in_month", "month", "year"}) ||
            std::any_of(tokens.begin(), tokens.end(), [](const auto& token) {
@@ -50,7 +50,7 @@ inline bool tells_the_date(const std::string& expr) {
 // a long past gives.
 inline bool may_be_followed(const results::alerts::Rule& rule, double longest) {
     if (rule.hold + rule.keep_firing <= longest) return true;
-    return rule.keep_firing == 0 && !tells_the_date(rule.expr) &&
+    return rule.keep_firing == 0 && !uses_current_date(rule.expr) &&
            !calls_any(rule.expr, {"hour", "minute", "day_of_week"});
 }
 
@@ -174,7 +174,7 @@ inline bool needs_promtool(std::size_t index, const std::vector<results::alerts:
 }
 
 // Do all rules look into the past alone? Then what they say before a failure begins is what they say without.
-inline bool only_look_back(const std::vector<results::alerts::Rule>& rules) {
+inline bool reads_only_the_past(const std::vector<results::alerts::Rule>& rules) {
     return std::none_of(rules.begin(), rules.end(), [](const auto& rule) {
         const auto tokens = results::alerts::tokens_of(rule.expr);
         for (std::size_t i = 0; i < tokens.size(); ++i) {

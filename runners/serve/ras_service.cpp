@@ -146,7 +146,7 @@ void RasServer::run(const std::atomic<bool>& stop) {
     }
 }
 
-Result<std::string> ask_ras(const RasQuestion& question) {
+Result<std::string> query_ras(const RasQuestion& question) {
     asio::io_context context;
     tcp::socket socket(context);
     Trouble trouble;
@@ -230,7 +230,7 @@ std::vector<results::Finding> RasPoller::examine(const results::Evidence& eviden
     question.host = "127.0.0.1";
     question.port = (*server)->port();
     const Serving serving(std::move(*server));
-    auto body = ask_ras(question);
+    auto body = query_ras(question);
     if (!body) throw std::runtime_error(body.error().text());
     auto report = results::external::read_ras_json(*body);
     if (!report) throw std::runtime_error(report.error().text());

@@ -44,7 +44,7 @@ struct RasQuestion {
 
 // The body of the status. Errors: environment, when nothing listens there; bad_input, when it does not speak
 // the protocol.
-scenarios::Result<std::string> ask_ras(const RasQuestion& question);
+scenarios::Result<std::string> query_ras(const RasQuestion& question);
 
 // Polling NCCL's RAS, as a tool under test: asks over TCP at the first minute without progress, and reads the
 // answer as an operator would.

@@ -41,7 +41,8 @@ std::vector<double> followed(const Known& known) {
 bool needs_fresh_clock(const Question& question) {
     for (std::size_t i = 0; i < question.rules.size(); ++i) {
         const bool played = question.asked[i] || !question.rules[i].is_alert;
-        if (played && (question.analysis.rules[i].reads.subquery || tells_the_date(question.rules[i].expr)))
+        if (played &&
+            (question.analysis.rules[i].reads.subquery || uses_current_date(question.rules[i].expr)))
             return true;
     }
     return false;
@@ -89,7 +90,7 @@ Result<PlayerAnswer> ServerPlayer::play(const results::exporters::World& world,
             (needs_promtool(i, rules, analysis, 0) ? exact : served)[i] = true;
     }
     Known known;
-    if (!incident.healthy() && healthy_.knows(rules) && only_look_back(rules))
+    if (!incident.healthy() && healthy_.knows(rules) && reads_only_the_past(rules))
         known = {&healthy_held_, results::exporters::begins(incident)};
     Conditions held = known.resumed() ? known_again(healthy_held_, played.reused) : Conditions(rules.size());
     const results::alerts::OnlyMetrics all;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "runners/pipeline/workers.h"
 #include "scenarios/format/storm_file.h"
 

@@ -2,9 +2,9 @@
 #include "runners/suites/suite.h"
 
 #include "results/reports/terminal.h"
-#include "runners/backends/catalog/backend.h"
-#include "runners/pipeline/pipeline.h"
 #include "runners/backend/extension.h"
+#include "runners/backends/catalog/backend.h"
+#include "runners/pipeline/play_trial.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 

@@ -85,17 +85,21 @@ std::vector<std::int64_t> renewals(const Draw& draw, double rate, double shape, 
     return found;
 }
 
+// 1 if the table has no shape or an impossible one.
+double read_shape_percent(Reader& gaps) {
+    const std::int64_t hundredths = gaps.integer("shape_percent", 100);
+    if (hundredths >= 20 && hundredths <= 300) return static_cast<double>(hundredths) / 100;
+    gaps.problems().add(gaps.node().place,
+                        fmt::format("a shape of {} % is none that machines have", hundredths),
+                        "real ones have 45 to 90; 100 is memoryless");
+    return 1;
+}
+
 void read_gaps(Reader& top, Storm& storm) {
     const Node* node = top.table("gaps");
     if (!node) return;
     Reader gaps(*node, "[gaps]", top.problems());
-    const std::int64_t hundredths = gaps.integer("shape_percent", 100);
-    if (hundredths < 20 || hundredths > 300)
-        gaps.problems().add(node->place,
-                            fmt::format("a shape of {} % is none that machines have", hundredths),
-                            "real ones have 65 to 90; 100 is memoryless");
-    else
-        storm.shape = static_cast<double>(hundredths) / 100;
+    storm.shape = read_shape_percent(gaps);
     gaps.refuse_the_rest();
 }
 
@@ -135,6 +139,35 @@ Result<Storm> load_storm(const std::filesystem::path& file, const Taxonomy& taxo
                      "choose a table with counts, days and devices, or with a share for each row");
     if (!problems.empty()) return tl::unexpected(joined(problems.sorted()));
     return storm;
+}
+
+Result<double> load_gap_shape(const std::filesystem::path& file, const std::string& machine) {
+    const auto text = read_text(file);
+    if (!text) return tl::unexpected(text.error());
+    const auto document = parse_document(*text, file.string());
+    if (!document) return tl::unexpected(document.error());
+    Problems problems;
+    Reader top(*document, "the gaps", problems);
+    top.integer("format", 1);
+    std::vector<std::string> known;
+    double shape = 0;
+    for (const Node* item : top.tables("machine")) {
+        Reader row(*item, "[[machine]]", problems);
+        known.push_back(row.required_text("name"));
+        row.required_text("source");
+        row.integer("failures", 0);
+        row.integer("low_percent", 0);
+        row.integer("high_percent", 0);
+        const double own = read_shape_percent(row);
+        if (known.back() == machine) shape = own;
+        row.refuse_the_rest();
+    }
+    top.refuse_the_rest();
+    if (problems.empty() && shape == 0)
+        problems.add(top.node().place, fmt::format("'{}' is not a machine with fitted gaps", machine),
+                     suggestion(machine, known));
+    if (!problems.empty()) return tl::unexpected(joined(problems.sorted()));
+    return shape;
 }
 
 std::vector<Incident> draw_incidents(const Storm& storm, std::uint64_t seed) {

@@ -35,6 +35,10 @@ struct Storm {
 // the file leaves out.
 Result<Storm> load_storm(const std::filesystem::path& file, const Taxonomy& taxonomy);
 
+// The fitted Weibull shape of one machine's gaps between failures, from a file such as
+// scenarios/storms/gaps.toml. Errors: io; bad_input, for a machine that the file does not have.
+Result<double> load_gap_shape(const std::filesystem::path& file, const std::string& machine);
+
 struct Incident {
     std::int64_t at = 0;  // nanoseconds since the storm began
     std::string row;

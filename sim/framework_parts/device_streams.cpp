@@ -1,4 +1,5 @@
-// sim/framework_parts/device_streams.cpp — Which entry starts or ends next, and how the host lets time pass until then.
+// sim/framework_parts/device_streams.cpp — Which entry starts or ends next, and how the host lets time pass
+// until then.
 #include "sim/framework_parts/device_streams.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// sim/framework_parts/device_streams.h — The streams of a rank's device. What is queued on one of them runs in its
-// order, beside the host and beside other streams; only an event makes one stream wait for another. The rank
-// plays it as its time goes on, so one program always gives one order.
+// sim/framework_parts/device_streams.h — The streams of a rank's device. What is queued on one of them runs
+// in its order, beside the host and beside other streams; only an event makes one stream wait for another.
+// The rank plays it as its time goes on, so one program always gives one order.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// sim/framework_parts/flat_buffer.cpp — Filling a flat buffer is a walk: a place, a length, a step to the next tensor.
-// Each of the three passes through a seam, as frameworks have got each of them wrong.
+// sim/framework_parts/flat_buffer.cpp — Filling a flat buffer is a walk: a place, a length, a step to the
+// next tensor. Each of the three passes through a seam, as frameworks have got each of them wrong.
 #include "sim/framework_parts/flat_buffer.h"
 
 #include <algorithm>

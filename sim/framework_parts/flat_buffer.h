@@ -1,5 +1,5 @@
-// sim/framework_parts/flat_buffer.h — Many tensors in one buffer, as frameworks lay gradients out before they reduce
-// them: offsets with alignment, padding at the end, and space that is never written.
+// sim/framework_parts/flat_buffer.h — Many tensors in one buffer, as frameworks lay gradients out before they
+// reduce them: offsets with alignment, padding at the end, and space that is never written.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// sim/framework_parts/memory_pool.h — The memory that a device gives out again, as torch's caching allocator does.
+// sim/framework_parts/memory_pool.h — The memory that a device gives out again, as torch's caching allocator
+// does.
 #pragma once
 
 #include <algorithm>

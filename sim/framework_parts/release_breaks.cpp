@@ -1,4 +1,5 @@
-// sim/framework_parts/release_breaks.cpp — The table of known breaks, each from public release notes and reports.
+// sim/framework_parts/release_breaks.cpp — The table of known breaks, each from public release notes and
+// reports.
 #include "sim/framework_parts/release_breaks.h"
 
 #include <string_view>

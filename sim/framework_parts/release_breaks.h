@@ -1,5 +1,5 @@
-// sim/framework_parts/release_breaks.h — Where one package calls another, and what it gets depends on which release of
-// the other is installed.
+// sim/framework_parts/release_breaks.h — Where one package calls another, and what it gets depends on which
+// release of the other is installed.
 #pragma once
 
 #include <charconv>

@@ -1,6 +1,6 @@
-// sim/framework_parts/storage_memory.h — The memory that storages take while something refers to them. On a device it
-// is handed out as by torch's caching allocator: what is let go is kept for the next storage, and does not go
-// back to the device before it is asked for.
+// sim/framework_parts/storage_memory.h — The memory that storages take while something refers to them. On a
+// device it is handed out as by torch's caching allocator: what is let go is kept for the next storage, and
+// does not go back to the device before it is asked for.
 #pragma once
 
 #include <cstdint>

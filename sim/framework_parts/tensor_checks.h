@@ -1,5 +1,5 @@
-// sim/framework_parts/tensor_checks.h — What torch checks of a collective's own arguments before anything is sent, and
-// the words in which it refuses them.
+// sim/framework_parts/tensor_checks.h — What torch checks of a collective's own arguments before anything is
+// sent, and the words in which it refuses them.
 #pragma once
 
 #include <cstdint>

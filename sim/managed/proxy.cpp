@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 
+#include "results/record/log_level.h"
 #include "sim/managed/managed_job.h"
 
 namespace deadrank::sim::managed {
@@ -122,7 +123,7 @@ RankSpec Proxy::spec() const {
 }
 
 void Proxy::print(bool error, std::string_view line) {
-    world_.log(line, error ? 1 : 0);
+    world_.log(line, results::log_level(std::string(line), error));
     if (job_.program().print) job_.program().print(world_.process(), error, line);
 }
 

@@ -3,9 +3,9 @@
 // alone.
 #include <benchmark/benchmark.h>
 
+#include "runners/backend/extension.h"
 #include "runners/find/harm.h"
 #include "runners/find/shrink.h"
-#include "runners/backend/extension.h"
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "runners/backends/sim/sim_runner.h"
 #include "runners/backend/extension.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"

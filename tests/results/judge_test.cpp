@@ -335,10 +335,10 @@ TEST(Judge, FinishAsksForAnEndAlone) {
     using results::Reaction;
     for (const Reaction ends : {Reaction::completed, Reaction::warned_and_completed, Reaction::restarted,
                                 Reaction::silent_wrong_result, Reaction::not_checked})
-        EXPECT_TRUE(results::reaction_meets("finish", Grade{.reaction = ends})) << name_of(ends);
+        EXPECT_TRUE(results::meets_reaction("finish", Grade{.reaction = ends})) << name_of(ends);
     for (const Reaction fails : {Reaction::clear_error, Reaction::misleading_error, Reaction::wrong_rank,
                                  Reaction::refused_to_start, Reaction::hung})
-        EXPECT_FALSE(results::reaction_meets("finish", Grade{.reaction = fails})) << name_of(fails);
+        EXPECT_FALSE(results::meets_reaction("finish", Grade{.reaction = fails})) << name_of(fails);
 }
 
 // Goal: one fault may stop two groups or fill two hosts; findings about none but culprits count together.

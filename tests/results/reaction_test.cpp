@@ -47,7 +47,7 @@ TEST(Reaction, IsAHangWhereOneHostRaisedAnErrorOfItsOwnAndOthersNeverEnd) {
             evidence.record(event(6s, rank, results::RankExit{.code = 1}));
         }
         EXPECT_EQ(reaction(evidence) == "hung", !of_a_peer) << words;
-        EXPECT_EQ(results::settled_at(evidence) == results::never, !of_a_peer) << words;
+        EXPECT_EQ(results::find_settled_time(evidence) == results::never, !of_a_peer) << words;
     }
 }
 
@@ -146,8 +146,8 @@ TEST(Reaction, IsNoRefusalWhenItsErrorIsAboutSomethingElse) {
         const auto job =
             results::grade({.evidence = evidence, .culprit = {.ranks = {1}, .variable = "MASTER_PORT"}});
         EXPECT_EQ(name_of(job.reaction), named ? "refused_to_start" : "misleading_error");
-        EXPECT_EQ(reaction_meets("clear_error", job), named);
-        EXPECT_TRUE(reaction_meets("refuse_to_start", job));
+        EXPECT_EQ(meets_reaction("clear_error", job), named);
+        EXPECT_TRUE(meets_reaction("refuse_to_start", job));
     }
 }
 

@@ -151,8 +151,7 @@ TEST(ResilienceTable, GoesToItsPlaceOnAPageAndNowhereElse) {
 TEST(ResilienceTable, OfThePageHasTheFormOfWhatIsPrinted) {
     namespace reports = results::reports;
     const fs::path source(DEADRANK_SOURCE_DIRECTORY);
-    const std::string page =
-        *scenarios::read_text(source / "runners" / "backends" / "local" / "RESILIENCE.md");
+    const std::string page = *scenarios::read_text(source / "docs" / "measurements" / "resilience.md");
     const std::string frame = reports::resilience_table({});
     const std::string intro = frame.substr(0, frame.find("\n\n"));
     const std::size_t begin = page.find(intro), end = page.find("<!-- end of the resilience table -->");

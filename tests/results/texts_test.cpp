@@ -10,9 +10,9 @@
 namespace deadrank::tests {
 namespace {
 
+using results::analysis::classify_trouble;
 using results::analysis::signature_in;
 using results::analysis::Trouble;
-using results::analysis::trouble_in;
 
 struct Said {
     std::string_view line, symptom;
@@ -174,7 +174,7 @@ constexpr std::string_view refused_shapes[] = {
 
 TEST(Texts, KnowRefusalsOfShapesAndTypes) {
     for (const std::string_view line : refused_shapes) {
-        EXPECT_EQ(trouble_in(line), Trouble::shape) << line;
+        EXPECT_EQ(classify_trouble(line), Trouble::shape) << line;
         const auto* signature = signature_in(line);
         ASSERT_NE(signature, nullptr) << line;
         EXPECT_EQ(signature->symptom, "tensor_shape_or_dtype_error") << line;
@@ -186,23 +186,23 @@ TEST(Texts, KnowArgumentsThatAProgramRefusesAndAFolderThatIsNotThere) {
          {"train.py: error: unrecognized arguments: --local-rank=3",
           "pretrain_gpt.py: error: the following arguments are required: --data-path",
           "train.py: error: argument --dtype: invalid choice: 'f8' (choose from 'f16', 'bf16')"})
-        EXPECT_EQ(trouble_in(line), Trouble::exception) << line;
-    EXPECT_EQ(trouble_in("slurmstepd: error: *** STEP 4711.0 CANCELLED ***"), Trouble::none);
-    EXPECT_EQ(trouble_in("RuntimeError: Parent directory /scratch/run7/step100 does not exist."),
+        EXPECT_EQ(classify_trouble(line), Trouble::exception) << line;
+    EXPECT_EQ(classify_trouble("slurmstepd: error: *** STEP 4711.0 CANCELLED ***"), Trouble::none);
+    EXPECT_EQ(classify_trouble("RuntimeError: Parent directory /scratch/run7/step100 does not exist."),
               Trouble::saving);
 }
 
 // The exception of a traceback may have any name.
 TEST(Texts, KnowATracebackByItsLastLine) {
-    EXPECT_EQ(trouble_in("Traceback (most recent call last):\nNothingToTrain: rank 3 has no sample"),
+    EXPECT_EQ(classify_trouble("Traceback (most recent call last):\nNothingToTrain: rank 3 has no sample"),
               Trouble::exception);
-    EXPECT_EQ(trouble_in("Traceback (most recent call last):\nSystemExit: 1"), Trouble::none);
-    EXPECT_EQ(trouble_in("Traceback (most recent call last):"), Trouble::none);
+    EXPECT_EQ(classify_trouble("Traceback (most recent call last):\nSystemExit: 1"), Trouble::none);
+    EXPECT_EQ(classify_trouble("Traceback (most recent call last):"), Trouble::none);
 }
 
 TEST(Texts, KnowWhatRealProgramsPrint) {
     for (const Said& one : real_lines) {
-        EXPECT_EQ(trouble_in(one.line), one.trouble) << one.line;
+        EXPECT_EQ(classify_trouble(one.line), one.trouble) << one.line;
         const auto* signature = signature_in(one.line);
         ASSERT_NE(signature, nullptr) << one.line;
         EXPECT_EQ(signature->symptom, one.symptom) << one.line;
@@ -212,7 +212,7 @@ TEST(Texts, KnowWhatRealProgramsPrint) {
 // A part of a checkpoint is known by the names that frameworks give it, wherever it lies.
 TEST(Texts, KnowPartsOfACheckpointByTheirNames) {
     const auto missing = [](const std::string& path) {
-        return trouble_in("FileNotFoundError: [Errno 2] No such file or directory: '" + path + "'");
+        return classify_trouble("FileNotFoundError: [Errno 2] No such file or directory: '" + path + "'");
     };
     for (const char* path : {"/runs/a/global_step500/zero_pp_rank_1_mp_rank_00_optim_states.pt",
                              "model_13b/global_step001/zero_pp_rank_0_mp_rank_03_optim_states.pt",
@@ -268,7 +268,7 @@ constexpr std::string_view harmless[] = {
 
 TEST(Texts, AreSilentAboutHealthyLines) {
     for (const std::string_view line : harmless) {
-        EXPECT_EQ(trouble_in(line), Trouble::none) << line;
+        EXPECT_EQ(classify_trouble(line), Trouble::none) << line;
         const auto* signature = signature_in(line);
         EXPECT_TRUE(!signature || signature->symptom.empty())
             << line << " → " << (signature ? signature->symptom : "");

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "runners/backends/sim/sim_runner.h"
-#include "runners/find/harm.h"
 #include "runners/find/finds.h"
+#include "runners/find/harm.h"
 #include "runners/find/properties.h"
 #include "tests/runners/find/planted.h"
 
@@ -50,15 +50,15 @@ Plan with(Plan plan, std::vector<FaultSpec> faults) {
     return plan;
 }
 
-BenchResult looked(const Plan& plan) {
+TrialedPlan looked(const Plan& plan) {
     static SimRunner runner;
-    Bench bench(runner, nullptr, nullptr);
-    auto tried = bench.look(plan);
+    PlanTrials trials(runner, nullptr, nullptr);
+    auto tried = trials.try_plan(plan);
     EXPECT_TRUE(tried.has_value()) << (tried ? "" : tried.error().text());
     return std::move(*tried);
 }
 
-std::vector<std::string> promises_broken(const BenchResult& tried) {
+std::vector<std::string> promises_broken(const TrialedPlan& tried) {
     std::vector<std::string> ways;
     for (const Signature& one :
          broken(tried,
@@ -68,7 +68,7 @@ std::vector<std::string> promises_broken(const BenchResult& tried) {
     return ways;
 }
 
-std::size_t count(const BenchResult& tried, const auto& which) {
+std::size_t count(const TrialedPlan& tried, const auto& which) {
     std::size_t found = 0;
     for (const auto& event : tried.fault.record.evidence.events()) found += which(event) ? 1 : 0;
     return found;
@@ -77,7 +77,7 @@ std::size_t count(const BenchResult& tried, const auto& which) {
 const std::vector<std::string> kept;  // every promise
 
 TEST(Elastic, GoesThroughUndisturbed) {
-    const BenchResult tried = looked(replicas());
+    const TrialedPlan tried = looked(replicas());
     EXPECT_TRUE(tried.is_job());
     EXPECT_TRUE(tried.control->findings.empty()) << tried.control->findings.front().says;
     EXPECT_EQ(count(tried, [](const auto& e) { return e.template as<results::StepEnd>() != nullptr; }), 64u);
@@ -89,7 +89,7 @@ TEST(Elastic, GoesThroughUndisturbed) {
 TEST(Elastic, EqualsOneRankAloneWhateverItsSize) {
     Plan plan = with(replicas(), {hits("kill_rank", 5, at_step(2, "reduce"))});
     plan.workload["reference"].number = 1;
-    const BenchResult tried = looked(plan);
+    const TrialedPlan tried = looked(plan);
     for (const auto* event : tried.fault.record.evidence.each<results::ValueSample>()) {
         const auto* value = event->as<results::ValueSample>();
         EXPECT_EQ(value->value, value->expected) << value->step << " on rank " << event->rank;
@@ -108,7 +108,7 @@ TEST_P(ElasticKilled, ComesBackAndEndsAsUndisturbed) {
         for (const std::int64_t step : {0, 4, 7}) {
             Plan plan = with(replicas(), {hits("kill_rank", rank, at_step(step, GetParam().phase))});
             plan.cluster["library"].text = GetParam().library;
-            const BenchResult tried = looked(plan);
+            const TrialedPlan tried = looked(plan);
             EXPECT_TRUE(tried.fault.record.truth.applied());
             EXPECT_EQ(promises_broken(tried), kept) << "rank " << rank << ", step " << step;
         }
@@ -132,7 +132,7 @@ TEST(Elastic, SurvivesAKillBeforeEachCallOfTheProtocol) {
             Trigger when;
             when.before = call;
             when.nth = nth;
-            const BenchResult tried = looked(with(replicas(), {hits("kill_rank", 2, when)}));
+            const TrialedPlan tried = looked(with(replicas(), {hits("kill_rank", 2, when)}));
             EXPECT_EQ(promises_broken(tried), kept) << call << " " << nth;
         }
     }
@@ -144,7 +144,7 @@ TEST(Elastic, SurvivesASecondKillWhileTheFirstOneHeals) {
             Trigger when;
             when.before = call;
             when.nth = std::string(call) == "comm_init" ? 2 : 1;
-            const BenchResult tried = looked(with(
+            const TrialedPlan tried = looked(with(
                 replicas(), {hits("kill_rank", 2, at_step(3, "forward")), hits("kill_rank", second, when)}));
             EXPECT_EQ(promises_broken(tried), kept) << call << " of rank " << second;
         }
@@ -158,7 +158,7 @@ TEST(Elastic, LeavesOneThatStandsStillAndTakesItBack) {
         Plan plan = with(replicas(), {pause});
         plan.workload["steps"].number = 40;
         plan.workload["step_time"].number = 1'000'000'000;
-        const BenchResult tried = looked(plan);
+        const TrialedPlan tried = looked(plan);
         EXPECT_EQ(promises_broken(tried), kept) << seconds;
         const auto heals =
             count(tried, [](const auto& e) { return e.template as<results::CheckpointLoad>() != nullptr; });
@@ -170,7 +170,7 @@ TEST(Elastic, SparesTakeThePlacesOfTheLost) {
     Plan plan = with(replicas(), {hits("kill_rank", 1, at_step(3, "data"))});
     plan.workload["spares"].number = 2;
     plan.cluster["restarts_max"].number = 0;
-    const BenchResult tried = looked(plan);
+    const TrialedPlan tried = looked(plan);
     EXPECT_TRUE(tried.is_job());
     std::set<results::Rank> at_the_end;
     for (const auto* event : tried.fault.record.evidence.each<results::StepEnd>()) {
@@ -188,7 +188,7 @@ TEST(Elastic, ReloadsPartsFromTheNextNodesCopies) {
     FaultSpec lost{.kind = "lose_node", .parameters = {}, .when = at_step(5, "forward")};
     lost.parameters["node"] = Value{.type = ValueType::nodes, .list = {1}};
     plan.faults = {lost};
-    const BenchResult tried = looked(plan);
+    const TrialedPlan tried = looked(plan);
     EXPECT_EQ(promises_broken(tried), kept);
     EXPECT_EQ(tried.fault.record.truth.ends.at(5), results::RankEnd::finished) << "on the spare node";
     std::set<std::int64_t> reloaded;
@@ -197,7 +197,7 @@ TEST(Elastic, ReloadsPartsFromTheNextNodesCopies) {
     EXPECT_EQ(reloaded, std::set<std::int64_t>{3});
 
     plan.workload["copies"].number = 0;  // the control of this test: the copies are what did it
-    const BenchResult alone = looked(plan);
+    const TrialedPlan alone = looked(plan);
     EXPECT_NE(promises_broken(alone), kept);
 }
 

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "results/detectors/detector.h"
+#include "runners/backend/extension.h"
 #include "runners/backends/sim/sim_runner.h"
 #include "runners/learn/course.h"
 #include "runners/learn/dialogue.h"
 #include "runners/learn/pages.h"
-#include "runners/backend/extension.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "tests/support/shell.h"

@@ -1,11 +1,10 @@
 // tests/runners/line_test.cpp — Goal: a trial plays control, fault and healed run from one set of draws,
 // judges each, and whatever keeps us from knowing is unknown with its sentence, never pass and never a crash.
-#include "runners/pipeline/pipeline.h"
-
 #include <gtest/gtest.h>
 
-#include "runners/pipeline/token.h"
 #include "runners/backend/extension.h"
+#include "runners/pipeline/play_trial.h"
+#include "runners/pipeline/token.h"
 #include "scenarios/format/plan_file.h"
 #include "tests/runners/fake_runner.h"
 

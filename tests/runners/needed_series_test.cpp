@@ -14,7 +14,7 @@ using results::alerts::testing::Site;
 
 TEST(NeededSeries, TakesNoNameAndNoTextForALookAhead) {
     const auto looks_back = [](const std::string& expr) {
-        return only_look_back({{.name = "A", .expr = expr}});
+        return reads_only_the_past({{.name = "A", .expr = expr}});
     };
     EXPECT_TRUE(looks_back("node_timex_offset_seconds < -0.05"));
     EXPECT_TRUE(looks_back("rate(a[5m] offset 1h) - rate(a[5m]) > 1"));
@@ -24,10 +24,11 @@ TEST(NeededSeries, TakesNoNameAndNoTextForALookAhead) {
 }
 
 TEST(NeededSeries, KnowsWhichRulesTellTheDate) {
-    EXPECT_TRUE(tells_the_date("a > 1 and on () day_of_month() == 1"));
-    EXPECT_TRUE(tells_the_date("a @ 300"));
-    EXPECT_FALSE(tells_the_date("time() - a > 5 and on () hour() == 1")) << "weeks later these are the same";
-    EXPECT_FALSE(tells_the_date("a{month=\"may\"} > 1")) << "a label";
+    EXPECT_TRUE(uses_current_date("a > 1 and on () day_of_month() == 1"));
+    EXPECT_TRUE(uses_current_date("a @ 300"));
+    EXPECT_FALSE(uses_current_date("time() - a > 5 and on () hour() == 1"))
+        << "weeks later these are the same";
+    EXPECT_FALSE(uses_current_date("a{month=\"may\"} > 1")) << "a label";
     const double hour = 3600;
     EXPECT_TRUE(may_be_followed({.name = "A", .expr = "a > 1", .hold = 7 * 86400}, hour));
     EXPECT_FALSE(may_be_followed({.name = "A", .expr = "a > 1", .hold = 60, .keep_firing = 2 * hour}, hour));

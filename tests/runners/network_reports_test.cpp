@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "scenarios/format/scenario_file.h"
 #include "tests/scenarios/sample.h"
 #include "tests/support/healthy_run.h"

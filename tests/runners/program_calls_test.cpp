@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "results/detectors/detector.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "tests/support/program_play.h"
 
 namespace deadrank::tests {

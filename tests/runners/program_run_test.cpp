@@ -5,7 +5,7 @@
 #include <set>
 
 #include "results/record/evidence.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/program/program_examples.h"

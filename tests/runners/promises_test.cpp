@@ -251,7 +251,7 @@ TEST(PromiseFiles, ThatAreShippedCanBeReadAndPromiseUnderFifteenFaults) {
 // Goal: the page lists as known breaks the scenarios of recovery in frameworks that promise to survive: each
 // with its report and its releases, and no other.
 TEST(PromiseFiles, ListTheKnownBreaksOfTheirFrameworks) {
-    const auto page = scenarios::read_text(DEADRANK_SOURCE_DIRECTORY "/runners/promises/README.md");
+    const auto page = scenarios::read_text(DEADRANK_SOURCE_DIRECTORY "/docs/measurements/known_breaks.md");
     ASSERT_TRUE(page) << page.error().text();
     const std::size_t begin = page->find("<!-- known breaks -->");
     const std::size_t end = page->find("<!-- end of the known breaks -->");

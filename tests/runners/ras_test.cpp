@@ -17,7 +17,7 @@ namespace deadrank::tests {
 namespace {
 
 using results::external::RasTrouble;
-using runners::serve::ask_ras;
+using runners::serve::query_ras;
 using runners::serve::RasQuestion;
 using runners::serve::RasServer;
 using testing::ElementsAre;
@@ -85,7 +85,7 @@ TEST_F(Ras, SpeaksTheProtocolInAnyCaseAndWithEitherEndOfLine) {
 
 TEST_F(Ras, ShowsAMismatchToPeople) {
     question_.json = false;
-    const auto body = ask_ras(question_);
+    const auto body = query_ras(question_);
     ASSERT_TRUE(body) << body.error().text();
     EXPECT_THAT(*body, HasSubstr("RUNNING  MISMATCH"));
     EXPECT_THAT(*body, HasSubstr("Communicator ranks have different AllReduce operation counts"));
@@ -96,7 +96,7 @@ TEST_F(Ras, ShowsAMismatchToPeople) {
 }
 
 TEST_F(Ras, TellsOurClientWhoLags) {
-    const auto body = ask_ras(question_);
+    const auto body = query_ras(question_);
     ASSERT_TRUE(body) << body.error().text();
     const auto report = results::external::read_ras_json(*body);
     ASSERT_TRUE(report) << report.error().text();
@@ -112,7 +112,7 @@ TEST_F(Ras, TellsOurClientWhoLags) {
 TEST_F(Ras, SaysWhoDoesNotAnswer) {
     evidence_ = incident();
     at_ = results::emitters::first_silence(evidence_);
-    const auto report = results::external::read_ras_json(ask_ras(question_).value());
+    const auto report = results::external::read_ras_json(query_ras(question_).value());
     ASSERT_TRUE(report);
     const auto troubles = results::external::troubles_in(*report);
     ASSERT_EQ(troubles.size(), 1u);
@@ -129,7 +129,7 @@ TEST(RasClient, SaysSoWhenNobodyListens) {
         ASSERT_TRUE(server);
         question.port = (*server)->port();
     }
-    const auto body = ask_ras(question);
+    const auto body = query_ras(question);
     ASSERT_FALSE(body);
     EXPECT_THAT(body.error().what, HasSubstr("no RAS answers on 127.0.0.1"));
 }

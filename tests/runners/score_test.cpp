@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/commands/judge/score_report.h"
+#include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
 #include "scenarios/model/scenario.h"
-#include "scenarios/format/scenario_file.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank::tests {

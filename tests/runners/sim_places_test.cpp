@@ -25,7 +25,7 @@ std::set<std::string> published() {
 std::string source_of_workloads() {
     std::string all;
     for (const char* room :
-         {DEADRANK_SOURCE_DIRECTORY "/sim/workloads", DEADRANK_SOURCE_DIRECTORY "/sim/parts"}) {
+         {DEADRANK_SOURCE_DIRECTORY "/sim/workloads", DEADRANK_SOURCE_DIRECTORY "/sim/framework_parts"}) {
         for (const auto& entry : std::filesystem::directory_iterator(room)) {
             if (entry.path().filename() == "places.cpp") continue;
             std::ifstream file(entry.path());

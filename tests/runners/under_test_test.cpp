@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "results/reports/terminal.h"
-#include "runners/pipeline/library.h"
 #include "runners/backend/extension.h"
+#include "runners/pipeline/library.h"
 
 namespace deadrank::runners::commands {
 namespace {
@@ -53,7 +53,7 @@ TEST(UnderTest, IsNamedByTheCommandsThatShowItsCase) {
     one.runner = "local";
     const results::Case shown = of_program(one, "--ranks 2 --subject ddp");
     EXPECT_THAT(
-        results::reports::commands_to_see_again(shown),
+        results::reports::list_repeat_commands(shown),
         ElementsAre("deadrank run communication/a_bug --seed 7 --runner local --ranks 2 --subject ddp"));
     EXPECT_EQ(of_program(one, "").token, "dr1");
 }

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "runners/backends/sim/sim_runner.h"
-#include "runners/pipeline/pipeline.h"
 #include "runners/backend/extension.h"
+#include "runners/backends/sim/sim_runner.h"
+#include "runners/pipeline/play_trial.h"
 
 namespace deadrank::tests {
 

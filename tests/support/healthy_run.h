@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "runners/backends/sim/sim_runner.h"
 #include "runners/backend/extension.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/plan.h"
 

@@ -97,9 +97,7 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
 }
 CUresult cuCtxGetDevice(CUdevice* device) { return *device = devices().current(), CUDA_SUCCESS; }
 CUresult cuCtxSynchronize() { return result(cudaDeviceSynchronize()); }
-CUresult cuCtxGetApiVersion(CUcontext, unsigned* version) {
-    return *version = device::version, CUDA_SUCCESS;
-}
+CUresult cuCtxGetApiVersion(CUcontext, unsigned* version) { return *version = device::version, CUDA_SUCCESS; }
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
     return result(cudaDeviceGetStreamPriorityRange(least, greatest));
 }

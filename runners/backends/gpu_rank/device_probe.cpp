@@ -28,7 +28,7 @@ int probe() {
         api->cuda.version(&cuda);
         found = {{"standin", api->standin},
                  {"nccl", nccl_version_text(nccl)},
-                 {"claims_heard", api->standin || claim_is_heard(nccl)},
+                 {"claims_heard", api->standin || reads_claim(nccl)},
                  {"cuda", fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10)},
                  {"nccl_library", api->nccl_library},
                  {"cuda_library", api->cuda_library},

@@ -48,7 +48,7 @@ NcclId from_hex(const std::string& text);
 // claim another release, and NCCL's check of its peers sees the claim.
 
 // True up to 2.29: since 2.30 NCCL sends its peers the version that it was built as, whatever is exported.
-constexpr bool claim_is_heard(int release) { return release < 23000; }
+constexpr bool reads_claim(int release) { return release < 23000; }
 
 // `real`: NCCL's own function. `claimed`: as NCCL numbers releases; 0 = the true one.
 void answer_for_version(int (*real)(int*), int claimed);

@@ -192,7 +192,7 @@ public:
         // A fault that waited for a file gets the step of its moment.
         if (const auto begun = waits_.find(said.fault); begun != waits_.end() && said.moment.step < 0)
             said.moment.step = begun->second.step;
-        auto mark = mark_said(kind, said, faults[said.fault], harvest_.levers);
+        auto mark = parse_mark(kind, said, faults[said.fault], harvest_.levers);
         if (!mark) return;
         if (mark->kind != results::MarkKind::reverted) happened_.insert(said.fault);
         truth_.marks.push_back(std::move(*mark));

@@ -4,9 +4,9 @@
 #include <filesystem>
 
 #include "inject/core/trigger.h"
+#include "runners/backend/runner.h"
 #include "runners/backends/local/arming.h"
 #include "runners/backends/process/launch.h"
-#include "runners/backend/runner.h"
 
 namespace deadrank::runners {
 

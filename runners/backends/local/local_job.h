@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "runners/backend/runner.h"
 #include "runners/backends/local/local_subject.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/process/mpirun.h"
-#include "runners/backend/runner.h"
 
 namespace deadrank::runners {
 

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "runners/backends/local/manifest.h"
 #include "runners/backend/runner.h"
+#include "runners/backends/local/manifest.h"
 
 namespace deadrank::runners {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "results/record/record.h"
+#include "runners/backend/runner.h"
 #include "runners/backends/local/manifest.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/process/mpirun.h"
-#include "runners/backend/runner.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::runners {

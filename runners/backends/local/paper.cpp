@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "runners/backends/local/arming.h"
 #include "runners/backend/extension.h"
+#include "runners/backends/local/arming.h"
 
 namespace deadrank::runners {
 
@@ -139,8 +139,7 @@ scenarios::Result<void> check_shown(const std::vector<HookPull>& pulls, const Su
 scenarios::Result<void> check_moment(const scenarios::Trigger& when, const Subject& subject) {
     if (when.before.empty() || among(moments, when.before) || shows(subject, when.before)) return {};
     return refuse(ErrorCode::unsupported,
-                  fmt::format("a hook cannot observe '{}' in a real process", when.before),
-                  in_the_simulator);
+                  fmt::format("a hook cannot observe '{}' in a real process", when.before), in_the_simulator);
 }
 
 scenarios::Result<void> nothing_left_out(const scenarios::Plan& plan, const Manifest& manifest) {

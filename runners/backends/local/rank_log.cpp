@@ -1,6 +1,8 @@
 // runners/backends/local/rank_log.cpp — Patterns of our own training program and of torchrun 1.13 to 2.11.
 #include "runners/backends/local/rank_log.h"
 
+#include "results/record/log_level.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -120,18 +122,6 @@ void read_step(const Line& line, const StepPattern& steps, LogReading& reading) 
 
 StepPattern own_steps() { return {std::regex(R"(^step=(\d+) loss=(\S+))"), {"step", "loss"}}; }
 
-int level_of(const std::string& line, bool error) {
-    if (!error) return 0;
-    for (const std::string_view words :
-         {"Error", "Traceback", "terminate called", "what():", "FAILED", "Signal ", "exitcode"}) {
-        if (holds_words(line, words)) return 2;
-    }
-    static const std::regex table(R"(^\s+(rank|error_file|traceback)\s*:)");  // of torchrun's failures
-    if (std::regex_search(line, table)) return 2;
-    return holds_words(line, "arning") || (line.size() > 1 && line[0] == 'W' && std::isdigit(line[1])) ? 1
-                                                                                                       : 0;
-}
-
 std::vector<Line> given_to_ranks(std::span<const Line> lines, const std::map<int, results::Rank>& ranks) {
     static const std::regex named(R"(^(?:\x1b\[[0-9;]*m)*\(\w+ pid=(\d+)[^)]*\)(?:\x1b\[[0-9;]*m)* ?)");
     static const std::regex colour(R"(\x1b\[[0-9;]*m)");
@@ -154,7 +144,7 @@ LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::E
     results::Rank named = results::no_rank;
     for (const Line& line : lines) {
         const results::Time at(line.at - started);
-        sink.record({at, line.rank, results::RankLog{level_of(line.text, line.error), sink.text(line.text)}});
+        sink.record({at, line.rank, results::RankLog{results::log_level(line.text, line.error), sink.text(line.text)}});
         read_exit(line.text, reading.exits);
         read_end(line.text, named, reading.ends);
         if (!steps.fields.empty()) read_step(line, steps, reading);

@@ -49,6 +49,4 @@ std::vector<Line> given_to_ranks(std::span<const Line> lines, const std::map<int
 LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::EventSink& sink,
                     const StepPattern& steps = own_steps());
 
-int level_of(const std::string& line, bool error);  // 0 info, 1 warning, 2 error
-
 }  // namespace deadrank::runners

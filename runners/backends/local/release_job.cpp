@@ -98,8 +98,7 @@ std::map<std::string, std::string> release_overlays(const scenarios::Plan& plan)
     const auto pins = known_pins();
     if (!pins) return overlays;
     for (const scenarios::Pin& pin : release.all()) {
-        if (const auto directory = ReleaseCache().find(pin, *pins))
-            overlays[pin.text()] = *directory;
+        if (const auto directory = ReleaseCache().find(pin, *pins)) overlays[pin.text()] = *directory;
     }
     return overlays;
 }

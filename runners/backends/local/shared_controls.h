@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "runners/backends/process/scratch.h"
 #include "runners/backend/runner.h"
+#include "runners/backends/process/scratch.h"
 
 namespace deadrank::runners {
 

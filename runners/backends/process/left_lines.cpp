@@ -59,8 +59,8 @@ SaidOfFault::SaidOfFault(const json& said, std::int64_t started)
     moment.call = call;
 }
 
-std::optional<results::Mark> mark_said(std::string_view word, const SaidOfFault& said,
-                                       const inject::PlannedFault& planned, const inject::Levers& levers) {
+std::optional<results::Mark> parse_mark(std::string_view word, const SaidOfFault& said,
+                                        const inject::PlannedFault& planned, const inject::Levers& levers) {
     const inject::Moment& moment = said.moment;
     const auto kind = results::mark_kind_named(word);
     if (kind == results::MarkKind::applied)

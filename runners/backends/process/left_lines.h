@@ -39,8 +39,8 @@ struct SaidOfFault {
 };
 
 // The mark that a line of this kind leaves; none for other kinds.
-std::optional<results::Mark> mark_said(std::string_view kind, const SaidOfFault& said,
-                                       const inject::PlannedFault& planned, const inject::Levers& levers);
+std::optional<results::Mark> parse_mark(std::string_view kind, const SaidOfFault& said,
+                                        const inject::PlannedFault& planned, const inject::Levers& levers);
 
 void sort_by_time(std::vector<results::Mark>& marks);
 

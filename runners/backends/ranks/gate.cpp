@@ -85,7 +85,7 @@ void Gate::pass(sim::Call& call) {
         injector_->at(moment, levers_);
         levers_.under_way(nullptr);
         flush(moment);
-        come_to_pass();
+        mark_passed();
     }
     levers_.shape(call);
     if (call.delay > Time{0}) sleep(call.delay);
@@ -106,7 +106,7 @@ void Gate::tick() {
     if (injector_->next_alarm() > now) return;
     injector_->tick(now, levers_);
     flush({.rank = own_, .now = now, .step = step});
-    come_to_pass();
+    mark_passed();
 }
 
 void Gate::flush(const inject::Moment& moment) {
@@ -124,7 +124,7 @@ void Gate::flush(const inject::Moment& moment) {
     }
 }
 
-void Gate::come_to_pass() {
+void Gate::mark_passed() {
     const RealEnd end = std::exchange(levers_.state().end, {});
     switch (end.how) {
         case RealEnd::How::none:

@@ -48,7 +48,7 @@ private:
     Gate(const scenarios::Plan& plan, const Reach& reach, results::Rank own, Trail& evidence, Trail& truth,
          Keeper keeper);
     void flush(const inject::Moment& moment);
-    void come_to_pass();
+    void mark_passed();
 
     results::Rank own_;
     RealLevers levers_;

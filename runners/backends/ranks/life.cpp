@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "runners/backends/ranks/job_world.h"
 #include "runners/backend/extension.h"
 #include "runners/backend/plan_settings.h"
+#include "runners/backends/ranks/job_world.h"
 #include "scenarios/format/plan_file.h"
 #include "sim/workloads/workload_catalog.h"
 #include "sim/world/failure.h"

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <functional>
 
+#include "runners/backend/runner.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/ranks/rank_levers.h"
-#include "runners/backend/runner.h"
 
 namespace deadrank::runners {
 

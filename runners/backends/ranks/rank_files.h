@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "inject/core/trigger.h"
+#include "runners/backend/runner.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/ranks/gate.h"
 #include "runners/backends/ranks/meeting_place.h"
 #include "runners/backends/ranks/rank_levers.h"
-#include "runners/backend/runner.h"
 #include "sim/world/world.h"
 
 namespace deadrank::runners {

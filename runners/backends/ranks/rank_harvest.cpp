@@ -64,7 +64,7 @@ void read_truth(const RealHarvest& harvest, results::Truth& truth) {
     for (const json& line : read_left_truth(harvest.directory)) {
         const SaidOfFault said(line, 0);
         if (said.fault >= harvest.faults.size()) continue;
-        auto mark = mark_said(line.value("kind", ""), said, harvest.faults[said.fault], harvest.levers);
+        auto mark = parse_mark(line.value("kind", ""), said, harvest.faults[said.fault], harvest.levers);
         if (mark) truth.marks.push_back(std::move(*mark));
     }
     sort_by_time(truth.marks);

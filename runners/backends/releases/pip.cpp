@@ -94,8 +94,8 @@ Error trouble_of(const std::string& said, const std::string& subject) {
             "run it by hand to see more"};
 }
 
-scenarios::Result<Archive> ask_index(const Python& python, const scenarios::Pin& pin,
-                                     const std::atomic<bool>* stop) {
+scenarios::Result<Archive> query_index(const Python& python, const scenarios::Pin& pin,
+                                       const std::atomic<bool>* stop) {
     const auto answer = pip(python,
                             {"install", "--quiet", "--disable-pip-version-check", "--dry-run", "--no-deps",
                              "--ignore-installed", "--no-build-isolation", "--report", "-", pin.text()},

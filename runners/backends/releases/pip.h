@@ -17,8 +17,8 @@ namespace deadrank::runners {
 std::string interpreter_version(const Python& python);
 
 // The one archive that the index has for this Python. Errors: environment.
-scenarios::Result<Archive> ask_index(const Python& python, const scenarios::Pin& pin,
-                                     const std::atomic<bool>* stop);
+scenarios::Result<Archive> query_index(const Python& python, const scenarios::Pin& pin,
+                                       const std::atomic<bool>* stop);
 
 // Installs a list of requirements, with hashes, into a directory, without their dependencies. Errors:
 // environment.

@@ -122,7 +122,7 @@ scenarios::Result<void> ReleaseCache::prepare(const std::vector<Pin>& wanted, co
 scenarios::Result<Archive> ReleaseCache::pin(const Pin& pin, const Python& python,
                                              const std::atomic<bool>* stop) const {
     if (auto made = make_place(place_); !made) return tl::unexpected(made.error());
-    auto archive = ask_index(python, pin, stop);
+    auto archive = query_index(python, pin, stop);
     if (!archive) return archive;
     const auto begin = std::chrono::steady_clock::now();
     const Pins one = {{pin, *archive}};

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "results/record/evidence.h"
-#include "runners/backends/sim/stages.h"
 #include "runners/backend/plan_settings.h"
+#include "runners/backends/sim/stages.h"
 #include "scenarios/model/plan.h"
 #include "sim/cluster/cluster.h"
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include "runners/backends/sim/sim_play.h"
 #include "runners/backend/plan_settings.h"
+#include "runners/backends/sim/sim_play.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "runners/backends/sim/stages.h"
 #include "runners/backend/runner.h"
+#include "runners/backends/sim/stages.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {

@@ -1,5 +1,5 @@
-// runners/campaign/mpi_bridge/mpi_bridge.cpp — Text messages between ranks. Only the thread that called begin may call
-// anything here.
+// runners/campaign/mpi_bridge/mpi_bridge.cpp — Text messages between ranks. Only the thread that called begin
+// may call anything here.
 #include "runners/campaign/mpi_bridge/mpi_bridge.h"
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
-// runners/campaign/mpi_bridge/mpi_bridge.h — The few MPI functions that a campaign needs, as a table in a separate library,
-// so that `deadrank` itself starts without MPI installed.
+// runners/campaign/mpi_bridge/mpi_bridge.h — The few MPI functions that a campaign needs, as a table in a
+// separate library, so that `deadrank` itself starts without MPI installed.
 #pragma once
 
 #include <cstddef>

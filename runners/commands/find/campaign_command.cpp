@@ -107,7 +107,7 @@ constexpr const char* campaign_footer =
 class CampaignCommand {
 public:
     CampaignCommand(const CampaignArguments& arguments, Session& session)
-        : arguments_(arguments), session_(session), started_(campaign::how_started()) {}
+        : arguments_(arguments), session_(session), started_(campaign::detect_launcher()) {}
 
     void operator()() {
         if (!join()) return;

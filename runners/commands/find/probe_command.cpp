@@ -9,8 +9,8 @@
 
 #include "results/record/text_file.h"
 #include "results/record/words.h"
-#include "runners/commands/find/probe_subject.h"
 #include "runners/commands/command.h"
+#include "runners/commands/find/probe_subject.h"
 #include "runners/commands/screen.h"
 
 namespace deadrank::runners::commands {

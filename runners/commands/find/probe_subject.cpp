@@ -197,10 +197,10 @@ Result<Probed> probe_alert(const ProbeArguments& arguments, const Library& libra
     const auto seeds = seeds_of(arguments.seeds);
     if (!seeds) return tl::unexpected(seeds.error());
     const runners::commands::SiteOptions wish{.cluster = arguments.cluster,
-                                            .scrape = arguments.scrape,
-                                            .eval = arguments.eval,
-                                            .duration = arguments.duration,
-                                            .catalog = arguments.catalog};
+                                              .scrape = arguments.scrape,
+                                              .eval = arguments.eval,
+                                              .duration = arguments.duration,
+                                              .catalog = arguments.catalog};
     auto site = runners::commands::open_site(library, wish);
     if (!site) return tl::unexpected(site.error());
     auto options = options_of(arguments, *turned, **site);

@@ -48,14 +48,14 @@ nlohmann::ordered_json size_json(const find::PlanSize& size) {
 
 // The failure to keep: the one asked for, or the first property that the plan breaks.
 Result<Signature> wanted_signature(const ShrinkArguments& arguments, const scenarios::Plan& plan,
-                                   find::Bench& bench) {
+                                   find::PlanTrials& trials) {
     if (!arguments.symptom.empty())
         return Signature{std::string(find::symptom_is_reported), arguments.symptom};
     const Signature asked = find::parse_signature(arguments.signature);
     const auto properties = find::properties_named(arguments.signature.empty() ? std::vector<std::string>{}
                                                                                : std::vector{asked.property});
     if (!properties) return tl::unexpected(properties.error());
-    const auto seen = find::signatures_of(bench, plan, *properties);
+    const auto seen = find::signatures_of(trials, plan, *properties);
     if (!seen) return tl::unexpected(seen.error());
     for (const Signature& one : *seen) {
         if (arguments.signature.empty() || find::fits(asked, one)) return one;
@@ -79,11 +79,11 @@ std::string story_of(const scenarios::Plan& plan, const Signature& signature, co
 
 // A plan without faults cannot become a scenario: a healthy job with a false alarm stays a plan.
 Result<std::string> file_text(const Library& library, const scenarios::Plan& plan, const Signature& signature,
-                              const find::Shrunk& shrunk, find::Bench& bench) {
+                              const find::Shrunk& shrunk, find::PlanTrials& trials) {
     if (shrunk.plan.faults.empty()) return scenarios::to_toml(shrunk.plan);
     std::string text =
         find::scenario_text(shrunk.plan, library.vocabulary, story_of(plan, signature, shrunk));
-    const auto trouble = find::trouble_as_file(text, plan.scenario, shrunk.plan, bench, signature,
+    const auto trouble = find::trouble_as_file(text, plan.scenario, shrunk.plan, trials, signature,
                                                library.taxonomy, library.vocabulary);
     if (trouble) {
         return scenarios::refuse(ErrorCode::internal,
@@ -131,10 +131,10 @@ void shrink(const ShrinkArguments& arguments, Session& session) {
     if (!session.take(runner)) return;
     std::atomic<bool>& stop = stop_on_interrupt();
     const results::Detectors detectors = library->detectors();
-    find::Bench bench(**runner, &detectors, &stop);
-    auto signature = wanted_signature(arguments, *plan, bench);
+    find::PlanTrials trials(**runner, &detectors, &stop);
+    auto signature = wanted_signature(arguments, *plan, trials);
     if (!session.take(signature)) return;
-    const find::Fails fails = find::fails_alike(bench, *signature);
+    const find::Fails fails = find::fails_alike(trials, *signature);
     if (!fails(*plan)) {
         return session.complain({ErrorCode::unsupported,
                                  fmt::format("the plan does not show '{}'", signature->text()),
@@ -147,7 +147,8 @@ void shrink(const ShrinkArguments& arguments, Session& session) {
     };
     const find::Shrunk shrunk = find::shrink(*plan, fails, library->vocabulary, options);
     progress.clear();
-    find::Bench last(**runner, &detectors, nullptr);  // after Ctrl-C too, to keep the smallest plan so far
+    find::PlanTrials last(**runner, &detectors,
+                          nullptr);  // after Ctrl-C too, to keep the smallest plan so far
     auto text = file_text(*library, *plan, *signature, shrunk, last);
     if (!session.take(text)) return;
     if (!arguments.out.empty()) {

@@ -13,16 +13,16 @@
 #include <string>
 #include <vector>
 
-#include "results/reports/style.h"
 #include "results/record/text_file.h"
 #include "results/record/words.h"
+#include "results/reports/style.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
-#include "runners/find/harm.h"
 #include "runners/find/curve.h"
 #include "runners/find/finds.h"
+#include "runners/find/harm.h"
 #include "runners/find/shrink.h"
 #include "runners/find/swarm.h"
 #include "runners/pipeline/library.h"
@@ -301,8 +301,8 @@ private:
                  Progress& progress, std::atomic<bool>& stop) {
         progress.show("  shrinking " + group.name());
         auto runner = make_runner("sim", session_.extension);
-        find::Bench bench(**runner, &detectors, &stop);
-        const find::Fails fails = find::fails_alike(bench, group.signature);
+        find::PlanTrials trials(**runner, &detectors, &stop);
+        const find::Fails fails = find::fails_alike(trials, group.signature);
         const auto shrunk =
             find::shrink(group.witness, fails, library.vocabulary, {.tries_most = 1'000, .stop = &stop});
         group.witness = shrunk.plan;
@@ -316,8 +316,7 @@ private:
             const std::filesystem::path file =
                 std::filesystem::path(arguments_.out) /
                 fmt::format("{:02}_{}.toml", i + 1, found.groups[i].signature.property);
-            const auto written =
-                results::write_text(scenarios::to_toml(found.groups[i].witness), file);
+            const auto written = results::write_text(scenarios::to_toml(found.groups[i].witness), file);
             if (!written) {
                 session_.complain(written.error());
                 return files;

@@ -11,8 +11,8 @@
 #include <set>
 #include <string>
 
-#include "results/reports/style.h"
 #include "results/record/words.h"
+#include "results/reports/style.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"

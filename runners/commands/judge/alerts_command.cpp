@@ -11,15 +11,15 @@
 
 #include "results/alerts/promtool_player.h"
 #include "results/alerts/report.h"
-#include "results/external/tool_program.h"
 #include "results/exporters/toml_tree.h"
+#include "results/external/tool_program.h"
+#include "runners/alerts/kept_tests.h"
 #include "runners/commands/alert_site.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/serve/live_server.h"
 #include "runners/serve/server_player.h"
-#include "runners/alerts/kept_tests.h"
 
 namespace deadrank::runners::commands {
 

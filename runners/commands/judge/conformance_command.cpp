@@ -10,7 +10,7 @@
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "runners/score/tools.h"
 #include "scenarios/format/plan_file.h"
 

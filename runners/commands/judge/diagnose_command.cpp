@@ -9,8 +9,8 @@
 
 #include "results/importers/import.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/commands/judge/diagnose_report.h"
 #include "runners/commands/command.h"
+#include "runners/commands/judge/diagnose_report.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/pipeline/run_files.h"

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "results/reports/json_files.h"
 #include "results/record/words.h"
+#include "results/reports/json_files.h"
 
 namespace deadrank::runners::commands {
 

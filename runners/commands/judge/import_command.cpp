@@ -1,13 +1,12 @@
 // runners/commands/judge/import_command.cpp — deadrank import: turns a real incident's dumps and logs into
 // evidence. Reads files and directories, writes evidence.jsonl, and lists what no file could tell.
-#include "results/importers/import.h"
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "results/importers/import.h"
 #include "results/record/words.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"

@@ -12,15 +12,15 @@
 #include <set>
 #include <tuple>
 
-#include "results/reports/terminal.h"
 #include "results/record/words.h"
+#include "results/reports/terminal.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
+#include "runners/parity/parity.h"
 #include "runners/pipeline/workers.h"
 #include "runners/releases/release_results.h"
-#include "runners/parity/parity.h"
 
 namespace deadrank::runners::commands {
 

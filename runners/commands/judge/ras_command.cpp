@@ -59,7 +59,7 @@ void ask(const Asking& arguments, Session& session) {
     serve::RasQuestion question = arguments.question;
     question.port = static_cast<std::uint16_t>(arguments.port);
     question.json = !arguments.text;
-    auto body = serve::ask_ras(question);
+    auto body = serve::query_ras(question);
     if (!session.take(body)) return;
     if (arguments.text) {
         fmt::print("{}", *body);

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <memory>
 
+#include "results/record/words.h"
 #include "results/reports/page.h"
 #include "results/reports/resilience_table.h"
-#include "results/record/words.h"
 #include "runners/commands/command.h"
 
 namespace deadrank::runners::commands {

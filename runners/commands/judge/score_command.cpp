@@ -6,8 +6,8 @@
 
 #include "results/record/text_file.h"
 #include "runners/backends/catalog/backend.h"
-#include "runners/commands/judge/score_report.h"
 #include "runners/commands/command.h"
+#include "runners/commands/judge/score_report.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 
@@ -127,8 +127,7 @@ private:
     void write(const std::vector<ToolScore>& scores) {
         const auto put = [&](const std::string& file, const std::string& text) {
             if (file.empty()) return;
-            if (auto written = results::write_text(text, file); !written)
-                session_.complain(written.error());
+            if (auto written = results::write_text(text, file); !written) session_.complain(written.error());
         };
         put(arguments_.out_json, score_json(scores));
         put(arguments_.out_csv, score_csv(scores));

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "results/record/words.h"
 #include "results/reports/json_files.h"
 #include "results/reports/terminal.h"
-#include "results/record/words.h"
 
 namespace deadrank::runners::commands {
 

@@ -1,6 +1,6 @@
-// runners/commands/know/completion_command.cpp — deadrank completion: a script that lets a shell complete commands,
-// options and scenario ids. Written from the parser itself, so that no option is missing. Ids come from
-// `list`.
+// runners/commands/know/completion_command.cpp — deadrank completion: a script that lets a shell complete
+// commands, options and scenario ids. Written from the parser itself, so that no option is missing. Ids come
+// from `list`.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

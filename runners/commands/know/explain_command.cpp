@@ -6,8 +6,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runners/commands/know/explain_words.h"
 #include "runners/commands/command.h"
+#include "runners/commands/know/explain_words.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 

@@ -141,7 +141,7 @@ void explain_vocabulary(const Library& library, const std::string& word, std::ve
     explain_place(library, "block", "skip_block", &scenarios::Kind::blocks, word, found);
 }
 
-std::vector<std::string> known_words(const Library& library) {
+std::vector<std::string> list_known_phrases(const Library& library) {
     std::vector<std::string> words;
     for (std::string& word : manual::words_with_meaning(library)) words.push_back(std::move(word));
     for (const auto& kind : library.vocabulary.faults) words.push_back(kind.name);
@@ -195,7 +195,7 @@ scenarios::Result<std::vector<Explanation>> explain_word(const Library& library,
         for (const auto& scenario : selection->scenarios) found.push_back(explain_scenario(scenario));
         return found;
     }
-    const std::string near = scenarios::nearest(word, known_words(library));
+    const std::string near = scenarios::nearest(word, list_known_phrases(library));
     return scenarios::refuse(ErrorCode::usage, fmt::format("nothing is called '{}'", word),
                              near.empty() ? "deadrank list and deadrank taxonomy show what there is"
                                           : fmt::format("did you mean '{}'?", near));

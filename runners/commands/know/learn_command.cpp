@@ -9,9 +9,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include "results/reports/json_files.h"
 #include "results/record/text_file.h"
 #include "results/record/words.h"
+#include "results/reports/json_files.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"

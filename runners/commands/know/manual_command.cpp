@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "runners/commands/command.h"
+#include "runners/commands/know/manual.h"
+#include "runners/manual/manual_pages.h"
 #include "runners/pipeline/build.h"
 #include "runners/pipeline/library.h"
-#include "runners/manual/manual_pages.h"
-#include "runners/commands/know/manual.h"
 
 namespace deadrank::runners::commands {
 

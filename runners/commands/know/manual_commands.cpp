@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "runners/manual/markdown.h"
 #include "runners/commands/know/manual.h"
+#include "runners/manual/markdown.h"
 
 namespace deadrank::runners::commands {
 

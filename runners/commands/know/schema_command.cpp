@@ -1,7 +1,5 @@
 // runners/commands/know/schema_command.cpp — deadrank schema: the schema of scenario files for editors,
 // printed from the words that this build knows, so that it cannot go stale.
-#include "scenarios/format/schema.h"
-
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -9,6 +7,7 @@
 #include "runners/commands/command.h"
 #include "runners/commands/selection.h"
 #include "runners/pipeline/library.h"
+#include "scenarios/format/schema.h"
 
 namespace deadrank::runners::commands {
 

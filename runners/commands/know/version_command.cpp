@@ -1,5 +1,5 @@
-// runners/commands/know/version_command.cpp — deadrank version: what a bug report needs: which build this is, and
-// the libraries that affect what it does.
+// runners/commands/know/version_command.cpp — deadrank version: what a bug report needs: which build this is,
+// and the libraries that affect what it does.
 #include <CLI/CLI.hpp>
 #include <boost/version.hpp>
 #include <fmt/format.h>

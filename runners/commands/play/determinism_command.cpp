@@ -51,7 +51,7 @@ ordered_json event_json(const std::optional<TraceEvent>& event, const std::strin
 }
 
 ordered_json json_of(const Checked& one) {
-    const RunPrint& fault = one.print.runs[static_cast<std::size_t>(scenarios::Variant::fault)];
+    const RunDigest& fault = one.print.runs[static_cast<std::size_t>(scenarios::Variant::fault)];
     ordered_json json = {
         {"scenario", one.print.scenario},       {"seed", one.print.seed},
         {"outcome", outcome_name(one.outcome)}, {"trace_hash", fmt::format("{:016x}", fault.trace_hash)},
@@ -215,7 +215,7 @@ private:
 
     void print(const std::vector<Job>& jobs, const MakeRunner& make, const Library& library) {
         print_all(jobs, make, library.vocabulary, options(),
-                  [](const TrialPrint& print) { fmt::print("{}\n", to_line(print)); });
+                  [](const TrialDigest& print) { fmt::print("{}\n", to_line(print)); });
     }
 
     void trace(const std::vector<Job>& jobs, const MakeRunner& make, const Library& library) {

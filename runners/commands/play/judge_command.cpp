@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <memory>
 
+#include "results/record/words.h"
 #include "results/reports/json_files.h"
 #include "results/reports/terminal.h"
-#include "results/record/words.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"

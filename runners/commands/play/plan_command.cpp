@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/backends/catalog/backend.h"
-#include "runners/commands/play/plan_notes.h"
 #include "runners/commands/command.h"
+#include "runners/commands/play/plan_notes.h"
 #include "runners/commands/selection.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/plan.h"

@@ -22,7 +22,7 @@
 #include "runners/pipeline/build.h"
 #include "runners/pipeline/excerpt.h"
 #include "runners/pipeline/library.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "runners/pipeline/run_files.h"
 #include "runners/pipeline/token.h"
 #include "scenarios/format/plan_file.h"

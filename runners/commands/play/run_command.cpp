@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 #include <memory>
 
+#include "results/record/words.h"
 #include "results/reports/json_files.h"
 #include "results/reports/resilience_table.h"
-#include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/backends/sim/managed_runner.h"
-#include "runners/commands/play/run_report.h"
 #include "runners/commands/command.h"
+#include "runners/commands/play/run_report.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/commands/under_test.h"

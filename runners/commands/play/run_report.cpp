@@ -9,10 +9,10 @@
 #include <sys/resource.h>
 
 #include "results/detectors/detector.h"
+#include "results/record/words.h"
 #include "results/reports/json_files.h"
 #include "results/reports/resilience_table.h"
 #include "results/reports/terminal.h"
-#include "results/record/words.h"
 
 namespace deadrank::runners::commands {
 

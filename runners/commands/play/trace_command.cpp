@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "results/reports/trace.h"
 #include "results/record/text_file.h"
+#include "results/reports/trace.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "runners/pipeline/run_files.h"
 #include "scenarios/format/plan_file.h"
 

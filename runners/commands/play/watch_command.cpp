@@ -11,14 +11,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "results/reports/json_files.h"
 #include "results/record/words.h"
+#include "results/reports/json_files.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/commands/under_test.h"
-#include "runners/pipeline/pipeline.h"
+#include "runners/pipeline/play_trial.h"
 #include "runners/pipeline/run_files.h"
 #include "runners/serve/http.h"
 #include "runners/watch/watch.h"

@@ -8,8 +8,8 @@
 namespace deadrank::tests {
 namespace {
 
-using results::analysis::causes_of_exception;
-using results::analysis::causes_of_value;
+using results::analysis::list_exception_causes;
+using results::analysis::list_value_causes;
 using results::analysis::size_between;
 
 TEST(Causes, OfAnExceptionComeFromItsWords) {
@@ -35,9 +35,9 @@ TEST(Causes, OfAnExceptionComeFromItsWords) {
 
 TEST(Causes, OfWhatOneRankAloneRaisesLookAtWhatItAloneSees) {
     const std::string words = "RuntimeError: Expected to have finished reduction in the prior iteration";
-    EXPECT_EQ(causes_of_exception(words, true).front(), "misused_framework_api");
-    EXPECT_EQ(causes_of_exception(words, false).front(), "rank_divergent_control_flow");
-    EXPECT_EQ(causes_of_exception("SomeError: nobody knows", false).front(), "numeric_edge_case_error");
+    EXPECT_EQ(list_exception_causes(words, true).front(), "misused_framework_api");
+    EXPECT_EQ(list_exception_causes(words, false).front(), "rank_divergent_control_flow");
+    EXPECT_EQ(list_exception_causes("SomeError: nobody knows", false).front(), "numeric_edge_case_error");
 }
 
 TEST(Causes, OfAFactorAreReductions) {
@@ -46,9 +46,9 @@ TEST(Causes, OfAFactorAreReductions) {
     EXPECT_EQ(size_between(3.0, 2.0, {1, 2, 4}), std::nullopt);
     EXPECT_EQ(size_between(3.0, 3.0, {1}), std::nullopt);
     EXPECT_EQ(size_between(1.0, 0.0, {2}), std::nullopt);
-    EXPECT_EQ(causes_of_value("eval_loss", true).front(), "gradient_scaling_or_reduction_error");
-    EXPECT_EQ(causes_of_value("evaluation.length", false).front(), "uneven_work_or_data_partition");
-    EXPECT_EQ(causes_of_value("temperature", false).front(), "stale_or_missing_state_update");
+    EXPECT_EQ(list_value_causes("eval_loss", true).front(), "gradient_scaling_or_reduction_error");
+    EXPECT_EQ(list_value_causes("evaluation.length", false).front(), "uneven_work_or_data_partition");
+    EXPECT_EQ(list_value_causes("temperature", false).front(), "stale_or_missing_state_update");
 }
 
 // Two groups of two in a world of four; all ranks tell a value at once.

@@ -62,10 +62,10 @@ TEST(SetupVariable, IsTheOneThatThePortCameFrom) {
 }
 
 TEST(Quoted, EndsWithAWholeWord) {
-    using results::analysis::shortened;
-    EXPECT_EQ(shortened("reached the barrier of all ranks", 40), "reached the barrier of all ranks");
-    EXPECT_EQ(shortened("reached the barrier of all ranks", 24), "reached the barrier …");
-    EXPECT_EQ(shortened(std::string(50, 'x'), 20), std::string(16, 'x') + "…");
+    using results::analysis::shorten_text;
+    EXPECT_EQ(shorten_text("reached the barrier of all ranks", 40), "reached the barrier of all ranks");
+    EXPECT_EQ(shorten_text("reached the barrier of all ranks", 24), "reached the barrier …");
+    EXPECT_EQ(shorten_text(std::string(50, 'x'), 20), std::string(16, 'x') + "…");
 }
 
 TEST(Quoted, BringsTheLastErrorOfALibrary) {

@@ -5,8 +5,8 @@
 
 #include "results/external/foreign_detectors.h"
 #include "results/judging/known_limits.h"
-#include "runners/backends/sim/sim_runner.h"
 #include "runners/backend/extension.h"
+#include "runners/backends/sim/sim_runner.h"
 #include "runners/score/score.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"

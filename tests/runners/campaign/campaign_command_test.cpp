@@ -43,7 +43,8 @@ protected:
 class DeviceCampaign : public CampaignCommand {
 protected:
     void SetUp() override {
-        if (!fs::exists(DEADRANK_BINARY_DIRECTORY "/deadrank_mpi_bridge.so")) GTEST_SKIP() << "built without MPI";
+        if (!fs::exists(DEADRANK_BINARY_DIRECTORY "/deadrank_mpi_bridge.so"))
+            GTEST_SKIP() << "built without MPI";
         if (tests::shell("command -v mpirun").code != 0) GTEST_SKIP() << "there is no mpirun";
     }
 };

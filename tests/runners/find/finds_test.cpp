@@ -20,8 +20,8 @@ scenarios::Plan plan_of(const std::string& workload, std::int64_t nodes, std::in
 // twice.
 TEST(Finds, AJobThatIsToGoOnWithMoreRanksThanThereAreReadsNoSampleTwice) {
     SimRunner runner;
-    Bench bench(runner, nullptr, nullptr);
-    const auto played = bench.again(plan_of("reshard", 1, 2));
+    PlanTrials trials(runner, nullptr, nullptr);
+    const auto played = trials.repeat(plan_of("reshard", 1, 2));
     ASSERT_TRUE(played.has_value()) << played.error().text();
     EXPECT_TRUE(played->record.truth.completed());
     EXPECT_TRUE(played->findings.empty()) << played->findings.front().says;
@@ -35,8 +35,8 @@ TEST(Finds, ALayerThatWasNotGatheredHarmsTheJobAndNotTheSimulator) {
     }
     ASSERT_EQ(plan.faults.size(), 1u);
     SimRunner runner;
-    Bench bench(runner, nullptr, nullptr);
-    const auto sight = bench.look(plan);
+    PlanTrials trials(runner, nullptr, nullptr);
+    const auto sight = trials.try_plan(plan);
     ASSERT_TRUE(sight.has_value()) << sight.error().text();
     EXPECT_EQ(sight->harm, Harm::wrong_result);
     EXPECT_FALSE(sight->fault.findings.empty());

@@ -103,16 +103,16 @@ TEST(Shrink, FindsAHangAmongTwoHundredRealFaults) {
     const tests::ShippedCatalog& catalog = testing::catalog();
     const Plan plan = testing::hang_among(200);
     SimRunner runner;
-    Bench bench(runner, nullptr, nullptr);
+    PlanTrials trials(runner, nullptr, nullptr);
     const Signature signature = {std::string(symptom_is_reported), "collective_deadlock_hang"};
-    const Fails fails = fails_alike(bench, signature);
+    const Fails fails = fails_alike(trials, signature);
     ASSERT_TRUE(fails(plan));
     const Shrunk shrunk = shrink(plan, fails, catalog.vocabulary);
     EXPECT_EQ(shrunk.after.faults, 1u);
     EXPECT_EQ(shrunk.after.ranks, 2);
     EXPECT_EQ(shrunk.after.steps, 1);
     const std::string text = testing::as_scenario(shrunk.plan);
-    EXPECT_EQ(trouble_as_file(text, plan.scenario, shrunk.plan, bench, signature, testing::taxonomy(),
+    EXPECT_EQ(trouble_as_file(text, plan.scenario, shrunk.plan, trials, signature, testing::taxonomy(),
                               catalog.vocabulary),
               std::nullopt)
         << text;

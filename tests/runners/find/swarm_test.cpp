@@ -74,8 +74,8 @@ TEST(Swarm, FindsADetectorThatLiesAndKeepsASmallWitness) {
     EXPECT_GT(group.seen, 5u);
     EXPECT_EQ(group.witness.faults.size(), 1u);
     SimRunner runner;
-    Bench bench(runner, &liars, nullptr);
-    EXPECT_TRUE(fails_alike(bench, group.signature)(group.witness)) << "the witness must fail by itself";
+    PlanTrials trials(runner, &liars, nullptr);
+    EXPECT_TRUE(fails_alike(trials, group.signature)(group.witness)) << "the witness must fail by itself";
 }
 
 TEST(Swarm, NoticesTheHarmThatNobodyReports) {
@@ -118,8 +118,8 @@ TEST(SwarmOfReplicas, FindsAProtocolThatLeavesAPartOut) {
         ASSERT_FALSE(found.clean()) << name;
         const Group& group = found.groups.front();
         SimRunner runner;
-        Bench bench(runner, nullptr, nullptr);
-        const auto shrunk = shrink(group.witness, fails_alike(bench, group.signature), testing::words(), {});
+        PlanTrials trials(runner, nullptr, nullptr);
+        const auto shrunk = shrink(group.witness, fails_alike(trials, group.signature), testing::words(), {});
         EXPECT_EQ(shrunk.plan.faults.size(), 1u) << name;
         EXPECT_EQ(shrunk.plan.world_size(), 2) << name << ": " << scenarios::to_toml(shrunk.plan);
         EXPECT_EQ(shrunk.plan.workload.at(name).text, word) << "without it nothing breaks";

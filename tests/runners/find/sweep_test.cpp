@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "runners/find/harm.h"
 #include "runners/find/drawing.h"
+#include "runners/find/harm.h"
 #include "scenarios/format/plan_file.h"
 #include "tests/runners/find/planted.h"
 #if __has_include(<rapidcheck.h>)

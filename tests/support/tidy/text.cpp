@@ -60,6 +60,7 @@ Tree read_tree(const fs::path& root) {
             continue;
         }
         if (!walk->is_regular_file() || walk->is_symlink()) continue;
+        if (walk->path().filename() == ".git") continue;  // the file of a git worktree, which names its checkout
         std::ifstream in(walk->path(), std::ios::binary);
         std::ostringstream text;
         text << in.rdbuf();

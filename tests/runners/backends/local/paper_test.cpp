@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runners/backend/extension.h"
 #include "runners/backends/local/arming.h"
 #include "runners/backends/local/local_runner.h"
-#include "runners/backend/extension.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "results/record/evidence.h"
+#include "results/record/log_level.h"
 #include "runners/backends/local/rank_log.h"
 #include "runners/backends/process/event_reader.h"
 
@@ -111,9 +112,9 @@ TEST(JobLog, ReadsEndsFromTorchrun) {
 }
 
 TEST(JobLog, GradesLinesByWhatTheySay) {
-    EXPECT_EQ(level_of("step=1 loss=2", false), 0);
-    EXPECT_EQ(level_of("UserWarning: slow", true), 1);
-    EXPECT_EQ(level_of("RuntimeError: Timed out waiting 5000ms", true), 2);
+    EXPECT_EQ(results::log_level("step=1 loss=2", false), 0);
+    EXPECT_EQ(results::log_level("UserWarning: slow", true), 1);
+    EXPECT_EQ(results::log_level("RuntimeError: Timed out waiting 5000ms", true), 2);
 }
 
 // Goal: a file is read as it grows, line by line, and its torn end last.

@@ -2,11 +2,11 @@
 // the program's own calls, and each rank's end is told.
 #include <gtest/gtest.h>
 
+#include "runners/backend/extension.h"
 #include "runners/backends/local/local_job.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/commands/under_test.h"
-#include "runners/backend/extension.h"
 
 namespace deadrank::runners {
 namespace {

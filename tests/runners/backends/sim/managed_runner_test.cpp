@@ -41,7 +41,7 @@ protected:
     void SetUp() override {
         const auto python = best_python();
         if (!python) GTEST_SKIP() << python.error().text();
-        const auto scratch = Scratch::make("", {});
+        auto scratch = Scratch::make("", {});
         ASSERT_TRUE(scratch) << scratch.error().text();
         scratch_.emplace(std::move(*scratch));
         settings_.python = python->program;

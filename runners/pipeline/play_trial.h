@@ -1,5 +1,6 @@
-// runners/pipeline/pipeline.h — The project's one pipeline: scenario → plan → run → evidence → findings → judgement.
-// Each step takes values and returns values; campaign, sweep, shrink and probe call it with other plans.
+// runners/pipeline/play_trial.h — The project's one pipeline: scenario → plan → run → evidence → findings →
+// judgement. Each step takes values and returns values; campaign, sweep, shrink and probe call it with other
+// plans.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,8 @@ struct Played {
     Record record;
     std::vector<results::Finding> findings;
 };
-scenarios::Result<Played> play_plan(const scenarios::Plan& plan, Runner& runner, const PipelineOptions& options,
+scenarios::Result<Played> play_plan(const scenarios::Plan& plan, Runner& runner,
+                                    const PipelineOptions& options,
                                     const std::filesystem::path& raw_logs = {});
 
 // One scenario under one seed: its runs and their outcome.

@@ -1,6 +1,6 @@
-// runners/pipeline/pipeline.cpp — Plays the control first: without it a wrong result of the faulty run cannot be told
-// from a right one.
-#include "runners/pipeline/pipeline.h"
+// runners/pipeline/play_trial.cpp — Plays the control first: without it a wrong result of the faulty run
+// cannot be told from a right one.
+#include "runners/pipeline/play_trial.h"
 
 #include <algorithm>
 #include <chrono>
@@ -35,7 +35,8 @@ void keep_notes(const Played& played, std::vector<std::string>& notes) {
 // One trial, a scenario under a seed, while it is played.
 class TrialUnderWay {
 public:
-    TrialUnderWay(const scenarios::Trial& trial, Runner& runner, const PipelineOptions& options, Trialled& result)
+    TrialUnderWay(const scenarios::Trial& trial, Runner& runner, const PipelineOptions& options,
+                  Trialled& result)
         : trial_(trial), runner_(runner), options_(options), result_(result) {
         if (!options.out.empty())
             directory_.emplace(options.out, trial.fault.scenario, trial.fault.seed.number);
@@ -47,12 +48,12 @@ public:
         outcome.fault = play_one(trial_.fault, result_.fault);
         if (options_.healed) outcome.healed = play_healed();
         if (result_.healed && result_.fault && outcome.fault->verdict != Verdict::unknown) {
-            results::hold_against_the_fault(*outcome.healed, trial_.healed, result_.fault->record,
+            results::compare_with_fault_run(*outcome.healed, trial_.healed, result_.fault->record,
                                             result_.fault->findings);
         }
         if (result_.healed && result_.control) {
-            results::hold_against_the_control(*outcome.healed, result_.healed->record.evidence,
-                                              result_.control->record.evidence);
+            results::compare_with_control(*outcome.healed, result_.healed->record.evidence,
+                                          result_.control->record.evidence);
         }
         outcome.conclude();
         if (result_.fault) describe(*result_.fault);
