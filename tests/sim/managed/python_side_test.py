@@ -112,6 +112,10 @@ class Calls(unittest.TestCase):
         engine = play(BEGIN + "for _ in range(20): dist.all_reduce(torch.ones(1 << 20))")
         self.assertLess(os.fstat(engine.ranks[0].arena).st_size, 10 << 20)
 
+    def test_a_line_of_evidence_may_be_long(self):
+        engine = play("import deadrank\ndeadrank.samples(range(50000))\nfor _ in range(3): deadrank.samples([1])", 1)
+        self.assertEqual([one["count"] for one in engine.ranks[0].records], [50000, 1, 1, 1])
+
     def test_a_value_of_a_store_may_be_large(self):
         engine = play(
             BEGIN + "s = dist.distributed_c10d._get_default_store()\n"
@@ -155,6 +159,9 @@ class Children(unittest.TestCase):
 
 
 class Imports(unittest.TestCase):
+    def test_the_zygote_has_one_thread(self):
+        self.assertEqual(zygote.ready["threads"], 1)
+
     def test_packages_of_a_script_are_imported_once_and_its_own_modules_are_not(self):
         with tempfile.TemporaryDirectory() as place:
             with open(os.path.join(place, "mine.py"), "w", encoding="utf-8") as module:

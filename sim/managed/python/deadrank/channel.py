@@ -29,6 +29,7 @@ COMPUTE, EXIT, STACK = 0x60, 0x70, 0x71
 ANSWER, RAISE, QUERY = 0, 1, 2
 IN_ARENA = 0x80  # flag: the body lies in the arena, the message holds its offset and size
 NEVER = -1
+LEAST = 16 << 20  # bytes of addresses with which a rank can begin
 LONGEST = 64 << 10  # bytes of a message; a longer body goes through the arena
 GONE = 9  # exit code of a rank whose simulator is gone
 
@@ -57,7 +58,7 @@ class Arena:
     def __init__(self, file):
         self.file = file
         self.size = os.fstat(file).st_size
-        self.base = map_shared(file, self.ROOM)
+        self.room, self.base = map_shared(file, self.ROOM)
         self.top = 0
         self.free = []  # (offset, size), by offset, never adjacent
 
@@ -78,8 +79,8 @@ class Arena:
         return offset
 
     def grow(self):
-        if self.top > self.ROOM:
-            raise MemoryError("deadrank: the calls under way hold more than 64 GiB")
+        if self.top > self.room:
+            raise MemoryError(f"deadrank: the calls under way hold more than {self.room >> 20} MiB")
         self.size = -(-self.top // self.GROWTH) * self.GROWTH
         os.ftruncate(self.file, self.size)
 
@@ -105,15 +106,17 @@ class Arena:
 
 
 def map_shared(file, size):
-    """mmap.mmap refuses to map more than the file holds so far."""
+    """Returns how much could be mapped, and where. mmap.mmap refuses to map more than the file holds so far."""
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p
     library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
     read_write, shared, no_reserve = 3, 1, 0x4000
-    address = library.mmap(None, size, read_write, shared | no_reserve, file, 0)
-    if address == ctypes.c_void_p(-1).value:
-        raise OSError(ctypes.get_errno(), "deadrank: the arena cannot be mapped")
-    return address
+    while size >= LEAST:
+        address = library.mmap(None, size, read_write, shared | no_reserve, file, 0)
+        if address != ctypes.c_void_p(-1).value:
+            return size, address
+        size //= 4  # a limit on addresses (ulimit -v)
+    raise OSError(ctypes.get_errno(), "deadrank: the arena cannot be mapped")
 
 
 class Channel:
@@ -125,6 +128,7 @@ class Channel:
         self.now = 0  # virtual ns since the job's start, of the last reply
         self.clock_reads = 0  # since the last request
         self.works = 0  # numbers given so far
+        self.kept = ()  # blocks of long messages that the proxy may not have read yet
         self.stack = lambda: []
 
     def new_work(self):
@@ -165,15 +169,11 @@ class Channel:
         kept until the next reply."""
         offset = self.arena.allocate(len(body))
         ctypes.memmove(self.arena.address(offset), body, len(body))
-        self.kept.append((offset, len(body)))
+        self.kept = [*self.kept, (offset, len(body))]
         self.post(kind, PAIR.pack(offset, len(body)), flags | IN_ARENA)
-
-    kept = ()
 
     def request(self, kind, body=b"", flags=0):
         """Returns the body of the reply, or raises what the simulator answers."""
-        if len(body) > LONGEST and not self.kept:
-            self.kept = []
         self.post(kind, body, flags)
         self.clock_reads = 0
         while True:
@@ -217,8 +217,6 @@ class Channel:
         self.tell_line(json.dumps(said).encode(), message)
 
     def tell_line(self, line, kind=RECORD):
-        if len(line) > LONGEST and not self.kept:
-            self.kept = []
         self.post(kind, line)
 
     def wait(self, works, deadline=NEVER, any_of=False, kind=WAIT):

@@ -3,7 +3,6 @@
 import atexit
 import ctypes
 import io
-import json
 import linecache
 import logging
 import os

@@ -88,6 +88,8 @@ def fix_layout():
 def preload(names, packages=()):
     """torch first. A module that cannot be imported is left to the program, which shows the trouble."""
     os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # the other check makes forked children fail
+    for library in ("OMP", "OPENBLAS", "MKL"):
+        os.environ[f"{library}_NUM_THREADS"] = "1"  # their threads would not be there after a fork
     loaded, failed = [], {}
     for name in ("torch", "torch.distributed", *names):
         try:
