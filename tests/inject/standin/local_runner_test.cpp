@@ -81,15 +81,17 @@ TEST(DeviceLocalRunnerOnTheStandIn, SeesReplicasThatAreReducedByNccl) {
 // group.
 TEST(DeviceLocalRunnerOnTheStandIn, PutsAProgramForGpusUnderTest) {
     if (const std::string why = why_no_torch(); !why.empty()) GTEST_SKIP() << why;
-    const Answer answer =
-        shell("DEADRANK_PYTHON=" + python_with_torch().string() +
-              " " DEADRANK_BINARY_DIRECTORY
-              "/deadrank run communication/rank_killed --runner local --ranks 2 --gpus 2 --json --no-heal -- "
-              "torchrun --nproc-per-node 2 " DEADRANK_SOURCE_DIRECTORY
-              "/tests/standin/replicas_train.py 2>/dev/null");
+    const Answer answer = shell("DEADRANK_PYTHON=" + python_with_torch().string() +
+                                " " DEADRANK_BINARY_DIRECTORY
+                                "/deadrank run communication/rank_leaves_all_reduce --runner local --ranks 2 "
+                                "--gpus 2 --json --no-heal -- "
+                                "torchrun --nproc-per-node 2 " DEADRANK_SOURCE_DIRECTORY
+                                "/tests/standin/replicas_train.py 2>/dev/null");
     const json said = json::parse(answer.out, nullptr, false);
     ASSERT_TRUE(said.is_object()) << answer.out;
-    EXPECT_THAT(said["command"].get<std::string>(), HasSubstr("--gpus 2"));
+    EXPECT_THAT(said["runner"].get<std::string>(), HasSubstr("--ranks 2 --gpus 2 -- torchrun"));
+    EXPECT_EQ(said["control"], "pass") << answer.out;
+    EXPECT_EQ(said["stood"]["response"], "clear_error") << answer.out;
 }
 
 TEST(DeviceLocalRunnerOnTheStandIn, ReportsWhatTheInstalledTorchDoesOnSimulatedGpus) {
