@@ -1,5 +1,4 @@
 # tests/standin/replicas_train.py — DistributedDataParallel over torch's nccl process group, where no GPU is.
-# Torch's kernels compute nothing, but parameters are the same on all ranks.
 import os
 
 import torch

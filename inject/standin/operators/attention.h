@@ -11,13 +11,13 @@
 
 #include "inject/standin/operators/host_kernel.h"
 
-namespace deadrank::inject::standin::operators::attention {
+namespace deadrank::inject::standin::operators {
 
 using at::Tensor;
 using Optional = std::optional<Tensor>;
 
 // As torch counts: sdp::SDPBackend.
-enum Backend : std::int64_t { math = 0, flash = 1, efficient = 2 };
+enum AttentionBackend : std::int64_t { math = 0, flash = 1, efficient = 2 };
 
 inline const HostOperator& forward_on_host() {
     static const HostOperator op("aten::_scaled_dot_product_flash_attention_for_cpu");
@@ -39,8 +39,9 @@ inline Tensor shape_of(const Tensor& tensor) {
 }
 
 // CUDA's flash kernel takes no mask; its efficient kernel does.
-inline std::int64_t choose(const Tensor& query, const Tensor& key, const Tensor& value, const Optional& mask,
-                           double dropout, bool causal, std::optional<double> scale, bool grouped) {
+inline std::int64_t choose_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                     const Optional& mask, double dropout, bool causal,
+                                     std::optional<double> scale, bool grouped) {
     if (dropout > 0 || (mask && mask->requires_grad())) return math;
     const bool allowed =
         mask ? at::globalContext().userEnabledMemEfficientSDP() : at::globalContext().userEnabledFlashSDP();
@@ -106,13 +107,13 @@ inline std::tuple<Tensor, Tensor, Tensor, Tensor> run_efficient_backward(
     return {results[0].toTensor(), results[1].toTensor(), results[2].toTensor(), Tensor()};
 }
 
-inline void install(torch::Library& library) {
-    at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(&choose);
-    library.impl("_fused_sdp_choice", &choose);
+inline void install_attention(torch::Library& library) {
+    at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(&choose_attention);
+    library.impl("_fused_sdp_choice", &choose_attention);
     library.impl("_scaled_dot_product_flash_attention", &run_flash);
     library.impl("_scaled_dot_product_flash_attention_backward", &run_flash_backward);
     library.impl("_scaled_dot_product_efficient_attention", &run_efficient);
     library.impl("_scaled_dot_product_efficient_attention_backward", &run_efficient_backward);
 }
 
-}  // namespace deadrank::inject::standin::operators::attention
+}  // namespace deadrank::inject::standin::operators

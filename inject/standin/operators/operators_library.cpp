@@ -63,7 +63,7 @@ void override_operators(const std::string& layout, const Names& on_host, const N
     }
     if (keys.device == c10::DispatchKey::CUDA) {
         LendingAllocator::install();
-        attention::install(library);
+        install_attention(library);
     }
 }
 

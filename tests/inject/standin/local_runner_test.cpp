@@ -65,18 +65,45 @@ TEST(DeviceLocalRunnerOnTheStandIn, SeesReplicasThatAreReducedByNccl) {
     const fs::path folder =
         fs::temp_directory_path() / ("deadrank-standin-watch-" + std::to_string(::getpid()));
     fs::create_directories(folder);
-    const std::string at = standin_libraries.string();
-    const Answer answer = shell(
-        "DEADRANK_STANDIN_LENIENT=1 CUDA_VISIBLE_DEVICES=0,1 LD_LIBRARY_PATH=" + at + " LD_PRELOAD=" + at +
-        "/libcudart.so.13:" + at + "/libnccl.so.2 " DEADRANK_BINARY_DIRECTORY "/deadrank watch -q --record " +
-        (folder / "kept").string() + " -- " + python_with_torch().string() +
-        " -m torch.distributed.run --standalone --nproc-per-node 2 " DEADRANK_SOURCE_DIRECTORY
-        "/tests/standin/replicas_train.py 2>&1");
+    const Answer answer =
+        shell(DEADRANK_BINARY_DIRECTORY "/deadrank watch -q --gpus 2 --record " + (folder / "kept").string() +
+              " -- " + python_with_torch().string() +
+              " -m torch.distributed.run --standalone --nproc-per-node 2 " DEADRANK_SOURCE_DIRECTORY
+              "/tests/standin/replicas_train.py 2>&1");
     std::ifstream file(folder / "kept/evidence.jsonl");
     const std::string evidence{std::istreambuf_iterator<char>(file), {}};
     fs::remove_all(folder);
     EXPECT_EQ(answer.code, 0) << answer.out;
     EXPECT_THAT(evidence, HasSubstr("\"kind\":\"parameters.digest\"")) << answer.out;
+}
+
+// A program for GPUs, unchanged, is put under test by one option. Its watchdog is that of torch's own nccl
+// group.
+TEST(DeviceLocalRunnerOnTheStandIn, PutsAProgramForGpusUnderTest) {
+    if (const std::string why = why_no_torch(); !why.empty()) GTEST_SKIP() << why;
+    const Answer answer = shell("DEADRANK_PYTHON=" + python_with_torch().string() +
+                                " " DEADRANK_BINARY_DIRECTORY
+                                "/deadrank run communication/rank_leaves_all_reduce --runner local --ranks 2 "
+                                "--gpus 2 --json --no-heal -- "
+                                "torchrun --nproc-per-node 2 " DEADRANK_SOURCE_DIRECTORY
+                                "/tests/standin/replicas_train.py 2>/dev/null");
+    const json said = json::parse(answer.out, nullptr, false);
+    ASSERT_TRUE(said.is_object()) << answer.out;
+    EXPECT_THAT(said["runner"].get<std::string>(), HasSubstr("--ranks 2 --gpus 2 -- torchrun"));
+    EXPECT_EQ(said["control"], "pass") << answer.out;
+    EXPECT_EQ(said["stood"]["response"], "clear_error") << answer.out;
+}
+
+TEST(DeviceLocalRunnerOnTheStandIn, ReportsWhatTheInstalledTorchDoesOnSimulatedGpus) {
+    if (const std::string why = why_no_torch(); !why.empty()) GTEST_SKIP() << why;
+    const std::string doctor = "DEADRANK_PYTHON=" + python_with_torch().string() +
+                               " " DEADRANK_BINARY_DIRECTORY "/deadrank doctor --gpus ";
+    const Answer answer = shell(doctor + "12 --gpu a100 2>&1");
+    EXPECT_EQ(answer.code, 0) << answer.out;
+    EXPECT_THAT(answer.out,
+                HasSubstr("12 GPUs, NVIDIA A100-SXM4-80GB (deadrank), 80.0 GiB, capability 8.0\n"));
+    EXPECT_THAT(answer.out, HasSubstr("\n  checked    a training step with AdamW has the CPU's loss"));
+    EXPECT_EQ(shell(doctor + "12 --gpu h200 2>&1").code, 64);
 }
 
 }  // namespace

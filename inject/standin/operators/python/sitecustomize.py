@@ -14,7 +14,9 @@ class AfterTorch:
         if name != "torch":
             return None
         sys.meta_path.remove(self)
-        spec = importlib.util.find_spec("torch")
+        spec = None
+        for finder in list(sys.meta_path):
+            spec = spec or finder.find_spec(name, path, target)
         if spec is None or spec.loader is None:
             return spec
         execute = spec.loader.exec_module

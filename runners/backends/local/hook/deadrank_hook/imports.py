@@ -1,6 +1,5 @@
 # runners/backends/local/hook/deadrank_hook/imports.py — Calls back once a module has been imported, without
 # importing it.
-import importlib.machinery
 import sys
 
 waiting = {}
@@ -13,7 +12,10 @@ class Finder:
     def find_spec(name, path=None, target=None):
         if name not in waiting:
             return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        spec = None
+        for finder in list(sys.meta_path):  # one of them may add a call of its own: inject/standin/operators
+            if finder is not Finder and spec is None:
+                spec = finder.find_spec(name, path, target)
         if spec is None or spec.loader is None:
             return None
         execute = spec.loader.exec_module
