@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using results::preflight::Snapshot;
 
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
     std::string safe = "'";
     for (const char c : text) safe += c == '\'' ? "'\\''" : std::string(1, c);
     return safe + "'";
@@ -55,8 +55,8 @@ protected:
             std::sscanf(version.c_str(), "%d.%d.%d", &major, &minor, &patch);
             const std::string code = fmt::format("int ncclGetVersion(int* v) {{ *v = {}; return 0; }}",
                                                  major * 10000 + minor * 100 + patch);
-            const Answer made = shell(fmt::format("echo {} | cc -shared -fPIC -x c - -o {}", quoted(code),
-                                                  quoted((directory / "libnccl.so.2").string())));
+            const Answer made = shell(fmt::format("echo {} | cc -shared -fPIC -x c - -o {}", shell_quoted(code),
+                                                  shell_quoted((directory / "libnccl.so.2").string())));
             EXPECT_EQ(made.code, 0) << made.out;
         }
         return directory.string();
@@ -76,7 +76,7 @@ protected:
         for (const auto& [name, value] : rank.environment) {
             // The simulated host has no address here; this machine's own name has.
             const std::string real = name == "MASTER_ADDR" ? host_ : value;
-            variables += fmt::format(" {}={}", name, quoted(real));
+            variables += fmt::format(" {}={}", name, shell_quoted(real));
         }
         const auto version = [&](const char* package) {
             const auto found = rank.versions.find(package);
@@ -86,7 +86,7 @@ protected:
             "env -i PATH=\"$PATH\" HOME=/ LD_LIBRARY_PATH={} PYTHONPATH={}{} unshare --uts sh -c 'hostname "
             "{}; exec "
             "{} doctor --json --wait 20 --gather {}'",
-            quoted(library_of(version("nccl"))), quoted(package_of("torch", version("torch"))), variables,
+            shell_quoted(library_of(version("nccl"))), shell_quoted(package_of("torch", version("torch"))), variables,
             node, DEADRANK_BINARY_DIRECTORY "/deadrank", gathered.string());
     }
 

@@ -57,7 +57,10 @@ private:
     }
 
     void stop() {
-        if (!asked_) asked_ = Clock::now(), child_.send(SIGTERM);
+        if (!asked_) {
+            asked_ = Clock::now();
+            if (bounds_.grace.count() > 0) child_.send(SIGTERM);
+        }
         if (Clock::now() - *asked_ >= bounds_.grace) child_.send(SIGKILL);
     }
 

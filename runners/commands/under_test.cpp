@@ -48,7 +48,8 @@ UnderTest program(std::string words, Manifest manifest) {
 
 }  // namespace
 
-scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string>& words, std::int64_t ranks) {
+scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string>& words, std::int64_t ranks,
+                                                   const SimulatedGpus& gpus) {
     auto command = read_launch_command(words, ranks);
     if (!command) return tl::unexpected(command.error());
     const auto python = best_python();
@@ -58,6 +59,11 @@ scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string
     ManagedSettings settings{.command = std::move(*command), .python = python->program};
     settings.package = *home / ".." / ".." / ".." / "sim" / "managed" / "python";
     settings.hook = *home / "hook";
+    if (gpus.count > 0) {
+        auto variables = variables_of(gpus);
+        if (!variables) return tl::unexpected(variables.error());
+        settings.variables = std::move(*variables);
+    }
     return settings;
 }
 
@@ -69,9 +75,9 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
     std::vector<UnderTest> programs;
     std::map<std::string, std::string> gpu_variables;
     if (options.gpus.count > 0) {
-        if (runner != "local" || (options.names.empty() && options.command.empty()))
-            return refuse(ErrorCode::usage, "--gpus is for a program of yours in real processes",
-                          "add --runner local and its command behind --");
+        const bool has_program = !options.command.empty() || (runner == "local" && !options.names.empty());
+        if ((runner != "local" && runner != "sim") || !has_program)
+            return refuse(ErrorCode::usage, "--gpus is for a program of yours", "add its command behind --");
         auto variables = variables_of(options.gpus);
         if (!variables) return tl::unexpected(variables.error());
         gpu_variables = std::move(*variables);
@@ -91,11 +97,14 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
         return programs;
     }
     if (runner == "sim" && !options.command.empty() && options.names.empty() && options.debug.empty()) {
-        auto managed = managed_program(options.command, options.ranks);
+        auto managed = managed_program(options.command, options.ranks, options.gpus);
         if (!managed) return tl::unexpected(managed.error());
-        programs.push_back({joined_pair(size, fmt::format("-- {}", fmt::join(options.command, " "))),
-                            [settings = *managed, faults = extension.all_faults()] { return std::make_unique<ManagedRunner>(settings, faults); },
-                            managed->command});
+        const std::string words = joined_pair(joined_pair(options.gpus.words(), size),
+                                              fmt::format("-- {}", fmt::join(options.command, " ")));
+        const auto make = [settings = *managed, faults = extension.all_faults()] {
+            return std::make_unique<ManagedRunner>(settings, faults);
+        };
+        programs.push_back({words, make, managed->command});
         return programs;
     }
     if (runner != "local") {

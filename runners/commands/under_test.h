@@ -33,7 +33,8 @@ struct SubjectOptions {
 
 // A command as the simulator plays it. `ranks`: of --ranks; 0: as the command says.
 // Errors: usage, as read_launch_command; environment, without a Python that has torch.
-scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string>& words, std::int64_t ranks);
+scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string>& words, std::int64_t ranks,
+                                                   const SimulatedGpus& gpus = {});
 
 struct UnderTest {
     std::string words;  // the options that repeat it: "--ranks 2 --subject ddp"

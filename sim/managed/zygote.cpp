@@ -53,11 +53,11 @@ std::vector<std::string> environment_of(const ZygoteSettings& settings) {
     variables["PYTHONDONTWRITEBYTECODE"] = "1";
     variables["OMP_NUM_THREADS"] = "1";
     variables["MKL_NUM_THREADS"] = "1";
+    for (const auto& [name, value] : settings.environment) variables[name] = value;
     std::string path = settings.package.string();
     if (const auto found = variables.find("PYTHONPATH"); found != variables.end() && !found->second.empty())
         path += ":" + found->second;
     variables["PYTHONPATH"] = path;
-    for (const auto& [name, value] : settings.environment) variables[name] = value;
     std::vector<std::string> lines;
     for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
     return lines;

@@ -20,7 +20,7 @@ struct ZygoteSettings {
     std::filesystem::path package;  // the directory that holds the Python package `deadrank`
     std::filesystem::path hook = {};  // the directory of the observers; empty: none
     std::vector<std::string> preload = {};  // modules to import once, before ranks are forked
-    std::vector<std::pair<std::string, std::string>> environment = {};  // beside that of this process
+    std::map<std::string, std::string> environment = {};  // beside that of this process
 };
 
 // What a rank's process is made of.

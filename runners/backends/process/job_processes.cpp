@@ -18,10 +18,9 @@
 
 namespace deadrank::runners {
 
-// /proc shows what a job left behind.
-
 namespace {
 
+// /proc shows what a job left behind.
 std::vector<int> all_processes() {
     std::vector<int> found;
     std::error_code ignored;

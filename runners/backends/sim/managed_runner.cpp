@@ -74,6 +74,7 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     program.argv = settings.command.argv;
     program.cwd = std::filesystem::absolute(settings.directory).string();
     program.environment = own_environment();
+    for (const auto& [name, value] : settings.variables) program.environment[name] = value;
     for (const auto& [name, value] : settings.command.environment) program.environment[name] = value;
     program.seed = plan.seed.number;
     program.real_limit = settings.real_limit;
@@ -134,7 +135,8 @@ scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const 
     const auto warm = settings_.warm->get({.python = settings_.python,
                                            .package = settings_.package,
                                            .hook = settings_.hook,
-                                           .preload = {usual_imports.begin(), usual_imports.end()}});
+                                           .preload = {usual_imports.begin(), usual_imports.end()},
+                                           .environment = settings_.variables});
     if (!warm) return tl::unexpected(warm.error());
     sim::managed::ManagedJob job(*warm, program_of(settings_, plan), read_record, options.stop);
     const Performance performance{.cluster = *cluster,

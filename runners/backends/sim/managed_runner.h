@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,6 +36,7 @@ struct ManagedSettings {
     std::filesystem::path python;   // an interpreter with torch
     std::filesystem::path package;  // the directory with the Python package `deadrank`
     std::filesystem::path hook;     // the observers; empty: none
+    std::map<std::string, std::string> variables = {};  // of all its processes: those of simulated GPUs
     std::filesystem::path directory = ".";  // where the program is started
     std::chrono::seconds real_limit{120};
     std::function<void(results::Rank process, bool error, std::string_view line)> print = {};  // from any thread

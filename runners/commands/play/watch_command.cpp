@@ -172,7 +172,7 @@ int code_of_job(const results::Evidence& evidence) {
 
 // The same program on the simulated cluster, at any number of ranks and in virtual time.
 void watch_simulated(const WatchArguments& arguments, Session& session) {
-    auto settings = managed_program(arguments.command, arguments.ranks);
+    auto settings = managed_program(arguments.command, arguments.ranks, arguments.gpus);
     if (!session.take(settings)) return;
     std::mutex printing;
     if (!arguments.quiet)

@@ -1,4 +1,4 @@
-# Hugging Face's Accelerate, as its documentation shows it.
+# tests/sim/managed/programs/accelerate_loop.py — Hugging Face's Accelerate, as its documentation shows it.
 import torch
 from accelerate import Accelerator
 

@@ -1,4 +1,4 @@
-# asyncio in a rank: sleeps and time-outs are virtual.
+# tests/sim/managed/programs/asynchronous.py — asyncio in a rank: sleeps and time-outs are virtual.
 import asyncio
 import time
 

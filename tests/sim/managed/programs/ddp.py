@@ -1,4 +1,4 @@
-# Trains a small model with DistributedDataParallel and prints its losses.
+# tests/sim/managed/programs/ddp.py — Trains a small model with DistributedDataParallel and prints its losses.
 import os
 import sys
 

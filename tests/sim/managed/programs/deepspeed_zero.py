@@ -1,4 +1,5 @@
-# DeepSpeed, stages 1 to 3 of ZeRO: prints the loss of the last step of each.
+# tests/sim/managed/programs/deepspeed_zero.py — DeepSpeed, stages 1 to 3 of ZeRO: prints the loss of the last step
+# of each.
 import deepspeed
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-# Hugging Face's Trainer with a small GPT-2.
+# tests/sim/managed/programs/hf_trainer.py — Hugging Face's Trainer with a small GPT-2.
 import torch
 import torch.distributed as dist
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments

@@ -1,4 +1,5 @@
-# Megatron-core's groups, and a reduction of its tensor parallelism on CPU tensors. The rest of it asks for CUDA.
+# tests/sim/managed/programs/megatron_tensor_parallel.py — Megatron-core's groups, and a reduction of its tensor
+# parallelism on CPU tensors. The rest of it asks for CUDA.
 import torch
 import torch.distributed as dist
 from megatron.core import parallel_state

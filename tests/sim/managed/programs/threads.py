@@ -1,4 +1,5 @@
-# A watchdog thread, an asynchronous saver with a group of its own, a producer, a queue and time-outs. All times are
+# tests/sim/managed/programs/threads.py — A watchdog thread, an asynchronous saver with a group of its own, a
+# producer, a queue and time-outs. All times are
 # exact, since they are virtual.
 import concurrent.futures
 import queue

@@ -1,4 +1,5 @@
-# What torch has for distributed training, one function each: torch_features.py NAME [BACKEND]. Results are held
+# tests/sim/managed/programs/torch_features.py — What torch has for distributed training, one function each:
+# torch_features.py NAME [BACKEND]. Results are held
 # against a single process that computes the same.
 import datetime
 import functools

@@ -1,4 +1,5 @@
-# One rank of one test of torch's own distributed suite: torch_suite_rank.py NAME [DIRECTORY], with RANK, WORLD_SIZE
+# tests/sim/managed/programs/torch_suite_rank.py — One rank of one test of torch's own distributed suite:
+# torch_suite_rank.py NAME [DIRECTORY], with RANK, WORLD_SIZE
 # and MASTER_ADDR from a launcher. What the suite's parent process does for a rank is done here; the rank's part
 # runs unmodified. The ranks of one run share an empty directory; without one, they agree on a new one.
 import atexit

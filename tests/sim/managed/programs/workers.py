@@ -1,4 +1,5 @@
-# A data loader with workers, and other children of a rank: they run in real time, and take no virtual time.
+# tests/sim/managed/programs/workers.py — A data loader with workers, and other children of a rank: they run in
+# real time, and take no virtual time.
 import subprocess
 import sys
 import time
