@@ -21,8 +21,7 @@ int log_level(const std::string& line, bool error) {
     }
     static const std::regex table(R"(^\s+(rank|error_file|traceback)\s*:)");  // of torchrun's failures
     if (std::regex_search(line, table)) return 2;
-    return holds(line, "arning") || (line.size() > 1 && line[0] == 'W' && std::isdigit(line[1])) ? 1
-                                                                                                       : 0;
+    return holds(line, "arning") || (line.size() > 1 && line[0] == 'W' && std::isdigit(line[1])) ? 1 : 0;
 }
 
 }  // namespace deadrank::results

@@ -34,9 +34,7 @@ struct EventFields {
     }
     void read(const nlohmann::json& value, Op& field) const { field = op_named(word(value)); }
     void read(const nlohmann::json& value, Dtype& field) const { field = dtype_named(word(value)); }
-    void read(const nlohmann::json& value, ReduceOp& field) const {
-        field = reduce_op_named(word(value));
-    }
+    void read(const nlohmann::json& value, ReduceOp& field) const { field = reduce_op_named(word(value)); }
     void read(const nlohmann::json& value, Phase& field) const { field = phase_named(word(value)); }
     void read(const nlohmann::json& value, Code& field) const { field = code_named(word(value)); }
     void read(const nlohmann::json& value, double& field) const { field = real(value); }

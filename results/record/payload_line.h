@@ -1,5 +1,5 @@
-// results/record/payload_line.h — Reads what an event says from a line that an observer in a real process wrote:
-// JSON with "kind" and the fields of that kind. Fields that are absent keep their defaults.
+// results/record/payload_line.h — Reads what an event says from a line that an observer in a real process
+// wrote: JSON with "kind" and the fields of that kind. Fields that are absent keep their defaults.
 #pragma once
 
 #include <functional>

@@ -46,8 +46,8 @@ struct ClusterOptions {
     std::optional<Seed> explore_order = {};  // ties in time are broken at random
     TraceWindow watch = {0, 0};
     bool keep_rank_hashes = true;
-    std::uint64_t step_limit = UINT64_MAX;    // bound on loops that never let time pass
-    std::function<bool()> stop = {};      // asked now and then: true ends the run, as Ending::stopped
+    std::uint64_t step_limit = UINT64_MAX;     // bound on loops that never let time pass
+    std::function<bool()> stop = {};           // asked now and then: true ends the run, as Ending::stopped
     std::uint64_t stop_asked_every = 1 << 20;  // steps of the engine
     std::size_t stack_bytes = 64 << 10;        // of a rank's fiber
 };

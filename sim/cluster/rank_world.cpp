@@ -25,8 +25,7 @@ std::optional<std::string> RankEnv::get(std::string_view name) const {
 }
 std::vector<std::pair<std::string, std::string>> RankEnv::variables() const {
     std::vector<std::pair<std::string, std::string>> variables;
-    const std::string lines =
-        machine_.environment.lines(process_, machine_.attempt + process_.lives);
+    const std::string lines = machine_.environment.lines(process_, machine_.attempt + process_.lives);
     for (std::size_t begin = 0; begin < lines.size();) {
         const std::size_t end = std::min(lines.find('\n', begin), lines.size());
         const std::string line = lines.substr(begin, end - begin);

@@ -1,5 +1,5 @@
-// sim/collectives/byte_offer.h — Collectives on the memory of real programs: what each member brings, and what
-// each gets, by the types and the operation of the call.
+// sim/collectives/byte_offer.h — Collectives on the memory of real programs: what each member brings, and
+// what each gets, by the types and the operation of the call.
 #pragma once
 
 #include "sim/collectives/offer.h"

@@ -86,8 +86,8 @@ private:
     std::unique_ptr<SimP2pWork> p2p(bool is_send, const Number* in, Number* out, std::int64_t size, Rank peer,
                                     int tag, Dtype dtype);
     std::unique_ptr<SimP2pWork> p2p(std::unique_ptr<SimP2pWork> work, Rank peer);
-    std::unique_ptr<Work> message(bool is_send, std::span<const std::byte> in, std::span<std::byte> out, Rank peer,
-                                  int tag, Dtype dtype);
+    std::unique_ptr<Work> message(bool is_send, std::span<const std::byte> in, std::span<std::byte> out,
+                                  Rank peer, int tag, Dtype dtype);
     void release_held_p2p(bool is_send);
 
     Fabric& machine_;

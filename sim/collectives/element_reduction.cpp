@@ -48,7 +48,8 @@ struct Half {
         const auto sign = static_cast<std::uint16_t>(wide >> 16 & 0x8000);
         const std::uint32_t magnitude = wide & 0x7fffffff;
         if (magnitude > 0x7f800000) return {static_cast<std::uint16_t>(sign | 0x7e00)};
-        if (magnitude >= 0x477ff000) return {static_cast<std::uint16_t>(sign | 0x7c00)};  // rounds beyond 65504
+        if (magnitude >= 0x477ff000)
+            return {static_cast<std::uint16_t>(sign | 0x7c00)};  // rounds beyond 65504
         if (magnitude < 0x38800000) {  // below the smallest normal: multiples of 2^-24
             const float steps = std::nearbyint(std::bit_cast<float>(magnitude) * 0x1p24F);
             return {static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(steps))};

@@ -1,5 +1,5 @@
-// sim/collectives/element_reduction.h — Reductions over elements as they lie in memory, in rank order: the same
-// contributions give the same bits in every run and under every compiler.
+// sim/collectives/element_reduction.h — Reductions over elements as they lie in memory, in rank order: the
+// same contributions give the same bits in every run and under every compiler.
 #pragma once
 
 #include <cstddef>

@@ -71,7 +71,8 @@ struct PendingCollective {
     std::vector<Number> result;             // computed when all have come, handed out when the data has moved
     std::vector<std::vector<Number>> kept;  // the data of callers who went on without waiting
     std::vector<std::byte> byte_result;     // of calls on bytes
-    std::vector<std::int64_t> byte_starts;  // where the part of each receiver begins; empty: all get the whole
+    std::vector<std::int64_t>
+        byte_starts;  // where the part of each receiver begins; empty: all get the whole
     struct KeptBytes {
         ByteCall call;
         std::vector<std::byte> data;

@@ -101,7 +101,8 @@ void P2pBoard::match(P2pCall& send, P2pCall& receive) {
     receive.arriving = message_bytes(send);
     if (send.is_bytes) {
         receive.byte_payload.assign(send.bytes_in.begin(), send.bytes_in.end());
-        const auto element = static_cast<std::size_t>(std::max<std::int64_t>(1, results::size_of(send.dtype)));
+        const auto element =
+            static_cast<std::size_t>(std::max<std::int64_t>(1, results::size_of(send.dtype)));
         if (send.flip_bit >= 0) flip_bit_of(receive.byte_payload, element, send.flip_bit);
         return depart(receive);
     }

@@ -1,13 +1,12 @@
 // sim/managed/arena.cpp — Memory that a rank shares with its proxy: payloads of collectives and messages.
 #include "sim/managed/arena.h"
 
-#include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "sim/managed/trouble.h"
 
@@ -28,8 +27,9 @@ Arena::Arena() : size_(size_at_first) {
     void* mapped =
         ::mmap(nullptr, addresses, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
     if (mapped == MAP_FAILED)
-        throw HostTrouble(fmt::format("no address space for the shared memory of a rank: {}", std::strerror(errno)),
-                          "raise `ulimit -v`, or play fewer ranks");
+        throw HostTrouble(
+            fmt::format("no address space for the shared memory of a rank: {}", std::strerror(errno)),
+            "raise `ulimit -v`, or play fewer ranks");
     memory_ = static_cast<std::byte*>(mapped);
 }
 
@@ -38,7 +38,7 @@ Arena::~Arena() {
 }
 
 std::span<std::byte> Arena::at(std::int64_t offset, std::int64_t size) const {
-    struct stat now{};
+    struct stat now {};
     if (offset >= 0 && size >= 0 && offset + size > static_cast<std::int64_t>(size_) &&
         ::fstat(file_.get(), &now) == 0)
         size_ = static_cast<std::size_t>(now.st_size);

@@ -1,5 +1,5 @@
-// sim/managed/arena.h — Memory that a rank shares with its proxy: payloads of collectives and messages. The rank
-// makes the file longer when it needs more; the addresses are there from the beginning.
+// sim/managed/arena.h — Memory that a rank shares with its proxy: payloads of collectives and messages. The
+// rank makes the file longer when it needs more; the addresses are there from the beginning.
 #pragma once
 
 #include <cstddef>

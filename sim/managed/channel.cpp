@@ -1,14 +1,14 @@
-// sim/managed/channel.cpp — The socket between a rank's process and its proxy, and the pipes that it prints to.
+// sim/managed/channel.cpp — The socket between a rank's process and its proxy, and the pipes that it prints
+// to.
 #include "sim/managed/channel.h"
-
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <vector>
 
 #include "sim/managed/trouble.h"
@@ -40,7 +40,8 @@ Channel::Channel(Descriptor socket, Descriptor out, Descriptor err, Print print)
 // A process that prints more than a pipe holds waits for a reader, so the pipes are read while the channel is
 // waited for.
 std::optional<Request> Channel::receive(std::chrono::milliseconds limit, const std::function<bool()>& stop) {
-    static thread_local std::vector<char> buffer(message_max);  // of all ranks of a simulation, which share a thread
+    static thread_local std::vector<char> buffer(
+        message_max);  // of all ranks of a simulation, which share a thread
     const auto deadline = std::chrono::steady_clock::now() + limit;
     for (;;) {
         const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -59,19 +60,22 @@ std::optional<Request> Channel::receive(std::chrono::milliseconds limit, const s
         }
         if (size == 0 || (size < 0 && errno == ECONNRESET)) return std::nullopt;
         if (errno != EAGAIN && errno != EINTR) fail("the channel of a rank broke");
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            deadline - std::chrono::steady_clock::now());
         if (stop && stop()) throw HostTrouble("interrupted", "");
         if (left.count() <= 0)
             throw HostTrouble(
                 fmt::format("a rank computed or waited for {} s without a call that the simulator sees",
                             limit.count() / 1000),
-                "raise --real-limit if it needs so long; if it waits in a socket or a loop of its own, play it with "
+                "raise --real-limit if it needs so long; if it waits in a socket or a loop of its own, play "
+                "it with "
                 "--runner local");
         std::array<pollfd, 3> ready{{{socket_.get(), POLLIN, 0},
                                      {pipes_[0].file.get(), POLLIN, 0},
                                      {pipes_[1].file.get(), POLLIN, 0}}};
-        if (::poll(ready.data(), ready.size(), static_cast<int>(std::min<std::int64_t>(left.count(), look_again_ms))) < 0 && errno != EINTR)
+        if (::poll(ready.data(), ready.size(),
+                   static_cast<int>(std::min<std::int64_t>(left.count(), look_again_ms))) < 0 &&
+            errno != EINTR)
             fail("cannot wait for a rank");
         for (std::size_t i = 0; i < pipes_.size(); ++i)
             if (ready[i + 1].revents != 0) drain(pipes_[i]);

@@ -1,5 +1,5 @@
-// sim/managed/channel.h — The socket between a rank's process and its proxy, and the pipes that the process prints
-// to. Reading is the only thing in a simulation that waits in real time, and it has a limit.
+// sim/managed/channel.h — The socket between a rank's process and its proxy, and the pipes that the process
+// prints to. Reading is the only thing in a simulation that waits in real time, and it has a limit.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ public:
     // `socket`: SEQPACKET. `print` gets each line, without its end, as soon as it is read.
     Channel(Descriptor socket, Descriptor out, Descriptor err, Print print);
 
-    // The next message; nullopt: the process closed its end. Prints what came meanwhile. Throws HostTrouble if
-    // nothing came within `limit`, if `stop` became true, or if what came is no message.
+    // The next message; nullopt: the process closed its end. Prints what came meanwhile. Throws HostTrouble
+    // if nothing came within `limit`, if `stop` became true, or if what came is no message.
     std::optional<Request> receive(std::chrono::milliseconds limit, const std::function<bool()>& stop = {});
     // A process that is gone is no error: receive() tells.
     void reply(Status status, std::int64_t now, std::string_view body);

@@ -1,5 +1,5 @@
-// sim/managed/managed_job.h — An unmodified Python program as the workload of a simulated job: one real process for
-// each rank, whose calls its proxy plays in the simulated world.
+// sim/managed/managed_job.h — An unmodified Python program as the workload of a simulated job: one real
+// process for each rank, whose calls its proxy plays in the simulated world.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,10 @@
 namespace deadrank::sim::managed {
 
 struct Program {
-    std::vector<std::string> argv;  // behind the interpreter: "train.py", "--lr", "1"; or "-m", "module"; or "-c", …
+    std::vector<std::string>
+        argv;  // behind the interpreter: "train.py", "--lr", "1"; or "-m", "module"; or "-c", …
     std::string cwd;
-    std::map<std::string, std::string> environment;  // below the launcher's
+    std::map<std::string, std::string> environment;   // below the launcher's
     std::map<std::string, std::string> options = {};  // for the Python side, each as JSON: "hook", "gpus", …
     std::uint64_t seed = 0;
     // Called with each line that a rank prints, as it prints it; empty: lines are evidence only.

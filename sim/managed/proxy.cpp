@@ -2,15 +2,14 @@
 // simulated world, and answers.
 #include "sim/managed/proxy.h"
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "results/record/log_level.h"
 #include "sim/managed/managed_job.h"
@@ -28,7 +27,8 @@ template <class Body>
 Body head_of(const Request& request) {
     Body body;
     if (request.body.size() < sizeof body)
-        throw HostTrouble("a rank sent a message that is too short for its kind", "internal error: report it");
+        throw HostTrouble("a rank sent a message that is too short for its kind",
+                          "internal error: report it");
     std::memcpy(&body, request.body.data(), sizeof body);
     return body;
 }
@@ -37,14 +37,16 @@ template <class Number>
 std::vector<Number> numbers_behind(const Request& request, std::size_t head, std::size_t count) {
     std::vector<Number> numbers(count);
     if (request.body.size() < head + count * sizeof(Number))
-        throw HostTrouble("a rank sent a message that is too short for its list", "internal error: report it");
+        throw HostTrouble("a rank sent a message that is too short for its list",
+                          "internal error: report it");
     std::memcpy(numbers.data(), request.body.data() + head, count * sizeof(Number));
     return numbers;
 }
 
 json text_of(const Request& request) {
     json body = json::parse(request.body, nullptr, false);
-    if (!body.is_object()) throw HostTrouble("a rank sent no JSON where it is due", "internal error: report it");
+    if (!body.is_object())
+        throw HostTrouble("a rank sent no JSON where it is due", "internal error: report it");
     return body;
 }
 
@@ -90,13 +92,16 @@ std::string to_bytes(std::string_view text) {
 
 }  // namespace
 
-Proxy::Proxy(ManagedJob& job, World& world) : job_(job), world_(world), unwinding_(std::uncaught_exceptions()) {
-    process_ = std::make_unique<RankProcess>(job.zygote(), spec(), [this](bool error, std::string_view line) { print(error, line); });
+Proxy::Proxy(ManagedJob& job, World& world)
+    : job_(job), world_(world), unwinding_(std::uncaught_exceptions()) {
+    process_ = std::make_unique<RankProcess>(
+        job.zygote(), spec(), [this](bool error, std::string_view line) { print(error, line); });
 }
 
 // A rank that is killed while it waits says where it waits: its process can still answer that.
 Proxy::~Proxy() {
-    if (std::uncaught_exceptions() > unwinding_ && waits_ && world_.timer().now() - waits_since_ >= long_wait) {
+    if (std::uncaught_exceptions() > unwinding_ && waits_ &&
+        world_.timer().now() - waits_since_ >= long_wait) {
         try {
             ask_stack();
         } catch (const std::exception&) {  // it could not be had
@@ -112,7 +117,8 @@ RankSpec Proxy::spec() const {
     spec.cwd = program.cwd;
     spec.environment = program.environment;
     for (const auto& [name, value] : world_.env().variables()) spec.environment[name] = value;
-    for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+    for (const char* name :
+         {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
         if (!world_.env().get(name)) spec.environment.erase(name);
     spec.process = world_.process();
     spec.seed = program.seed;
@@ -138,7 +144,7 @@ void Proxy::raise(const RankFailure& failure, std::optional<std::uint64_t> work)
     waits_ = false;
     const std::string text = failure.what();
     json body = text.empty() ? json{{"type", "SystemExit"}, {"text", std::to_string(failure.code)}}
-                                   : exception_of(text);
+                             : exception_of(text);
     if (work) body["work"] = *work;
     process_->channel().reply(Status::raise, world_.timer().now().count(), dumped(body));
 }
@@ -234,8 +240,9 @@ void Proxy::play(const Request& request) {
             case Kind::stack:
                 return;
         }
-        throw HostTrouble(fmt::format("a rank sent a message of unknown kind {}", static_cast<int>(request.head.kind)),
-                          "internal error: report it");
+        throw HostTrouble(
+            fmt::format("a rank sent a message of unknown kind {}", static_cast<int>(request.head.kind)),
+            "internal error: report it");
     } catch (const RankFailure& failure) {
         // Posts have no answer: what went wrong is raised where the rank waits for the work.
         if (!waits_) {
@@ -270,7 +277,8 @@ Comm& Proxy::comm(std::uint32_t id) {
 Store& Proxy::store(const json& body) {
     const auto id = body.value("store", std::size_t{0});
     if (id >= stores_.size())
-        throw HostTrouble(fmt::format("a rank named store {}, which it has not opened", id), "internal error: report it");
+        throw HostTrouble(fmt::format("a rank named store {}, which it has not opened", id),
+                          "internal error: report it");
     return *stores_[id];
 }
 
@@ -286,8 +294,8 @@ void Proxy::collective(const Request& request) {
     call.in = process_->arena().at(body.in_offset, body.in_size);
     call.out = process_->arena().at(body.out_offset, body.out_size);
     if (body.flags & 1) {
-        const auto parts = numbers_behind<std::int64_t>(request, sizeof body,
-                                                        2 * static_cast<std::size_t>(group.size()));
+        const auto parts =
+            numbers_behind<std::int64_t>(request, sizeof body, 2 * static_cast<std::size_t>(group.size()));
         for (std::size_t i = 0; i < parts.size(); i += 2) {
             call.sent.push_back(parts[i]);
             call.received.push_back(parts[i + 1]);
@@ -384,7 +392,8 @@ void Proxy::answer_wait(const std::vector<std::uint64_t>& ids) {
         }
         states.push_back(state);
     }
-    answer(std::string_view(reinterpret_cast<const char*>(states.data()), states.size() * sizeof(WaitAnswer)));
+    answer(
+        std::string_view(reinterpret_cast<const char*>(states.data()), states.size() * sizeof(WaitAnswer)));
 }
 
 void Proxy::open_store(const json& body) {
@@ -417,9 +426,10 @@ void Proxy::use_store(const json& body) {
         const Time patience(body.value("timeout", std::int64_t{300'000'000'000}));
         const auto value = used.wait(key, patience);
         if (!value)
-            throw LibraryError(Code::timeout,
-                               fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: /{}",
-                                           patience.count() / 1'000'000, key));
+            throw LibraryError(
+                Code::timeout,
+                fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: /{}",
+                            patience.count() / 1'000'000, key));
         answer(found(value));
     } else if (op == "check") {
         answer(found(used.wait(key, Time{0})));
@@ -482,7 +492,8 @@ void Proxy::use_storage(const json& body) {
     Code code = Code::ok;
     if (op == "write") {
         const std::int64_t numbers = (body.value("bytes", std::int64_t{0}) + 7) / 8;
-        const std::vector<Number> content(static_cast<std::size_t>(std::clamp(numbers, std::int64_t{1}, numbers_max)));
+        const std::vector<Number> content(
+            static_cast<std::size_t>(std::clamp(numbers, std::int64_t{1}, numbers_max)));
         code = storage.write(path, content);
     } else if (op == "sync") {
         code = storage.sync(path);
@@ -533,8 +544,9 @@ void Proxy::ask_stack() {
     std::string text = "Current thread (most recent call last):";
     for (const json& frame : frames)
         if (frame.is_array() && frame.size() >= 4)
-            text += fmt::format("\n  File \"{}\", line {}, in {}\n    {}", frame[0].get<std::string>(),
-                                frame[1].get<int>(), frame[2].get<std::string>(), frame[3].get<std::string>());
+            text +=
+                fmt::format("\n  File \"{}\", line {}, in {}\n    {}", frame[0].get<std::string>(),
+                            frame[1].get<int>(), frame[2].get<std::string>(), frame[3].get<std::string>());
     world_.log(text, 1);
 }
 

@@ -1,6 +1,6 @@
-// sim/managed/proxy.h — One rank's stand-in on its fiber: receives what the process asks, plays it in the simulated
-// world, and answers. The process runs only between an answer and its next request, so that one process of a job
-// runs at a time, in the order of the engine.
+// sim/managed/proxy.h — One rank's stand-in on its fiber: receives what the process asks, plays it in the
+// simulated world, and answers. The process runs only between an answer and its next request, so that one
+// process of a job runs at a time, in the order of the engine.
 #pragma once
 
 #include <map>
@@ -26,8 +26,8 @@ public:
     Proxy(const Proxy&) = delete;
     Proxy& operator=(const Proxy&) = delete;
 
-    // Until the process has ended. Throws RankFailure or RankKilled as it ended, HostTrouble, and what the engine
-    // throws when the rank is killed.
+    // Until the process has ended. Throws RankFailure or RankKilled as it ended, HostTrouble, and what the
+    // engine throws when the rank is killed.
     void run();
 
 private:
@@ -76,7 +76,7 @@ private:
     std::uint32_t next_comm_ = 0;
     std::optional<RankFailure> failed_post_;
     std::optional<std::string> last_error_;  // what the process said when it ended
-    bool waits_ = false;       // for an answer
+    bool waits_ = false;                     // for an answer
     Time waits_since_{0};
     std::optional<std::uint64_t> failing_;  // the work that a wait is at
     int unwinding_ = 0;

@@ -1,15 +1,14 @@
 // sim/managed/rank_process.cpp — The process of one rank: forked from the zygote, ended with its owner.
 #include "sim/managed/rank_process.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "sim/managed/trouble.h"
 

@@ -1,10 +1,9 @@
 // sim/managed/rank_process.h — The process of one rank: forked from the zygote, ended with its owner.
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
 #include <optional>
+#include <sys/types.h>
 
 #include "sim/managed/arena.h"
 #include "sim/managed/channel.h"

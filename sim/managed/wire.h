@@ -1,5 +1,5 @@
-// sim/managed/wire.h — What a managed rank and its proxy send each other: heads of fixed form, little-endian, as
-// python/deadrank/channel.py packs them. README.md has the table of messages.
+// sim/managed/wire.h — What a managed rank and its proxy send each other: heads of fixed form, little-endian,
+// as python/deadrank/channel.py packs them. README.md has the table of messages.
 #pragma once
 
 #include <cstdint>

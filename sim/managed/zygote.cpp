@@ -1,6 +1,11 @@
 // sim/managed/zygote.cpp — A warm Python with torch in it, of which each rank is a fork.
 #include "sim/managed/zygote.h"
 
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -8,12 +13,6 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
 
 #include "sim/managed/trouble.h"
 #include "sim/managed/wire.h"
@@ -28,7 +27,9 @@ namespace {
 
 constexpr int answer_limit_ms = 120'000;  // imports of a cold disk take longest
 
-[[noreturn]] void fail(std::string what, std::string help) { throw HostTrouble(std::move(what), std::move(help)); }
+[[noreturn]] void fail(std::string what, std::string help) {
+    throw HostTrouble(std::move(what), std::move(help));
+}
 
 std::array<Descriptor, 2> socket_pair() {
     int ends[2];
@@ -85,7 +86,8 @@ Zygote::Zygote(const ZygoteSettings& settings) {
     auto argv = pointers(words), envp = pointers(variables);
     posix_spawnattr_t attributes;
     ::posix_spawnattr_init(&attributes);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // Ctrl-C is for deadrank, which then ends it
+    ::posix_spawnattr_setflags(&attributes,
+                               POSIX_SPAWN_SETPGROUP);  // Ctrl-C is for deadrank, which then ends it
     ::posix_spawnattr_setpgroup(&attributes, 0);
     const int code = ::posix_spawn(&pid_, argv[0], nullptr, &attributes, argv.data(), envp.data());
     ::posix_spawnattr_destroy(&attributes);
@@ -127,7 +129,8 @@ std::string Zygote::receive() {
     const ssize_t size = ::recv(control_.get(), buffer.data(), buffer.size(), 0);
     if (size <= 0)
         fail("the warm Python ended; what it said stands above",
-             "see that `python -c 'import torch'` works with this interpreter, or name another with DEADRANK_PYTHON");
+             "see that `python -c 'import torch'` works with this interpreter, or name another with "
+             "DEADRANK_PYTHON");
     return {buffer.data(), static_cast<std::size_t>(size)};
 }
 
@@ -148,16 +151,15 @@ pid_t Zygote::spawn(const RankSpec& spec) {
     const std::uint64_t id = ++spawned_;
     json options = json::object();
     for (const auto& [name, value] : spec.options) options[name] = json::parse(value);
-    const std::string text =
-        json{{"spawn",
-              {{"id", id},
-               {"argv", spec.argv},
-               {"cwd", spec.cwd},
-               {"environment", spec.environment},
-               {"process", spec.process},
-               {"seed", spec.seed},
-               {"options", options}}}}
-            .dump(-1, ' ', false, json::error_handler_t::replace);
+    const std::string text = json{
+        {"spawn",
+         {{"id", id},
+          {"argv", spec.argv},
+          {"cwd", spec.cwd},
+          {"environment", spec.environment},
+          {"process", spec.process},
+          {"seed", spec.seed},
+          {"options", options}}}}.dump(-1, ' ', false, json::error_handler_t::replace);
     iovec piece{const_cast<char*>(text.data()), text.size()};
     alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
     msghdr message{};

@@ -1,13 +1,12 @@
-// sim/managed/zygote.h — A warm Python with torch in it, of which each rank is a fork. One serves all simulations
-// of this process.
+// sim/managed/zygote.h — A warm Python with torch in it, of which each rank is a fork. One serves all
+// simulations of this process.
 #pragma once
-
-#include <sys/types.h>
 
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <string>
+#include <sys/types.h>
 #include <utility>
 #include <vector>
 
@@ -16,9 +15,9 @@
 namespace deadrank::sim::managed {
 
 struct ZygoteSettings {
-    std::filesystem::path python;   // an interpreter that has torch
-    std::filesystem::path package;  // the directory that holds the Python package `deadrank`
-    std::filesystem::path hook = {};  // the directory of the observers; empty: none
+    std::filesystem::path python;           // an interpreter that has torch
+    std::filesystem::path package;          // the directory that holds the Python package `deadrank`
+    std::filesystem::path hook = {};        // the directory of the observers; empty: none
     std::vector<std::string> preload = {};  // modules to import once, before ranks are forked
     std::map<std::string, std::string> environment = {};  // beside that of this process
 };
@@ -30,7 +29,7 @@ struct RankSpec {
     std::map<std::string, std::string> environment;  // all of it
     int process = 0;
     std::uint64_t seed = 0;
-    std::map<std::string, std::string> options = {};  // each as JSON
+    std::map<std::string, std::string> options = {};   // each as JSON
     int channel = -1, out = -1, err = -1, arena = -1;  // descriptors that the process inherits
 };
 
@@ -44,7 +43,8 @@ public:
 
     // The pid of a new process, which waits for its first reply. Thread-safe. Throws HostTrouble.
     pid_t spawn(const RankSpec& spec);
-    // Waits until a spawned process has ended; its status as waitpid() gives it. Thread-safe. Throws HostTrouble.
+    // Waits until a spawned process has ended; its status as waitpid() gives it. Thread-safe. Throws
+    // HostTrouble.
     int wait_for(pid_t child);
     const std::string& description() const { return description_; }  // "Python 3.11.2, torch 2.11.0"
 

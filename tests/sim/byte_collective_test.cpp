@@ -1,6 +1,5 @@
 // tests/sim/byte_collective_test.cpp — Collectives and messages on the memory of real programs.
 #include <gmock/gmock.h>
-
 #include <map>
 
 #include "tests/sim/cluster_harness.h"

@@ -1,5 +1,5 @@
-// runners/backends/sim/launch_command.cpp — Each launcher is a table of its options: those that take a value, those
-// that take none, and what a few of them mean.
+// runners/backends/sim/launch_command.cpp — Each launcher is a table of its options: those that take a value,
+// those that take none, and what a few of them mean.
 #include "runners/backends/sim/launch_command.h"
 
 #include <algorithm>
@@ -41,7 +41,8 @@ Result<std::int64_t> number_of(const std::string& option, const std::string& tex
 }
 
 Take count(std::string option, std::int64_t LaunchCommand::*member) {
-    return [option = std::move(option), member](LaunchCommand& command, const std::string& text) -> Result<void> {
+    return [option = std::move(option), member](LaunchCommand& command,
+                                                const std::string& text) -> Result<void> {
         const auto number = number_of(option, text);
         if (!number) return tl::unexpected(number.error());
         command.*member = *number;
@@ -88,7 +89,8 @@ Take variable(std::string name) {
 Take exported() {
     return [](LaunchCommand& command, const std::string& text) -> Result<void> {
         const std::size_t equals = text.find('=');
-        if (equals != std::string::npos) command.environment[text.substr(0, equals)] = text.substr(equals + 1);
+        if (equals != std::string::npos)
+            command.environment[text.substr(0, equals)] = text.substr(equals + 1);
         return {};
     };
 }
@@ -98,17 +100,18 @@ std::string with_dashes(std::string option) {
     return option;
 }
 
-// Takes the launcher's options off `words`, from `at` on; what is left begins with the program. A module flag ends
-// them as well.
-Result<std::size_t> take_options(LaunchCommand& command, const Words& words, std::size_t at, const Options& known,
-                                 bool& module, bool& no_python) {
+// Takes the launcher's options off `words`, from `at` on; what is left begins with the program. A module flag
+// ends them as well.
+Result<std::size_t> take_options(LaunchCommand& command, const Words& words, std::size_t at,
+                                 const Options& known, bool& module, bool& no_python) {
     for (; at < words.size(); ++at) {
         const std::string& word = words[at];
         if (word == "--") return at + 1;
         if (word.size() < 2 || word[0] != '-') return at;
         const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
         const std::string spelled = word.substr(0, equals);
-        const std::string option = spelled.starts_with("--") ? "--" + with_dashes(spelled.substr(2)) : spelled;
+        const std::string option =
+            spelled.starts_with("--") ? "--" + with_dashes(spelled.substr(2)) : spelled;
         if (option == "-m" || option == "--module") {
             module = true;
             continue;
@@ -132,15 +135,33 @@ Result<std::size_t> take_options(LaunchCommand& command, const Words& words, std
 }
 
 Options options_of_torchrun() {
-    return {.meaning = {{"--nnodes", nodes("--nnodes")},
-                        {"--nproc-per-node", count("--nproc-per-node", &LaunchCommand::ranks_per_node)},
-                        {"--max-restarts", restarts()},
-                        {"--monitor-interval", monitor_interval()}},
-            .ignored = {"--rdzv-backend", "--rdzv-endpoint", "--rdzv-id", "--rdzv-conf", "--node-rank",
-                        "--master-addr", "--master-port", "--local-addr", "--role", "--log-dir", "--redirects", "-r",
-                        "--tee", "-t", "--start-method", "--local-ranks-filter", "--logs-specs", "--duplicate-stdout-filters",
-                        "--duplicate-stderr-filters", "--event-log-handler", "--numa-binding"},
-            .flags = {"--standalone", "--run-path", "--use-env", "--signals-to-handle", "--virtual-local-rank"}};
+    return {
+        .meaning = {{"--nnodes", nodes("--nnodes")},
+                    {"--nproc-per-node", count("--nproc-per-node", &LaunchCommand::ranks_per_node)},
+                    {"--max-restarts", restarts()},
+                    {"--monitor-interval", monitor_interval()}},
+        .ignored = {"--rdzv-backend",
+                    "--rdzv-endpoint",
+                    "--rdzv-id",
+                    "--rdzv-conf",
+                    "--node-rank",
+                    "--master-addr",
+                    "--master-port",
+                    "--local-addr",
+                    "--role",
+                    "--log-dir",
+                    "--redirects",
+                    "-r",
+                    "--tee",
+                    "-t",
+                    "--start-method",
+                    "--local-ranks-filter",
+                    "--logs-specs",
+                    "--duplicate-stdout-filters",
+                    "--duplicate-stderr-filters",
+                    "--event-log-handler",
+                    "--numa-binding"},
+        .flags = {"--standalone", "--run-path", "--use-env", "--signals-to-handle", "--virtual-local-rank"}};
 }
 
 Options options_of_accelerate() {
@@ -150,16 +171,17 @@ Options options_of_accelerate() {
                         {"--gradient-accumulation-steps", variable("ACCELERATE_GRADIENT_ACCUMULATION_STEPS")},
                         {"--max-restarts", restarts()},
                         {"--monitor-interval", monitor_interval()}},
-            .ignored = {"--machine-rank", "--main-process-ip", "--main-process-port", "--num-cpu-threads-per-process",
-                        "--rdzv-backend", "--rdzv-conf", "--gpu-ids", "--dynamo-backend", "--same-network", "--role"},
+            .ignored = {"--machine-rank", "--main-process-ip", "--main-process-port",
+                        "--num-cpu-threads-per-process", "--rdzv-backend", "--rdzv-conf", "--gpu-ids",
+                        "--dynamo-backend", "--same-network", "--role"},
             .flags = {"--multi-gpu", "--cpu", "--quiet", "-q"}};
 }
 
 Options options_of_deepspeed() {
     return {.meaning = {{"--num-gpus", count("--num_gpus", &LaunchCommand::ranks_per_node)},
                         {"--num-nodes", count("--num_nodes", &LaunchCommand::nodes)}},
-            .ignored = {"--master-port", "--master-addr", "--hostfile", "-H", "--include", "-i", "--exclude", "-e",
-                        "--launcher", "--launcher-args"},
+            .ignored = {"--master-port", "--master-addr", "--hostfile", "-H", "--include", "-i", "--exclude",
+                        "-e", "--launcher", "--launcher-args"},
             .flags = {"--no-ssh", "--force-multi", "--save-pid", "--enable-each-rank-log"}};
 }
 
@@ -168,8 +190,8 @@ Options options_of_mpirun() {
                         {"-np", count("-np", &LaunchCommand::ranks_per_node)},
                         {"--np", count("--np", &LaunchCommand::ranks_per_node)},
                         {"-x", exported()}},
-            .ignored = {"--hostfile", "-hostfile", "--host", "-host", "-H", "--bind-to", "-bind-to", "--map-by", "-map-by",
-                        "--rank-by", "--output", "--timeout"},
+            .ignored = {"--hostfile", "-hostfile", "--host", "-host", "-H", "--bind-to", "-bind-to",
+                        "--map-by", "-map-by", "--rank-by", "--output", "--timeout"},
             .flags = {"--oversubscribe", "--allow-run-as-root", "--tag-output", "--report-bindings"},
             .single_dash = true};
 }
@@ -180,16 +202,36 @@ Options options_of_srun() {
                         {"-n", count("-n", &LaunchCommand::ranks_per_node)},
                         {"--ntasks", count("--ntasks", &LaunchCommand::ranks_per_node)},
                         {"--ntasks-per-node", count("--ntasks-per-node", &LaunchCommand::ranks_per_node)}},
-            .ignored = {"--gpus-per-node", "--gres", "--gpus", "-G", "--gpus-per-task", "--cpus-per-task", "-c",
-                        "--partition", "-p", "--time", "-t", "--job-name", "-J", "--mpi", "--cpu-bind", "--mem",
-                        "--account", "-A", "--container-image", "--container-mounts", "--output", "-o"},
+            .ignored = {"--gpus-per-node",
+                        "--gres",
+                        "--gpus",
+                        "-G",
+                        "--gpus-per-task",
+                        "--cpus-per-task",
+                        "-c",
+                        "--partition",
+                        "-p",
+                        "--time",
+                        "-t",
+                        "--job-name",
+                        "-J",
+                        "--mpi",
+                        "--cpu-bind",
+                        "--mem",
+                        "--account",
+                        "-A",
+                        "--container-image",
+                        "--container-mounts",
+                        "--output",
+                        "-o"},
             .flags = {"--exclusive", "-l", "--label", "--unbuffered", "-u"}};
 }
 
 // What a rank runs: words behind the interpreter.
 Result<void> take_program(LaunchCommand& command, const Words& words, std::size_t at, bool module) {
     if (at >= words.size())
-        return refuse(ErrorCode::usage, "the command names no program", "put it behind the launcher's options");
+        return refuse(ErrorCode::usage, "the command names no program",
+                      "put it behind the launcher's options");
     command.argv.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
     if (module) command.argv.insert(command.argv.begin(), "-m");
     return {};
@@ -203,10 +245,11 @@ bool is_python(const std::string& word) {
 // The words behind a Python that the command names: its own options are those that change nothing here.
 Result<void> take_python(LaunchCommand& command, const Words& words, std::size_t at) {
     if (at >= words.size() || !is_python(words[at]))
-        return refuse(ErrorCode::usage,
-                      fmt::format("'{}' is no Python, and only Python programs can be played in the simulator",
-                                  at < words.size() ? words[at] : std::string("(nothing)")),
-                      in_real_time);
+        return refuse(
+            ErrorCode::usage,
+            fmt::format("'{}' is no Python, and only Python programs can be played in the simulator",
+                        at < words.size() ? words[at] : std::string("(nothing)")),
+            in_real_time);
     ++at;
     while (at < words.size() && (words[at] == "-u" || words[at] == "-B" || words[at] == "-O")) ++at;
     return take_program(command, words, at, false);
@@ -217,8 +260,8 @@ Result<LaunchCommand> read_torchrun(const Words& words, std::size_t at) {
     bool module = false, no_python = false;
     const auto program = take_options(command, words, at, options_of_torchrun(), module, no_python);
     if (!program) return tl::unexpected(program.error());
-    const auto taken = no_python ? take_python(command, words, *program)
-                                 : take_program(command, words, *program, module);
+    const auto taken =
+        no_python ? take_python(command, words, *program) : take_program(command, words, *program, module);
     if (!taken) return tl::unexpected(taken.error());
     return command;
 }
@@ -229,9 +272,10 @@ Result<LaunchCommand> read_accelerate(const Words& words) {
     const auto program = take_options(command, words, 2, options_of_accelerate(), module, no_python);
     if (!program) return tl::unexpected(program.error());
     if (command.ranks_per_node % command.nodes != 0)
-        return refuse(ErrorCode::usage,
-                      fmt::format("{} processes do not divide into {} machines", command.ranks_per_node, command.nodes),
-                      "state a multiple with --num_processes");
+        return refuse(
+            ErrorCode::usage,
+            fmt::format("{} processes do not divide into {} machines", command.ranks_per_node, command.nodes),
+            "state a multiple with --num_processes");
     command.ranks_per_node /= command.nodes;  // accelerate counts the processes of all machines
     if (const auto taken = take_program(command, words, *program, module); !taken)
         return tl::unexpected(taken.error());
@@ -254,7 +298,8 @@ Result<LaunchCommand> read_mpirun(const Words& words) {
     bool module = false, no_python = false;
     const auto program = take_options(command, words, 1, options_of_mpirun(), module, no_python);
     if (!program) return tl::unexpected(program.error());
-    if (const auto taken = take_python(command, words, *program); !taken) return tl::unexpected(taken.error());
+    if (const auto taken = take_python(command, words, *program); !taken)
+        return tl::unexpected(taken.error());
     return command;
 }
 
@@ -267,17 +312,20 @@ Result<LaunchCommand> read_srun(const Words& words) {
         return word == "-n" || word.starts_with("--ntasks=") || word == "--ntasks";
     });
     if (of_all && command.ranks_per_node % command.nodes != 0)
-        return refuse(ErrorCode::usage,
-                      fmt::format("{} tasks do not divide into {} nodes", command.ranks_per_node, command.nodes),
-                      "state a multiple with -n");
+        return refuse(
+            ErrorCode::usage,
+            fmt::format("{} tasks do not divide into {} nodes", command.ranks_per_node, command.nodes),
+            "state a multiple with -n");
     if (of_all) command.ranks_per_node /= command.nodes;
-    if (const auto taken = take_python(command, words, *program); !taken) return tl::unexpected(taken.error());
+    if (const auto taken = take_python(command, words, *program); !taken)
+        return tl::unexpected(taken.error());
     return command;
 }
 
 Result<LaunchCommand> read_python(const Words& words) {
-    const bool runs_launcher = words.size() > 2 && words[1] == "-m" &&
-                               (words[2] == "torch.distributed.run" || words[2] == "torch.distributed.launch");
+    const bool runs_launcher =
+        words.size() > 2 && words[1] == "-m" &&
+        (words[2] == "torch.distributed.run" || words[2] == "torch.distributed.launch");
     if (runs_launcher) return read_torchrun(words, 3);
     LaunchCommand command{.launcher = "bare"};
     if (const auto taken = take_python(command, words, 0); !taken) return tl::unexpected(taken.error());
@@ -293,7 +341,8 @@ Result<LaunchCommand> read_by_name(const Words& words) {
     if (name == "srun") return read_srun(words);
     if (is_python(name)) return read_python(words);
     return refuse(ErrorCode::usage, fmt::format("the simulator does not know the launcher '{}'", name),
-                  fmt::format("use torchrun, accelerate launch, deepspeed, mpirun, srun or python; or {}", in_real_time));
+                  fmt::format("use torchrun, accelerate launch, deepspeed, mpirun, srun or python; or {}",
+                              in_real_time));
 }
 
 }  // namespace

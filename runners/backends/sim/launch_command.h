@@ -1,5 +1,5 @@
-// runners/backends/sim/launch_command.h — Reads a job's launch command: which launcher starts how many ranks, and
-// what each of them runs. The simulated launcher then does what the real one would.
+// runners/backends/sim/launch_command.h — Reads a job's launch command: which launcher starts how many ranks,
+// and what each of them runs. The simulated launcher then does what the real one would.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,18 @@ struct LaunchCommand {
     std::int64_t nodes = 1;
     std::int64_t ranks_per_node = 1;
     std::int64_t restarts_max = 0;
-    std::int64_t monitor_interval = 0;      // nanoseconds; 0: the launcher's own
-    std::vector<std::string> argv;          // of a rank, behind the interpreter: "train.py", …; or "-m", "module", …
+    std::int64_t monitor_interval = 0;  // nanoseconds; 0: the launcher's own
+    std::vector<std::string> argv;  // of a rank, behind the interpreter: "train.py", …; or "-m", "module", …
     std::map<std::string, std::string> environment;  // variables that the launcher adds for all ranks
-    bool local_rank_argument = false;       // --local_rank=N is put behind the script's name
+    bool local_rank_argument = false;                // --local_rank=N is put behind the script's name
 
     std::int64_t ranks() const { return nodes * ranks_per_node; }
 };
 
-// Reads torchrun, python -m torch.distributed.run and .launch, accelerate launch, deepspeed, mpirun, mpiexec, srun,
-// and plain python, whose ranks `--ranks` gives. `ranks`: of --ranks; 0: as the command says.
-// Errors: usage, naming the word that cannot be played.
-scenarios::Result<LaunchCommand> read_launch_command(const std::vector<std::string>& words, std::int64_t ranks);
+// Reads torchrun, python -m torch.distributed.run and .launch, accelerate launch, deepspeed, mpirun, mpiexec,
+// srun, and plain python, whose ranks `--ranks` gives. `ranks`: of --ranks; 0: as the command says. Errors:
+// usage, naming the word that cannot be played.
+scenarios::Result<LaunchCommand> read_launch_command(const std::vector<std::string>& words,
+                                                     std::int64_t ranks);
 
 }  // namespace deadrank::runners

@@ -23,23 +23,28 @@ using scenarios::ValueType;
 // The variables of this process that ranks keep. Those of launchers come from the simulated one.
 std::map<std::string, std::string> own_environment() {
     static constexpr std::array<std::string_view, 12> foreign = {
-        "RANK=",      "WORLD_SIZE=",  "LOCAL_RANK=", "LOCAL_WORLD_SIZE=", "GROUP_RANK=", "ROLE_",
-        "MASTER_",    "TORCHELASTIC", "OMPI_",       "PMI",               "SLURM_",      "DEADRANK_"};
+        "RANK=",       "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=",
+        "GROUP_RANK=", "ROLE_",       "MASTER_",     "TORCHELASTIC",
+        "OMPI_",       "PMI",         "SLURM_",      "DEADRANK_"};
     std::map<std::string, std::string> variables;
     for (char** entry = environ; *entry; ++entry) {
         const std::string text = *entry;
         const std::size_t equals = text.find('=');
-        const bool theirs =
-            std::any_of(foreign.begin(), foreign.end(), [&](std::string_view begin) { return text.starts_with(begin); });
-        if (equals != std::string::npos && !theirs) variables[text.substr(0, equals)] = text.substr(equals + 1);
+        const bool theirs = std::any_of(foreign.begin(), foreign.end(),
+                                        [&](std::string_view begin) { return text.starts_with(begin); });
+        if (equals != std::string::npos && !theirs)
+            variables[text.substr(0, equals)] = text.substr(equals + 1);
     }
     return variables;
 }
 
 // What torch imports lazily in most training programs: imported once, not in each rank.
-constexpr std::array<const char*, 6> usual_imports = {
-    "torch",         "torch._dynamo", "torch.distributed.checkpoint", "torch.distributed.fsdp",
-    "torch.distributed.pipelining", "torch.distributed.tensor"};
+constexpr std::array<const char*, 6> usual_imports = {"torch",
+                                                      "torch._dynamo",
+                                                      "torch.distributed.checkpoint",
+                                                      "torch.distributed.fsdp",
+                                                      "torch.distributed.pipelining",
+                                                      "torch.distributed.tensor"};
 
 void state(scenarios::Settings& settings, const std::string& name, scenarios::Value value) {
     Setting setting;
@@ -109,7 +114,8 @@ scenarios::Plan plan_of(const LaunchCommand& command, scenarios::Seed seed) {
     plan.scenario = "program";
     plan.seed = seed;
     plan.variant = scenarios::Variant::control;
-    for (const auto& [name, setting] : launched_by({}, command).cluster) plan.cluster[name] = setting.options.front();
+    for (const auto& [name, setting] : launched_by({}, command).cluster)
+        plan.cluster[name] = setting.options.front();
     return plan;
 }
 
@@ -145,7 +151,8 @@ scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const 
                                   .stop_asked_every = 64,
                                   .stack_bytes = 512 << 10};
     Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
-    stages_.play([&](sim::Engine& engine) { record = simulate(engine, faults_, plan, performance, options); });
+    stages_.play(
+        [&](sim::Engine& engine) { record = simulate(engine, faults_, plan, performance, options); });
     if (job.trouble()) return refuse(ErrorCode::environment, job.trouble()->what(), job.trouble()->help);
     return record;
 }

@@ -1,5 +1,5 @@
-// runners/backends/sim/managed_runner.h — Plays a plan in the simulated cluster with an unmodified Python program
-// as its workload.
+// runners/backends/sim/managed_runner.h — Plays a plan in the simulated cluster with an unmodified Python
+// program as its workload.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "runners/backends/sim/launch_command.h"
-#include "runners/backends/sim/stages.h"
 #include "inject/faults/fault_catalog.h"
 #include "runners/backend/runner.h"
+#include "runners/backends/sim/launch_command.h"
+#include "runners/backends/sim/stages.h"
 #include "scenarios/model/plan.h"
 #include "sim/managed/managed_job.h"
 
@@ -24,7 +24,8 @@ namespace deadrank::runners {
 class WarmPython {
 public:
     // Errors: environment.
-    scenarios::Result<std::shared_ptr<sim::managed::Zygote>> get(const sim::managed::ZygoteSettings& settings);
+    scenarios::Result<std::shared_ptr<sim::managed::Zygote>> get(
+        const sim::managed::ZygoteSettings& settings);
 
 private:
     std::mutex mutex_;
@@ -33,18 +34,19 @@ private:
 
 struct ManagedSettings {
     LaunchCommand command;
-    std::filesystem::path python;   // an interpreter with torch
-    std::filesystem::path package;  // the directory with the Python package `deadrank`
-    std::filesystem::path hook;     // the observers; empty: none
+    std::filesystem::path python;                       // an interpreter with torch
+    std::filesystem::path package;                      // the directory with the Python package `deadrank`
+    std::filesystem::path hook;                         // the observers; empty: none
     std::map<std::string, std::string> variables = {};  // of all its processes: those of simulated GPUs
-    std::filesystem::path directory = ".";  // where the program is started
+    std::filesystem::path directory = ".";              // where the program is started
     std::chrono::seconds real_limit{120};
-    std::function<void(results::Rank process, bool error, std::string_view line)> print = {};  // from any thread
+    std::function<void(results::Rank process, bool error, std::string_view line)> print =
+        {};                                                             // from any thread
     std::shared_ptr<WarmPython> warm = std::make_shared<WarmPython>();  // copies share it
 };
 
-// The scenario with the nodes and ranks of a command. Launcher, restarts and monitor interval are the command's,
-// unless the scenario states its own: then they are part of the bug.
+// The scenario with the nodes and ranks of a command. Launcher, restarts and monitor interval are the
+// command's, unless the scenario states its own: then they are part of the bug.
 scenarios::Scenario launched_by(scenarios::Scenario scenario, const LaunchCommand& command);
 
 // A plan of this command without any fault, on a cluster of usual machines.

@@ -1,4 +1,5 @@
-// runners/backends/sim/sim_play.h — One run in the simulated cluster: settings, faults and a script in, a record out.
+// runners/backends/sim/sim_play.h — One run in the simulated cluster: settings, faults and a script in, a
+// record out.
 #pragma once
 
 #include <functional>

@@ -15,7 +15,7 @@ namespace {
 
 using scenarios::Plan;
 
-constexpr std::int64_t crowd = 1 << 16;              // ranks
+constexpr std::int64_t crowd = 1 << 16;  // ranks
 
 // What many ranks held lies in small pieces that the C library keeps; detectors need large ones next.
 void give_memory_back() {
@@ -76,8 +76,10 @@ Result<Record> SimRunner::run(const Plan& plan, const RunOptions& options) {
     const auto prepared = prepare(plan, find_workload(plan.workload_kind));
     if (!prepared) return tl::unexpected(prepared.error());
     Result<Record> record = scenarios::refuse(scenarios::ErrorCode::internal, "the stage never played");
-    const Performance performance{.cluster = prepared->cluster, .script = prepared->workload->script(plan.workload)};
-    stages_.play([&](sim::Engine& engine) { record = simulate(engine, faults_, plan, performance, options); });
+    const Performance performance{.cluster = prepared->cluster,
+                                  .script = prepared->workload->script(plan.workload)};
+    stages_.play(
+        [&](sim::Engine& engine) { record = simulate(engine, faults_, plan, performance, options); });
     if (plan.world_size() >= crowd) give_memory_back();
     return record;
 }

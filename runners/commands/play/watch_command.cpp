@@ -192,13 +192,16 @@ void watch_simulated(const WatchArguments& arguments, Session& session) {
     for (const results::Finding& finding : played->findings)
         if (!arguments.quiet) print_ringing({finding, ""});
     if (!arguments.record.empty())
-        if (const auto kept = results::write_evidence(evidence, fs::path(arguments.record) / "evidence.jsonl"); !kept)
+        if (const auto kept =
+                results::write_evidence(evidence, fs::path(arguments.record) / "evidence.jsonl");
+            !kept)
             session.complain(kept.error());
     std::int64_t steps = 0;
     for (const results::Event* event : evidence.each<results::StepEnd>())
         steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
     if (!arguments.quiet)
-        fmt::print(stderr, "deadrank: {} on {} simulated ranks in {} of virtual time, {} steps, trace {:016x}\n",
+        fmt::print(stderr,
+                   "deadrank: {} on {} simulated ranks in {} of virtual time, {} steps, trace {:016x}\n",
                    played->findings.empty() ? "no alarm" : results::counted(played->findings.size(), "alarm"),
                    settings->command.ranks(), results::duration_text(played->record.ended), steps,
                    played->record.trace_hash);
@@ -298,10 +301,12 @@ void add_watch(CLI::App& command, Session& session) {
         ->check(CLI::Range(0, 65535).description(""));
     command.add_flag("--simulated", arguments->simulated,
                      "Play the program on the simulated cluster: any number of ranks, virtual time");
-    command.add_option("--ranks", arguments->ranks, "With --simulated: so many ranks instead of the command's")
+    command
+        .add_option("--ranks", arguments->ranks, "With --simulated: so many ranks instead of the command's")
         ->type_name("N")
         ->check(CLI::Range(1, 100000).description(""));
-    command.add_option("--seed", arguments->seed, "With --simulated: the seed of every draw [1]")->type_name("N");
+    command.add_option("--seed", arguments->seed, "With --simulated: the seed of every draw [1]")
+        ->type_name("N");
     command.add_option("--attach", arguments->attach, "A running process: refused, with the reason")
         ->type_name("PID");
     add_gpus(command, arguments->gpus);

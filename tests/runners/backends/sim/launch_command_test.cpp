@@ -1,4 +1,5 @@
-// tests/runners/backends/sim/launch_command_test.cpp — What a launch command says about ranks, and what is refused.
+// tests/runners/backends/sim/launch_command_test.cpp — What a launch command says about ranks, and what is
+// refused.
 #include "runners/backends/sim/launch_command.h"
 
 #include <gmock/gmock.h>
@@ -21,8 +22,9 @@ std::string refusal(const std::vector<std::string>& words) {
 }
 
 TEST(LaunchCommand, ReadsTorchrun) {
-    const LaunchCommand command = read({"torchrun", "--nnodes=4", "--nproc_per_node", "8", "--max-restarts=2",
-                                        "--monitor-interval=0.5", "--rdzv-backend", "c10d", "train.py", "--lr", "1"});
+    const LaunchCommand command =
+        read({"torchrun", "--nnodes=4", "--nproc_per_node", "8", "--max-restarts=2", "--monitor-interval=0.5",
+              "--rdzv-backend", "c10d", "train.py", "--lr", "1"});
     EXPECT_EQ(command.launcher, "torchrun");
     EXPECT_EQ(command.nodes, 4);
     EXPECT_EQ(command.ranks(), 32);
@@ -37,8 +39,8 @@ TEST(LaunchCommand, ReadsModulesAndTheModuleOfTorchrun) {
 }
 
 TEST(LaunchCommand, CountsAccelerateProcessesOverAllMachines) {
-    const LaunchCommand command = read({"accelerate", "launch", "--num_processes", "16", "--num_machines", "2",
-                                        "--mixed_precision", "bf16", "t.py"});
+    const LaunchCommand command = read({"accelerate", "launch", "--num_processes", "16", "--num_machines",
+                                        "2", "--mixed_precision", "bf16", "t.py"});
     EXPECT_EQ(command.nodes, 2);
     EXPECT_EQ(command.ranks_per_node, 8);
     EXPECT_EQ(command.environment.at("ACCELERATE_MIXED_PRECISION"), "bf16");
@@ -46,7 +48,8 @@ TEST(LaunchCommand, CountsAccelerateProcessesOverAllMachines) {
 
 TEST(LaunchCommand, ReadsDeepspeedMpirunSrunAndPython) {
     EXPECT_TRUE(read({"deepspeed", "--num_gpus=4", "t.py"}).local_rank_argument);
-    const LaunchCommand mpi = read({"mpirun", "-np", "4", "-x", "A=b", "--bind-to", "none", "python", "-u", "t.py"});
+    const LaunchCommand mpi =
+        read({"mpirun", "-np", "4", "-x", "A=b", "--bind-to", "none", "python", "-u", "t.py"});
     EXPECT_EQ(mpi.launcher, "mpirun");
     EXPECT_EQ(mpi.environment.at("A"), "b");
     EXPECT_THAT(mpi.argv, ElementsAre("t.py"));
@@ -56,7 +59,8 @@ TEST(LaunchCommand, ReadsDeepspeedMpirunSrunAndPython) {
 
 TEST(LaunchCommand, RefusesWhatItCannotPlayWithASentence) {
     EXPECT_THAT(refusal({"torchrun", "--nnodes=1:4", "t.py"}), HasSubstr("--nnodes is '1:4', a range"));
-    EXPECT_THAT(refusal({"torchrun", "--nproc-per-node=gpu", "t.py"}), HasSubstr("--nproc-per-node is 'gpu'"));
+    EXPECT_THAT(refusal({"torchrun", "--nproc-per-node=gpu", "t.py"}),
+                HasSubstr("--nproc-per-node is 'gpu'"));
     EXPECT_THAT(refusal({"torchrun", "--no-such", "t.py"}), HasSubstr("does not know '--no-such'"));
     EXPECT_THAT(refusal({"torchrun", "--nproc-per-node=2"}), HasSubstr("names no program"));
     EXPECT_THAT(refusal({"torchrun", "--nnodes"}), HasSubstr("'--nnodes' lacks its value"));

@@ -1,10 +1,9 @@
-// tests/runners/backends/sim/managed_runner_test.cpp — Unmodified programs of PyTorch on the simulated cluster: what
-// they compute, what faults do to them, and what this machine's troubles do not.
+// tests/runners/backends/sim/managed_runner_test.cpp — Unmodified programs of PyTorch on the simulated
+// cluster: what they compute, what faults do to them, and what this machine's troubles do not.
 #include "runners/backends/sim/managed_runner.h"
 
-#include <gmock/gmock.h>
-
 #include <fstream>
+#include <gmock/gmock.h>
 
 #include "results/record/evidence.h"
 #include "runners/backends/process/mpirun.h"
@@ -52,7 +51,8 @@ protected:
     }
 
     scenarios::Result<Record> play(const std::string& text, std::vector<std::string> arguments,
-                                   const std::vector<scenarios::FaultSpec>& faults = {}, std::int64_t ranks = 4) {
+                                   const std::vector<scenarios::FaultSpec>& faults = {},
+                                   std::int64_t ranks = 4) {
         std::ofstream(scratch_->path() / "train.py") << text;
         settings_.command.launcher = "torchrun";
         settings_.command.ranks_per_node = ranks;
@@ -137,7 +137,8 @@ TEST_F(DeviceManagedRanks, AreEndedByTheWatchdogWhereACallIsLeftOut) {
 }
 
 TEST_F(DeviceManagedRanks, EndWithTheirOwnCodeAndTraceback) {
-    const auto record = play("import os\nif os.environ['RANK'] == '1': raise ValueError('no such layer')\n", {});
+    const auto record =
+        play("import os\nif os.environ['RANK'] == '1': raise ValueError('no such layer')\n", {});
     ASSERT_TRUE(record) << record.error().text();
     EXPECT_THAT(codes(*record), Contains(1));
     EXPECT_THAT(lines(*record, 1), Contains(HasSubstr("ValueError: no such layer")));
@@ -145,7 +146,8 @@ TEST_F(DeviceManagedRanks, EndWithTheirOwnCodeAndTraceback) {
 
 TEST_F(DeviceManagedRanks, SleepInVirtualTime) {
     const auto began = std::chrono::steady_clock::now();
-    const auto record = play("import time\nb = time.time()\ntime.sleep(3600)\nprint(round(time.time() - b))\n", {});
+    const auto record =
+        play("import time\nb = time.time()\ntime.sleep(3600)\nprint(round(time.time() - b))\n", {});
     ASSERT_TRUE(record) << record.error().text();
     EXPECT_THAT(lines(*record, 0), Contains("3600"));
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(600));
@@ -174,11 +176,13 @@ TEST_F(DeviceManagedRanks, ThatNeverMeetEndAsTheyLike) {
 
 TEST_F(DeviceManagedRanks, LeaveNoProcessBehind) {
     const auto record = play(
-        "import os, time\nchild = os.fork()\nif child == 0:\n    while True: time.sleep(1)\nprint(child)\n", {}, {}, 1);
+        "import os, time\nchild = os.fork()\nif child == 0:\n    while True: time.sleep(1)\nprint(child)\n",
+        {}, {}, 1);
     ASSERT_TRUE(record) << record.error().text();
     const auto said = lines(*record, 0);
     ASSERT_EQ(said.size(), 1U);
-    EXPECT_FALSE(std::filesystem::exists("/proc/" + said.front())) << "process " << said.front() << " is still there";
+    EXPECT_FALSE(std::filesystem::exists("/proc/" + said.front()))
+        << "process " << said.front() << " is still there";
 }
 
 }  // namespace
