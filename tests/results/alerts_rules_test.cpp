@@ -371,10 +371,10 @@ TEST(PromQlScan, FindsMetricsAndNotFunctionsLabelsOrTexts) {
     EXPECT_EQ(scan("{__name__=\"a\"} > 0").selectors[0].metric, "a");
 }
 
-TEST(PromQlScan, SurvivesWhatIsNoPromQl) {
-    for (const char* text : {"", "(", ")", "a{", "a{b", "a{b=", "a{b=\"", "a[", "a[5m", "a offset", "\"",
-                             "by (", "sum by", "1e", "))) or", "{}"}) {
-        scan(text);
+TEST(PromQlScan, SurvivesWhatIsNoPromQlAndMissesNoName) {
+    for (const std::string text : {"", "(", ")", "a{", "a{b", "a{b=", "a{b=\"", "a[", "a[5m", "a offset",
+                                   "\"", "by (", "sum by", "1e", "))) or", "{}"}) {
+        EXPECT_EQ(scan(text).identifiers.contains("a"), text.starts_with("a")) << text;
     }
 }
 

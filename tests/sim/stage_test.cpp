@@ -3,6 +3,7 @@
 #include "sim/engine/stage.h"
 
 #include <gtest/gtest.h>
+#include <memory>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -114,13 +115,18 @@ TEST(Stage, BringsTheExceptionOfItsWorkHome) {
     EXPECT_THROW(on_stage([](Engine&) { throw std::runtime_error("no such scenario"); }), std::runtime_error);
 }
 
-TEST(Stage, EndsWithActorsStillWaiting) {
-    on_stage([](Engine& engine) {
+TEST(Stage, EndsWithActorsStillWaitingAndUnwindsThem) {
+    bool unwound = false;
+    on_stage([&unwound](Engine& engine) {
         engine.reset();
-        engine.spawn(0, [&] { engine.block({.what = "nothing"}); });
+        engine.spawn(0, [&] {
+            const std::shared_ptr<void> at_the_end(nullptr, [&](void*) { unwound = true; });
+            engine.block({.what = "nothing"});
+        });
         engine.run();
         engine.spawn(1, [] {});
     });
+    EXPECT_TRUE(unwound);
 }
 
 }  // namespace
