@@ -48,8 +48,8 @@ int main() {
     scenarios::Scenario scenario{.id = "examples/heat", .workload_kind = "heat"};
     scenario.bug = {"communication", "collective_deadlock_hang", "unpropagated_rank_failure",
                     "validation_and_failure_handling"};
-    scenario.cluster = {{"nodes", setting(ValueType::integer, "2")},
-                        {"launcher", setting(ValueType::text, "bare")}};
+    scenario.cluster = {{"launcher", setting(ValueType::text, "bare")},
+                        {"watchdog", setting(ValueType::boolean, "false")}};
     scenario.faults = {{.kind = "kill_rank", .parameters = {{"rank", {.selector = "any"}}}}};
     scenario.faults[0].when.values = {{"step", setting(ValueType::integer, "4")},
                                       {"before", setting(ValueType::text, "all_reduce")}};

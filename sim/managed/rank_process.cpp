@@ -68,6 +68,7 @@ void RankProcess::kill() {
 
 ProcessEnding RankProcess::wait() {
     const int status = zygote_.wait_for(pid_);
+    ::kill(-pid_, SIGKILL);  // its group: what the program has started and left behind
     pid_ = -1;
     channel_->print_rest();
     if (WIFSIGNALED(status)) return {.code = -WTERMSIG(status), .signal = WTERMSIG(status)};

@@ -24,6 +24,7 @@ OURS = os.path.dirname(os.path.abspath(__file__))
 def run(spawn, channel, out, err, arena):
     """Never returns."""
     ctypes.CDLL(None).prctl(*KILL, 0, 0, 0)
+    os.setpgid(0, 0)  # what the program starts ends with the rank
     redirect(out, err)
     code, error = 1, ""
     try:
