@@ -3,6 +3,7 @@
 #include "runners/backends/sim/managed_runner.h"
 
 #include <fstream>
+#include <thread>
 #include <gmock/gmock.h>
 
 #include "results/record/evidence.h"
@@ -182,10 +183,15 @@ TEST_F(DeviceManagedRanks, LeaveNoProcessBehind) {
     const auto said = lines(*record, 0);
     ASSERT_EQ(said.size(), 1U);
     // It may still wait for whoever reaps orphans here, with nothing left of it but its exit code.
-    std::ifstream status("/proc/" + said.front() + "/stat");
-    std::string pid, name, state = "gone";
-    status >> pid >> name >> state;
-    EXPECT_THAT(state, testing::AnyOf("gone", "Z", "X")) << "process " << said.front();
+    const auto state = [&] {
+        std::ifstream status("/proc/" + said.front() + "/stat");
+        std::string pid, name, found = "gone";
+        status >> pid >> name >> found;
+        return found;
+    };
+    for (int i = 0; i < 100 && state() != "gone" && state() != "Z"; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_THAT(state(), testing::AnyOf("gone", "Z")) << "process " << said.front();
 }
 
 }  // namespace
