@@ -80,6 +80,7 @@ Zygote::Zygote(const ZygoteSettings& settings) {
     std::vector<std::string> words{settings.python.string(), "-m", "deadrank.zygote", "--control",
                                    std::to_string(number)};
     if (!settings.hook.empty()) words.insert(words.end(), {"--hook", settings.hook.string()});
+    if (!settings.program.empty()) words.insert(words.end(), {"--program", settings.program.string()});
     words.emplace_back("--preload");
     words.insert(words.end(), settings.preload.begin(), settings.preload.end());
     std::vector<std::string> variables = environment_of(settings);

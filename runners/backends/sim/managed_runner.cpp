@@ -93,6 +93,19 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     return program;
 }
 
+sim::managed::ZygoteSettings zygote_of(const ManagedSettings& settings) {
+    sim::managed::ZygoteSettings zygote{.python = settings.python,
+                                        .package = settings.package,
+                                        .hook = settings.hook,
+                                        .preload = {usual_imports.begin(), usual_imports.end()},
+                                        .environment = settings.variables};
+    if (settings.command.argv.front().ends_with(".py"))
+        zygote.program = settings.directory / settings.command.argv.front();
+    zygote.preload.insert(zygote.preload.end(), settings.preload.begin(), settings.preload.end());
+    for (const auto& [name, value] : settings.command.environment) zygote.environment[name] = value;
+    return zygote;
+}
+
 }  // namespace
 
 scenarios::Scenario launched_by(scenarios::Scenario scenario, const LaunchCommand& command) {
@@ -138,11 +151,7 @@ scenarios::Result<std::shared_ptr<sim::managed::Zygote>> WarmPython::get(
 scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
     const auto cluster = sim::cluster_settings(plan.cluster);
     if (!cluster) return tl::unexpected(cluster.error());
-    const auto warm = settings_.warm->get({.python = settings_.python,
-                                           .package = settings_.package,
-                                           .hook = settings_.hook,
-                                           .preload = {usual_imports.begin(), usual_imports.end()},
-                                           .environment = settings_.variables});
+    const auto warm = settings_.warm->get(zygote_of(settings_));
     if (!warm) return tl::unexpected(warm.error());
     sim::managed::ManagedJob job(*warm, program_of(settings_, plan), read_record, options.stop);
     const Performance performance{.cluster = *cluster,

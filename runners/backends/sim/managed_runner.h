@@ -37,6 +37,7 @@ struct ManagedSettings {
     std::filesystem::path python;                       // an interpreter with torch
     std::filesystem::path package;                      // the directory with the Python package `deadrank`
     std::filesystem::path hook;                         // the observers; empty: none
+    std::vector<std::string> preload = {};  // modules that are imported once, besides the usual ones
     std::map<std::string, std::string> variables = {};  // of all its processes: those of simulated GPUs
     std::filesystem::path directory = ".";              // where the program is started
     std::chrono::seconds real_limit{120};

@@ -3,8 +3,8 @@
 #include "runners/backends/sim/managed_runner.h"
 
 #include <fstream>
-#include <thread>
 #include <gmock/gmock.h>
+#include <thread>
 
 #include "results/record/evidence.h"
 #include "runners/backends/process/mpirun.h"
@@ -176,7 +176,8 @@ TEST_F(DeviceManagedRanks, ThatNeverMeetEndAsTheyLike) {
 }
 
 TEST_F(DeviceManagedRanks, LeaveNoProcessBehind) {
-    const auto record = play("import subprocess\nprint(subprocess.Popen(['sleep', '1000']).pid)\n", {}, {}, 1);
+    const auto record =
+        play("import subprocess\nprint(subprocess.Popen(['sleep', '1000']).pid)\n", {}, {}, 1);
     ASSERT_TRUE(record) << record.error().text();
     const auto said = lines(*record, 0);
     ASSERT_EQ(said.size(), 1U);
