@@ -55,10 +55,11 @@ constexpr int nccl_of(results::Dtype dtype) {
             return 8;
         case results::Dtype::bf16:
             return 9;
-        case results::Dtype::none:
-            break;
+        case results::Dtype::u8:
+            return 1;
+        default:  // NCCL has no such type
+            return -1;
     }
-    return -1;
 }
 constexpr std::size_t bytes_of(int nccl) {
     constexpr std::size_t known[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
@@ -83,10 +84,9 @@ constexpr int nccl_of(results::ReduceOp reduce) {
             return 3;
         case results::ReduceOp::avg:
             return 4;
-        case results::ReduceOp::none:
-            break;
+        default:  // NCCL has no such operation
+            return -1;
     }
-    return -1;
 }
 
 }  // namespace deadrank::inject::shims
