@@ -93,6 +93,18 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     return program;
 }
 
+// What the user says to torch and NCCL reaches their simulated parts as well. The scenario's own settings win.
+void pass_on_settings(scenarios::Settings& cluster, const LaunchCommand& command) {
+    std::map<std::string, std::string> variables = own_environment();
+    for (const auto& [name, value] : command.environment) variables[name] = value;
+    std::erase_if(variables, [](const auto& one) {
+        return !one.first.starts_with("TORCH_") && !one.first.starts_with("NCCL_");
+    });
+    if (const auto stated = cluster.find("environment"); stated != cluster.end())
+        for (const auto& [name, value] : stated->second.options.front().table) variables[name] = value;
+    if (!variables.empty()) state(cluster, "environment", {.type = ValueType::table, .table = variables});
+}
+
 sim::managed::ZygoteSettings zygote_of(const ManagedSettings& settings) {
     sim::managed::ZygoteSettings zygote{.python = settings.python,
                                         .package = settings.package,
@@ -117,6 +129,7 @@ scenarios::Scenario launched_by(scenarios::Scenario scenario, const LaunchComman
     };
     usual("launcher", {.type = ValueType::choice, .text = command.launcher});
     usual("restarts_max", {.type = ValueType::integer, .number = command.restarts_max});
+    pass_on_settings(scenario.cluster, command);
     if (command.monitor_interval > 0)
         usual("monitor_interval", {.type = ValueType::duration, .number = command.monitor_interval});
     return scenario;

@@ -3,4 +3,4 @@
 
 #include "token_ring.h"
 
-int main(int argc, char** argv) { return deadrank::runners::commands::run_program(argc, argv, token_ring()); }
+int main(int argc, char** argv) { return deadrank::runners::run_program(argc, argv, token_ring()); }

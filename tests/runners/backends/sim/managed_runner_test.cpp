@@ -137,6 +137,13 @@ TEST_F(DeviceManagedRanks, AreEndedByTheWatchdogWhereACallIsLeftOut) {
     EXPECT_THAT(lines(*record, 0), Contains(HasSubstr("Watchdog caught collective operation timeout")));
 }
 
+TEST_F(DeviceManagedRanks, CompareTheirCallsWhereTheUserAsksForDetail) {
+    settings_.command.environment["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL";
+    const auto record = play(data_parallel, {"gloo"}, {fault("resize_collective", 1, 2)});
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(lines(*record, 0), Contains(HasSubstr("mismatch")));
+}
+
 TEST_F(DeviceManagedRanks, EndWithTheirOwnCodeAndTraceback) {
     const auto record =
         play("import os\nif os.environ['RANK'] == '1': raise ValueError('no such layer')\n", {});
