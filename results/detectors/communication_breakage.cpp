@@ -4,8 +4,6 @@
 
 namespace deadrank::results::detectors {
 
-using namespace analysis;
-
 std::optional<Finding> communication_breakage(const Evidence& evidence) {
     for (const auto ask :
          {setup_failure, setup_hang, collective_mismatch, collective_timeout, collective_hang}) {

@@ -297,7 +297,7 @@ private:
         }
         std::vector<Rank> ranks;
         if (const Rank rank = said_of(best); rank != no_rank) ranks = {rank};
-        std::string says = quoted(best.text);
+        std::string says = analysis::quoted(best.text);
         const auto exits = failed_exits();
         if (best.meant.nearness == Nearness::waiting) {
             Waited waited = find_awaited_rank(evidence_, incident_.reading);

@@ -40,7 +40,7 @@ struct Entry {
 // What one process recorded in this attempt, up to `at`.
 class Recorder {
 public:
-    Recorder(const Evidence& evidence, Rank process, Time at) : process_(process), at_(at) {
+    Recorder(const Evidence& evidence, Rank process, Time at) {
         const Lives& lives = evidence.facts<Lives>();
         const Time since = lives.begins(lives.attempt_at(at));
         for (const Event& event : evidence.events()) {
@@ -77,8 +77,6 @@ private:
         open_.erase(found);
     }
 
-    Rank process_;
-    Time at_;
     std::vector<Entry> entries_;
     std::vector<const CommInitEnter*> groups_;
     std::map<Key, std::size_t> open_;

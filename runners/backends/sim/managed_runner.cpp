@@ -172,7 +172,7 @@ scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const 
                                   .stop = [&] { return job.stopped(); },
                                   .stop_asked_every = 64,
                                   .stack_bytes = 512 << 10};
-    Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
+    scenarios::Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
     stages_.play(
         [&](sim::Engine& engine) { record = simulate(engine, faults_, plan, performance, options); });
     if (job.trouble()) return refuse(ErrorCode::environment, job.trouble()->what(), job.trouble()->help);

@@ -10,6 +10,7 @@
 namespace deadrank::runners {
 
 using scenarios::Plan;
+using scenarios::Result;
 
 namespace {
 

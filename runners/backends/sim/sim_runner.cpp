@@ -14,6 +14,7 @@ namespace deadrank::runners {
 namespace {
 
 using scenarios::Plan;
+using scenarios::Result;
 
 constexpr std::int64_t crowd = 1 << 16;  // ranks
 
