@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scenarios/model/error.h"
+#include "sim/collectives/byte_offer.h"
 #include "sim/collectives/fabric.h"
 #include "sim/collectives/library_texts.h"
 #include "sim/collectives/work.h"

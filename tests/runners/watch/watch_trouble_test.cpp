@@ -24,7 +24,7 @@ TEST_F(DeviceWatch, SaysInOneSentenceWhatItCouldNotWatch) {
     EXPECT_THAT(without->notes, ElementsAre(HasSubstr("no rank opened a process group")));
     const auto missing = watched({"/nowhere/torchrun"});
     ASSERT_FALSE(missing);
-    EXPECT_THAT(missing.error().text(), HasSubstr("/nowhere/torchrun cannot be started"));
+    EXPECT_THAT(missing.error().text(), HasSubstr("cannot start '/nowhere/torchrun'"));
 }
 
 // The hook's files may grow no further, as on a full disk: the program trains on.
