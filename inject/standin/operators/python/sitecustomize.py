@@ -8,20 +8,28 @@ import sys
 
 
 class AfterTorch:
-    """Loads the operators when torch has been imported, before the program's next line."""
+    """Loads the operators when torch has been imported, before the program's next line. A program may look
+    for torch without importing it, so this stays until torch is imported."""
+
+    looking = False
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch":
+        if name != "torch" or self.looking:
             return None
-        sys.meta_path.remove(self)
-        spec = None
-        for finder in list(sys.meta_path):
-            spec = spec or finder.find_spec(name, path, target)
+        self.looking = True
+        try:
+            others = [finder for finder in sys.meta_path if finder is not self]
+            specs = (finder.find_spec(name, path, target) for finder in others)
+            spec = next((one for one in specs if one is not None), None)
+        finally:
+            self.looking = False
         if spec is None or spec.loader is None:
             return spec
         execute = spec.loader.exec_module
 
         def exec_module(module):
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
             execute(module)
             import deadrank_operators
 

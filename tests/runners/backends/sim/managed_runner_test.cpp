@@ -9,6 +9,7 @@
 #include "results/record/evidence.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
+#include "runners/backends/process/simulated_gpus.h"
 
 namespace deadrank::runners {
 namespace {
@@ -142,6 +143,26 @@ TEST_F(DeviceManagedRanks, CompareTheirCallsWhereTheUserAsksForDetail) {
     const auto record = play(data_parallel, {"gloo"}, {fault("resize_collective", 1, 2)});
     ASSERT_TRUE(record) << record.error().text();
     EXPECT_THAT(lines(*record, 0), Contains(HasSubstr("mismatch")));
+}
+
+constexpr const char* for_gpus = R"(
+import torch, torch.distributed as dist
+dist.init_process_group("nccl")
+device = torch.device("cuda", dist.get_rank())
+torch.cuda.set_device(device)
+x = torch.full((3,), dist.get_rank() + 1.0, device=device)
+dist.all_reduce(x)
+print(torch.cuda.get_device_name(0)[:12], (x @ x).item())
+)";
+
+TEST_F(DeviceManagedRanks, ComputeOnSimulatedGpus) {
+    auto variables = variables_of({.count = 2});
+    if (!variables) GTEST_SKIP() << variables.error().text();
+    settings_.variables = *variables;
+    settings_.warm = std::make_shared<WarmPython>();
+    const auto record = play(for_gpus, {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(lines(*record, 1), Contains("NVIDIA H100  27.0"));
 }
 
 TEST_F(DeviceManagedRanks, EndWithTheirOwnCodeAndTraceback) {
