@@ -64,7 +64,10 @@ bool fill(const std::string& kind, const EventFields& reader, Payload& payload) 
 }  // namespace
 
 bool read_payload(std::string_view line, const KeepText& keep, Payload& payload) {
-    const nlohmann::json read = nlohmann::json::parse(line, nullptr, false);
+    return read_payload(nlohmann::json::parse(line, nullptr, false), keep, payload);
+}
+
+bool read_payload(const nlohmann::json& read, const KeepText& keep, Payload& payload) {
     if (!read.is_object()) return false;
     const auto kind = read.find("kind");
     return kind != read.end() && kind->is_string() &&

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 #include "results/record/event.h"
@@ -13,5 +14,7 @@ using KeepText = std::function<TextId(std::string_view)>;
 
 // False if the line is truncated or of an unknown kind.
 bool read_payload(std::string_view line, const KeepText& keep, Payload& payload);
+bool read_payload(const nlohmann::json& read, const KeepText& keep,
+                  Payload& payload);  // of a line that is parsed
 
 }  // namespace deadrank::results

@@ -1,6 +1,7 @@
 // sim/managed/descriptor.h — A file descriptor that is closed with its owner.
 #pragma once
 
+#include <array>
 #include <unistd.h>
 #include <utility>
 
@@ -26,5 +27,9 @@ public:
 private:
     int number_ = -1;
 };
+
+// Two ends each, closed when a program is executed. They throw HostTrouble.
+std::array<Descriptor, 2> pipe_pair();       // to read from, to write to
+std::array<Descriptor, 2> packet_sockets();  // SEQPACKET, with room for messages of the wire
 
 }  // namespace deadrank::sim::managed

@@ -31,18 +31,6 @@ constexpr int answer_limit_ms = 120'000;  // imports of a cold disk take longest
     throw HostTrouble(std::move(what), std::move(help));
 }
 
-std::array<Descriptor, 2> socket_pair() {
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        fail(fmt::format("no sockets for ranks: {}", std::strerror(errno)), "raise the limit on open files");
-    const int bytes = static_cast<int>(message_max);
-    for (const int end : ends) {
-        ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-        ::setsockopt(end, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-    }
-    return {Descriptor(ends[0]), Descriptor(ends[1])};
-}
-
 std::vector<std::string> environment_of(const ZygoteSettings& settings) {
     std::map<std::string, std::string> variables;
     for (char** entry = environ; *entry; ++entry) {
@@ -74,7 +62,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 }  // namespace
 
 Zygote::Zygote(const ZygoteSettings& settings) {
-    auto [ours, theirs] = socket_pair();
+    auto [ours, theirs] = packet_sockets();
     const int number = ::fcntl(theirs.get(), F_DUPFD, 100);  // inherited: without close-on-exec
     Descriptor inherited(number);
     std::vector<std::string> words{settings.python.string(), "-m", "deadrank.zygote", "--control",

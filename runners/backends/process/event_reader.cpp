@@ -20,8 +20,8 @@ bool read_event(std::string_view line, std::int64_t started, results::EventSink&
     results::Event event;
     event.at = results::Time(read["t"].get<std::int64_t>() - started);
     event.rank = read.value("rank", results::no_rank);
-    if (!results::read_payload(
-            line, [&](std::string_view words) { return sink.text(words); }, event.what)) return false;
+    const auto keep = [&](std::string_view words) { return sink.text(words); };
+    if (!results::read_payload(read, keep, event.what)) return false;
     sink.record(event);
     return true;
 }
