@@ -3,6 +3,7 @@
 #include "runners/commands/under_test.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -166,11 +167,13 @@ results::ResilienceCell standing_of(const Trialled& trial, const std::string& wo
 using namespace std::string_view_literals;
 
 std::vector<std::string> with_command(int argc, const char* const* argv) {
+    static constexpr std::array takers = {"run"sv, "watch"sv, "inject"sv, "sweep"sv};
+    const bool takes = argc > 1 && std::find(takers.begin(), takers.end(), argv[1]) != takers.end();
     std::vector<std::string> words;
     bool behind = false;
     for (int i = 0; i < argc; ++i) {
         const std::string word = argv[i];
-        if (!behind && i > 1 && word == "--" && (argv[1] == "run"sv || argv[1] == "watch"sv)) {
+        if (!behind && i > 1 && takes && word == "--") {
             behind = true;
         } else {
             words.push_back(behind ? "--command=" + word : word);

@@ -32,4 +32,8 @@ std::string toml_rows(const Values& values);
 Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& capabilities,
                       const Vocabulary& vocabulary);
 
+// The plan with these faults besides its own: ranks are drawn from its seed, defaults are written down.
+// Errors: bad_input, for a fault that contradicts the plan, such as a rank outside the cluster.
+Result<Plan> with_faults(Plan plan, const std::vector<FaultSettings>& faults, const Vocabulary& vocabulary);
+
 }  // namespace deadrank::scenarios

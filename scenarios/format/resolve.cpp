@@ -102,12 +102,12 @@ Result<FaultSpec> close_fault(const Closing& closing, const FaultSettings& fault
                      fault.hardware};
 }
 
-Result<void> close_faults(Closing& closing, const Scenario& scenario, const Vocabulary& vocabulary,
-                          Plan& plan) {
-    for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
-        const Kind* kind = vocabulary.fault(scenario.faults[i].kind);
+Result<void> close_faults(Closing& closing, const std::vector<FaultSettings>& faults,
+                          const Vocabulary& vocabulary, Plan& plan) {
+    for (std::size_t i = 0; i < faults.size(); ++i) {
+        const Kind* kind = vocabulary.fault(faults[i].kind);
         CHECK(kind != nullptr);  // checked by load()
-        auto fault = close_fault(closing, scenario.faults[i], *kind, fmt::format("fault.{}", i));
+        auto fault = close_fault(closing, faults[i], *kind, fmt::format("fault.{}", i));
         if (!fault) return tl::unexpected(fault.error());
         closing.add_targets(targets_of(*fault, shape_of(plan)));
         plan.faults.push_back(std::move(*fault));
@@ -135,7 +135,7 @@ Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, co
         if (!own) return tl::unexpected(own.error());
         plan.workload.merge(*own);
     }
-    if (auto done = close_faults(closing, scenario, vocabulary, plan); !done)
+    if (auto done = close_faults(closing, scenario.faults, vocabulary, plan); !done)
         return tl::unexpected(done.error());
     if (const auto named = closing.name_ranks(plan.expect); !named)
         return tl::unexpected(placed(named.error(), scenario));
@@ -279,6 +279,16 @@ Result<Trial> resolve(const Scenario& scenario, Seed seed, const Capabilities& c
     control.variant = Variant::control;
     control.faults.clear();
     return Trial{std::move(*plan), std::move(control), std::move(*healed)};
+}
+
+Result<Plan> with_faults(Plan plan, const std::vector<FaultSettings>& faults, const Vocabulary& vocabulary) {
+    Closing closing(plan.scenario, plan.seed);
+    closing.set_shape(shape_of(plan));
+    if (const auto closed = close_faults(closing, faults, vocabulary, plan); !closed)
+        return tl::unexpected(closed.error());
+    if (const auto found = contradiction(plan))
+        return refuse(ErrorCode::bad_input, found->what, found->remedy);
+    return plan;
 }
 
 }  // namespace deadrank::scenarios

@@ -1,0 +1,275 @@
+// runners/commands/find/inject_command.cpp — deadrank inject: faults of one line each into a program of the
+// user's, and what the program did.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <memory>
+#include <mutex>
+
+#include "results/record/words.h"
+#include "results/reports/json_files.h"
+#include "runners/commands/command.h"
+#include "runners/commands/program_options.h"
+#include "runners/commands/screen.h"
+#include "runners/commands/selection.h"
+#include "runners/commands/under_test.h"
+#include "runners/explore/program_trials.h"
+#include "scenarios/format/fault_expression.h"
+#include "scenarios/format/plan_file.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+using explore::Outcome;
+using explore::ProgramRun;
+using results::reports::Ink;
+using results::reports::Json;
+
+struct InjectArguments {
+    ProgramOptions program;
+    std::vector<std::string> faults;
+    std::string expect, within, record, html;
+    bool json = false, verbose = false;
+};
+
+std::int64_t steps_in(const results::Evidence& evidence) {
+    std::int64_t steps = 0;
+    for (const results::Event* event : evidence.each<results::StepEnd>())
+        steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
+    return steps;
+}
+
+// One fault of a plan, in words for people: "kill_rank rank 1".
+std::vector<std::string> applied_marks(const results::Truth& truth) {
+    std::vector<std::string> lines;
+    for (const results::Mark& mark : truth.marks) {
+        if (mark.kind == results::MarkKind::applied)
+            lines.push_back(fmt::format("{} at {}", mark.says, results::duration_text(mark.at)));
+    }
+    return lines;
+}
+
+struct Answer {
+    ProgramRun run;
+    bool met = true;  // what --expect asked for
+    std::string unmet;
+};
+
+class InjectCommand {
+public:
+    InjectCommand(const InjectArguments& arguments, Session& session)
+        : arguments_(arguments), session_(session), style_(style_of(stdout)) {}
+
+    void operator()() {
+        auto library = open_library(session_.executable, session_.extension, "");
+        if (!session_.take(library)) return;
+        std::vector<scenarios::FaultSettings> faults;
+        for (const std::string& line : arguments_.faults) {
+            auto fault = scenarios::read_fault_expression(line, library->vocabulary);
+            if (!fault) return complain_of_line(session_, fault.error(), line);
+            faults.push_back(std::move(*fault));
+        }
+        auto program = open_program(arguments_.program, session_.extension);
+        if (!session_.take(program)) return;
+        auto plan = scenarios::with_faults(program->healthy, faults, library->vocabulary);
+        if (!plan) {
+            plan.error().place = {};
+            return session_.complain(plan.error());
+        }
+        plan->variant = scenarios::Variant::fault;
+        const results::Detectors detectors = library->detectors();
+        explore::ProgramTrials trials(program->healthy,
+                                      {.stop = &stop_on_interrupt(), .detectors = &detectors});
+        const auto runner = program->make_runner();
+        if (auto control = trials.control(*runner); !session_.take(control)) return;
+        const auto loud = arguments_.verbose ? make_loud(*program) : nullptr;
+        auto run = trials.play(*plan, loud ? *loud : *runner);
+        if (stop_on_interrupt().load()) session_.code = exit_interrupted;
+        if (!session_.take(run)) return;
+        Answer answer{.run = std::move(*run), .met = true, .unmet = {}};
+        judge(answer);
+        keep(answer);
+        if (arguments_.json)
+            fmt::print("{}\n", results::reports::dumped(json_of(answer), 2));
+        else
+            print(answer);
+        if (session_.code == exit_pass) session_.code = code_of_answer(answer);
+    }
+
+private:
+    // The same program with its output on this terminal.
+    std::unique_ptr<Runner> make_loud(const OpenedProgram& program) const {
+        ManagedSettings settings = program.settings;
+        settings.print = [](results::Rank, bool error, std::string_view line) {
+            static std::mutex printing;
+            const std::lock_guard lock(printing);
+            fmt::print(error ? stderr : stdout, "{}\n", line);
+        };
+        return std::make_unique<ManagedRunner>(settings, session_.extension.all_faults());
+    }
+
+    void judge(Answer& answer) const {
+        if (arguments_.expect.empty()) return;
+        answer.met = explore::meets(arguments_.expect, answer.run);
+        if (!answer.met) {
+            answer.unmet = fmt::format("expected '{}'", arguments_.expect);
+            return;
+        }
+        if (arguments_.within.empty()) return;
+        const auto limit = scenarios::parse_value(scenarios::ValueType::duration, arguments_.within);
+        const results::Time settled = results::find_settled_time(answer.run.fault.record.evidence);
+        const results::Time took = settled - answer.run.fault_at();
+        answer.met = limit && settled != results::never && took.count() <= limit->number;
+        if (!answer.met)
+            answer.unmet = fmt::format("expected within {}, and it took {}", arguments_.within,
+                                       results::duration_text(took));
+    }
+
+    int code_of_answer(const Answer& answer) const {
+        if (answer.run.outcome == Outcome::never_came || answer.run.outcome == Outcome::unknown)
+            return exit_unknown;
+        return answer.met ? exit_pass : exit_fail;
+    }
+
+    std::string again() const {
+        return command_line(fmt::format("inject{}", arguments_.expect.empty()
+                                                        ? ""
+                                                        : " --expect " + arguments_.expect),
+                            arguments_.program, arguments_.faults);
+    }
+
+    void row(std::string_view head, const std::string& text) const {
+        fmt::print("  {}  {}\n", style_.paint(Ink::dim, results::reports::pad_right(head, 8)), text);
+    }
+
+    void print(const Answer& answer) const {
+        const ProgramRun& run = answer.run;
+        const results::Evidence& healthy = run.control->record.evidence;
+        row("healthy", fmt::format("{} ranks, {} in {} of virtual time{}", healthy.world_size(),
+                                   results::counted(steps_in(healthy), "step"),
+                                   results::duration_text(run.control->record.ended),
+                                   run.control->findings.empty() ? "" : ", and an alarm"));
+        for (const results::Finding& finding : run.control->findings)
+            row("", fmt::format("false alarm: {}: {}", finding.symptom, finding.says));
+        for (const std::string& mark : applied_marks(run.fault.record.truth)) row("fault", mark);
+        const Ink ink = explore::is_bad(run.outcome) ? Ink::red : Ink::green;
+        row("outcome", style_.paint(ink, explore::text_of(run.outcome)) +
+                           (run.says.empty() ? "" : ": " + run.says));
+        print_alarms(run);
+        if (!arguments_.expect.empty())
+            row("expected", answer.met ? style_.paint(Ink::green, "met") : style_.paint(Ink::red, answer.unmet));
+        row("again", again());
+    }
+
+    void print_alarms(const ProgramRun& run) const {
+        if (run.outcome == Outcome::never_came || run.outcome == Outcome::unknown) return;
+        if (run.fault.findings.empty()) return row("alarm", "none");
+        for (const results::Finding& finding : run.fault.findings) {
+            const std::string who = finding.blame.text();
+            row("alarm", fmt::format("{}: {}{}, {}", finding.symptom, finding.says,
+                                     who.empty() ? "" : " (" + who + ")",
+                                     results::after_text(finding.at - run.fault_at(), "the fault")));
+        }
+    }
+
+    Json json_of(const Answer& answer) const {
+        const ProgramRun& run = answer.run;
+        const bool came = run.fault_at() != results::never;
+        Json json = {{"outcome", explore::name_of(run.outcome)},
+                     {"says", run.says},
+                     {"faults", arguments_.faults},
+                     {"fault_at_ns", came ? Json(run.fault_at().count()) : Json(nullptr)},
+                     {"ended_ns", run.fault.record.ended.count()},
+                     {"culprit", results::blame_json(run.fault.record.truth.culprit())},
+                     {"alarm", run.alarm()},
+                     {"findings", results::reports::findings_json(run.fault.findings)},
+                     {"trace_hash", fmt::format("{:016x}", run.fault.record.trace_hash)}};
+        json["healthy"] = {{"ranks", run.control->record.evidence.world_size()},
+                           {"steps", steps_in(run.control->record.evidence)},
+                           {"ended_ns", run.control->record.ended.count()},
+                           {"findings", results::reports::findings_json(run.control->findings)},
+                           {"trace_hash", fmt::format("{:016x}", run.control->record.trace_hash)}};
+        if (!arguments_.expect.empty()) json["expect"] = {{"wanted", arguments_.expect}, {"met", answer.met}};
+        json["again"] = again();
+        return json;
+    }
+
+    // The evidence of both runs, and the page.
+    void keep(const Answer& answer) {
+        const auto complain = [&](const scenarios::Result<void>& written) {
+            if (!written) session_.complain(written.error());
+        };
+        const ProgramRun& run = answer.run;
+        if (!arguments_.record.empty()) {
+            const std::filesystem::path directory = arguments_.record;
+            std::error_code ignored;  // the write below says what is wrong
+            std::filesystem::create_directories(directory / "control", ignored);
+            complain(results::write_evidence(run.fault.record.evidence, directory / "evidence.jsonl"));
+            complain(results::write_evidence(run.control->record.evidence,
+                                             directory / "control" / "evidence.jsonl"));
+        }
+        if (arguments_.html.empty()) return;
+        results::reports::Page page;
+        add_to_page(page, 0, run, fmt::format("{}", fmt::join(arguments_.faults, "; ")), again());
+        complain(page.write(arguments_.html, {}, "class", std::string(explore::text_of(run.outcome))));
+    }
+
+    const InjectArguments& arguments_;
+    Session& session_;
+    results::reports::Style style_;
+};
+
+std::string verbs_footer() {
+    std::string text =
+        "The program runs unmodified on the simulated cluster, once healthy and once with the faults. The "
+        "files that it writes are put back.\n\n"
+        "Faults, one line each:\n";
+    for (const scenarios::FaultVerb& verb : scenarios::fault_verbs())
+        text += fmt::format("  {:42} {}\n", verb.example, verb.kind);
+    return text +
+           "A rank that is not named is drawn by the seed. Any other kind of fault stands with its own name "
+           "and parameters: 'stale_read path=model.pt at step 3'. deadrank explain KIND says what each "
+           "does.\n\n"
+           "Exit code: 0 played, and as expected; 1 not as expected; 2 unknown, or the moment never came; 64 "
+           "the command line is wrong; 130 stopped.\n\n"
+           "Examples:\n"
+           "  deadrank inject 'kill rank 1 before all_reduce 7' -- torchrun --nproc-per-node 8 train.py\n"
+           "  deadrank inject 'stop rank 3 at step 5' --expect clear_error --within 10min -- torchrun "
+           "--nnodes 4 --nproc-per-node 8 train.py\n"
+           "  deadrank inject 'kill rank 1 at step 3' --expect recovers -- torchrun --nproc-per-node 4 "
+           "--max-restarts 2 train.py";
+}
+
+void add_inject(CLI::App& command, Session& session) {
+    command.footer(verbs_footer());
+    auto arguments = std::make_shared<InjectArguments>();
+    command.add_option("faults", arguments->faults, "One line each: 'kill rank 1 before all_reduce 7'")
+        ->type_name("FAULT")
+        ->required();
+    add_program_options(command, arguments->program);
+    command.add_option("--expect", arguments->expect, "Fail unless it: recovers, completes, clear_error, refuses")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember(std::vector<std::string>(explore::wanted_words.begin(), explore::wanted_words.end()))
+                    .description(""));
+    command.add_option("--within", arguments->within, "… within this time after the fault, such as 60s")
+        ->type_name("TIME")
+        ->check([](const std::string& text) {
+            const auto time = scenarios::parse_value(scenarios::ValueType::duration, text);
+            return time ? std::string() : fmt::format("--within: {}", time.error().text());
+        });
+    command.add_option("--record", arguments->record, "Keep the evidence here, for diagnose")->type_name("DIR");
+    command.add_option("--html", arguments->html, "Write a page that shows both runs")->type_name("FILE");
+    command.add_flag("-v,--verbose", arguments->verbose, "Print what the program prints under the faults");
+    add_json(command, arguments->json, "A JSON object instead of text");
+    command.callback([arguments, &session] { InjectCommand(*arguments, session)(); });
+}
+
+}  // namespace
+
+extern const CommandRow inject_row{"inject", "Injects a fault into a program of yours: what does it do?",
+                                   add_inject};
+
+}  // namespace deadrank::runners::commands

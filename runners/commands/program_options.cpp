@@ -1,0 +1,95 @@
+// runners/commands/program_options.cpp — What the commands that explore a program of the user's share.
+#include "runners/commands/program_options.h"
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <fmt/format.h>
+
+#include "runners/commands/gpu_options.h"
+#include "runners/commands/under_test.h"
+#include "runners/extension/extension.h"
+
+namespace deadrank::runners::commands {
+
+namespace {
+
+std::string shell_quoted(const std::string& word) {
+    const auto plain = [](char letter) {
+        return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+               std::string_view("-_./=:,+@%").find(letter) != std::string_view::npos;
+    };
+    bool safe = !word.empty();
+    for (const char letter : word) safe = safe && plain(letter);
+    if (safe) return word;
+    std::string quoted = "'";
+    for (const char letter : word) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    return quoted + "'";
+}
+
+}  // namespace
+
+void add_program_options(CLI::App& command, ProgramOptions& options) {
+    command.add_option("--command", options.command)->allow_extra_args(false)->group("");
+    command.add_option("--ranks", options.ranks, "So many ranks instead of the command's")
+        ->type_name("N")
+        ->check(CLI::Range(1, 100000).description(""));
+    command.add_option("--seed", options.seed, "Decides every draw [1]")->type_name("N");
+    add_gpus(command, options.gpus);
+}
+
+scenarios::Result<OpenedProgram> open_program(const ProgramOptions& options, const Extension& extension) {
+    if (options.command.empty())
+        return scenarios::refuse(scenarios::ErrorCode::usage, "there is no program",
+                                 "write its command behind --, as in -- torchrun --nproc-per-node 8 train.py");
+    auto settings = managed_program(options.command, options.ranks, options.gpus);
+    if (!settings) return tl::unexpected(settings.error());
+    OpenedProgram program{.settings = *settings,
+                          .healthy = plan_of(settings->command, {options.seed}),
+                          .make_runner = {}};
+    program.make_runner = [settings = std::move(*settings), faults = extension.all_faults()] {
+        return std::make_unique<ManagedRunner>(settings, faults);
+    };
+    return program;
+}
+
+std::string command_line(std::string_view verb, const ProgramOptions& options,
+                         const std::vector<std::string>& faults) {
+    std::string line = fmt::format("deadrank {}", verb);
+    if (options.seed != 1) line += fmt::format(" --seed {}", options.seed);
+    if (options.ranks > 0) line += fmt::format(" --ranks {}", options.ranks);
+    if (options.gpus.count > 0) line += " " + options.gpus.words();
+    for (const std::string& fault : faults) line += " " + shell_quoted(fault);
+    line += " --";
+    for (const std::string& word : options.command) line += " " + shell_quoted(word);
+    return line;
+}
+
+void complain_of_line(Session& session, const scenarios::Error& error, const std::string& line) {
+    scenarios::Error plain = error;
+    plain.place = {};
+    session.complain(plain);
+    if (error.place.column > 0 && line.find('\n') == std::string::npos)
+        fmt::print(stderr, "  {}\n  {:>{}}\n", line, "^", error.place.column);
+}
+
+void add_to_page(results::reports::Page& page, std::size_t place, const explore::ProgramRun& run,
+                 const std::string& title, const std::string& again) {
+    results::Case one;
+    one.scenario = title;
+    one.runner = "sim";
+    one.seed = run.fault.plan.seed.number;
+    one.reason = fmt::format("{}{}{}", explore::text_of(run.outcome), run.says.empty() ? "" : ": ", run.says);
+    one.verdict = explore::is_bad(run.outcome) ? results::Verdict::fail : results::Verdict::pass;
+    one.fault = results::unjudged(one.reason, run.fault.record, run.fault.findings);
+    one.fault->verdict = one.verdict;
+    one.fault->job = run.grade;
+    one.control = results::unjudged("", run.control->record, run.control->findings);
+    one.control->verdict = results::Verdict::pass;
+    one.trace_hash = run.fault.record.trace_hash;
+    one.notes = {again};
+    page.add(place, one, {title, "", ""},
+             {{"fault", &run.fault.record.evidence, &run.fault.record.truth, &run.fault.findings, &*one.fault},
+              {"control", &run.control->record.evidence, nullptr, &run.control->findings, &*one.control}});
+}
+
+}  // namespace deadrank::runners::commands

@@ -1,0 +1,233 @@
+// runners/explore/program_trials.cpp — The judge's grade of the job, refined by what a user asks: was it a
+// watchdog, and is every checkpoint there?
+#include "runners/explore/program_trials.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <set>
+
+#include "results/analysis/complaints.h"
+#include "results/record/words.h"
+#include "runners/explore/moments.h"
+
+namespace deadrank::runners::explore {
+
+namespace {
+
+using results::Evidence;
+using results::Reaction;
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+struct OutcomeWords {
+    std::string_view name, text, sign;
+};
+constexpr std::array<OutcomeWords, 11> outcome_words = {{
+    {"unaffected", "unaffected", "·"},
+    {"recovered", "recovered with the right result", "+"},
+    {"clear_error", "clear error naming the culprit", "c"},
+    {"vague_error", "error naming nobody at fault", "e"},
+    {"wrong_rank", "error naming another rank", "x"},
+    {"watchdog", "watchdog", "w"},
+    {"lost_checkpoint", "lost checkpoint", "L"},
+    {"hang", "hang for ever", "H"},
+    {"wrong_result", "silent wrong result", "W"},
+    {"never_came", "the moment never came", "-"},
+    {"unknown", "unknown", "?"},
+}};
+
+const OutcomeWords& words_of(Outcome outcome) { return outcome_words.at(static_cast<std::size_t>(outcome)); }
+
+// A time-out of a collective or of the store that let the job wait for a minute or longer.
+constexpr results::Time long_wait{60'000'000'000};
+
+bool timed_out(const Evidence& evidence) {
+    const auto complains = [&](const results::Event* event) {
+        const auto& log = *event->as<results::RankLog>();
+        return event->rank != results::no_rank &&
+               results::analysis::classify_trouble(evidence.text(log.line)) ==
+                   results::analysis::Trouble::timeout;
+    };
+    const auto logs = evidence.each<results::RankLog>();
+    return std::any_of(logs.begin(), logs.end(), complains);
+}
+
+// Names of the files that were saved without an error.
+std::set<std::string> saved_files(const Evidence& evidence) {
+    std::set<std::string> files;
+    for (const results::Event* event : evidence.each<results::CheckpointSave>()) {
+        const auto& save = *event->as<results::CheckpointSave>();
+        if (save.result == results::Code::ok)
+            files.insert(std::filesystem::path(evidence.text(save.path)).filename().string());
+    }
+    return files;
+}
+
+// A file that only the healthy run saved; empty if there is none.
+std::string lost_file(const Evidence& fault, const Evidence& control) {
+    const std::set<std::string> saved = saved_files(fault);
+    for (const std::string& file : saved_files(control))
+        if (!saved.contains(file)) return file;
+    return "";
+}
+
+// From the fault to the job's end.
+results::Time time_to_end(const ProgramRun& run) { return run.fault.record.ended - run.fault_at(); }
+
+void judge_completion(ProgramRun& run, Outcome outcome) {
+    run.outcome = outcome;
+    const std::string file = lost_file(run.fault.record.evidence, run.control->record.evidence);
+    if (file.empty()) return;
+    run.outcome = Outcome::lost_checkpoint;
+    run.says = fmt::format("it completed without {}, which the healthy run saves", file);
+}
+
+void judge_error(ProgramRun& run, Outcome outcome) {
+    run.outcome = outcome;
+    if (time_to_end(run) < long_wait || !timed_out(run.fault.record.evidence)) return;
+    run.outcome = Outcome::watchdog;
+    run.says = fmt::format("after {}: {}", results::duration_text(time_to_end(run)), run.says);
+}
+
+void judge_run(ProgramRun& run) {
+    const results::Truth& truth = run.fault.record.truth;
+    if (truth.interrupted) {
+        run.says = "it was stopped";
+        return;
+    }
+    if (const results::Mark* refused = truth.refusal()) {
+        run.says = refused->says;
+        return;
+    }
+    if (truth.idle() || !truth.took_place()) {
+        run.outcome = Outcome::never_came;
+        std::set<results::Rank> ranks;
+        for (const scenarios::FaultSpec& fault : run.fault.plan.faults)
+            for (const std::int64_t rank : fault.ranks()) ranks.insert(static_cast<results::Rank>(rank));
+        if (ranks.empty()) ranks.insert(0);  // a fault of a disk or a link: the ranks do much the same
+        for (const results::Rank rank : ranks)
+            run.says += (run.says.empty() ? "" : "; ") +
+                        describe_moments(run.control->record.evidence, rank);
+        return;
+    }
+    run.grade = results::grade(run.fault.record, &run.control->record.evidence, truth.culprit());
+    run.says = run.grade.says;
+    switch (run.grade.reaction) {
+        case Reaction::completed:
+        case Reaction::warned_and_completed:
+            return judge_completion(run, Outcome::unaffected);
+        case Reaction::restarted:
+            return judge_completion(run, Outcome::recovered);
+        case Reaction::clear_error:
+        case Reaction::refused_to_start:
+            return judge_error(run, Outcome::clear_error);
+        case Reaction::misleading_error:
+            return judge_error(run, Outcome::vague_error);
+        case Reaction::wrong_rank:
+            return judge_error(run, Outcome::wrong_rank);
+        case Reaction::hung:
+            run.outcome = Outcome::hang;
+            return;
+        case Reaction::silent_wrong_result:
+        case Reaction::not_checked:
+            run.outcome = Outcome::wrong_result;
+            return;
+    }
+}
+
+// The first line of a failed healthy run that is an error, or how it ended.
+std::string why_it_failed(const Evidence& evidence) {
+    for (const results::Event* event : evidence.each<results::RankLog>()) {
+        const auto& log = *event->as<results::RankLog>();
+        const std::string_view line = evidence.text(log.line);
+        if (log.level < 2 || event->rank == results::no_rank) continue;
+        const auto last = line.find_last_of('\n', line.size() - (line.ends_with('\n') ? 2 : 1));
+        return fmt::format("rank {}: {}", event->rank,
+                           last == std::string_view::npos ? line : line.substr(last + 1));
+    }
+    for (const results::Event* event : evidence.each<results::RankExit>()) {
+        const auto& exit = *event->as<results::RankExit>();
+        if (exit.signal != 0) return fmt::format("rank {} was ended by signal {}", event->rank, exit.signal);
+        if (exit.code != 0) return fmt::format("rank {} ended with code {}", event->rank, exit.code);
+    }
+    return "its ranks wait for ever";
+}
+
+}  // namespace
+
+std::string_view name_of(Outcome outcome) { return words_of(outcome).name; }
+std::string_view text_of(Outcome outcome) { return words_of(outcome).text; }
+std::string_view sign_of(Outcome outcome) { return words_of(outcome).sign; }
+
+bool is_bad(Outcome outcome) {
+    return outcome >= Outcome::wrong_rank && outcome <= Outcome::wrong_result;
+}
+
+std::string_view ProgramRun::alarm() const {
+    if (fault.findings.empty()) return "silent";
+    const results::Blame culprit = fault.record.truth.culprit();
+    bool misnamed = false;
+    for (const results::Finding& finding : fault.findings) {
+        const auto& ranks = finding.blame.ranks;
+        const auto guilty = [&](results::Rank rank) {
+            return std::count(culprit.ranks.begin(), culprit.ranks.end(), rank) > 0;
+        };
+        if (std::any_of(ranks.begin(), ranks.end(), guilty)) return "named";
+        misnamed = misnamed || (!ranks.empty() && !culprit.ranks.empty());
+    }
+    return misnamed ? "misnamed" : "noticed";
+}
+
+bool meets(std::string_view wanted, const ProgramRun& run) {
+    if (wanted == "recovers")
+        return run.outcome == Outcome::recovered || run.outcome == Outcome::unaffected;
+    if (wanted == "completes") return run.outcome == Outcome::unaffected;
+    if (wanted == "refuses")
+        return run.outcome == Outcome::clear_error && run.grade.reaction == Reaction::refused_to_start;
+    return run.outcome == Outcome::clear_error;
+}
+
+Result<std::shared_ptr<const Played>> ProgramTrials::control(Runner& runner) {
+    if (control_) return control_;
+    auto played = play_plan(healthy_, runner, options_);
+    if (!played) return tl::unexpected(played.error());
+    if (played->record.truth.interrupted) return refuse(ErrorCode::internal, "it was stopped");
+    if (!played->record.truth.completed())
+        return refuse(ErrorCode::unsupported,
+                      fmt::format("the program fails without any fault: {}",
+                                  why_it_failed(played->record.evidence)),
+                      "deadrank watch --simulated shows all that it prints");
+    control_ = std::make_shared<const Played>(std::move(*played));
+    return control_;
+}
+
+Result<std::string> ProgramTrials::difference_of_two(Runner& runner) {
+    const auto first = control(runner);
+    if (!first) return tl::unexpected(first.error());
+    const auto second = play_plan(healthy_, runner, options_);
+    if (!second) return tl::unexpected(second.error());
+    const Evidence& one = (*first)->record.evidence;
+    const Evidence& other = second->record.evidence;
+    if ((*first)->record.trace_hash == second->record.trace_hash) return std::string();
+    const std::size_t shorter = std::min(one.events().size(), other.events().size());
+    for (std::size_t i = 0; i < shorter; ++i) {
+        const std::string here = to_json_line(one, one.events()[i]);
+        const std::string there = to_json_line(other, other.events()[i]);
+        if (here != there) return fmt::format("event {} is {} in one run, {} in another", i, here, there);
+    }
+    return fmt::format("one run has {} events, another {}", one.events().size(), other.events().size());
+}
+
+Result<ProgramRun> ProgramTrials::play(const scenarios::Plan& plan, Runner& runner) {
+    auto healthy = control(runner);
+    if (!healthy) return tl::unexpected(healthy.error());
+    auto played = play_plan(plan, runner, options_);
+    if (!played) return tl::unexpected(played.error());
+    ProgramRun run{.control = *healthy, .fault = std::move(*played), .grade = {}, .says = {}};
+    judge_run(run);
+    return run;
+}
+
+}  // namespace deadrank::runners::explore

@@ -1,0 +1,76 @@
+// runners/explore/program_trials.h — A user's program under faults, beside one healthy run: how did it end?
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "results/judging/reaction.h"
+#include "runners/pipeline/play_trial.h"
+
+namespace deadrank::runners::explore {
+
+// How a program ended that met a fault, from best to worst.
+enum class Outcome {
+    unaffected,       // the healthy run's result, without a restart
+    recovered,        // the healthy run's result, after a restart
+    clear_error,      // an error names the culprit
+    vague_error,      // an error names nobody who is at fault
+    wrong_rank,       // an error names another rank
+    watchdog,         // an error after a time-out of minutes
+    lost_checkpoint,  // it completed without a checkpoint that the healthy run leaves
+    hang,             // it never ended
+    wrong_result,     // it completed with another result, and said nothing
+    never_came,       // the moment of the fault never came
+    unknown,          // it could not be played
+};
+std::string_view name_of(Outcome);  // "wrong_result"
+std::string_view text_of(Outcome);  // "silent wrong result"
+std::string_view sign_of(Outcome);  // one column wide
+bool is_bad(Outcome);               // somebody waits, is misled, or trusts a wrong result
+
+// One run of the program with its faults.
+struct ProgramRun {
+    std::shared_ptr<const Played> control;
+    Played fault;
+    Outcome outcome = Outcome::unknown;
+    results::Grade grade;
+    std::string says;  // one sentence: the error's words, what differs, how long it hung, or why it is unknown
+
+    results::Time fault_at() const { return fault.record.truth.first_fault(); }
+    // Detectors: whether an alarm names a culprit, another rank, or nobody.
+    std::string_view alarm() const;  // "named", "misnamed", "noticed", "silent"
+};
+
+// Does the outcome meet what was asked for? `wanted`: recovers (the right result), completes (without a
+// restart), clear_error, refuses (before the first step).
+bool meets(std::string_view wanted, const ProgramRun& run);
+inline constexpr std::array<std::string_view, 4> wanted_words = {"recovers", "completes", "clear_error",
+                                                                 "refuses"};
+
+// Plays plans of one program that differ in their faults alone. The healthy run is played once. Thread-safe
+// after the first call of control().
+class ProgramTrials {
+public:
+    ProgramTrials(scenarios::Plan healthy, PipelineOptions options)
+        : healthy_(std::move(healthy)), options_(std::move(options)) {}
+
+    const scenarios::Plan& healthy() const { return healthy_; }
+
+    // Errors: environment; unsupported, if the program fails without any fault, in its own words.
+    scenarios::Result<std::shared_ptr<const Played>> control(Runner& runner);
+
+    // Whether a second healthy run is the same event for event; the first difference in words, else empty.
+    scenarios::Result<std::string> difference_of_two(Runner& runner);
+
+    // `plan`: healthy() with faults. Errors: environment.
+    scenarios::Result<ProgramRun> play(const scenarios::Plan& plan, Runner& runner);
+
+private:
+    scenarios::Plan healthy_;
+    PipelineOptions options_;
+    std::shared_ptr<const Played> control_;
+};
+
+}  // namespace deadrank::runners::explore
