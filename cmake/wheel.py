@@ -114,12 +114,15 @@ def write(arguments, prefix: Path) -> Path:
     path = arguments.out / f"{name}-{tag}.whl"
     wheel = Wheel(path, name)
     plugin = prefix / "share/deadrank/pytest"
+    package = prefix / "share/deadrank/sim/managed/python"
     for file in files:
         if file.is_relative_to(plugin):  # a package of this environment, found by its entry point
             inside = file.relative_to(plugin)
             if inside.parts[0] == "pytest_deadrank":
                 wheel.add(inside.as_posix(), file.read_bytes())
             continue
+        if file.is_relative_to(package):  # `import deadrank`, for users; ranks find it in the program's data
+            wheel.add(file.relative_to(package).as_posix(), file.read_bytes())
         wheel.add(place_in_wheel(file.relative_to(prefix), name), file.read_bytes(),
                   file in programs and ".so" not in file.suffixes)
     info = f"{name}.dist-info"

@@ -28,6 +28,7 @@ struct Case {
 
     std::uint64_t trace_hash = 0;      // of the faulty run; 0 = the backend has none
     std::string token;                 // for `deadrank replay`
+    std::vector<std::string> commands;  // that play it again, where it is no scenario's; else empty
     std::vector<std::string> notes;    // the backend's remarks
     std::vector<std::string> excerpt;  // lines of evidence around fault and finding
     std::filesystem::path directory;   // the files of its runs; empty = not kept

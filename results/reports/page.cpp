@@ -19,9 +19,9 @@ namespace deadrank::results::reports {
 namespace {
 
 // In the order in which they build on each other.
-constexpr std::array<std::string_view, 12> scripts = {
-    "tools.js", "decode.js", "axis.js",  "paint.js",  "timeline.js",  "pointing.js",
-    "map.js",   "waits.js",  "lists.js", "matrix.js", "standings.js", "main.js"};
+constexpr std::array<std::string_view, 13> scripts = {
+    "tools.js", "decode.js", "axis.js",   "paint.js",     "timeline.js", "pointing.js", "map.js",
+    "waits.js", "lists.js",  "matrix.js", "standings.js", "moments.js",  "main.js"};
 
 std::string escaped(std::string text) {
     std::string safe;
@@ -108,6 +108,31 @@ void Page::stand(std::size_t place, const ResilienceCell& standing) {
     standings_[place] = std::move(text);
 }
 
+void Page::show_moments(const MomentMap& map) {
+    Json rows = Json::array();
+    for (const MomentRow& row : map.rows) {
+        Json cells = Json::array();
+        for (const auto& cell : row.cells) {
+            if (!cell) {
+                cells.push_back(nullptr);
+                continue;
+            }
+            const auto found = cases_.find(static_cast<std::size_t>(cell->place));
+            const auto number =
+                cell->place < 0 || found == cases_.end() ? -1 : std::distance(cases_.begin(), found);
+            cells.push_back({{"outcome", cell->outcome},
+                             {"sign", cell->sign},
+                             {"bad", cell->bad},
+                             {"where", cell->where},
+                             {"says", cell->says},
+                             {"again", cell->again},
+                             {"case", number}});
+        }
+        rows.push_back({{"fault", row.fault}, {"ranks", row.ranks}, {"cells", std::move(cells)}});
+    }
+    moments_ = escaped(dumped({{"columns", map.columns}, {"rows", std::move(rows)}}));
+}
+
 std::string Page::cases_text() const {
     std::string text;
     for (const auto& [place, json] : cases_) text += (text.empty() ? "" : ",\n") + json;
@@ -130,7 +155,8 @@ std::string Page::html(const Scorecard& card, const std::string& by, const std::
         std::string text = escaped(dumped(head));
         text.back() = ',';
         const std::lock_guard lock(mutex_);
-        return text + fmt::format("\"standings\":[{}],\"cases\":[{}]}}", standings_text(), cases_text());
+        return text + fmt::format("\"moments\":{},\"standings\":[{}],\"cases\":[{}]}}", moments_,
+                                  standings_text(), cases_text());
     };
     return filled(asset("page.html"), [&](std::string_view name) -> std::string {
         if (name == "title") return escaped(headline);

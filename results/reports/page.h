@@ -29,6 +29,24 @@ struct CaseWords {
     std::string title, story, fix;
 };
 
+// How a program ended that met faults at each rank and moment, as rows and columns.
+struct MomentCell {
+    std::string outcome;  // in words: "silent wrong result"
+    std::string sign;     // one column wide
+    bool bad = false;
+    std::string where;    // "rank 3, before all_reduce 7, step 2"
+    std::string says, again;
+    std::int64_t place = -1;  // of the case on this page that shows such a run; -1 = none
+};
+struct MomentRow {
+    std::string fault, ranks;  // "kill", "rank 3"
+    std::vector<std::optional<MomentCell>> cells;
+};
+struct MomentMap {
+    std::vector<std::string> columns;  // "all_reduce 7, step 2"
+    std::vector<MomentRow> rows;
+};
+
 class Page {
 public:
     // Any thread may add a case; `place` orders them.
@@ -37,6 +55,9 @@ public:
     // How a program under test reacted to a bug: a cell of the page's table. `place` is its case's, if the
     // page has that case. Runs without a program, as in the simulator, are left out.
     void stand(std::size_t place, const ResilienceCell& standing);
+
+    // A program's faults at each rank and moment, shown first; each cell leads to a run of this page.
+    void show_moments(const MomentMap& map);
 
     // `card` counts what was added; `headline` says what was asked for. Errors: io.
     scenarios::Result<void> write(const std::filesystem::path& file, const Scorecard& card,
@@ -48,6 +69,7 @@ private:
     std::string cases_text() const;
     std::string standings_text() const;
 
+    std::string moments_ = "null";
     std::map<std::size_t, std::string> cases_, standings_;  // JSON; a standing's last brace is still missing
 };
 

@@ -27,6 +27,7 @@ std::string quoted(const std::string& word) {
 }  // namespace
 
 std::vector<std::string> list_repeat_commands(const Case& one) {
+    if (!one.commands.empty()) return one.commands;
     if (one.runner == from_files) return {"deadrank judge " + quoted(one.directory.string())};
     std::vector<std::string> commands;
     if (!one.token.empty()) {

@@ -86,7 +86,7 @@ void add_to_page(results::reports::Page& page, std::size_t place, const explore:
     one.control = results::unjudged("", run.control->record, run.control->findings);
     one.control->verdict = results::Verdict::pass;
     one.trace_hash = run.fault.record.trace_hash;
-    one.notes = {again};
+    one.commands = {again};
     page.add(place, one, {title, "", ""},
              {{"fault", &run.fault.record.evidence, &run.fault.record.truth, &run.fault.findings, &*one.fault},
               {"control", &run.control->record.evidence, nullptr, &run.control->findings, &*one.control}});

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "results/analysis/complaints.h"
+#include "results/analysis/error_quote.h"
 #include "results/record/words.h"
 #include "runners/explore/moments.h"
 
@@ -25,7 +26,7 @@ struct OutcomeWords {
     std::string_view name, text, sign;
 };
 constexpr std::array<OutcomeWords, 11> outcome_words = {{
-    {"unaffected", "unaffected", "·"},
+    {"unaffected", "unaffected", "."},
     {"recovered", "recovered with the right result", "+"},
     {"clear_error", "clear error naming the culprit", "c"},
     {"vague_error", "error naming nobody at fault", "e"},
@@ -137,16 +138,21 @@ void judge_run(ProgramRun& run) {
     }
 }
 
-// The first line of a failed healthy run that is an error, or how it ended.
+// The error of a failed healthy run, or how it ended.
 std::string why_it_failed(const Evidence& evidence) {
+    results::Rank rank = results::no_rank;
+    std::string text;
     for (const results::Event* event : evidence.each<results::RankLog>()) {
         const auto& log = *event->as<results::RankLog>();
-        const std::string_view line = evidence.text(log.line);
         if (log.level < 2 || event->rank == results::no_rank) continue;
-        const auto last = line.find_last_of('\n', line.size() - (line.ends_with('\n') ? 2 : 1));
-        return fmt::format("rank {}: {}", event->rank,
-                           last == std::string_view::npos ? line : line.substr(last + 1));
+        if (rank == results::no_rank) rank = event->rank;
+        if (event->rank != rank) continue;
+        std::string_view line = evidence.text(log.line);
+        const std::string prefix = fmt::format("[rank{}]: ", rank);
+        if (line.starts_with(prefix)) line.remove_prefix(prefix.size());
+        text += std::string(line) + "\n";
     }
+    if (!text.empty()) return fmt::format("rank {}: {}", rank, results::analysis::find_key_line(text));
     for (const results::Event* event : evidence.each<results::RankExit>()) {
         const auto& exit = *event->as<results::RankExit>();
         if (exit.signal != 0) return fmt::format("rank {} was ended by signal {}", event->rank, exit.signal);

@@ -70,6 +70,10 @@ std::string number_of_node(std::string_view word) {
     return std::string(word);
 }
 
+bool is_node_name(std::string_view word) {
+    return word.starts_with("node") && word.size() > 4 && std::isdigit(static_cast<unsigned char>(word[4]));
+}
+
 class ExpressionReader {
 public:
     ExpressionReader(std::string_view line, const Vocabulary& vocabulary)
@@ -219,13 +223,15 @@ private:
     }
 
     // "node0-node1": the links between the two; "node0": all of its links.
-    void read_link(const Word& word) {
-        const Word* nodes = expect_word(word, "two nodes, as in node0-node1");
-        if (!nodes) return;
-        Word list{"", nodes->column};
-        for (const std::string_view part : parts_of(nodes->text, '-'))
+    void put_nodes(const Word& names) {
+        Word list{"", names.column};
+        for (const std::string_view part : parts_of(names.text, '-'))
             list.text += (list.text.empty() ? "" : ",") + number_of_node(part);
         put_parameter("node", list);
+    }
+
+    void read_link(const Word& word) {
+        if (const Word* nodes = expect_word(word, "two nodes, as in node0-node1")) put_nodes(*nodes);
     }
 
     // Behind "at", "in", "from", "during": a step, a phase, a call, a time, or the start.
@@ -285,6 +291,7 @@ private:
         const bool factor = word.text.starts_with('x') && word.text.size() > 1;
         if (is_call_word(word)) return read_call(word);
         if (is_phase(word)) return put_when("phase", word);
+        if (is_node_name(word.text) && parameter_named(kind_->parameters, "node")) return put_nodes(word);
         if (factor && std::isdigit(static_cast<unsigned char>(word.text[1])))
             return put_parameter("factor", {word.text.substr(1) + "x", word.column});
         if (word.text.find('=') != std::string::npos) return read_key_value(word);

@@ -90,6 +90,7 @@ function showHome() {
   markHere(-1);
   redraw = () => {};
   const missed = data.cases.map((one, place) => [one, place]).filter(([one]) => one.verdict !== "pass");
+  if (data.moments) return main.replaceChildren(momentMap(data.moments));
   const standings = data.standings.length ? standingsTable(data.standings) : "";
   if (!data.cases.length) return main.replaceChildren(standings);
   main.replaceChildren(standings, scorecard(data), element("section", { class: "panel" },

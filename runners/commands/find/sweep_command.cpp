@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@
 #include "results/reports/style.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
+#include "runners/commands/find/sweep_program.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/find/harm.h"
@@ -215,7 +217,30 @@ struct SweepArguments {
     std::vector<std::int64_t> ranks, steps;
     bool own = false, pairwise = false, whole = false, json = false;
     int jobs = 0;
+    ProgramSweepArguments program;
 };
+
+// With a command behind `--`, and what both kinds of sweep read.
+ProgramSweepArguments program_arguments(const SweepArguments& arguments) {
+    ProgramSweepArguments program = arguments.program;
+    program.program.seed = arguments.seed;
+    program.program.gpus.count = static_cast<int>(arguments.gpus);
+    program.faults = arguments.kinds;
+    program.ranks = arguments.ranks;
+    program.steps = arguments.steps;
+    program.json = arguments.json;
+    program.jobs = arguments.jobs;
+    return program;
+}
+
+Result<void> check_program(const SweepArguments& arguments) {
+    if (!arguments.scenario.empty() || arguments.own || arguments.pairwise || arguments.whole ||
+        !arguments.phases.empty() || arguments.nodes > 0 || arguments.length > 0)
+        return refuse(ErrorCode::usage,
+                      "--own, --pairwise, --map, --phase, --nodes, --steps and a scenario are for our workloads",
+                      "leave them out where a command stands behind --");
+    return {};
+}
 
 // The requested job, with its scenario's faults.
 Result<scenarios::Plan> base_of(const SweepArguments& arguments, const Library& library) {
@@ -271,6 +296,10 @@ int sweep_code(const find::Sweep& sweep, bool stopped) {
 }
 
 void sweep(const SweepArguments& arguments, Session& session) {
+    if (!arguments.program.program.command.empty()) {
+        if (const auto fits = check_program(arguments); !fits) return session.complain(fits.error());
+        return sweep_program(program_arguments(arguments), session);
+    }
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto base = base_of(arguments, *library);
@@ -325,10 +354,18 @@ void add_sweep(CLI::App& command, Session& session) {
         "something rang and named nobody, misnamed = somebody else is blamed, missed = the job took harm in "
         "silence, harmless = nothing happened and nothing rang. With --own the scenario's expectation "
         "judges.\n\n"
+        "With a command behind -- the program itself is played, unmodified, on the simulated cluster, and how "
+        "it ended is sorted: unaffected, recovered, a clear error, an error that names nobody, or badly: an "
+        "error that names another rank, a watchdog after minutes, a lost checkpoint, a hang, a silent wrong "
+        "result.\n\n"
         "Exit code: 0 all that harms is caught, 1 something is missed or misnamed, 2 something is unknown, "
         "64 "
         "the command line is wrong, 130 stopped (what was played is shown).\n\n"
         "Examples:\n"
+        "  deadrank sweep -- torchrun --nproc-per-node 8 train.py    kill each rank before each call\n"
+        "  deadrank sweep --fault 'delay 45min' --fault skip --rank 0,1 --html sweep.html -- torchrun "
+        "--nproc-per-node 8 train.py\n"
+        "  deadrank sweep --fault 'disk full' -- torchrun --nproc-per-node 8 train.py   at each checkpoint\n"
         "  deadrank sweep                                            data_parallel, 8 ranks, 8 steps\n"
         "  deadrank sweep --workload zero --fault kill_rank --fault slow_rank --map\n"
         "  deadrank sweep communication/rank_leaves_all_reduce --own every rank and step of its own fault\n"
@@ -343,16 +380,40 @@ void add_sweep(CLI::App& command, Session& session) {
     command.add_option("--seed", arguments->seed, "Under which it is resolved and played [1]")
         ->type_name("N");
     command.add_option("--nodes", arguments->nodes, "Machines [as the job has]")->type_name("N");
-    command.add_option("--gpus", arguments->gpus, "Devices of a machine [as the job has]")->type_name("N");
+    command
+        .add_option("--gpus", arguments->gpus,
+                    "Devices of a machine [as the job has]; of a program: simulated GPUs for it")
+        ->type_name("N");
     command.add_option("--steps", arguments->length, "Steps of the training [as the job has]")
         ->type_name("N");
-    command.add_option("--fault", arguments->kinds, "This kind only; repeat for several")
-        ->type_name("KIND")
+    command
+        .add_option("--fault", arguments->kinds,
+                    "This kind only; repeat for several. Of a program: a line as of inject, without rank and "
+                    "moment [kill]")
+        ->type_name("FAULT")
         ->allow_extra_args(false);
     add_place_options(command, *arguments);
     command.add_flag("--own", arguments->own, "The scenario's own faults, moved about, by its expectation");
     command.add_flag("--map", arguments->whole, "A line for each rank below rows that are not all well");
     command.add_option("-j,--jobs", arguments->jobs, "Runs at once [the processors]")->type_name("N");
+    auto& program = arguments->program;
+    command.add_option("--command", program.program.command)->allow_extra_args(false)->group("");
+    command.add_option("--ranks", program.program.ranks, "Of a program: so many ranks instead of the command's")
+        ->type_name("N")
+        ->check(CLI::Range(1, 100000).description(""));
+    command.add_option("--at", program.moments, "Of a program: before its calls, at its steps, or at its files [calls]")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember({"calls", "steps", "files"}).description(""));
+    command
+        .add_option("--accept", program.accepted,
+                    "Of a program: ways to end that are no failure: " + fmt::format("{}", fmt::join(outcome_words(), ", ")))
+        ->delimiter(',')
+        ->type_name("HOW,…")
+        ->check(CLI::IsMember(outcome_words()).description(""));
+    command.add_option("--html", program.html, "Of a program: write a page with the map and a run of each way")
+        ->type_name("FILE");
+    command.add_option("--junit", program.junit, "Of a program: write JUnit XML for CI")->type_name("FILE");
+    command.add_option("--table", program.table, "Of a program: write a Markdown table")->type_name("FILE");
     add_catalog(command, arguments->catalog);
     add_json(command, arguments->json, "A JSON object with every cell");
     command.callback([arguments, &session] { sweep(*arguments, session); });

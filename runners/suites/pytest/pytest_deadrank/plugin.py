@@ -1,5 +1,5 @@
-# runners/suites/pytest/pytest_deadrank/plugin.py — Collects scenario files as tests, and offers the fixture
-# `deadrank` for a user's own tests. Collects the files that match the ini option deadrank_scenarios, below
+# runners/suites/pytest/pytest_deadrank/plugin.py — Collects scenario files as tests, and offers the fixtures
+# `deadrank` (scenarios) and `cluster` (a program under faults) for a user's own tests. Collects the files that match the ini option deadrank_scenarios, below
 # the directories that pytest collects.
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "deadrank: a scenario that deadrank plays")
+    config.addinivalue_line("markers", "faults(*faults, seeds=(1,)): what `cluster` injects, once for each seed")
 
 
 def _program(config) -> Deadrank:
@@ -79,3 +80,38 @@ class ScenarioItem(pytest.Item):
 def deadrank(request) -> Deadrank:
     """Plays scenarios from a test: `assert deadrank.run("communication/rank_leaves_all_reduce").passed`."""
     return _program(request.config)
+
+
+class Cluster:
+    """A program on simulated ranks. `cluster(ranks=8).run(["torchrun", "train.py"], expect=recovers())`."""
+
+    def __init__(self, program, faults, seed, settings=None):
+        self._program, self._faults, self._seed = program, faults, seed
+        self._settings = settings or {}
+
+    def __call__(self, **settings) -> Cluster:
+        """With ranks=, gpus=, cwd= or timeout=, as deadrank.run takes them."""
+        return Cluster(self._program, self._faults, self._seed, {**self._settings, **settings})
+
+    def run(self, command, faults=None, expect=None, **settings):
+        """deadrank.run with the faults of the marker, unless others are given, and the seed of this test."""
+        import deadrank as package
+
+        chosen = {"program": self._program, "seed": self._seed, **self._settings, **settings}
+        return package.run(command, self._faults if faults is None else faults, expect, **chosen)
+
+
+def pytest_generate_tests(metafunc):
+    marker = metafunc.definition.get_closest_marker("faults")
+    if marker is None or "cluster" not in metafunc.fixturenames:
+        return
+    seeds = list(marker.kwargs.get("seeds", (1,)))
+    metafunc.parametrize("cluster", seeds, indirect=True, ids=[f"seed{seed}" for seed in seeds])
+
+
+@pytest.fixture
+def cluster(request) -> Cluster:
+    """Plays a program of the user's under faults: @pytest.mark.faults(kill(before="all_reduce"), seeds=range(20))."""
+    marker = request.node.get_closest_marker("faults")
+    program = request.config.getoption("deadrank") or request.config.getini("deadrank_program")
+    return Cluster(program, list(marker.args) if marker else [], getattr(request, "param", 1))

@@ -1,8 +1,19 @@
 # sim/managed/python/deadrank/__init__.py — What a program may tell deadrank of itself. Each function does nothing in
-# a process that no simulator runs, so a program may keep them.
+# a process that no simulator runs, so a program may keep them. And `run`, which plays a program under faults (api.py).
 from .channel import BLOCK, PHASE, RECORD, SEAM, here
 
-__all__ = ["block", "check", "digest", "loss", "phase", "samples", "seam"]
+API = ("Expectation", "Fault", "Finding", "NotAsExpected", "Result", "Trouble", "clear_error", "completes", "delay",
+       "disk_full", "fault", "flip", "kill", "pause", "recovers", "refuses", "run", "skip", "slow", "stop", "unset")
+__all__ = ["block", "check", "digest", "loss", "phase", "samples", "seam", *API]
+
+
+def __getattr__(name):
+    # Ranks need none of it, and import this package in a program that may have replaced what it uses.
+    if name in API:
+        from . import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'deadrank' has no attribute '{name}'")
 
 
 def check(name, value, expected):

@@ -1,0 +1,26 @@
+// runners/commands/find/sweep_program.h — deadrank sweep -- torchrun … train.py: each fault at each rank and
+// moment of a program of the user's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runners/commands/program_options.h"
+
+namespace deadrank::runners::commands {
+
+struct ProgramSweepArguments {
+    ProgramOptions program;
+    std::vector<std::string> faults;  // empty = kill
+    std::string moments = "calls";    // calls, steps, files
+    std::vector<std::int64_t> ranks, steps;
+    std::vector<std::string> accepted;  // outcomes that do not fail the sweep
+    std::string html, junit, table;
+    bool json = false;
+    int jobs = 0;
+};
+const std::vector<std::string>& outcome_words();  // of `accepted`
+
+void sweep_program(const ProgramSweepArguments& arguments, Session& session);
+
+}  // namespace deadrank::runners::commands
