@@ -74,7 +74,7 @@ TEST_P(BadQuantity, IsRefusedWithWhatWouldDo) {
     EXPECT_EQ(value.error().text(), GetParam().says);
 }
 
-constexpr const char* units_of_time = " — write a number and one of ns, us, ms, s, m, h, d: \"5us\"";
+constexpr const char* units_of_time = " — write a number and one of ns, us, ms, s, m, min, h, d: \"5us\"";
 
 std::string with_units(const char* what) { return std::string(what) + units_of_time; }
 

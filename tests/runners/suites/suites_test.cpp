@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "runners/backends/process/mpirun.h"
 #include "runners/suites/suite.h"
 #include "tests/support/shell.h"
 
@@ -171,6 +172,21 @@ TEST_F(DeviceSuites, PytestCollectsScenarioFilesAndNamesTheOneThatFails) {
     const Answer missing = shell(pytest + "--deadrank /nonexistent/deadrank");
     EXPECT_EQ(missing.code, 1);
     EXPECT_THAT(missing.out, AllOf(HasSubstr("not found"), HasSubstr("3 failed")));
+}
+
+TEST_F(DeviceSuites, PytestPlaysAProgramUnderFaultsOnceForEachSeed) {
+    if (shell("/usr/bin/python3 -c 'import pytest'").code != 0)
+        GTEST_SKIP() << "pytest is not installed; `apt-get install python3-pytest` brings it";
+    if (const auto python = runners::best_python(); !python) GTEST_SKIP() << python.error().text();
+    const Answer all = shell(
+        "cd " + quoted(source / "tests/suites/pytest_program") + " && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" +
+        quoted(place_ / "prefix/share/deadrank/pytest") + ":" +
+        quoted(place_ / "prefix/share/deadrank/sim/managed/python") + " PATH=" + quoted(place_ / "prefix/bin") +
+        ":$PATH /usr/bin/python3 -m pytest -p pytest_deadrank.plugin -p no:cacheprovider -v");
+    EXPECT_EQ(all.code, 1) << all.out;
+    EXPECT_THAT(all.out, AllOf(HasSubstr("1 failed, 6 passed"), HasSubstr("test_a_killed_rank_is_named[seed3]"),
+                               HasSubstr("wrong_result: rank 0 ends with a loss"),
+                               HasSubstr("again: deadrank inject"), Not(HasSubstr("api.py:"))));
 }
 
 TEST(DeviceDocs, EveryReferenceInThePublicHeadersLeadsSomewhere) {
