@@ -120,7 +120,7 @@ TEST(LoadRefuses, ValuesOfAnotherType) {
         "13:11: 'observe' is an integer, not a duration — write a number and its unit in quotes: \"30s\"");
     EXPECT_EQ(with_cluster("observe = \"30\"\n"),
               "13:11: 'observe' cannot be that: '30' is not a duration — write a number and one of ns, us, "
-              "ms, s, m, h, d: \"5us\"");
+              "ms, s, m, min, h, d: \"5us\"");
     EXPECT_EQ(with_cluster("link = 5\n"),
               "13:8: 'link' in [cluster] is an integer, not a table — write [link]");
     EXPECT_EQ(with_cluster("versions = { torch = 2.10 }\n"),
