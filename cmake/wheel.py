@@ -121,7 +121,7 @@ def write(arguments, prefix: Path) -> Path:
             if inside.parts[0] == "pytest_deadrank":
                 wheel.add(inside.as_posix(), file.read_bytes())
             continue
-        if file.is_relative_to(package):  # `import deadrank`, for users; ranks find it in the program's data
+        if file.is_relative_to(package / "deadrank"):  # `import deadrank`, for users; ranks find it in the program's data
             wheel.add(file.relative_to(package).as_posix(), file.read_bytes())
         wheel.add(place_in_wheel(file.relative_to(prefix), name), file.read_bytes(),
                   file in programs and ".so" not in file.suffixes)

@@ -167,7 +167,7 @@ results::ResilienceCell standing_of(const Trialled& trial, const std::string& wo
 using namespace std::string_view_literals;
 
 std::vector<std::string> with_command(int argc, const char* const* argv) {
-    static constexpr std::array takers = {"run"sv, "watch"sv, "inject"sv, "sweep"sv};
+    static constexpr std::array takers = {"run"sv, "watch"sv, "inject"sv, "sweep"sv, "test"sv};
     const bool takes = argc > 1 && std::find(takers.begin(), takers.end(), argv[1]) != takers.end();
     std::vector<std::string> words;
     bool behind = false;

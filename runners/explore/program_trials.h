@@ -53,8 +53,10 @@ inline constexpr std::array<std::string_view, 4> wanted_words = {"recovers", "co
 // after the first call of control().
 class ProgramTrials {
 public:
-    ProgramTrials(scenarios::Plan healthy, PipelineOptions options)
-        : healthy_(std::move(healthy)), options_(std::move(options)) {}
+    // `control`: the healthy run, where it was played already.
+    ProgramTrials(scenarios::Plan healthy, PipelineOptions options,
+                  std::shared_ptr<const Played> control = nullptr)
+        : healthy_(std::move(healthy)), options_(std::move(options)), control_(std::move(control)) {}
 
     const scenarios::Plan& healthy() const { return healthy_; }
 

@@ -139,7 +139,7 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
 namespace commands {
 extern const CommandRow run_row, watch_row, list_row, explain_row, learn_row, plan_row, replay_row,
     determinism_row, releases_row, judge_row, diagnose_row, parity_row, promises_row, resilience_row,
-    campaign_row, inject_row, sweep_row, storm_row, swarm_row, shrink_row, trace_row, probe_row, alerts_row, serve_row,
+    campaign_row, inject_row, sweep_row, test_row, storm_row, swarm_row, shrink_row, trace_row, probe_row, alerts_row, serve_row,
     score_row, emit_row, import_row, ras_row, conformance_row, doctor_row, undo_row, coverage_row,
     taxonomy_row, new_row, schema_row, manual_row, version_row, completion_row;
 }  // namespace commands
@@ -160,6 +160,7 @@ const std::vector<CommandGroup>& command_groups() {
         {"To find", {
             &inject_row,
             &sweep_row,
+            &test_row,
             &swarm_row,
             &shrink_row,
             &probe_row,

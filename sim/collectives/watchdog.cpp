@@ -84,6 +84,7 @@ void Watchdog::look_at(Process& process, Time when) {
 
 void Watchdog::look(Process& process) {
     for (const Membership& membership : process.comms) {
+        if (membership.comm->over_gloo()) continue;  // torch watches NCCL's groups alone
         if (membership.comm->member(membership.index).async_error != Code::ok) {
             return report_error(process, *membership.comm, membership.index);
         }
@@ -104,7 +105,7 @@ bool Watchdog::oldest(const Process& process, Pending& found) const {
         if (!found.comm || candidate.ring < found.ring) found = candidate;
     };
     for (const auto& [comm, index] : process.comms) {
-        if (comm->member(index).aborted) continue;
+        if (comm->over_gloo() || comm->member(index).aborted) continue;
         std::int64_t seq = 0;
         if (const Offer* offer = comm->oldest_pending(index, seq)) {
             consider({comm, index, seq, offer->op, offer->count, offer->entered});

@@ -1,0 +1,71 @@
+// tests/runners/explore/suite_test.cpp — deadrank test: a suite over torch's test classes on simulated ranks passes,
+// fails and skips as on real ones, and each test is played once more with a fault.
+#include <filesystem>
+#include <gmock/gmock.h>
+
+#include "runners/backends/process/mpirun.h"
+#include "tests/support/shell.h"
+
+namespace deadrank::tests {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+class DeviceSuiteOfTorchClasses : public testing::Test {
+protected:
+    void SetUp() override {
+        const auto python = runners::best_python();
+        if (!python) GTEST_SKIP() << python.error().text();
+        python_ = python->program.string();
+        if (shell("'" + python_ + "' -c 'import expecttest'").code != 0)
+            GTEST_SKIP() << "torch's test classes need the package expecttest: pip install expecttest";
+    }
+
+    Answer test(const std::string& options, const std::string& arguments) const {
+        return shell("cd '" + (fs::path(DEADRANK_SOURCE_DIRECTORY) / "tests/suites/torch_project").string() +
+                     "' && PYTHONDONTWRITEBYTECODE=1 '" DEADRANK_BINARY_DIRECTORY "/deadrank' test " + options + " -- '" + python_ +
+                     "' test_ranks.py " + arguments + " 2>&1");
+    }
+
+    std::string python_;
+};
+
+TEST_F(DeviceSuiteOfTorchClasses, PassesFailsAndSkipsAsOnRealRanks) {
+    const Answer all = test("", "");
+    EXPECT_NE(all.code, 0);
+    // The last lines alone, since the tracebacks of all ranks are pages.
+    EXPECT_THAT(all.out.substr(all.out.size() - 150),
+                testing::AllOf(HasSubstr("Ran 6 tests"), HasSubstr("FAILED (errors=2, skipped=1)")));
+    for (const char* words : {"ERROR: test_with_a_wrong_sum", "Expected 5 but got 4.0",
+                              "ERROR: test_in_which_a_rank_is_late", "Timed out waiting",
+                              "deadrank: 6 tests on simulated ranks"})
+        EXPECT_TRUE(all.out.find(words) != std::string::npos) << words;
+}
+
+TEST_F(DeviceSuiteOfTorchClasses, PlaysEachTestThatPassesOnceMoreWithAFault) {
+    const Answer all = test("--faults kill", "TestSums.test_sum TestWorkers.test_sum");
+    EXPECT_EQ(all.code, 0) << all.out;
+    EXPECT_THAT(all.out, HasSubstr("2 tests with a fault"));
+    EXPECT_THAT(all.out, Not(HasSubstr("hangs")));
+    const Answer again = test("--faults kill", "TestSums.test_sum TestWorkers.test_sum");
+    EXPECT_EQ(all.out.substr(all.out.find("deadrank:")), again.out.substr(again.out.find("deadrank:")));
+}
+
+TEST_F(DeviceSuiteOfTorchClasses, ATestThatSwallowsTheErrorHangsUnderAFault) {
+    const Answer one = test("--faults 'kill' --seed 2", "TestSums.test_that_swallows_errors");
+    EXPECT_EQ(one.code, 1) << one.out;
+    EXPECT_THAT(one.out, HasSubstr("deadrank: hangs: __main__.TestSums.test_that_swallows_errors, kill rank"));
+}
+
+TEST_F(DeviceSuiteOfTorchClasses, SaysSoWhenNoTestStartedRanks) {
+    const Answer none = shell("'" DEADRANK_BINARY_DIRECTORY "/deadrank' test -- true 2>&1");
+    EXPECT_EQ(none.code, 2);
+    EXPECT_THAT(none.out, HasSubstr("no test started ranks"));
+    const Answer failing = shell("'" DEADRANK_BINARY_DIRECTORY "/deadrank' test -- sh -c 'exit 5' 2>&1");
+    EXPECT_EQ(failing.code, 5);
+}
+
+}  // namespace
+}  // namespace deadrank::tests
