@@ -15,4 +15,14 @@ void ManagedJob::play(World& world) {
     }
 }
 
+std::string ManagedJob::shown(std::string_view text) const {
+    std::string words(text);
+    const std::string& real = program_.temporary;
+    if (real.empty()) return words;
+    for (std::size_t at = 0; (at = words.find(real, at)) != std::string::npos;
+         at += program_.temporary_shown.size())
+        words.replace(at, real.size(), program_.temporary_shown);
+    return words;
+}
+
 }  // namespace deadrank::sim::managed

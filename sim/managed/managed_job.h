@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct Program {
     std::map<std::string, std::string> environment;   // below the launcher's
     std::map<std::string, std::string> options = {};  // for the Python side, each as JSON: "hook", "gpus", …
     std::uint64_t seed = 0;
+    std::string temporary = {};  // the ranks' TMPDIR; evidence shows `temporary_shown` in its place
+    std::string temporary_shown = {};
     // Called with each line that a rank prints, as it prints it; empty: lines are evidence only.
     std::function<void(Rank process, bool error, std::string_view line)> print = {};
     std::chrono::milliseconds real_limit{120'000};  // between two calls of a rank
@@ -52,7 +55,13 @@ public:
 
     const Program& program() const { return program_; }
     Zygote& zygote() { return *zygote_; }
-    bool read_record(World& world, std::string_view line) { return read_record_(world, line); }
+    bool read_record(World& world, std::string_view line) { return read_record_(world, shown(line)); }
+    // The directory of temporary files has another name in each run, which no evidence may show.
+    std::string shown(std::string_view text) const;
+
+    // Files that the job has written. All others were there before it, and the simulated storage does not
+    // know them.
+    std::set<std::string, std::less<>> written;
 
 private:
     std::shared_ptr<Zygote> zygote_;

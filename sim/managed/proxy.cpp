@@ -129,8 +129,9 @@ RankSpec Proxy::spec() const {
 }
 
 void Proxy::print(bool error, std::string_view line) {
-    world_.log(line, results::log_level(std::string(line), error));
-    if (job_.program().print) job_.program().print(world_.process(), error, line);
+    const std::string shown = job_.shown(line);
+    world_.log(shown, results::log_level(shown, error));
+    if (job_.program().print) job_.program().print(world_.process(), error, shown);
 }
 
 void Proxy::answer(std::string_view body) {
@@ -487,23 +488,26 @@ void Proxy::tell_comm_error(const json& body) {
 // Contents are real files of this machine; the simulated storage has their sizes, costs and troubles.
 void Proxy::use_storage(const json& body) {
     constexpr std::int64_t numbers_max = 1 << 16;
-    const std::string op = body.value("op", ""), path = body.value("path", "");
+    const std::string op = body.value("op", ""), path = job_.shown(body.value("path", ""));
     Storage& storage = world_.storage();
     Code code = Code::ok;
     if (op == "write") {
         const std::int64_t numbers = (body.value("bytes", std::int64_t{0}) + 7) / 8;
         const std::vector<Number> content(
             static_cast<std::size_t>(std::clamp(numbers, std::int64_t{1}, numbers_max)));
+        job_.written.insert(path);
         code = storage.write(path, content);
     } else if (op == "sync") {
         code = storage.sync(path);
     } else if (op == "rename") {
-        code = storage.rename(path, body.value("to", ""));
+        job_.written.insert(job_.shown(body.value("to", "")));
+        code = storage.rename(path, job_.shown(body.value("to", "")));
     } else if (op == "remove") {
         code = storage.remove(path);
     } else if (op == "read") {
         std::vector<Number> content;
         code = storage.read(path, content);
+        if (code == Code::not_found && !job_.written.contains(path)) code = Code::ok;
     } else {
         throw HostTrouble(fmt::format("a rank asked the storage for '{}'", op), "internal error: report it");
     }

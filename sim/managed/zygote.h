@@ -18,7 +18,7 @@ struct ZygoteSettings {
     std::filesystem::path python;           // an interpreter that has torch
     std::filesystem::path package;          // the directory that holds the Python package `deadrank`
     std::filesystem::path hook = {};        // the directory of the observers; empty: none
-    std::filesystem::path program = {};  // a script whose packages are imported once; empty: none
+    std::filesystem::path program = {};     // a script whose packages are imported once; empty: none
     std::vector<std::string> preload = {};  // modules to import once, before ranks are forked
     std::map<std::string, std::string> environment = {};  // beside that of this process
 };

@@ -9,6 +9,7 @@ import os
 import runpy
 import signal
 import sys
+import tempfile
 import traceback
 import types
 
@@ -50,6 +51,7 @@ def prepare(spawn, channel, arena):
     here.options = {"process": spawn["process"], **(spawn.get("options") or {})}
     os.environ.clear()
     os.environ.update(spawn["environment"])
+    keep_files()
     os.chdir(spawn["cwd"])
     for one in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         if one and one not in sys.path:
@@ -65,6 +67,16 @@ def prepare(spawn, channel, arena):
 
         c10d.begin()
         observers.begin(here.options)
+
+
+def keep_files():
+    """The library that copies files before they are changed, and Python's directory of temporary files, were set
+    up in the zygote."""
+    tempfile.tempdir = None
+    try:
+        ctypes.CDLL(None).deadrank_keep_begin()
+    except AttributeError:  # it is not loaded: what the program writes stays
+        pass
 
 
 def open_channel(channel, arena):
