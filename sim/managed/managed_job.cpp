@@ -15,6 +15,10 @@ void ManagedJob::play(World& world) {
     }
 }
 
+void ManagedJob::show_stacks() {
+    for (const auto& [process, proxy] : proxies) proxy->show_stack();
+}
+
 std::string ManagedJob::shown(std::string_view text) const {
     std::string words(text);
     const std::string& real = program_.temporary;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,8 @@
 #include "sim/world/world.h"
 
 namespace deadrank::sim::managed {
+
+class Proxy;
 
 struct Program {
     std::vector<std::string>
@@ -53,6 +56,9 @@ public:
     const std::optional<HostTrouble>& trouble() const { return trouble_; }
     bool stopped() const { return trouble_ || (interrupted_ && interrupted_->load()); }
 
+    // Each rank that waits logs where in the program it does. For a run that has come to a standstill.
+    void show_stacks();
+
     const Program& program() const { return program_; }
     Zygote& zygote() { return *zygote_; }
     bool read_record(World& world, std::string_view line) { return read_record_(world, shown(line)); }
@@ -62,6 +68,8 @@ public:
     // Files that the job has written. All others were there before it, and the simulated storage does not
     // know them.
     std::set<std::string, std::less<>> written;
+
+    std::map<Rank, Proxy*> proxies;  // of the ranks that run
 
 private:
     std::shared_ptr<Zygote> zygote_;

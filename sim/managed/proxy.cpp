@@ -96,18 +96,25 @@ Proxy::Proxy(ManagedJob& job, World& world)
     : job_(job), world_(world), unwinding_(std::uncaught_exceptions()) {
     process_ = std::make_unique<RankProcess>(
         job.zygote(), spec(), [this](bool error, std::string_view line) { print(error, line); });
+    job.proxies[world.process()] = this;
 }
 
 // A rank that is killed while it waits says where it waits: its process can still answer that.
 Proxy::~Proxy() {
-    if (std::uncaught_exceptions() > unwinding_ && waits_ &&
-        world_.timer().now() - waits_since_ >= long_wait) {
-        try {
-            ask_stack();
-        } catch (const std::exception&) {  // it could not be had
-        }
-    }
+    const auto mine = job_.proxies.find(world_.process());
+    if (mine != job_.proxies.end() && mine->second == this) job_.proxies.erase(mine);
+    if (std::uncaught_exceptions() > unwinding_ && !job_.stopped() &&
+        world_.timer().now() - waits_since_ >= long_wait)
+        show_stack();
     works_.clear();
+}
+
+void Proxy::show_stack() noexcept {
+    if (!std::exchange(waits_, false)) return;  // once
+    try {
+        ask_stack();
+    } catch (const std::exception&) {  // it could not be had
+    }
 }
 
 RankSpec Proxy::spec() const {

@@ -29,6 +29,8 @@ public:
     // Until the process has ended. Throws RankFailure or RankKilled as it ended, HostTrouble, and what the
     // engine throws when the rank is killed.
     void run();
+    // Logs where in the program the rank waits, if it does.
+    void show_stack() noexcept;
 
 private:
     struct UnderWay {

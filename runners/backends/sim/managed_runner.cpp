@@ -231,7 +231,8 @@ scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const 
                                   .script = [&](sim::World& world) { job.play(world); },
                                   .stop = [&] { return job.stopped(); },
                                   .stop_asked_every = 64,
-                                  .stack_bytes = 512 << 10};
+                                  .stack_bytes = 512 << 10,
+                                  .at_standstill = [&] { job.show_stacks(); }};
     scenarios::Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
     stages_.play(
         [&](sim::Engine& engine) { record = simulate(engine, faults_, plan, performance, options); });

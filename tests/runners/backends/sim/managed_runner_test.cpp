@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <thread>
 
+#include "results/detectors/detector.h"
 #include "results/record/evidence.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
@@ -56,7 +57,7 @@ protected:
                                    const std::vector<scenarios::FaultSpec>& faults = {},
                                    std::int64_t ranks = 4) {
         std::ofstream(scratch_->path() / "train.py") << text;
-        settings_.command.launcher = "torchrun";
+        settings_.command.launcher = launcher_;
         settings_.command.ranks_per_node = ranks;
         settings_.command.argv = {"train.py"};
         settings_.command.argv.insert(settings_.command.argv.end(), arguments.begin(), arguments.end());
@@ -94,6 +95,7 @@ protected:
     }
 
     ManagedSettings settings_;
+    std::string launcher_ = "torchrun";
     std::optional<Scratch> scratch_;
     static std::shared_ptr<WarmPython> warm_;
 };
@@ -123,6 +125,18 @@ TEST_F(DeviceManagedRanks, AreKilledBeforeACallAndTheirPeersWait) {
     EXPECT_THAT(codes(*record), Contains(-9));
     EXPECT_TRUE(record->truth.took_place());
     EXPECT_THAT(lines(*record, 0), Contains(HasSubstr("train.py\", line 11")));  // where it waited
+}
+
+// A bare launcher ends nobody: the ranks wait until the end of the run.
+TEST_F(DeviceManagedRanks, AreFoundAtTheLineOfTheProgramThatTheyWaitIn) {
+    launcher_ = "bare";
+    settings_.command.environment["TORCH_NCCL_ASYNC_ERROR_HANDLING"] = "0";
+    const auto record = play(data_parallel, {"nccl"}, {fault("kill_rank", 2, 3)});
+    ASSERT_TRUE(record) << record.error().text();
+    std::string said;
+    for (const results::Finding& finding : results::detect(record->evidence, results::all_detectors()))
+        said += finding.says + "\n";
+    EXPECT_THAT(said, HasSubstr("ranks 0,1,3 waited at train.py:11 loss.backward()"));
 }
 
 TEST_F(DeviceManagedRanks, HearOfAClosedConnectionOverGloo) {
