@@ -52,7 +52,7 @@ scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string
                                                    const SimulatedGpus& gpus) {
     auto command = read_launch_command(words, ranks);
     if (!command) return tl::unexpected(command.error());
-    const auto python = best_python();
+    const auto python = python_with_torch_installed();
     if (!python) return tl::unexpected(python.error());
     const auto home = local_home();
     if (!home) return tl::unexpected(home.error());

@@ -1,17 +1,27 @@
 // sim/managed/managed_job.cpp — An unmodified Python program as the workload of a simulated job.
 #include "sim/managed/managed_job.h"
 
+#include <utility>
+
 #include "sim/managed/proxy.h"
 
 namespace deadrank::sim::managed {
 
 void ManagedJob::play(World& world) {
     if (stopped()) return;
+    if (!std::exchange(expects_, true)) zygote_->expect(world.processes());
     try {
         Proxy proxy(*this, world);
         proxy.run();
     } catch (const HostTrouble& trouble) {
         if (!trouble_) trouble_ = trouble;
+    }
+}
+
+void ManagedJob::finish() {
+    try {
+        for (const pid_t pid : std::exchange(ending, {})) RankProcess::end(*zygote_, pid);
+    } catch (const HostTrouble&) {  // the zygote is gone, and its children with it
     }
 }
 

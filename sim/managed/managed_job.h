@@ -49,6 +49,12 @@ public:
           read_record_(std::move(read_record)),
           interrupted_(interrupted) {}
 
+    ~ManagedJob() { finish(); }
+    ManagedJob(const ManagedJob&) = delete;
+    ManagedJob& operator=(const ManagedJob&) = delete;
+
+    // After the run: waits until no process of it is left.
+    void finish();
     // What each rank runs, on its fiber.
     void play(World& world);
 
@@ -69,6 +75,7 @@ public:
     // know them.
     std::set<std::string, std::less<>> written;
 
+    std::vector<pid_t> ending;       // processes that have said how they end, and may still be at it
     std::map<Rank, Proxy*> proxies;  // of the ranks that run
 
 private:
@@ -77,6 +84,7 @@ private:
     ReadRecord read_record_;
     std::optional<HostTrouble> trouble_;
     const std::atomic<bool>* interrupted_;
+    bool expects_ = false;
 };
 
 }  // namespace deadrank::sim::managed

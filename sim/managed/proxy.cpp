@@ -170,6 +170,7 @@ void Proxy::run() {
         }
         spend(request->head.charge);
         play(*request);
+        if (exit_) throw *exit_;
     }
 }
 
@@ -189,6 +190,9 @@ void Proxy::play(const Request& request) {
             case Kind::exit:
             case Kind::stack:
                 return true;
+            case Kind::step:
+            case Kind::phase:
+                return (request.head.flags & unanswered) != 0;
             default:
                 return false;
         }
@@ -226,10 +230,10 @@ void Proxy::play(const Request& request) {
                 return;
             case Kind::step:
                 world_.step(head_of<std::int64_t>(request));
-                return answer();
+                return is_post() ? void() : answer();
             case Kind::phase:
                 world_.phase(results::phase_named(request.body));
-                return answer();
+                return is_post() ? void() : answer();
             case Kind::seam: {
                 const json body = text_of(request);
                 return ask_seam(body);
@@ -244,7 +248,7 @@ void Proxy::play(const Request& request) {
                 world_.device().compute(Time(std::max<std::int64_t>(0, head_of<std::int64_t>(request))));
                 return answer();
             case Kind::exit:
-                return note_exit(text_of(request));
+                return leave(text_of(request));
             case Kind::stack:
                 return;
         }
@@ -543,7 +547,13 @@ void Proxy::use_device(const json& body) {
     }
 }
 
-void Proxy::note_exit(const json& body) { last_error_ = body.value("error", ""); }
+// The process has nothing left to do but to end, for which nobody waits before the run is over.
+void Proxy::leave(const json& body) {
+    job_.ending.push_back(process_->leave());
+    works_.clear();
+    exit_.emplace(body.value("error", ""), body.value("code", 1));
+    exit_->told = true;  // its traceback came through the pipe
+}
 
 void Proxy::ask_stack() {
     using namespace std::chrono_literals;
@@ -565,8 +575,8 @@ void Proxy::end() {
     const ProcessEnding ending = process_->wait();
     works_.clear();
     if (ending.signal != 0) throw RankKilled{ending.signal};
-    RankFailure failure(last_error_.value_or(""), ending.code);
-    failure.told = true;  // its traceback came through the pipe
+    RankFailure failure("", ending.code);
+    failure.told = true;
     throw failure;
 }
 

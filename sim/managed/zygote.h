@@ -42,6 +42,8 @@ public:
     Zygote(const Zygote&) = delete;
     Zygote& operator=(const Zygote&) = delete;
 
+    // So many ranks are about to be spawned: some are forked while others run. Thread-safe.
+    void expect(int ranks);
     // The pid of a new process, which waits for its first reply. Thread-safe. Throws HostTrouble.
     pid_t spawn(const RankSpec& spec);
     // Waits until a spawned process has ended; its status as waitpid() gives it. Thread-safe. Throws

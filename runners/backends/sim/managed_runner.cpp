@@ -130,6 +130,7 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     program.seed = plan.seed.number;
     program.real_limit = settings.real_limit;
     program.print = settings.print;
+    program.options["armed"] = plan.faults.empty() ? "false" : "true";
     program.options["ranks_per_node"] = std::to_string(settings.command.ranks_per_node);
     if (settings.command.local_rank_argument) program.options["local_rank_argument"] = "true";
     if (!settings.hook.empty()) {
@@ -236,6 +237,7 @@ scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const 
     scenarios::Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
     stages_.play(
         [&](sim::Engine& engine) { record = simulate(engine, faults_, plan, performance, options); });
+    job.finish();
     if (around && record) {
         if (auto given = give_back_to(*around->guard, *record); !given) return tl::unexpected(given.error());
     }

@@ -3,11 +3,13 @@
 import atexit
 import ctypes
 import io
+import json
 import linecache
 import logging
 import os
 import runpy
 import signal
+import socket
 import sys
 import tempfile
 import traceback
@@ -22,10 +24,19 @@ KILL = (1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 OURS = os.path.dirname(os.path.abspath(__file__))
 
 
-def run(spawn, channel, out, err, arena):
-    """Never returns."""
+def await_rank(control, longest):
+    """In a fork of the zygote: which rank it is comes with the four files of that rank. Never returns."""
     ctypes.CDLL(None).prctl(*KILL, 0, 0, 0)
     os.setpgid(0, 0)  # what the program starts ends with the rank
+    message, files, _, _ = socket.recv_fds(control, longest, 4)
+    control.close()
+    if not message:
+        os._exit(0)
+    run(json.loads(message), *files)
+
+
+def run(spawn, channel, out, err, arena):
+    """Never returns."""
     redirect(out, err)
     code, error = 1, ""
     try:

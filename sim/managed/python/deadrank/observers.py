@@ -118,15 +118,15 @@ class Moments:
     def phase(self, name):
         ended, self.shown = bool(self.shown) and not name, name
         if ended and here.channel is not None:
-            here.channel.request(wire.PHASE, b"none")
+            here.channel.pass_moment(wire.PHASE, b"none")
 
     def at(self, call, comm="", altered=None):
         if here.channel is None:
             return
         if call == "step":
-            here.channel.request(wire.STEP, wire.NUMBER.pack(self.hook.step))
+            here.channel.pass_moment(wire.STEP, wire.NUMBER.pack(self.hook.step))
         elif call == "phase":
-            here.channel.request(wire.PHASE, self.shown.encode())
+            here.channel.pass_moment(wire.PHASE, self.shown.encode())
 
 
 class Levers:
