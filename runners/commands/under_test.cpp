@@ -99,6 +99,7 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
     if (runner == "sim" && !options.command.empty() && options.names.empty() && options.debug.empty()) {
         auto managed = managed_program(options.command, options.ranks, options.gpus);
         if (!managed) return tl::unexpected(managed.error());
+        managed->real_limit = std::chrono::seconds(options.real_limit);
         const std::string words = joined_pair(joined_pair(options.gpus.words(), size),
                                               fmt::format("-- {}", fmt::join(options.command, " ")));
         const auto make = [settings = *managed, faults = extension.all_faults()] {
@@ -170,7 +171,9 @@ std::vector<std::string> with_command(int argc, const char* const* argv) {
     bool behind = false;
     for (int i = 0; i < argc; ++i) {
         const std::string word = argv[i];
-        if (!behind && i > 1 && word == "--" && (argv[1] == "run"sv || argv[1] == "watch"sv)) {
+        const bool takes_program =
+            argc > 1 && (argv[1] == "run"sv || argv[1] == "watch"sv || argv[1] == "determinism"sv);
+        if (!behind && i > 1 && word == "--" && takes_program) {
             behind = true;
         } else {
             words.push_back(behind ? "--command=" + word : word);

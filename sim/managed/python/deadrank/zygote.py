@@ -169,6 +169,7 @@ class Spares:
 
 
 def serve(control):
+    launch.adopt_orphans()
     wake, woken = os.pipe()
     for end in (wake, woken):
         os.set_blocking(end, False)
@@ -187,8 +188,7 @@ def serve(control):
                 continue
             message, files = receive(control)
             if not message:
-                for child in children:
-                    os.kill(child, signal.SIGKILL)
+                end_all()
                 os._exit(0)
             if message.startswith(b"{\"expect"):
                 expect(spares, json.loads(message)["expect"])
@@ -246,15 +246,40 @@ def forget(control, own):
 
 
 def reap(control, children):
-    while children:
+    while True:
         try:
             child, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return
         if child == 0:
             return
-        children.discard(child)
-        tell(control, {"ended": child, "status": status})
+        if child in children:
+            end_orphans(children)
+            children.discard(child)
+            tell(control, {"ended": child, "status": status})
+
+
+def list_children():
+    with open("/proc/thread-self/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def end_orphans(children):
+    """What a rank has started and put into a session of its own comes to the zygote when the rank is over."""
+    for _ in range(100):  # an orphan's own children come when it is over
+        orphans = [child for child in list_children() if child not in children]
+        if not orphans:
+            return
+        for orphan in orphans:
+            os.kill(orphan, signal.SIGKILL)
+            os.waitpid(orphan, 0)
+
+
+def end_all():
+    for child in list_children():
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    end_orphans(())
 
 
 def tell(control, said):

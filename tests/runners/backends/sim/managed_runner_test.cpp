@@ -2,6 +2,7 @@
 // cluster: what they compute, what faults do to them, and what this machine's troubles do not.
 #include "runners/backends/sim/managed_runner.h"
 
+#include <csignal>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <thread>
@@ -215,6 +216,50 @@ TEST_F(DeviceManagedRanks, ThatNeverMeetEndAsTheyLike) {
     const auto record = play("print('alone')\n", {}, {}, 3);
     ASSERT_TRUE(record) << record.error().text();
     EXPECT_THAT(codes(*record), testing::ElementsAre(0, 0, 0));
+}
+
+TEST_F(DeviceManagedRanks, ThatPrintForEverEndTheRunAsUnknown) {
+    settings_.real_limit = std::chrono::seconds(2);
+    const auto record = play("import os\nwhile True: os.write(1, b'x' * 65536)\n", {}, {}, 1);
+    ASSERT_FALSE(record);
+    EXPECT_EQ(record.error().code, scenarios::ErrorCode::environment);
+    EXPECT_THAT(record.error().text(), HasSubstr("--real-limit"));
+}
+
+TEST_F(DeviceManagedRanks, AreEndedAlthoughTheyIgnoreSignals) {
+    settings_.keep_files = true;
+    settings_.real_limit = std::chrono::seconds(2);
+    const auto record = play(
+        "import os, signal\n"
+        "for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(one, signal.SIG_IGN)\n"
+        "open('pid', 'w').write(str(os.getpid()))\n"
+        "while True: pass\n",
+        {}, {}, 1);
+    ASSERT_FALSE(record);
+    int pid = 0;
+    std::ifstream(scratch_->path() / "pid") >> pid;
+    ASSERT_GT(pid, 0);
+    EXPECT_EQ(::kill(pid, 0), -1) << pid;
+}
+
+// A daemon is of another session, and its parent is gone: nothing but the zygote can know of it.
+TEST_F(DeviceManagedRanks, LeaveNoDaemonBehind) {
+    settings_.keep_files = true;
+    const auto record = play(
+        "import os, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        "        open('daemon', 'w').write(str(os.getpid()))\n"
+        "        os.execvp('sleep', ['sleep', '1000'])\n"
+        "    os._exit(0)\n"
+        "while not os.path.exists('daemon') or not open('daemon').read(): time.sleep(0.01)\n",
+        {}, {}, 1);
+    ASSERT_TRUE(record) << record.error().text();
+    int daemon = 0;
+    std::ifstream(scratch_->path() / "daemon") >> daemon;
+    ASSERT_GT(daemon, 0);
+    EXPECT_EQ(::kill(daemon, 0), -1) << daemon;
 }
 
 TEST_F(DeviceManagedRanks, LeaveNoProcessBehind) {
