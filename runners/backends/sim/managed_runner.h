@@ -43,6 +43,7 @@ struct ManagedSettings {
     std::map<std::string, std::string> variables = {};  // of all its processes: those of simulated GPUs
     std::filesystem::path directory = ".";              // where the program is started
     std::chrono::seconds real_limit{120};
+    bool tell_lines = false;  // evidence has a line for each line of the program that calls the simulator
     bool keep_files = false;  // what the program writes stays; else each run begins and ends with the user's
     std::function<void(results::Rank process, bool error, std::string_view line)> print =
         {};                                                             // from any thread

@@ -131,6 +131,8 @@ class Channel:
         self.works = 0  # numbers given so far
         self.kept = ()  # blocks of long messages that the proxy may not have read yet
         self.stack = lambda: []
+        self.line = None  # a function that returns the program's line, if each message is to name it
+        self.line_told = ""
 
     def new_work(self):
         self.works += 1
@@ -153,6 +155,8 @@ class Channel:
         self.now = now
 
     def post(self, kind, body=b"", flags=0):
+        if self.line is not None:
+            self.tell_where()
         length = len(body)
         if length > LONGEST:
             self.post_long(kind, body, flags)
@@ -164,6 +168,14 @@ class Channel:
             if trouble.errno in (errno.EPIPE, errno.ECONNRESET):
                 os._exit(GONE)
             raise
+
+    def tell_where(self):
+        tell, self.line = self.line, None
+        line = tell()
+        if line and line != self.line_told:
+            self.line_told = line
+            self.tell(RECORD, kind="rank.log", level=0, line=f"deadrank: at {line}")
+        self.line = tell
 
     def post_long(self, kind, body, flags):
         """The proxy reads the body when it takes the message, so the block is never reused before that: it is
