@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "results/analysis/findings.h"
+#include "results/analysis/program_lines.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/settle.h"
 #include "results/detectors/shared.h"
@@ -54,6 +55,15 @@ void name_caught_error(std::vector<Finding>& findings) {
     }
 }
 
+// Where in the user's program the ranks were, as far as their logs show it.
+void name_program_lines(std::vector<Finding>& findings, const Evidence& evidence) {
+    const auto& lines = evidence.facts<analysis::ProgramLines>();
+    for (Finding& finding : findings) {
+        const std::string where = analysis::describe_lines(lines, finding.blame.ranks, finding.at);
+        if (!where.empty()) finding.says += "; " + where;
+    }
+}
+
 }  // namespace
 
 std::unique_ptr<Detector> make_detector(const DetectorRow& row) { return std::make_unique<RowDetector>(row); }
@@ -90,6 +100,7 @@ std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors
     add_unexplained_end(evidence, detectors, all);
     std::vector<Finding> kept = settle(std::move(all), evidence.facts<analysis::Lives>());
     name_caught_error(kept);
+    name_program_lines(kept, evidence);
     return kept;
 }
 

@@ -7,6 +7,16 @@
 
 namespace deadrank::runners::commands {
 
+void add_real_limit(CLI::App& command, std::int64_t& seconds) {
+    command
+        .add_option(
+            "--real-limit", seconds,
+            "Of a program on the simulated cluster: a rank that calls nothing for so long makes the run "
+            "unknown [120]")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(1, 86400).description(""));
+}
+
 void add_gpus(CLI::App& command, SimulatedGpus& gpus) {
     CLI::Option* count = command
                              .add_option("--gpus", gpus.count,

@@ -95,6 +95,9 @@ std::atomic<bool>& answer_signals(int flags) {
     action.sa_flags = flags;
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
+    struct sigaction hangup {};
+    if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)  // not under nohup
+        sigaction(SIGHUP, &action, nullptr);
     return stop_requested;
 }
 

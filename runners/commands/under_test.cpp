@@ -53,7 +53,7 @@ scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string
                                                    const SimulatedGpus& gpus) {
     auto command = read_launch_command(words, ranks);
     if (!command) return tl::unexpected(command.error());
-    const auto python = best_python();
+    const auto python = python_with_torch_installed();
     if (!python) return tl::unexpected(python.error());
     const auto home = local_home();
     if (!home) return tl::unexpected(home.error());
@@ -100,6 +100,7 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
     if (runner == "sim" && !options.command.empty() && options.names.empty() && options.debug.empty()) {
         auto managed = managed_program(options.command, options.ranks, options.gpus);
         if (!managed) return tl::unexpected(managed.error());
+        managed->real_limit = std::chrono::seconds(options.real_limit);
         const std::string words = joined_pair(joined_pair(options.gpus.words(), size),
                                               fmt::format("-- {}", fmt::join(options.command, " ")));
         const auto make = [settings = *managed, faults = extension.all_faults()] {
@@ -167,7 +168,7 @@ results::ResilienceCell standing_of(const Trialled& trial, const std::string& wo
 using namespace std::string_view_literals;
 
 std::vector<std::string> with_command(int argc, const char* const* argv) {
-    static constexpr std::array takers = {"run"sv, "watch"sv, "inject"sv, "sweep"sv, "test"sv};
+    static constexpr std::array takers = {"run"sv, "watch"sv, "inject"sv, "sweep"sv, "test"sv, "determinism"sv};
     const bool takes = argc > 1 && std::find(takers.begin(), takers.end(), argv[1]) != takers.end();
     std::vector<std::string> words;
     bool behind = false;

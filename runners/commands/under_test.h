@@ -23,12 +23,15 @@ struct Extension;
 
 namespace deadrank::runners::commands {
 
+constexpr std::int64_t real_limit_usual = 120;  // seconds
+
 struct SubjectOptions {
-    std::vector<std::string> names;    // --subject
-    std::vector<std::string> command;  // after `--`
-    std::vector<std::string> debug;    // --debug: each program once with each level
-    std::int64_t ranks = 0;            // --ranks; 0 = as the scenario says
-    SimulatedGpus gpus;                // --gpus, --gpu
+    std::vector<std::string> names;              // --subject
+    std::vector<std::string> command;            // after `--`
+    std::vector<std::string> debug;              // --debug: each program once with each level
+    std::int64_t ranks = 0;                      // --ranks; 0 = as the scenario says
+    SimulatedGpus gpus;                          // --gpus, --gpu
+    std::int64_t real_limit = real_limit_usual;  // --real-limit
 };
 
 // A command as the simulator plays it. `ranks`: of --ranks; 0: as the command says.

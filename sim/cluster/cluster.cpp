@@ -93,6 +93,7 @@ RunResult Cluster::run(const std::function<void(World&)>& workload) {
         result.rank_hashes.push_back(machine.engine.trace_of(static_cast<ActorId>(id)));
     }
     result.watched = machine.engine.watched();
+    if (waiting && options_.at_standstill) options_.at_standstill();
     machine.recorder.close();
     machine.engine.close();
     return result;

@@ -49,6 +49,7 @@ struct ClusterOptions {
     std::uint64_t step_limit = UINT64_MAX;     // bound on loops that never let time pass
     std::function<bool()> stop = {};           // asked now and then: true ends the run, as Ending::stopped
     std::uint64_t stop_asked_every = 1 << 20;  // steps of the engine
+    std::function<void()> at_standstill = {};  // at the end of a run whose ranks still wait: evidence is open
     std::size_t stack_bytes = 64 << 10;        // of a rank's fiber
 };
 

@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t printed_max = 4 << 20;  // bytes of one pipe that become evidence
 constexpr std::size_t line_max = 64 << 10;
 constexpr std::size_t piece_max = 64 << 10;  // bytes of an answer in one packet
+constexpr int pieces_at_once = 256;  // so that an endless output does not keep the limit from being seen
 constexpr std::int64_t look_again_ms = 200;  // whether the run was interrupted
 
 [[noreturn]] void fail(std::string_view what) {
@@ -101,7 +102,7 @@ void Channel::reply(Status status, std::int64_t now, std::string_view body) {
 
 void Channel::drain(Pipe& pipe) {
     char bytes[4096];
-    for (;;) {
+    for (int i = 0; i < pieces_at_once; ++i) {
         const ssize_t size = ::read(pipe.file.get(), bytes, sizeof bytes);
         if (size <= 0) {
             if (size == 0) pipe.file.close();  // poll() ignores a negative descriptor
@@ -129,7 +130,7 @@ void Channel::print(Pipe& pipe, std::string_view line) {
 
 void Channel::print_rest() {
     for (Pipe& pipe : pipes_) {
-        if (pipe.file) drain(pipe);
+        for (int i = 0; pipe.file && i < 4; ++i) drain(pipe);  // a pipe holds less
         if (!pipe.begun.empty()) print(pipe, std::exchange(pipe.begun, {}));
     }
 }

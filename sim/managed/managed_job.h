@@ -5,9 +5,11 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,8 @@
 
 namespace deadrank::sim::managed {
 
+class Proxy;
+
 struct Program {
     std::vector<std::string>
         argv;  // behind the interpreter: "train.py", "--lr", "1"; or "-m", "module"; or "-c", …
@@ -24,6 +28,8 @@ struct Program {
     std::map<std::string, std::string> environment;   // below the launcher's
     std::map<std::string, std::string> options = {};  // for the Python side, each as JSON: "hook", "gpus", …
     std::uint64_t seed = 0;
+    std::string temporary = {};  // the ranks' TMPDIR; evidence shows `temporary_shown` in its place
+    std::string temporary_shown = {};
     // Called with each line that a rank prints, as it prints it; empty: lines are evidence only.
     std::function<void(Rank process, bool error, std::string_view line)> print = {};
     std::chrono::milliseconds real_limit{120'000};  // between two calls of a rank
@@ -43,6 +49,12 @@ public:
           read_record_(std::move(read_record)),
           interrupted_(interrupted) {}
 
+    ~ManagedJob() { finish(); }
+    ManagedJob(const ManagedJob&) = delete;
+    ManagedJob& operator=(const ManagedJob&) = delete;
+
+    // After the run: waits until no process of it is left.
+    void finish();
     // What each rank runs, on its fiber.
     void play(World& world);
 
@@ -50,9 +62,21 @@ public:
     const std::optional<HostTrouble>& trouble() const { return trouble_; }
     bool stopped() const { return trouble_ || (interrupted_ && interrupted_->load()); }
 
+    // Each rank that waits logs where in the program it does. For a run that has come to a standstill.
+    void show_stacks();
+
     const Program& program() const { return program_; }
     Zygote& zygote() { return *zygote_; }
-    bool read_record(World& world, std::string_view line) { return read_record_(world, line); }
+    bool read_record(World& world, std::string_view line) { return read_record_(world, shown(line)); }
+    // The directory of temporary files has another name in each run, which no evidence may show.
+    std::string shown(std::string_view text) const;
+
+    // Files that the job has written. All others were there before it, and the simulated storage does not
+    // know them.
+    std::set<std::string, std::less<>> written;
+
+    std::vector<pid_t> ending;       // processes that have said how they end, and may still be at it
+    std::map<Rank, Proxy*> proxies;  // of the ranks that run
 
 private:
     std::shared_ptr<Zygote> zygote_;
@@ -60,6 +84,7 @@ private:
     ReadRecord read_record_;
     std::optional<HostTrouble> trouble_;
     const std::atomic<bool>* interrupted_;
+    bool expects_ = false;
 };
 
 }  // namespace deadrank::sim::managed

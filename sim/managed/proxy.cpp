@@ -96,18 +96,25 @@ Proxy::Proxy(ManagedJob& job, World& world)
     : job_(job), world_(world), unwinding_(std::uncaught_exceptions()) {
     process_ = std::make_unique<RankProcess>(
         job.zygote(), spec(), [this](bool error, std::string_view line) { print(error, line); });
+    job.proxies[world.process()] = this;
 }
 
 // A rank that is killed while it waits says where it waits: its process can still answer that.
 Proxy::~Proxy() {
-    if (std::uncaught_exceptions() > unwinding_ && waits_ &&
-        world_.timer().now() - waits_since_ >= long_wait) {
-        try {
-            ask_stack();
-        } catch (const std::exception&) {  // it could not be had
-        }
-    }
+    const auto mine = job_.proxies.find(world_.process());
+    if (mine != job_.proxies.end() && mine->second == this) job_.proxies.erase(mine);
+    if (std::uncaught_exceptions() > unwinding_ && !job_.stopped() &&
+        world_.timer().now() - waits_since_ >= long_wait)
+        show_stack();
     works_.clear();
+}
+
+void Proxy::show_stack() noexcept {
+    if (!std::exchange(waits_, false)) return;  // once
+    try {
+        ask_stack();
+    } catch (const std::exception&) {  // it could not be had
+    }
 }
 
 RankSpec Proxy::spec() const {
@@ -129,8 +136,9 @@ RankSpec Proxy::spec() const {
 }
 
 void Proxy::print(bool error, std::string_view line) {
-    world_.log(line, results::log_level(std::string(line), error));
-    if (job_.program().print) job_.program().print(world_.process(), error, line);
+    const std::string shown = job_.shown(line);
+    world_.log(shown, results::log_level(shown, error));
+    if (job_.program().print) job_.program().print(world_.process(), error, shown);
 }
 
 void Proxy::answer(std::string_view body) {
@@ -162,6 +170,7 @@ void Proxy::run() {
         }
         spend(request->head.charge);
         play(*request);
+        if (exit_) throw *exit_;
     }
 }
 
@@ -181,6 +190,9 @@ void Proxy::play(const Request& request) {
             case Kind::exit:
             case Kind::stack:
                 return true;
+            case Kind::step:
+            case Kind::phase:
+                return (request.head.flags & unanswered) != 0;
             default:
                 return false;
         }
@@ -218,10 +230,10 @@ void Proxy::play(const Request& request) {
                 return;
             case Kind::step:
                 world_.step(head_of<std::int64_t>(request));
-                return answer();
+                return is_post() ? void() : answer();
             case Kind::phase:
                 world_.phase(results::phase_named(request.body));
-                return answer();
+                return is_post() ? void() : answer();
             case Kind::seam: {
                 const json body = text_of(request);
                 return ask_seam(body);
@@ -236,7 +248,7 @@ void Proxy::play(const Request& request) {
                 world_.device().compute(Time(std::max<std::int64_t>(0, head_of<std::int64_t>(request))));
                 return answer();
             case Kind::exit:
-                return note_exit(text_of(request));
+                return leave(text_of(request));
             case Kind::stack:
                 return;
         }
@@ -487,23 +499,26 @@ void Proxy::tell_comm_error(const json& body) {
 // Contents are real files of this machine; the simulated storage has their sizes, costs and troubles.
 void Proxy::use_storage(const json& body) {
     constexpr std::int64_t numbers_max = 1 << 16;
-    const std::string op = body.value("op", ""), path = body.value("path", "");
+    const std::string op = body.value("op", ""), path = job_.shown(body.value("path", ""));
     Storage& storage = world_.storage();
     Code code = Code::ok;
     if (op == "write") {
         const std::int64_t numbers = (body.value("bytes", std::int64_t{0}) + 7) / 8;
         const std::vector<Number> content(
             static_cast<std::size_t>(std::clamp(numbers, std::int64_t{1}, numbers_max)));
+        job_.written.insert(path);
         code = storage.write(path, content);
     } else if (op == "sync") {
         code = storage.sync(path);
     } else if (op == "rename") {
-        code = storage.rename(path, body.value("to", ""));
+        job_.written.insert(job_.shown(body.value("to", "")));
+        code = storage.rename(path, job_.shown(body.value("to", "")));
     } else if (op == "remove") {
         code = storage.remove(path);
     } else if (op == "read") {
         std::vector<Number> content;
         code = storage.read(path, content);
+        if (code == Code::not_found && !job_.written.contains(path)) code = Code::ok;
     } else {
         throw HostTrouble(fmt::format("a rank asked the storage for '{}'", op), "internal error: report it");
     }
@@ -532,7 +547,13 @@ void Proxy::use_device(const json& body) {
     }
 }
 
-void Proxy::note_exit(const json& body) { last_error_ = body.value("error", ""); }
+// The process has nothing left to do but to end, for which nobody waits before the run is over.
+void Proxy::leave(const json& body) {
+    job_.ending.push_back(process_->leave());
+    works_.clear();
+    exit_.emplace(body.value("error", ""), body.value("code", 1));
+    exit_->told = true;  // its traceback came through the pipe
+}
 
 void Proxy::ask_stack() {
     using namespace std::chrono_literals;
@@ -554,8 +575,8 @@ void Proxy::end() {
     const ProcessEnding ending = process_->wait();
     works_.clear();
     if (ending.signal != 0) throw RankKilled{ending.signal};
-    RankFailure failure(last_error_.value_or(""), ending.code);
-    failure.told = true;  // its traceback came through the pipe
+    RankFailure failure("", ending.code);
+    failure.told = true;
     throw failure;
 }
 

@@ -29,6 +29,8 @@ public:
     // Until the process has ended. Throws RankFailure or RankKilled as it ended, HostTrouble, and what the
     // engine throws when the rank is killed.
     void run();
+    // Logs where in the program the rank waits, if it does.
+    void show_stack() noexcept;
 
 private:
     struct UnderWay {
@@ -57,7 +59,7 @@ private:
     void ask_seam(const nlohmann::json& body);
     void use_storage(const nlohmann::json& body);
     void use_device(const nlohmann::json& body);
-    void note_exit(const nlohmann::json& body);
+    void leave(const nlohmann::json& body);
     void ask_stack();
     [[noreturn]] void end();
 
@@ -75,8 +77,8 @@ private:
     std::map<std::uint64_t, UnderWay> works_;  // destroyed before the arena that they read and write
     std::uint32_t next_comm_ = 0;
     std::optional<RankFailure> failed_post_;
-    std::optional<std::string> last_error_;  // what the process said when it ended
-    bool waits_ = false;                     // for an answer
+    std::optional<RankFailure> exit_;  // how the process said that it ends
+    bool waits_ = false;               // for an answer
     Time waits_since_{0};
     std::optional<std::uint64_t> failing_;  // the work that a wait is at
     int unwinding_ = 0;

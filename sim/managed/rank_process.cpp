@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <sys/wait.h>
+#include <utility>
 
 #include "sim/managed/trouble.h"
 
@@ -31,9 +32,19 @@ void RankProcess::kill() {
     }
 }
 
+int RankProcess::end(Zygote& zygote, pid_t pid) {
+    const int status = zygote.wait_for(pid);
+    ::kill(-pid, SIGKILL);  // its group: what the program has started and left behind
+    return status;
+}
+
+pid_t RankProcess::leave() {
+    channel_->print_rest();
+    return std::exchange(pid_, -1);
+}
+
 ProcessEnding RankProcess::wait() {
-    const int status = zygote_.wait_for(pid_);
-    ::kill(-pid_, SIGKILL);  // its group: what the program has started and left behind
+    const int status = end(zygote_, pid_);
     pid_ = -1;
     channel_->print_rest();
     if (WIFSIGNALED(status)) return {.code = -WTERMSIG(status), .signal = WTERMSIG(status)};

@@ -29,6 +29,10 @@ public:
     const Arena& arena() const { return arena_; }
     ProcessEnding wait();  // after the channel was closed by the process
     void kill();
+    // Once it has said how it ends: the owner of its pid is to end() it. Prints what is left.
+    pid_t leave();
+    // Waits for a process that was left, and ends all that it has started. Its status as waitpid() gives it.
+    static int end(Zygote& zygote, pid_t pid);
 
 private:
     Zygote& zygote_;

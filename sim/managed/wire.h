@@ -33,6 +33,8 @@ enum class Kind : std::uint8_t {
 
 constexpr std::uint8_t body_in_arena = 0x80;  // flag: the body is `<qq` offset and size in the arena
 
+constexpr std::uint8_t unanswered = 0x40;  // flag of STEP and PHASE: no fault can act there
+
 enum class Status : std::uint8_t { answer = 0, raise = 1, query = 2 };
 
 struct RequestHead {

@@ -135,20 +135,26 @@ void Zygote::read_one() {
     }
 }
 
+void Zygote::expect(int ranks) {
+    const std::lock_guard lock(mutex_);
+    const std::string text = json{{"expect", ranks}}.dump();
+    while (::send(control_.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
+    }
+}
+
 pid_t Zygote::spawn(const RankSpec& spec) {
     const std::lock_guard lock(mutex_);
     const std::uint64_t id = ++spawned_;
     json options = json::object();
     for (const auto& [name, value] : spec.options) options[name] = json::parse(value);
-    const std::string text = json{
-        {"spawn",
-         {{"id", id},
-          {"argv", spec.argv},
-          {"cwd", spec.cwd},
-          {"environment", spec.environment},
-          {"process", spec.process},
-          {"seed", spec.seed},
-          {"options", options}}}}.dump(-1, ' ', false, json::error_handler_t::replace);
+    const std::string text = fmt::format("{}:{}", id,
+                                         json{{"argv", spec.argv},
+                                              {"cwd", spec.cwd},
+                                              {"environment", spec.environment},
+                                              {"process", spec.process},
+                                              {"seed", spec.seed},
+                                              {"options", options}}
+                                             .dump(-1, ' ', false, json::error_handler_t::replace));
     iovec piece{const_cast<char*>(text.data()), text.size()};
     alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
     msghdr message{};

@@ -18,7 +18,7 @@ struct ZygoteSettings {
     std::filesystem::path python;           // an interpreter that has torch
     std::filesystem::path package;          // the directory that holds the Python package `deadrank`
     std::filesystem::path hook = {};        // the directory of the observers; empty: none
-    std::filesystem::path program = {};  // a script whose packages are imported once; empty: none
+    std::filesystem::path program = {};     // a script whose packages are imported once; empty: none
     std::vector<std::string> preload = {};  // modules to import once, before ranks are forked
     std::map<std::string, std::string> environment = {};  // beside that of this process
 };
@@ -42,6 +42,8 @@ public:
     Zygote(const Zygote&) = delete;
     Zygote& operator=(const Zygote&) = delete;
 
+    // So many ranks are about to be spawned: some are forked while others run. Thread-safe.
+    void expect(int ranks);
     // The pid of a new process, which waits for its first reply. Thread-safe. Throws HostTrouble.
     pid_t spawn(const RankSpec& spec);
     // Waits until a spawned process has ended; its status as waitpid() gives it. Thread-safe. Throws

@@ -123,10 +123,18 @@ std::mutex* forked = nullptr;  // a child must not find it locked by a thread th
 
 }  // namespace
 
-bool Keeper::on() {
-    static const bool wanted = !variable("DEADRANK_KEPT").empty();
+namespace {
+
+bool& is_wanted() {
+    static bool wanted = !variable("DEADRANK_KEPT").empty();
     return wanted;
 }
+
+}  // namespace
+
+bool Keeper::on() { return is_wanted(); }
+
+void Keeper::begin() { is_wanted() = !variable("DEADRANK_KEPT").empty(); }
 
 Keeper& Keeper::here() {
     static Keeper* const one = [] {

@@ -17,6 +17,8 @@ class Keeper {
 public:
     // Costs a single load where it is off.
     static bool on();
+    // Reads the environment again: in a process that was forked before its job was known.
+    static void begin();
     static Keeper& here();
 
     // Each returns once the list says what was there, before the call that changes it. False: no copy could

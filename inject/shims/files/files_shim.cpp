@@ -247,6 +247,9 @@ int deadrank_storage_fault(const char* what, const char* path, long long amount,
     return Damage::here().set(what ? what : "", path ? path : "", amount, end != 0, fault);
 }
 
+// By a forked process once its environment is that of its job.
+void deadrank_keep_begin() { Keeper::begin(); }
+
 // Called before a file at rest is damaged: 1 where no copy is kept, so that it must not be.
 int deadrank_keep(const char* path) {
     const Inside guard;

@@ -14,11 +14,11 @@
 #include "results/record/codes.h"
 #include "results/record/words.h"
 #include "runners/backends/local/arming.h"
-#include "runners/backends/local/guard.h"
 #include "runners/backends/local/local_harvest.h"
 #include "runners/backends/local/local_job.h"
 #include "runners/backends/local/local_subject.h"
 #include "runners/backends/local/namespaces.h"
+#include "runners/backends/process/guard.h"
 #include "runners/backends/process/launch.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
@@ -251,6 +251,12 @@ scenarios::Result<void> give_back_to(Guard& guard, Record& record) {
     return {};
 }
 
+// True if the program is not one of our own subjects.
+bool is_theirs(const Manifest& manifest, const fs::path& home) {
+    std::error_code ignored;
+    return !fs::equivalent(manifest.directory, home / "subjects", ignored);
+}
+
 // Turns a finished job into its record.
 scenarios::Result<Record> conclude(const Harvest& harvest, const LaunchSpec& spec, Record record) {
     const Launched& launched = harvest.launched;
@@ -349,7 +355,7 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     put_job_into(*around, levers, place, record);
     std::optional<Guard> guard;
     if (theirs) {
-        auto begun = Guard::begin(*manifest, options.stop);
+        auto begun = Guard::begin(manifest->directory, options.stop);
         if (!begun) return tl::unexpected(begun.error());
         guard.emplace(std::move(*begun));
         place.kept = guard->directory();

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "results/processes/bounded.h"
 #include "runners/backends/process/scratch.h"
@@ -80,6 +81,12 @@ constexpr std::string_view question =
     "import torch, torch.distributed as d; "
     "print('torch', torch.__version__.split('+')[0] if d.is_available() and d.is_gloo_available() else "
     "'without gloo')";
+
+// Without an import of torch, which takes seconds.
+constexpr std::string_view short_question =
+    "import importlib.util as u, os; s = u.find_spec('torch'); w = {}; "
+    "exec(open(os.path.join(os.path.dirname(s.origin), 'version.py')).read(), w); "
+    "print('torch', w['__version__'].split('+')[0])";
 
 // The last line that this Python prints when it runs `asked`.
 std::string last_answer(const fs::path& program, std::string_view asked) {
@@ -178,13 +185,39 @@ std::string version_of(const Python& python, const std::string& module) {
     return answer = said.starts_with("version ") ? said.substr(8) : std::string();
 }
 
-scenarios::Result<Python> best_python() {
-    if (!pythons().empty()) return pythons().front();
+namespace {
+
+// The first candidate that answers.
+std::optional<Python> ask_first(std::string_view asked) {
+    for (const auto& [program, origin] : candidates()) {
+        std::error_code ignored;
+        if (!fs::exists(program, ignored)) continue;
+        const std::string answer = last_answer(program, asked);
+        if (answer.starts_with("torch ") && answer != "torch without gloo")
+            return Python{program, answer.substr(6), origin};
+    }
+    return std::nullopt;
+}
+
+scenarios::Result<Python> or_refuse(const std::optional<Python>& python) {
+    if (python) return *python;
     return scenarios::refuse(scenarios::ErrorCode::environment,
                              "no Python on this machine can import torch with gloo",
                              "`pip install torch` beside deadrank, or in a checkout `./dev tools`; or set "
                              "DEADRANK_PYTHON to a Python "
                              "that has torch");
+}
+
+}  // namespace
+
+scenarios::Result<Python> best_python() {
+    static const std::optional<Python> best = ask_first(question);
+    return or_refuse(best);
+}
+
+scenarios::Result<Python> python_with_torch_installed() {
+    static const std::optional<Python> found = ask_first(short_question);
+    return or_refuse(found);
 }
 
 scenarios::Result<Python> python_with_torch(std::string_view version) {

@@ -43,6 +43,9 @@ const std::vector<Python>& pythons();
 // Errors: environment, with what would help.
 scenarios::Result<Python> best_python();
 
+// The first of them that has torch's files, whether or not torch can be imported. Takes no seconds.
+scenarios::Result<Python> python_with_torch_installed();
+
 // The version of a module that this Python can import; empty if it cannot. Looked up once per process.
 std::string version_of(const Python& python, const std::string& module);
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "results/record/payload_line.h"
+#include "runners/backends/process/guard.h"
 #include "runners/backends/sim/sim_play.h"
 #include "sim/machine/plan_settings.h"
 
@@ -74,6 +75,51 @@ std::string quoted(const std::string& text) {
     return json + "\"";
 }
 
+// In front of the libraries that the user or simulated GPUs load first.
+std::string preloaded(const std::filesystem::path& library,
+                      const std::map<std::string, std::string>& variables) {
+    const char* own = std::getenv("LD_PRELOAD");
+    const auto stated = variables.find("LD_PRELOAD");
+    const std::string others = stated != variables.end() ? stated->second : own ? own : "";
+    return library.string() + (others.empty() ? "" : ":" + others);
+}
+
+// What a run of a user's program leaves as it was: the files that it changes, and the temporary ones.
+struct Surroundings {
+    std::optional<Scratch> temporary;
+    std::optional<Guard> guard;
+};
+
+scenarios::Result<Surroundings> surround(const std::filesystem::path& directory,
+                                         const std::atomic<bool>* stop) {
+    Surroundings around;
+    auto temporary = Scratch::make({}, {"tmp"});
+    if (!temporary) return tl::unexpected(temporary.error());
+    around.temporary.emplace(std::move(*temporary));
+    auto guard = Guard::begin(directory, stop);
+    if (!guard) return tl::unexpected(guard.error());
+    around.guard.emplace(std::move(*guard));
+    return around;
+}
+
+void put_into(sim::managed::Program& program, const Surroundings& around) {
+    std::error_code ignored;
+    program.temporary = (around.temporary->path() / "tmp").string();
+    program.temporary_shown = std::filesystem::temp_directory_path(ignored).string();
+    program.environment["TMPDIR"] = program.environment["DEADRANK_TEMPORARY"] = program.temporary;
+    program.environment["DEADRANK_KEPT"] = around.guard->directory().string();
+    program.environment["LD_PRELOAD"] = preloaded(files_shim(), program.environment);
+}
+
+// Restores the user's files to what they were before the run.
+scenarios::Result<void> give_back_to(Guard& guard, Record& record) {
+    const auto given = guard.end();
+    if (!given) return tl::unexpected(given.error());
+    if (given->files + given->removed + given->told.size() > 0)
+        record.notes.push_back("of what the program changed, the run " + given->says);
+    return {};
+}
+
 sim::managed::Program program_of(const ManagedSettings& settings, const scenarios::Plan& plan) {
     sim::managed::Program program;
     program.argv = settings.command.argv;
@@ -84,6 +130,8 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     program.seed = plan.seed.number;
     program.real_limit = settings.real_limit;
     program.print = settings.print;
+    program.options["armed"] = plan.faults.empty() ? "false" : "true";
+    if (settings.tell_lines) program.options["tell_lines"] = "true";
     program.options["ranks_per_node"] = std::to_string(settings.command.ranks_per_node);
     if (settings.command.local_rank_argument) program.options["local_rank_argument"] = "true";
     if (!settings.hook.empty()) {
@@ -93,7 +141,8 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     return program;
 }
 
-// What the user says to torch and NCCL reaches their simulated parts as well. The scenario's own settings win.
+// What the user says to torch and NCCL reaches their simulated parts as well. The scenario's own settings
+// win.
 void pass_on_settings(scenarios::Settings& cluster, const LaunchCommand& command) {
     std::map<std::string, std::string> variables = own_environment();
     for (const auto& [name, value] : command.environment) variables[name] = value;
@@ -115,6 +164,8 @@ sim::managed::ZygoteSettings zygote_of(const ManagedSettings& settings) {
         zygote.program = settings.directory / settings.command.argv.front();
     zygote.preload.insert(zygote.preload.end(), settings.preload.begin(), settings.preload.end());
     for (const auto& [name, value] : settings.command.environment) zygote.environment[name] = value;
+    if (!settings.keep_files && !files_shim().empty())
+        zygote.environment["LD_PRELOAD"] = preloaded(files_shim(), zygote.environment);
     return zygote;
 }
 
@@ -150,9 +201,13 @@ scenarios::Capabilities ManagedRunner::capabilities() const {
 }
 
 scenarios::Result<std::shared_ptr<sim::managed::Zygote>> WarmPython::get(
-    const sim::managed::ZygoteSettings& settings) {
+    sim::managed::ZygoteSettings settings) {
     const std::lock_guard lock(mutex_);
     if (zygote_) return zygote_;
+    auto temporary = Scratch::make({}, {"tmp"});
+    if (!temporary) return tl::unexpected(temporary.error());
+    temporary_.emplace(std::move(*temporary));
+    settings.environment["TMPDIR"] = (temporary_->path() / "tmp").string();
     try {
         zygote_ = std::make_shared<sim::managed::Zygote>(settings);
     } catch (const sim::managed::HostTrouble& trouble) {
@@ -166,15 +221,27 @@ scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const 
     if (!cluster) return tl::unexpected(cluster.error());
     const auto warm = settings_.warm->get(zygote_of(settings_));
     if (!warm) return tl::unexpected(warm.error());
-    sim::managed::ManagedJob job(*warm, program_of(settings_, plan), read_record, options.stop);
+    sim::managed::Program program = program_of(settings_, plan);
+    std::optional<Surroundings> around;
+    if (!settings_.keep_files) {
+        auto made = surround(settings_.directory, options.stop);
+        if (!made) return tl::unexpected(made.error());
+        put_into(program, around.emplace(std::move(*made)));
+    }
+    sim::managed::ManagedJob job(*warm, std::move(program), read_record, options.stop);
     const Performance performance{.cluster = *cluster,
                                   .script = [&](sim::World& world) { job.play(world); },
                                   .stop = [&] { return job.stopped(); },
                                   .stop_asked_every = 64,
-                                  .stack_bytes = 512 << 10};
+                                  .stack_bytes = 512 << 10,
+                                  .at_standstill = [&] { job.show_stacks(); }};
     scenarios::Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
     stages_.play(
         [&](sim::Engine& engine) { record = simulate(engine, faults_, plan, performance, options); });
+    job.finish();
+    if (around && record) {
+        if (auto given = give_back_to(*around->guard, *record); !given) return tl::unexpected(given.error());
+    }
     if (job.trouble()) return refuse(ErrorCode::environment, job.trouble()->what(), job.trouble()->help);
     return record;
 }

@@ -8,11 +8,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "inject/faults/fault_catalog.h"
 #include "runners/backend/runner.h"
+#include "runners/backends/process/scratch.h"
 #include "runners/backends/sim/launch_command.h"
 #include "runners/backends/sim/stages.h"
 #include "scenarios/model/plan.h"
@@ -23,24 +25,26 @@ namespace deadrank::runners {
 // The interpreter that all runs of a program are forked from, started by the first of them. Thread-safe.
 class WarmPython {
 public:
-    // Errors: environment.
-    scenarios::Result<std::shared_ptr<sim::managed::Zygote>> get(
-        const sim::managed::ZygoteSettings& settings);
+    // Errors: environment, io.
+    scenarios::Result<std::shared_ptr<sim::managed::Zygote>> get(sim::managed::ZygoteSettings settings);
 
 private:
     std::mutex mutex_;
+    std::optional<Scratch> temporary_;  // for what modules write when they are imported
     std::shared_ptr<sim::managed::Zygote> zygote_;
 };
 
 struct ManagedSettings {
     LaunchCommand command;
-    std::filesystem::path python;                       // an interpreter with torch
-    std::filesystem::path package;                      // the directory with the Python package `deadrank`
-    std::filesystem::path hook;                         // the observers; empty: none
+    std::filesystem::path python;           // an interpreter with torch
+    std::filesystem::path package;          // the directory with the Python package `deadrank`
+    std::filesystem::path hook;             // the observers; empty: none
     std::vector<std::string> preload = {};  // modules that are imported once, besides the usual ones
     std::map<std::string, std::string> variables = {};  // of all its processes: those of simulated GPUs
     std::filesystem::path directory = ".";              // where the program is started
     std::chrono::seconds real_limit{120};
+    bool tell_lines = false;  // evidence has a line for each line of the program that calls the simulator
+    bool keep_files = false;  // what the program writes stays; else each run begins and ends with the user's
     std::function<void(results::Rank process, bool error, std::string_view line)> print =
         {};                                                             // from any thread
     std::shared_ptr<WarmPython> warm = std::make_shared<WarmPython>();  // copies share it

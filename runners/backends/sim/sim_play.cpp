@@ -77,6 +77,7 @@ sim::ClusterOptions cluster_options(const Plan& plan, const Performance& perform
         };
     chosen.stop_asked_every = performance.stop_asked_every;
     chosen.stack_bytes = performance.stack_bytes;
+    chosen.at_standstill = performance.at_standstill;
     chosen.watch = {options.watch_first, options.watch_last};
     return chosen;
 }

@@ -17,6 +17,7 @@ struct Performance {
     std::function<bool()> stop = {};  // besides that of the options
     std::uint64_t stop_asked_every = 1 << 20;
     std::size_t stack_bytes = 64 << 10;
+    std::function<void()> at_standstill = {};  // at the end of a run whose ranks still wait
 };
 
 // Errors: those of the injector and of levers; internal, if a run continues without time passing.

@@ -14,6 +14,8 @@
 #include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
+#include "runners/commands/gpu_options.h"
+#include "runners/commands/play/determinism_of_program.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/find/determinism_check.h"
@@ -142,6 +144,7 @@ struct DeterminismArguments {
     bool json = false, quiet = false, explore_order = false;
     bool prints = false;  // set for the other process: print only the hashes
     std::string trace;    // variant:first:last
+    ProgramRuns program;
 };
 
 constexpr const char* determinism_description =
@@ -152,12 +155,16 @@ constexpr const char* determinism_footer =
     "Events, evidence, findings and verdicts must be the same. Where they differ, the checkpoints of both "
     "runs "
     "are bisected, and the first differing event is printed in both forms.\n\n"
+    "A command behind -- is played on the simulated cluster, each time in an interpreter of its own. Where "
+    "two runs "
+    "differ, the first differing event is printed with the line of Python that its rank was at.\n\n"
     "Exit code: 0 all the same, 1 something differs, 2 something could not be told, 64 the command line or a "
     "file is wrong, 130 stopped by Ctrl-C.\n\n"
     "Examples:\n"
     "  deadrank determinism                                  the whole catalog, seed 1\n"
     "  deadrank determinism communication --seeds 1..20      twenty draws of each scenario of a stage\n"
-    "  deadrank determinism my_bug.toml --explore-order      also where ties in time fall by chance";
+    "  deadrank determinism my_bug.toml --explore-order      also where ties in time fall by chance\n"
+    "  deadrank determinism --runs 5 -- torchrun --nproc-per-node 8 train.py   a program of yours";
 
 struct Asked {
     scenarios::Variant variant = scenarios::Variant::fault;
@@ -285,7 +292,6 @@ private:
                 words.insert(words.end(), {"--seeds", seeds.range});
             }
             words.insert(words.end(), {"--jobs", "1", "--prints"});
-            if (!selection.names.empty()) words.emplace_back("--");
             words.insert(words.end(), selection.names.begin(), selection.names.end());
             return words;
         };
@@ -294,7 +300,7 @@ private:
             words.insert(words.end(), {"--seed", std::to_string(job.seed.number), "--trace",
                                        fmt::format("{}:{}:{}", scenarios::variant_name(variant), window.first,
                                                    window.last),
-                                       "--", job.scenario->file.string()});
+                                       job.scenario->file.string()});
             return words;
         };
         return elsewhere;
@@ -318,7 +324,22 @@ void add_determinism(CLI::App& command, Session& session) {
     command.add_flag("--explore-order", arguments->explore_order, "Let chance decide ties in time");
     command.add_flag("--prints", arguments->prints, "Play once and print hashes")->group("");
     command.add_option("--trace", arguments->trace, "Print a window of one run's trace")->group("");
-    command.callback([arguments, &session] { DeterminismCommand(*arguments, session)(); });
+    command.add_option("--command", arguments->program.command)->allow_extra_args(false)->group("");
+    command.add_option("--runs", arguments->program.runs, "Of a program behind --: play it so often [2]")
+        ->type_name("N")
+        ->check(CLI::Range(2, 1000).description(""));
+    command
+        .add_option("--ranks", arguments->program.ranks,
+                    "Of a program behind --: so many ranks instead of the command's")
+        ->type_name("N")
+        ->check(CLI::Range(1, 100000).description(""));
+    add_gpus(command, arguments->program.gpus);
+    add_real_limit(command, arguments->program.real_limit);
+    command.callback([arguments, &session] {
+        arguments->program.seed = arguments->seeds.seed;
+        if (!arguments->program.command.empty()) return check_program(arguments->program, session);
+        DeterminismCommand(*arguments, session)();
+    });
 }
 
 }  // namespace

@@ -216,6 +216,7 @@ private:
 };
 
 void add_under_test(CLI::App& command, SubjectOptions& under_test) {
+    add_real_limit(command, under_test.real_limit);
     command
         .add_option("--subject", under_test.names,
                     "The program under test on real processes: a name of ours or a manifest FILE.toml; "

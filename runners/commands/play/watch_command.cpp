@@ -37,8 +37,8 @@ struct WatchArguments {
     std::string record, json, html, catalog;
     SimulatedGpus gpus;
     int port = -1, attach = 0;
-    bool quiet = false, simulated = false;
-    std::int64_t ranks = 0;
+    bool quiet = false, simulated = false, keep_files = false;
+    std::int64_t ranks = 0, real_limit = real_limit_usual;
     std::uint64_t seed = 1;
 };
 
@@ -174,11 +174,14 @@ int code_of_job(const results::Evidence& evidence) {
 void watch_simulated(const WatchArguments& arguments, Session& session) {
     auto settings = managed_program(arguments.command, arguments.ranks, arguments.gpus);
     if (!session.take(settings)) return;
+    settings->keep_files = arguments.keep_files;
+    settings->real_limit = std::chrono::seconds(arguments.real_limit);
     std::mutex printing;
     if (!arguments.quiet)
         settings->print = [&](results::Rank, bool error, std::string_view line) {
             const std::lock_guard lock(printing);
             fmt::print(error ? stderr : stdout, "{}\n", line);
+            std::fflush(error ? stderr : stdout);  // as it is printed, into a file too
         };
     ManagedRunner runner(*settings, session.extension.all_faults());
     PipelineOptions options;
@@ -186,19 +189,27 @@ void watch_simulated(const WatchArguments& arguments, Session& session) {
     const auto plan = plan_of(settings->command, {arguments.seed});
     auto played = play_plan(plan, runner, options);
     std::fflush(stdout);
-    if (options.stop->load()) session.code = exit_interrupted;
+    if (options.stop->load()) {
+        session.code = exit_interrupted;
+        return;
+    }
     if (!session.take(played)) return;
     const results::Evidence& evidence = played->record.evidence;
     for (const results::Finding& finding : played->findings)
         if (!arguments.quiet) print_ringing({finding, ""});
-    if (!arguments.record.empty())
+    std::error_code ignored;  // writing reports it
+    if (!arguments.record.empty()) {
+        fs::create_directories(arguments.record, ignored);
         if (const auto kept =
                 results::write_evidence(evidence, fs::path(arguments.record) / "evidence.jsonl");
             !kept)
             session.complain(kept.error());
+    }
     std::int64_t steps = 0;
     for (const results::Event* event : evidence.each<results::StepEnd>())
         steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
+    for (const std::string& note : played->record.notes)
+        if (!arguments.quiet) fmt::print(stderr, "deadrank: {}\n", note);
     if (!arguments.quiet)
         fmt::print(stderr,
                    "deadrank: {} on {} simulated ranks in {} of virtual time, {} steps, trace {:016x}\n",
@@ -301,6 +312,10 @@ void add_watch(CLI::App& command, Session& session) {
         ->check(CLI::Range(0, 65535).description(""));
     command.add_flag("--simulated", arguments->simulated,
                      "Play the program on the simulated cluster: any number of ranks, virtual time");
+    add_real_limit(command, arguments->real_limit);
+    command.add_flag(
+        "--keep-files", arguments->keep_files,
+        "With --simulated: what the program writes stays; else its files are restored at the end");
     command
         .add_option("--ranks", arguments->ranks, "With --simulated: so many ranks instead of the command's")
         ->type_name("N")

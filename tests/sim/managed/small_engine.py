@@ -49,7 +49,7 @@ class Zygote:
 
     def spawn(self, files, **said):
         self.spawned += 1
-        message = json.dumps({"spawn": {"id": self.spawned, "seed": 1, "options": {}, **said}}).encode()
+        message = b"%d:" % self.spawned + json.dumps({"seed": 1, "options": {}, **said}).encode()
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))
         self.control.sendmsg([message], [rights])
         return self.answer("spawned")["pid"]

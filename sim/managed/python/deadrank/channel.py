@@ -28,6 +28,7 @@ COMPUTE, EXIT, STACK = 0x60, 0x70, 0x71
 
 ANSWER, RAISE, QUERY = 0, 1, 2
 IN_ARENA = 0x80  # flag: the body lies in the arena, the message holds its offset and size
+UNANSWERED = 0x40  # flag: a post of a kind that is a request otherwise
 NEVER = -1
 LEAST = 16 << 20  # bytes of addresses with which a rank can begin
 LONGEST = 64 << 10  # bytes of a message; a longer body goes through the arena
@@ -130,6 +131,8 @@ class Channel:
         self.works = 0  # numbers given so far
         self.kept = ()  # blocks of long messages that the proxy may not have read yet
         self.stack = lambda: []
+        self.line = None  # a function that returns the program's line, if each message is to name it
+        self.line_told = ""
 
     def new_work(self):
         self.works += 1
@@ -152,6 +155,8 @@ class Channel:
         self.now = now
 
     def post(self, kind, body=b"", flags=0):
+        if self.line is not None:
+            self.tell_where()
         length = len(body)
         if length > LONGEST:
             self.post_long(kind, body, flags)
@@ -163,6 +168,14 @@ class Channel:
             if trouble.errno in (errno.EPIPE, errno.ECONNRESET):
                 os._exit(GONE)
             raise
+
+    def tell_where(self):
+        tell, self.line = self.line, None
+        line = tell()
+        if line and line != self.line_told:
+            self.line_told = line
+            self.tell(RECORD, kind="rank.log", level=0, line=f"deadrank: at {line}")
+        self.line = tell
 
     def post_long(self, kind, body, flags):
         """The proxy reads the body when it takes the message, so the block is never reused before that: it is
@@ -189,6 +202,13 @@ class Channel:
             if status == RAISE:
                 raise error_from(json.loads(body))
             return body
+
+    def pass_moment(self, kind, body):
+        """A moment at which a fault may act. Without any fault in the plan nobody has to be waited for."""
+        if here.options.get("armed", True):
+            self.request(kind, body)
+        else:
+            self.post(kind, body, UNANSWERED)
 
     def receive(self):
         """A long reply comes in several messages."""

@@ -3,12 +3,15 @@
 import atexit
 import ctypes
 import io
+import json
 import linecache
 import logging
 import os
 import runpy
 import signal
+import socket
 import sys
+import tempfile
 import traceback
 import types
 
@@ -18,13 +21,29 @@ from .channel import Channel, here
 
 FIRST_NUMBER = 1000
 KILL = (1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 OURS = os.path.dirname(os.path.abspath(__file__))
+
+
+def await_rank(control, longest):
+    """In a fork of the zygote: which rank it is comes with the four files of that rank. Never returns."""
+    ctypes.CDLL(None).prctl(*KILL, 0, 0, 0)
+    adopt_orphans()
+    os.setpgid(0, 0)  # what the program starts ends with the rank
+    message, files, _, _ = socket.recv_fds(control, longest, 4)
+    control.close()
+    if not message:
+        os._exit(0)
+    run(json.loads(message), *files)
+
+
+def adopt_orphans():
+    """A daemon that a rank starts stays below the rank while that lives, and goes to the zygote with it."""
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
 
 
 def run(spawn, channel, out, err, arena):
     """Never returns."""
-    ctypes.CDLL(None).prctl(*KILL, 0, 0, 0)
-    os.setpgid(0, 0)  # what the program starts ends with the rank
     redirect(out, err)
     code, error = 1, ""
     try:
@@ -50,6 +69,7 @@ def prepare(spawn, channel, arena):
     here.options = {"process": spawn["process"], **(spawn.get("options") or {})}
     os.environ.clear()
     os.environ.update(spawn["environment"])
+    keep_files()
     os.chdir(spawn["cwd"])
     for one in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         if one and one not in sys.path:
@@ -57,6 +77,8 @@ def prepare(spawn, channel, arena):
     here.channel = open_channel(channel, arena)
     here.turns = threads.Turns(here.channel)
     here.channel.stack = show_stack
+    if here.options.get("tell_lines"):
+        here.channel.line = show_line
     clocks.seed_all(spawn["seed"], spawn["process"])
     keep_signals_for_later()
     number_log_records(spawn["process"])
@@ -65,6 +87,16 @@ def prepare(spawn, channel, arena):
 
         c10d.begin()
         observers.begin(here.options)
+
+
+def keep_files():
+    """The library that copies files before they are changed, and Python's directory of temporary files, were set
+    up in the zygote."""
+    tempfile.tempdir = None
+    try:
+        ctypes.CDLL(None).deadrank_keep_begin()
+    except AttributeError:  # it is not loaded: what the program writes stays
+        pass
 
 
 def open_channel(channel, arena):
@@ -223,6 +255,17 @@ def show_stack():
             shown.append([name, frame.f_lineno, frame.f_code.co_name, line])
         frame = frame.f_back
     return shown[::-1]
+
+
+def show_line():
+    """The innermost line of the program's own files that this thread is at."""
+    frame = sys._getframe()
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if is_users(name) and "site-packages" not in name:
+            return f"{os.path.basename(name)}:{frame.f_lineno} {linecache.getline(name, frame.f_lineno).strip()}".strip()
+        frame = frame.f_back
+    return ""
 
 
 def is_users(name):

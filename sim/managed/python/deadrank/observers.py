@@ -2,6 +2,7 @@
 # `local` runner's hook. Its evidence goes through the channel, and where it asks its own faults, the simulator is
 # asked. Calls, groups and stores are not observed here: the simulator plays them.
 import errno
+import functools
 import hashlib
 import json
 import os
@@ -117,15 +118,15 @@ class Moments:
     def phase(self, name):
         ended, self.shown = bool(self.shown) and not name, name
         if ended and here.channel is not None:
-            here.channel.request(wire.PHASE, b"none")
+            here.channel.pass_moment(wire.PHASE, b"none")
 
     def at(self, call, comm="", altered=None):
         if here.channel is None:
             return
         if call == "step":
-            here.channel.request(wire.STEP, wire.NUMBER.pack(self.hook.step))
+            here.channel.pass_moment(wire.STEP, wire.NUMBER.pack(self.hook.step))
         elif call == "phase":
-            here.channel.request(wire.PHASE, self.shown.encode())
+            here.channel.pass_moment(wire.PHASE, self.shown.encode())
 
 
 class Levers:
@@ -183,6 +184,27 @@ def storage_first(checkpoints):
         return load(hook, path, really, directory)
 
     checkpoints.one_save, checkpoints.one_load = one_save, one_load
+    os.rename, os.replace = renamed(os.rename), renamed(os.replace)
+
+
+written = set()  # by this rank
+
+
+def renamed(real):
+    """Programs save beside a checkpoint and put the new one in its place."""
+
+    @functools.wraps(real)
+    def rename(src, dst, **said):
+        real(src, dst, **said)
+        if here.channel is None or not written or said or isinstance(src, bytes):
+            return
+        source, target = os.path.abspath(src), os.path.abspath(dst)
+        if source in written:
+            written.discard(source)
+            written.add(target)
+            here.channel.ask(wire.STORAGE, op="rename", path=source, to=target)
+
+    return rename
 
 
 ERRORS = {"no_space": errno.ENOSPC, "read_only": errno.EROFS, "not_found": errno.ENOENT}
@@ -192,6 +214,8 @@ def stored(op, file):
     if here.channel is None:
         return
     size = os.path.getsize(file)
+    if op == "write":
+        written.add(os.path.abspath(file))
     code = here.channel.ask(wire.STORAGE, op=op, path=os.path.abspath(file), bytes=size).get("code", "ok")
     if code == "ok":
         return

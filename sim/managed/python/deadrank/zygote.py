@@ -13,6 +13,7 @@ frameworks.install()
 
 import argparse
 import array
+import atexit
 import gc
 import importlib
 import json
@@ -20,6 +21,8 @@ import platform
 import selectors
 import signal
 import socket
+import weakref
+from collections import deque
 
 from deadrank import imports, launch
 
@@ -41,6 +44,7 @@ def main():
     loaded, failed = preload([*arguments.preload, *observers], imports.packages_of(arguments.program))
     subprocesses.install_pipes()
     clocks.rebind()
+    leave_exits_to_the_zygote()
     gc.collect()
     gc.freeze()
     torch = sys.modules.get("torch")
@@ -110,7 +114,62 @@ def preload(names, packages=()):
     return loaded, failed
 
 
+def leave_exits_to_the_zygote():
+    """What modules do at exit to tear down what they made here: 30 ms of each rank, whose process is gone then."""
+    for info in getattr(weakref.finalize, "_registry", {}).values():
+        info.atexit = False
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    if hasattr(dynamo, "dump_compile_times"):
+        atexit.unregister(dynamo.dump_compile_times)
+
+
+class Spares:
+    """Children that are forked before their rank begins, so that the fork takes none of its time. They are forked
+    at points of the order of messages, never when there is time: so the n-th one is the same in every run."""
+
+    AHEAD = 2
+
+    def __init__(self, children, own):
+        self.children, self.own = children, own
+        self.due = 0  # ranks that are still to begin
+        self.waiting = deque()  # (pid, socket)
+
+    def expect(self, count):
+        self.due = count
+        while len(self.waiting) < min(self.AHEAD, self.due):
+            self.fork()
+
+    def begin(self, message, files):
+        """The pid of a child that runs this message."""
+        if not self.waiting:
+            self.fork()
+        child, its_socket = self.waiting.popleft()
+        socket.send_fds(its_socket, [message], files)
+        its_socket.close()
+        return child
+
+    def began(self):
+        self.due = max(0, self.due - 1)
+        if len(self.waiting) < min(self.AHEAD, self.due):
+            self.fork()
+
+    def fork(self):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LONGEST)
+        child = os.fork()
+        if child == 0:
+            ours.close()
+            for _, other in self.waiting:
+                other.close()
+            forget(*self.own)
+            launch.await_rank(theirs, LONGEST)
+        theirs.close()
+        self.children.add(child)
+        self.waiting.append((child, ours))
+
+
 def serve(control):
+    launch.adopt_orphans()
     wake, woken = os.pipe()
     for end in (wake, woken):
         os.set_blocking(end, False)
@@ -120,6 +179,7 @@ def serve(control):
     chosen = selectors.DefaultSelector()
     chosen.register(control, selectors.EVENT_READ)
     chosen.register(wake, selectors.EVENT_READ)
+    spares = Spares(children, (control, (chosen, wake, woken)))
     while True:
         for key, _ in chosen.select():
             if key.fileobj is wake or key.fd == wake:
@@ -128,10 +188,12 @@ def serve(control):
                 continue
             message, files = receive(control)
             if not message:
-                for child in children:
-                    os.kill(child, signal.SIGKILL)
+                end_all()
                 os._exit(0)
-            spawn(control, json.loads(message)["spawn"], files, children, (chosen, wake, woken))
+            if message.startswith(b"{\"expect"):
+                expect(spares, json.loads(message)["expect"])
+            else:
+                spawn(control, message, files, spares)
 
 
 def receive(control):
@@ -147,25 +209,29 @@ def receive(control):
     return message, list(files)
 
 
-def spawn(control, said, files, children, own):
-    if len(files) != 4:
-        for file in files:
-            os.close(file)
-        tell(control, {"refused": said["id"], "why": f"{len(files)} file descriptors came, 4 are needed"})
-        return
+def expect(spares, count):
     try:
-        child = os.fork()
+        spares.expect(count)
+    except OSError:  # the rank that finds none is told
+        pass
+
+
+def spawn(control, message, files, spares):
+    number = int(message[: message.index(b":")])
+    said = message[message.index(b":") + 1 :]
+    try:
+        if len(files) != 4:
+            raise OSError(0, f"{len(files)} file descriptors came, 4 are needed")
+        child = spares.begin(said, files)
+        tell(control, {"spawned": number, "pid": child})
     except OSError as trouble:
-        child = -1
-        tell(control, {"refused": said["id"], "why": f"fork: {trouble.strerror}"})
-    if child == 0:
-        forget(control, own)
-        launch.run(said, *files)
+        tell(control, {"refused": number, "why": trouble.strerror})
     for file in files:
         os.close(file)
-    if child > 0:
-        children.add(child)
-        tell(control, {"spawned": said["id"], "pid": child})
+    try:
+        spares.began()
+    except OSError:
+        pass
 
 
 def forget(control, own):
@@ -180,15 +246,40 @@ def forget(control, own):
 
 
 def reap(control, children):
-    while children:
+    while True:
         try:
             child, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return
         if child == 0:
             return
-        children.discard(child)
-        tell(control, {"ended": child, "status": status})
+        if child in children:
+            end_orphans(children)
+            children.discard(child)
+            tell(control, {"ended": child, "status": status})
+
+
+def list_children():
+    with open("/proc/thread-self/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def end_orphans(children):
+    """What a rank has started and put into a session of its own comes to the zygote when the rank is over."""
+    for _ in range(100):  # an orphan's own children come when it is over
+        orphans = [child for child in list_children() if child not in children]
+        if not orphans:
+            return
+        for orphan in orphans:
+            os.kill(orphan, signal.SIGKILL)
+            os.waitpid(orphan, 0)
+
+
+def end_all():
+    for child in list_children():
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    end_orphans(())
 
 
 def tell(control, said):

@@ -2,10 +2,12 @@
 // cluster: what they compute, what faults do to them, and what this machine's troubles do not.
 #include "runners/backends/sim/managed_runner.h"
 
+#include <csignal>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <thread>
 
+#include "results/detectors/detector.h"
 #include "results/record/evidence.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
@@ -56,7 +58,7 @@ protected:
                                    const std::vector<scenarios::FaultSpec>& faults = {},
                                    std::int64_t ranks = 4) {
         std::ofstream(scratch_->path() / "train.py") << text;
-        settings_.command.launcher = "torchrun";
+        settings_.command.launcher = launcher_;
         settings_.command.ranks_per_node = ranks;
         settings_.command.argv = {"train.py"};
         settings_.command.argv.insert(settings_.command.argv.end(), arguments.begin(), arguments.end());
@@ -94,6 +96,7 @@ protected:
     }
 
     ManagedSettings settings_;
+    std::string launcher_ = "torchrun";
     std::optional<Scratch> scratch_;
     static std::shared_ptr<WarmPython> warm_;
 };
@@ -123,6 +126,18 @@ TEST_F(DeviceManagedRanks, AreKilledBeforeACallAndTheirPeersWait) {
     EXPECT_THAT(codes(*record), Contains(-9));
     EXPECT_TRUE(record->truth.took_place());
     EXPECT_THAT(lines(*record, 0), Contains(HasSubstr("train.py\", line 11")));  // where it waited
+}
+
+// A bare launcher ends nobody: the ranks wait until the end of the run.
+TEST_F(DeviceManagedRanks, AreFoundAtTheLineOfTheProgramThatTheyWaitIn) {
+    launcher_ = "bare";
+    settings_.command.environment["TORCH_NCCL_ASYNC_ERROR_HANDLING"] = "0";
+    const auto record = play(data_parallel, {"nccl"}, {fault("kill_rank", 2, 3)});
+    ASSERT_TRUE(record) << record.error().text();
+    std::string said;
+    for (const results::Finding& finding : results::detect(record->evidence, results::all_detectors()))
+        said += finding.says + "\n";
+    EXPECT_THAT(said, HasSubstr("ranks 0,1,3 waited at train.py:11 loss.backward()"));
 }
 
 TEST_F(DeviceManagedRanks, HearOfAClosedConnectionOverGloo) {
@@ -201,6 +216,50 @@ TEST_F(DeviceManagedRanks, ThatNeverMeetEndAsTheyLike) {
     const auto record = play("print('alone')\n", {}, {}, 3);
     ASSERT_TRUE(record) << record.error().text();
     EXPECT_THAT(codes(*record), testing::ElementsAre(0, 0, 0));
+}
+
+TEST_F(DeviceManagedRanks, ThatPrintForEverEndTheRunAsUnknown) {
+    settings_.real_limit = std::chrono::seconds(2);
+    const auto record = play("import os\nwhile True: os.write(1, b'x' * 65536)\n", {}, {}, 1);
+    ASSERT_FALSE(record);
+    EXPECT_EQ(record.error().code, scenarios::ErrorCode::environment);
+    EXPECT_THAT(record.error().text(), HasSubstr("--real-limit"));
+}
+
+TEST_F(DeviceManagedRanks, AreEndedAlthoughTheyIgnoreSignals) {
+    settings_.keep_files = true;
+    settings_.real_limit = std::chrono::seconds(2);
+    const auto record = play(
+        "import os, signal\n"
+        "for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP): signal.signal(one, signal.SIG_IGN)\n"
+        "open('pid', 'w').write(str(os.getpid()))\n"
+        "while True: pass\n",
+        {}, {}, 1);
+    ASSERT_FALSE(record);
+    int pid = 0;
+    std::ifstream(scratch_->path() / "pid") >> pid;
+    ASSERT_GT(pid, 0);
+    EXPECT_EQ(::kill(pid, 0), -1) << pid;
+}
+
+// A daemon is of another session, and its parent is gone: nothing but the zygote can know of it.
+TEST_F(DeviceManagedRanks, LeaveNoDaemonBehind) {
+    settings_.keep_files = true;
+    const auto record = play(
+        "import os, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        "        open('daemon', 'w').write(str(os.getpid()))\n"
+        "        os.execvp('sleep', ['sleep', '1000'])\n"
+        "    os._exit(0)\n"
+        "while not os.path.exists('daemon') or not open('daemon').read(): time.sleep(0.01)\n",
+        {}, {}, 1);
+    ASSERT_TRUE(record) << record.error().text();
+    int daemon = 0;
+    std::ifstream(scratch_->path() / "daemon") >> daemon;
+    ASSERT_GT(daemon, 0);
+    EXPECT_EQ(::kill(daemon, 0), -1) << daemon;
 }
 
 TEST_F(DeviceManagedRanks, LeaveNoProcessBehind) {

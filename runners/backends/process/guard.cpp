@@ -1,6 +1,6 @@
-// runners/backends/local/guard.cpp — Copies are kept beside the journals, not in the run's directory: they
+// runners/backends/process/guard.cpp — Copies are kept beside the journals, not in the run's directory: they
 // must outlive it until every file is restored.
-#include "runners/backends/local/guard.h"
+#include "runners/backends/process/guard.h"
 
 #include <chrono>
 #include <cstdio>
@@ -52,12 +52,7 @@ int locked(const fs::path& directory, const std::atomic<bool>* stop) {
 
 }  // namespace
 
-bool is_theirs(const Manifest& manifest, const fs::path& home) {
-    std::error_code ignored;
-    return !fs::equivalent(manifest.directory, home / "subjects", ignored);
-}
-
-scenarios::Result<Guard> Guard::begin(const Manifest& manifest, const std::atomic<bool>* stop) {
+scenarios::Result<Guard> Guard::begin(const fs::path& directory, const std::atomic<bool>* stop) {
     if (files_shim().empty()) {
         return refuse(ErrorCode::unsupported,
                       "libdeadrank-files.so is not beside this program, and without it nothing that the "
@@ -65,8 +60,7 @@ scenarios::Result<Guard> Guard::begin(const Manifest& manifest, const std::atomi
                       "build it: it belongs to the whole build, but not under sanitizers");
     }
     if (auto left = nothing_left(); !left) return tl::unexpected(left.error());
-    Guard guard(journal_directory() / fmt::format("{}-{}.kept", getpid(), now()),
-                locked(manifest.directory, stop));
+    Guard guard(journal_directory() / fmt::format("{}-{}.kept", getpid(), now()), locked(directory, stop));
     auto journal = Journal::open();
     if (!journal) return tl::unexpected(journal.error());
     guard.journal_.emplace(std::move(*journal));

@@ -1,4 +1,4 @@
-// runners/backends/local/guard.h — A user's program writes where it likes. Its processes copy each file
+// runners/backends/process/guard.h — A user's program writes where it likes. Its processes copy each file
 // before they change it; when they have ended, the files are restored, so that no run affects the next one or
 // the user's files.
 #pragma once
@@ -8,20 +8,17 @@
 #include <optional>
 #include <string>
 
-#include "runners/backends/local/manifest.h"
 #include "runners/backends/process/journal.h"
 #include "runners/backends/process/kept_files.h"
 
 namespace deadrank::runners {
 
-// True if the program is not one of our own subjects.
-bool is_theirs(const Manifest& manifest, const std::filesystem::path& home);
-
 class Guard {
 public:
     // Waits until no other run of a program in this directory is going on. Errors: environment (a killed run
     // has not been undone yet), unsupported (no library that copies files), io.
-    static scenarios::Result<Guard> begin(const Manifest& manifest, const std::atomic<bool>* stop);
+    static scenarios::Result<Guard> begin(const std::filesystem::path& directory,
+                                          const std::atomic<bool>* stop);
     Guard(Guard&& other) noexcept;
     Guard& operator=(Guard&&) = delete;
     ~Guard();

@@ -1,0 +1,41 @@
+// results/analysis/program_lines.h — Where in the user's own program a rank waited or failed: of a Python
+// stack or traceback in its log the innermost frame that belongs neither to Python's library nor to an
+// installed package.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/record/evidence.h"
+
+namespace deadrank::results::analysis {
+
+struct ProgramLine {
+    Time at{0};
+    bool waits = false;  // of a stack; false: of a traceback
+    std::string file;    // as the stack names it
+    int number = 0;
+    std::string source;  // empty if the stack does not show it
+
+    std::string text() const;  // "train.py:88 loss.backward()"
+};
+
+class ProgramLines {
+public:
+    explicit ProgramLines(const Evidence& evidence);
+
+    // Of a rank's lines the last one up to `at`, else the first one after it.
+    const ProgramLine* find(Rank rank, Time at) const;
+    const std::map<Rank, std::vector<ProgramLine>>& all() const { return lines_; }
+
+private:
+    std::map<Rank, std::vector<ProgramLine>> lines_;  // of each rank, in order of time
+};
+
+// "rank 3 raised at train.py:41 check(x); ranks 0-2 waited at train.py:88 loss.backward()", the named ranks
+// first. Empty if no log shows a line of the program.
+std::string describe_lines(const ProgramLines& lines, const std::vector<Rank>& blamed, Time at);
+
+}  // namespace deadrank::results::analysis
