@@ -313,7 +313,7 @@ bool LocalRunner::reads(const scenarios::Plan& plan, const std::string& setting)
     return manifest && takes_setting(*manifest, setting, plan.workload.at(setting));
 }
 
-scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
+scenarios::Result<Record> LocalRunner::play(const scenarios::Plan& plan, const RunOptions& options) {
     if (auto launcher = check_launcher(plan); !launcher) return tl::unexpected(launcher.error());
     const auto home = local_home();
     if (!home) return tl::unexpected(home.error());

@@ -83,6 +83,7 @@ struct CampaignArguments {
     SeedOptions seeds;
     std::string out = "campaign.sqlite";
     int jobs = 0;
+    std::int64_t memory = 0;
     double budget = 60;
     bool no_control = false, no_heal = false, json = false, quiet = false;
 };
@@ -179,7 +180,7 @@ private:
     std::string play_one(std::uint64_t number) const {
         const auto runner = make_runner("sim", session_.extension);
         const PipelineOptions line{
-            .control = !arguments_.no_control, .healed = !arguments_.no_heal, .detectors = &detectors_};
+            .control = !arguments_.no_control, .healed = !arguments_.no_heal, .memory = arguments_.memory, .detectors = &detectors_};
         const Job& job = jobs_[number];
         const Trialled trial = runners::play(*job.scenario, job.seed, **runner, library_->vocabulary, line);
         return campaign::text_of(campaign::answer_of(number, trial.outcome));
@@ -264,6 +265,7 @@ void add_campaign(CLI::App& command, Session& session) {
                     "Trials at once in each process [the processors; 1 under mpirun]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
+    add_memory(command, arguments->memory);
     command.add_option("--budget", arguments->budget, "Seconds that one trial may take [60]")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.001, 86400.0).description(""));

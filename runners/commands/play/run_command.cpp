@@ -30,6 +30,7 @@ struct RunArguments {
     std::string runner = "sim";
     SubjectOptions under_test;
     int jobs = 0;
+    std::int64_t memory = 0;
     std::string out, junit, html, table, by = "class";
     bool json = false, quiet = false, explore_order = false, no_control = false, no_heal = false;
     bool releases = false;
@@ -154,6 +155,7 @@ private:
                         .control = !arguments_.no_control,
                         .healed = !arguments_.no_heal,
                         .explore_order = arguments_.explore_order,
+                        .memory = arguments_.memory,
                         .stop = &stop,
                         .detectors = &detectors};
         options.threads = arguments_.jobs > 0 ? arguments_.jobs : usual_jobs(arguments_.runner);
@@ -257,6 +259,7 @@ void add_run(CLI::App& command, Session& session) {
     command.add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors; 1 on real processes]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
+    add_memory(command, arguments->memory);
     command
         .add_option("-o,--out", arguments->out,
                     "Keep plans, evidence, truth, findings and verdicts below DIR")
