@@ -30,8 +30,10 @@ private:
 };
 
 // Ctrl-C once: stop soon and keep the evidence. Twice: end at once.
-// Listens until the program ends. The flag becomes true with the first SIGINT or SIGTERM; the second has its
-// usual effect.
+// Listens until the program ends. The flag becomes true with the first SIGINT, SIGTERM, SIGHUP (the terminal
+// or the ssh session is gone) or SIGPIPE (the reader of our output is gone). A second SIGINT or SIGTERM has
+// its usual effect; one of the others ends no run on real processes before it has given back the user's
+// files.
 std::atomic<bool>& stop_on_interrupt();
 
 // The same for a dialogue: a pending read of input also ends.

@@ -34,7 +34,8 @@ std::atomic<bool>& asked_to_stop() {
 }
 
 void stop_on_signals() {
-    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { asked_to_stop() = true; });
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        std::signal(signal, [](int) { asked_to_stop() = true; });
 }
 
 void serve_until_done(serve::Replay& replay, double duration, double real_seconds) {
