@@ -10,6 +10,7 @@
 
 #include "results/exporters/noise.h"
 #include "results/exporters/toml_file.h"
+#include "results/record/text_file.h"
 
 namespace deadrank::results::alerts {
 
@@ -100,12 +101,9 @@ Result<void> unwrap(const std::vector<YAML::Node>& groups, const std::filesystem
     out << YAML::BeginMap << YAML::Key << "groups" << YAML::Value << YAML::BeginSeq;
     for (const YAML::Node& group : groups) out << group;
     out << YAML::EndSeq << YAML::EndMap;
-    std::error_code trouble;
-    std::filesystem::create_directories(scratch, trouble);
     const auto copy = copy_of(file.path, scratch, ".unwrapped.yml");
     file.content = std::string(out.c_str()) + "\n";
-    std::ofstream(copy) << file.content;
-    if (!std::filesystem::exists(copy)) return refuse(ErrorCode::io, "cannot write '" + copy.string() + "'");
+    if (auto written = write_text(file.content, copy); !written) return written;
     file.loaded = std::filesystem::absolute(copy).string();
     file.unwrapped = true;
     return {};
@@ -155,17 +153,16 @@ Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>
     } catch (const YAML::Exception& trouble) {
         return refuse(ErrorCode::internal, "cannot copy the rules: " + trouble.msg, "", {file.path, 0, 0});
     }
-    std::error_code ignored;
-    std::filesystem::create_directories(scratch, ignored);
     const auto path = copy_of(file.path, scratch, ".reduced.yml");
-    std::ofstream(path) << copy.content;
+    if (auto written = write_text(copy.content, path); !written) return tl::unexpected(written.error());
     copy.loaded = std::filesystem::absolute(path).string();
     return copy;
 }
 
 Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesystem::path& scratch) {
     std::ifstream in(path, std::ios::binary);
-    if (!in || std::filesystem::is_directory(path)) {
+    std::error_code ignored;
+    if (!in || std::filesystem::is_directory(path, ignored)) {
         return refuse(ErrorCode::io, "cannot read the rule file '" + path.string() + "'");
     }
     std::ostringstream text;

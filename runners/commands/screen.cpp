@@ -47,7 +47,8 @@ Progress::~Progress() { clear(); }
 void Progress::show(std::string_view line) {
     if (!terminal_) return;
     fmt::print(stderr, "\r\033[K{}",
-               style_.paint(results::reports::Ink::dim, style_.cut(line, style_.width - 1)));
+               style_.paint(results::reports::Ink::dim,
+                            style_.cut(results::reports::visible_line(line), style_.width - 1)));
     std::fflush(stderr);
     shown_ = true;
 }

@@ -6,9 +6,14 @@
 #include <cstdio>
 #include <string_view>
 
+#include "results/reports/output.h"
 #include "results/reports/style.h"
 
 namespace deadrank::runners::commands {
+
+// A command prints with these alone.
+using results::reports::print_error;
+using results::reports::print_out;
 
 // ── What a stream leads to: a terminal with a width and colours, or a pipe.
 

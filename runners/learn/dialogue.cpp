@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "results/record/text_file.h"
+#include "results/reports/output.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::runners::learn {
@@ -21,7 +22,7 @@ using results::reports::Ink;
 constexpr int tries_most = 3;
 
 void say(const std::string& text) {
-    fmt::print("{}", text);
+    results::reports::write_visible(stdout, text);
     std::fflush(stdout);
 }
 

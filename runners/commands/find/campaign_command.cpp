@@ -135,7 +135,7 @@ private:
         const auto library = campaign::crew_library(session_.executable);
         if (library.empty()) {
             if (started_.rank > 0) return false;
-            fmt::print(stderr, "deadrank: this build has no MPI; rank 0 plays the whole campaign alone\n");
+            print_error("deadrank: this build has no MPI; rank 0 plays the whole campaign alone\n");
             return true;
         }
         auto crew = campaign::join_crew(library);
@@ -220,7 +220,7 @@ private:
         end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         // mpirun gives its processes terminals even when its own output is a pipe.
         const auto style = crew_ ? results::reports::Style{} : style_of(stdout);
-        fmt::print("{}", arguments_.json ? campaign_json(end) : campaign_text(end, style));
+        print_out("{}", arguments_.json ? campaign_json(end) : campaign_text(end, style));
         conclude(end, well);
     }
 
@@ -241,7 +241,7 @@ private:
         const auto now = std::chrono::steady_clock::now();
         if (!crew_ || arguments_.quiet || now - said < std::chrono::seconds(10)) return;
         said = now;
-        fmt::print(stderr, "deadrank: {}\n", words);
+        print_error("deadrank: {}\n", words);
     }
 
     const CampaignArguments& arguments_;

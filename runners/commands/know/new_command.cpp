@@ -6,6 +6,7 @@
 
 #include "results/record/text_file.h"
 #include "runners/commands/command.h"
+#include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/pipeline/library.h"
 #include "scenarios/format/skeleton.h"
@@ -34,11 +35,12 @@ void create(const NewScenarioArguments& arguments, Session& session) {
     auto text = scenarios::skeleton(arguments.wish, library->taxonomy, library->vocabulary);
     if (!session.take(text)) return;
     if (arguments.print) {
-        fmt::print("{}", *text);
+        print_out("{}", *text);
         return;
     }
-    const fs::path file = library->catalog / (arguments.wish.id + ".toml");
     std::error_code ignored;
+    const fs::path file =
+        place_for(*library, arguments, fs::current_path(ignored)) / (arguments.wish.id + ".toml");
     if (fs::exists(file, ignored)) {
         session.complain({ErrorCode::usage,
                           "is there already",
@@ -51,7 +53,9 @@ void create(const NewScenarioArguments& arguments, Session& session) {
         session.complain(written.error());
         return;
     }
-    fmt::print("{}\n  Edit it, then: deadrank run {}\n", file.string(), arguments.wish.id);
+    const bool by_id = file == library->catalog / (arguments.wish.id + ".toml");
+    print_out("{}\n  Edit it, then: deadrank run {}\n", file.string(),
+              by_id ? arguments.wish.id : file.lexically_proximate(fs::current_path(ignored)).string());
 }
 
 void add_new(CLI::App& command, Session& session) {

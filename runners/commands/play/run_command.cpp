@@ -121,7 +121,7 @@ private:
         const auto collection = releases::open_collection(library, names);
         if (!collection) return session_.complain(collection.error()), false;
         std::atomic<bool>& stop = stop_on_interrupt();
-        const auto say = [](const std::string& line) { fmt::print(stderr, "  {}\n", line); };
+        const auto say = [](const std::string& line) { print_error("  {}\n", line); };
         const auto prepared = releases::prepare(collection->bugs, collection->pins, say, &stop);
         if (!prepared) session_.complain(prepared.error());
         if (stop.load()) session_.code = exit_interrupted;
@@ -183,7 +183,7 @@ private:
         report.finish(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
         session_.code = run_code(report, !selection.broken.empty(), stop.load());
         if (played < due) {
-            fmt::print(stderr, "deadrank: stopped after {} of {}\n", played, results::counted(due, "trial"));
+            print_error("deadrank: stopped after {} of {}\n", played, results::counted(due, "trial"));
         }
         write_files(report, library.taxonomy, detectors);
         if (!arguments_.html.empty()) write_page(page, report);
