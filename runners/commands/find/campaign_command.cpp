@@ -179,14 +179,16 @@ private:
     // In a child.
     std::string play_one(std::uint64_t number) const {
         const auto runner = make_runner("sim", session_.extension);
-        const PipelineOptions line{
-            .control = !arguments_.no_control, .healed = !arguments_.no_heal, .memory = arguments_.memory, .detectors = &detectors_};
+        const PipelineOptions line{.control = !arguments_.no_control,
+                                   .healed = !arguments_.no_heal,
+                                   .memory = arguments_.memory,
+                                   .detectors = &detectors_};
         const Job& job = jobs_[number];
         const Trialled trial = runners::play(*job.scenario, job.seed, **runner, library_->vocabulary, line);
         return campaign::text_of(campaign::answer_of(number, trial.outcome));
     }
 
-    void keep_ledger(const campaign::Work& work) {
+    void keep_ledger(campaign::Work work) {
         const auto begin = std::chrono::steady_clock::now();
         auto ledger = campaign::Ledger::open(arguments_.out, work.definition);
         std::vector<std::uint64_t> numbers;
@@ -209,6 +211,8 @@ private:
             tell(progress, said, fmt::format("{} of {} trials", done, jobs_.size()));
             return ledger->put(campaign::answer_of(ended, job.scenario->id, job.seed.number), rank);
         };
+        // Another campaign may write to the same file, so it is not held while a long trial plays.
+        work.look = [&] { return ledger ? ledger->settle() : scenarios::Result<void>(); };
         // Without a ledger nothing is played, but the workers must still be dismissed.
         const auto well =
             campaign::manage(work, known ? numbers : std::vector<std::uint64_t>{}, crew_.get(), take);
