@@ -274,6 +274,9 @@ scenarios::Result<void> Reading::next(const std::string& line, bool torn) {
     return {};
 }
 
+constexpr std::int64_t most_ranks =
+    10'000'000;  // as in a scenario; all that reads evidence has lists of them
+
 scenarios::Result<void> Reading::take(const Json& object) {
     try {
         const std::string kind = object.at("kind").get<std::string>();
@@ -282,7 +285,14 @@ scenarios::Result<void> Reading::take(const Json& object) {
             ++unknown_[kind];
             return {};
         }
-        evidence_.record({Time{object.at("t").get<std::int64_t>()}, object.value("rank", no_rank), *payload});
+        const auto rank = object.value("rank", std::int64_t{no_rank});
+        const auto* start = std::get_if<JobStart>(&*payload);
+        const std::int64_t world = start ? start->world_size : 0;
+        if (rank < no_rank || rank >= most_ranks || world > most_ranks) {
+            return refuse(fmt::format("{} is no number of a rank or of ranks", std::max(rank, world)),
+                          fmt::format("a job has at most {} ranks", most_ranks));
+        }
+        evidence_.record({Time{object.at("t").get<std::int64_t>()}, static_cast<Rank>(rank), *payload});
     } catch (const Json::exception& problem) {
         return refuse(fmt::format("this event cannot be read: {}", problem.what()),
                       "an event has t (nanoseconds), rank, kind, and the fields of that kind");
@@ -344,7 +354,7 @@ scenarios::Result<Evidence> read_evidence(const std::filesystem::path& file) {
                                  {file.string()});
     std::ifstream in(file, std::ios::binary);
     std::string line;
-    if (std::filesystem::is_directory(file) || !in || !std::getline(in, line)) {
+    if (std::filesystem::is_directory(file, none) || !in || !std::getline(in, line)) {
         return scenarios::refuse(ErrorCode::io, "there is no evidence to read here",
                                  "name a file of JSON lines, as a run writes it", {file.string()});
     }

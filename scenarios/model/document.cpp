@@ -137,6 +137,7 @@ Result<std::string> read_text(const std::filesystem::path& file) {
         return refuse(ErrorCode::io, fmt::format("cannot be read: {}", why),
                       "name a file that exists and that you may read", {file.string()});
     };
+    constexpr std::size_t most_bytes = 256 << 20;
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored)) return cannot("it is a directory");
     errno = 0;
@@ -145,8 +146,10 @@ Result<std::string> read_text(const std::filesystem::path& file) {
     // read() keeps an error of the system to itself; an iterator over the same buffer would throw it.
     std::string text;
     std::array<char, 65'536> part;
-    while (in.read(part.data(), part.size()), in.gcount() > 0)
+    while (in.read(part.data(), part.size()), in.gcount() > 0) {
         text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+        if (text.size() > most_bytes) return cannot("it is larger than 256 MiB");
+    }
     if (in.bad()) return cannot(std::strerror(errno));
     return text;
 }

@@ -164,6 +164,22 @@ TEST(EvidenceFile, RefusesWhatCannotBeMeantWithFileAndLine) {
     EXPECT_FALSE(read_evidence(testing::TempDir()));
 }
 
+TEST(EvidenceFile, RefusesRanksOfWhichNobodyCouldHoldAList) {
+    for (const char* line : {R"({"t":0,"rank":2000000000,"kind":"rank.exit","code":1,"signal":0})",
+                             R"({"t":0,"rank":-7,"kind":"rank.exit","code":1,"signal":0})",
+                             R"({"t":0,"rank":-1,"kind":"job.start","world_size":2000000000,"nodes":1,)"
+                             R"("gpus_per_node":1,"what":""})"}) {
+        const auto file = std::filesystem::path(testing::TempDir()) / "deadrank_many_ranks.jsonl";
+        std::ofstream(file) << R"({"deadrank":"evidence","version":1,"observed_until":9})"
+                            << "\n"
+                            << line << "\n";
+        const auto evidence = read_evidence(file);
+        ASSERT_FALSE(evidence) << line;
+        EXPECT_NE(evidence.error().text().find("no number of a rank"), std::string::npos);
+        std::filesystem::remove(file);
+    }
+}
+
 TEST(EvidenceFile, SortsEventsOfRealProcessesByTimeAndKeepsTheirOrderOtherwise) {
     Evidence evidence;
     evidence.record({Time{5}, 1, StepBegin{1}});
