@@ -1,6 +1,7 @@
 // runners/commands/know/new_command.cpp — deadrank new: writes a commented skeleton of a scenario. The
 // skeleton loads as it is; an existing file is never overwritten.
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <memory>
 
@@ -28,6 +29,14 @@ struct NewScenarioArguments {
     std::string catalog;
     bool print = false;
 };
+
+// The catalogue that was named, or one in the working directory, as in a checkout. Else the working
+// directory: the catalogue of an installed program belongs to the package.
+fs::path place_for(const Library& library, const NewScenarioArguments& arguments, const fs::path& here) {
+    const bool named = !arguments.catalog.empty() || std::getenv("DEADRANK_CATALOG") != nullptr;
+    const fs::path within = library.catalog.lexically_proximate(here);
+    return named || (!within.empty() && *within.begin() != "..") ? library.catalog : here;
+}
 
 void create(const NewScenarioArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
@@ -60,7 +69,8 @@ void create(const NewScenarioArguments& arguments, Session& session) {
 
 void add_new(CLI::App& command, Session& session) {
     command.footer(
-        "The skeleton loads and plays as it stands; its comments say what to write where.\n\n"
+        "The skeleton loads and plays as it stands; its comments say what to write where. It goes below the "
+        "catalog that --catalog or DEADRANK_CATALOG names, else below the working directory.\n\n"
         "Example:\n"
         "  deadrank new communication/my_bug --symptom collective_mismatch_error --fault resize_collective");
     auto arguments = std::make_shared<NewScenarioArguments>();
@@ -83,6 +93,6 @@ void add_new(CLI::App& command, Session& session) {
 
 }  // namespace
 
-extern const CommandRow new_row{"new", "Writes a commented skeleton of a scenario into the catalog", add_new};
+extern const CommandRow new_row{"new", "Writes a commented skeleton of a scenario", add_new};
 
 }  // namespace deadrank::runners::commands

@@ -156,7 +156,8 @@ void say_at_the_end(const WatchArguments& arguments, const watch::Watched& watch
 int code_of(const watch::Watched& watched) {
     if (watched.signal) return 128 + watched.signal;
     if (watched.code) return watched.code;
-    return watched.rang.empty() ? exit_pass : exit_fail;
+    if (!watched.rang.empty()) return exit_fail;
+    return watched.nothing ? exit_unknown : exit_pass;
 }
 
 // The code of the rank that failed first, as a launcher ends with it.
@@ -276,7 +277,8 @@ void add_watch(CLI::App& command, Session& session) {
         "Plays nothing and injects nothing: the program runs as it is, with its terminal and its signals, "
         "and a "
         "hook in each Python process that has a RANK. A hook that fails turns itself off and says so.\n\n"
-        "Exit code: the program's own where that is not 0; else 1 when an alarm rang, and 0.\n\n"
+        "Exit code: the program's own where that is not 0; else 1 when an alarm rang, 2 when no rank was "
+        "watched, and 0.\n\n"
         "Examples:\n"
         "  deadrank watch -- torchrun --nproc-per-node 4 train.py\n"
         "  deadrank watch --simulated -- torchrun --nnodes 8 --nproc-per-node 8 train.py\n"

@@ -7,13 +7,13 @@
 #include <new>
 
 #include "runners/pipeline/play_trial.h"
+#include "scenarios/format/plan_file.h"
 #include "tests/support/catalog.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::runners {
 namespace {
 
-using testing::AnyOf;
 using testing::HasSubstr;
 
 // data_parallel, of which rank 1 finds no memory at a chosen point of its program.
@@ -22,7 +22,7 @@ sim::WorkloadKind starved(const std::function<void(sim::World&)>& at_start) {
     const auto script = kind.script;
     kind.script = [script, at_start](const scenarios::Values& settings) -> sim::Script {
         return [body = script(settings), at_start](sim::World& world) {
-            if (world.env().rank() == 1) at_start(world);
+            if (world.env().get("RANK") == "1") at_start(world);
             body(world);
         };
     };
@@ -62,7 +62,7 @@ TEST(HostFailure, UnderALimitOfTheShellIsUnknown) {
     const tests::Answer answer = tests::shell(
         "sed 's/^steps = .*/steps = 30000/' '" DEADRANK_SOURCE_DIRECTORY
         "/scenarios/catalog/communication/rank_leaves_all_reduce.toml' > '" +
-        file + "'; ulimit -v 500000; '" DEADRANK_BINARY_DIRECTORY "/alone/deadrank' run '" + file +
+        file + "'; ulimit -v 500000; '" DEADRANK_BINARY_DIRECTORY "/deadrank' run '" + file +
         "' --jobs 1 --json");
     EXPECT_EQ(answer.code, 2) << answer.out;
     EXPECT_THAT(answer.out, HasSubstr("\"verdict\":\"unknown\""));
