@@ -38,6 +38,39 @@ std::map<std::string, std::string> texts_of(const YAML::Node& node) {
 
 double duration_of(const YAML::Node& node) { return std::max(0.0, exporters::seconds_of(text_of(node))); }
 
+// ── Bounds. Beyond them a file is none that anybody wrote, and reading it takes minutes or the whole stack.
+
+constexpr std::size_t expression_bytes_most = 16'384;
+constexpr double interval_least = 1;  // seconds; a day at 1 ms is 86 million evaluations
+constexpr int yaml_depth_most = 100;
+constexpr std::size_t file_bytes_most = 64 << 20;
+
+void refuse_node(const YAML::Node& node, const std::string& why) { throw YAML::Exception(node.Mark(), why); }
+
+// Lines that are indented under each other, and open brackets: yaml-cpp recurses for each.
+void check_depth(std::string_view text) {
+    std::vector<std::size_t> indents;
+    int open = 0, number = 0;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        const std::size_t indent = line.find_first_not_of(" -");
+        if (indent != std::string_view::npos) {
+            while (!indents.empty() && indents.back() >= indent) indents.pop_back();
+            indents.push_back(indent);
+        }
+        for (const char letter : line) {
+            if (letter == '[' || letter == '{') ++open;
+            if (letter == ']' || letter == '}') open = std::max(open - 1, 0);
+            if (open <= yaml_depth_most && std::ssize(indents) <= yaml_depth_most) continue;
+            YAML::Mark mark;
+            mark.line = number;
+            throw YAML::Exception(mark, "it is nested more than 100 levels deep");
+        }
+        ++number;
+    }
+}
+
 void read_group(const YAML::Node& group, RuleFile& file) {
     if (!group.IsMap() || !group["rules"] || !group["rules"].IsSequence()) return;
     for (const YAML::Node& node : group["rules"]) {
@@ -53,7 +86,12 @@ void read_group(const YAML::Node& group, RuleFile& file) {
                   .line = line_of(node),
                   .expr_line = node["expr"] ? line_of(node["expr"]) : line_of(node),
                   .group = text_of(group["name"])};
+        if (rule.expr.size() > expression_bytes_most)
+            refuse_node(node["expr"], "an expression has more than 16 KiB: no rule needs as much");
         if (group["interval"]) rule.interval = exporters::seconds_of(text_of(group["interval"]));
+        if (rule.interval > 0 && rule.interval < interval_least)
+            refuse_node(group["interval"],
+                        "rules are evaluated more than once a second: the least interval is 1s");
         file.rules.push_back(std::move(rule));
     }
 }
@@ -170,7 +208,10 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
     RuleFile file{
         .path = path.string(), .loaded = std::filesystem::absolute(path).string(), .content = text.str()};
     if (auto checked = check_kind(file.content, file.path); !checked) return tl::unexpected(checked.error());
+    if (file.content.size() > file_bytes_most)
+        return refuse(ErrorCode::bad_input, "is larger than 64 MiB", "split it", {file.path});
     try {
+        check_depth(file.content);
         std::vector<YAML::Node> groups;
         bool wrapped = false;
         const auto documents = YAML::LoadAll(file.content);
