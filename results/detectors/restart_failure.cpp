@@ -262,9 +262,11 @@ Failure nearest_failure(const Evidence& evidence, const Lives& lives, int attemp
 }
 
 // "6/8 clients joined": who says so had waited in vain. Two ranks are missing: those that were not seen on
-// their way to the others or, where all of them set out, the two that neither ended nor said anything.
+// their way to the others or, where all of them set out, the two that said nothing and did not end before the
+// launcher killed them. The others it ends by SIGTERM, or they end of the store that rank 0 took away with
+// it.
 std::optional<std::vector<Rank>> find_missing_ranks(const Evidence& evidence, const Lives& lives, int attempt,
-                                                    std::string_view said) {
+                                                    const Life& failed, std::string_view said) {
     const std::int64_t joined = count_joined_clients(said);
     if (joined < 0) return std::nullopt;
     std::set<Rank> set_out, spoke;
@@ -274,8 +276,10 @@ std::optional<std::vector<Rank>> find_missing_ranks(const Evidence& evidence, co
         spoke.insert(one.process);
     std::vector<Rank> unseen, silent;
     for (const Life& life : lives.of(attempt)) {
+        const bool killed_later = life.signal == 9 && life.ended > failed.ended;
         if (!set_out.contains(life.process)) unseen.push_back(life.process);
-        if (life.ended == never && !spoke.contains(life.process)) silent.push_back(life.process);
+        if ((life.ended == never || killed_later) && !spoke.contains(life.process))
+            silent.push_back(life.process);
     }
     const std::int64_t missing = lives.count() - joined;
     if (std::ssize(unseen) == missing) return unseen;
@@ -292,7 +296,8 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
     const std::int64_t now = finished_in(lives, last);
     if (now > before) return {};
     const auto [failed, said] = nearest_failure(evidence, lives, last);
-    if (const auto missing = failed ? find_missing_ranks(evidence, lives, last, said) : std::nullopt) {
+    if (const auto missing =
+            failed ? find_missing_ranks(evidence, lives, last, *failed, said) : std::nullopt) {
         const std::string whom = missing->empty() ? "ranks" : ranks_text(*missing);
         return {restart_finding(
             lives, *missing, failed->ended,

@@ -125,11 +125,15 @@ void write_unchanged(std::FILE* stream, std::string_view text) {
     lost_with.compare_exchange_strong(none, errno != 0 ? errno : EIO);
 }
 
+void flush_out() {
+    errno = 0;
+    const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+    int none = 0;
+    if (failed) lost_with.compare_exchange_strong(none, errno != 0 ? errno : EIO);
+}
+
 std::optional<int> lost_output() {
-    if (std::fflush(stdout) != 0) {
-        int none = 0;
-        lost_with.compare_exchange_strong(none, errno != 0 ? errno : EIO);
-    }
+    flush_out();
     const int number = lost_with.load();
     return number == 0 ? std::nullopt : std::optional(number);
 }

@@ -37,6 +37,9 @@ void print_error(fmt::format_string<Arguments...> format, Arguments&&... argumen
     write_visible(stderr, fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
+// std::fflush(stdout) of which a failure is remembered.
+void flush_out();
+
 // Flushes standard output. The errno with which some of it could not be written, now or before.
 std::optional<int> lost_output();
 

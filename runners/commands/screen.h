@@ -12,6 +12,7 @@
 namespace deadrank::runners::commands {
 
 // A command prints with these alone.
+using results::reports::flush_out;
 using results::reports::print_error;
 using results::reports::print_out;
 

@@ -23,7 +23,7 @@ constexpr int tries_most = 3;
 
 void say(const std::string& text) {
     results::reports::write_visible(stdout, text);
-    std::fflush(stdout);
+    results::reports::flush_out();
 }
 
 std::optional<std::string> ask(Talk& talk, std::string_view prompt) {

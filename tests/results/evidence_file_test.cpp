@@ -1,9 +1,12 @@
 // tests/results/evidence_file_test.cpp — Goal: what is written reads back, every kind and every field; a torn
 // file loses its torn line only; anything else that is wrong is refused with file and line.
 #include <cmath>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "results/record/truth.h"
 #include "tests/results/evidence_builder.h"
@@ -162,6 +165,15 @@ TEST(EvidenceFile, RefusesWhatCannotBeMeantWithFileAndLine) {
     }
     EXPECT_FALSE(read_evidence(place("missing")));
     EXPECT_FALSE(read_evidence(testing::TempDir()));
+}
+
+TEST(EvidenceFile, RefusesDevicesAndPipesThatNobodyWrites) {
+    EXPECT_FALSE(read_evidence("/dev/zero"));
+    const auto pipe = std::filesystem::path(testing::TempDir()) / "deadrank_no_writer";
+    std::filesystem::remove(pipe);
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_FALSE(read_evidence(pipe));
+    std::filesystem::remove(pipe);
 }
 
 TEST(EvidenceFile, RefusesRanksOfWhichNobodyCouldHoldAList) {

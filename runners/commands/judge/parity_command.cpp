@@ -209,7 +209,7 @@ private:
 
     void take(Compared&& one) {
         arguments_.json ? print_out("{}\n", parity_line(one)) : print_compared(one, style_of(stdout));
-        std::fflush(stdout);
+        flush_out();
         if (!lines_.empty()) lines_[file_of({one.seed})] << parity_line(one) << std::endl;
         page_.compared.push_back(std::move(one));
     }

@@ -55,7 +55,7 @@ void show_cell(const PromiseCell& cell) {
     print_out("{:13} {} / {}", cell.text(), cell.subject, cell.fault);
     for (const std::string& part : {worst.why, worst.told}) print_out("{}{}", part.empty() ? "" : ": ", part);
     print_out("\n");
-    std::fflush(stdout);
+    flush_out();
 }
 
 void write_promises(const std::string& file, const std::string& text, Session& session) {
@@ -112,7 +112,7 @@ scenarios::Result<PromiseTable> table_played(const PromiseBook& book, const Prom
                 print_out("{}", promises::promise_line(cell));
             else
                 show_cell(cell);
-            std::fflush(stdout);
+            flush_out();
         },
         [&](const std::string& what) { progress.show(what); });
     progress.clear();

@@ -51,7 +51,7 @@ void serve_run(const Serving& arguments, Session& session) {
     if (!session.take(server)) return;
     print_out("RAS of {} on 127.0.0.1:{}, {}; Ctrl-C ends it\n", file.string(), (*server)->port(),
               arguments.live ? "as the run goes on" : "as it was at " + results::duration_text(fixed));
-    std::fflush(stdout);
+    flush_out();
     (*server)->run(stop_on_interrupt());
 }
 

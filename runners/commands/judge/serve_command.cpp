@@ -80,7 +80,7 @@ void serve_command(const ServeArguments& arguments, Session& session) {
         replay.on_notice([](const serve::Notice& notice) {
             print_out("{:>10}  {:<9} {} → {}\n", duration_text(notice.at), notice.status, notice.alert,
                       notice.receiver);
-            std::fflush(stdout);
+            flush_out();
         });
     }
     std::atomic<int> port{0};
@@ -93,7 +93,7 @@ void serve_command(const ServeArguments& arguments, Session& session) {
     print_out("http://{}:{}/metrics shows {}: the failure at {}, {}x real time\n", arguments.address,
               port.load(), incidents[0].title, duration_text(window.fault_at), arguments.speed);
     print_out("  /prometheus.yml configures a Prometheus for it; send Alertmanager's webhooks to /hook\n");
-    std::fflush(stdout);
+    flush_out();
     stop_on_signals();
     serve_until_done(replay, window.duration, lasts);
 }

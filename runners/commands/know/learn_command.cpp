@@ -170,7 +170,7 @@ private:
             if (way == Way::quit) return say_solved(course, progress_);
             if (named) break;
             print_out("\n{}\n  enter goes on to the next lesson, q leaves > ", std::string(72, '-'));
-            std::fflush(stdout);
+            flush_out();
             std::string line;
             if (!std::getline(talk.in, line) || line.starts_with("q")) {
                 print_out("\n");

@@ -61,7 +61,7 @@ void RunReport::take(Case&& one, results::ResilienceCell&& standing) {
         progress_.clear();
         const std::string line = results::reports::json_line(one);
         print_out("{}\n", real ? results::reports::with_standing(line, standings_.back()) : line);
-        std::fflush(stdout);
+        flush_out();
     } else if (!options_.quiet) {
         if (!same_scenario_.empty() && same_scenario_.front().scenario != one.scenario) print_scenario();
         same_scenario_.push_back(one);
@@ -79,7 +79,7 @@ void RunReport::print_scenario() {
     print_out("{}", results::reports::scenario_line(same_scenario_, options_.name_columns, style_));
     for (; told_ < standings_.size(); ++told_)
         print_out("{}", results::reports::standing_line(standings_[told_], style_));
-    std::fflush(stdout);
+    flush_out();
     same_scenario_.clear();
 }
 

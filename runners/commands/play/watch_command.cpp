@@ -185,7 +185,7 @@ void watch_simulated(const WatchArguments& arguments, Session& session) {
     options.stop = &stop_on_interrupt();
     const auto plan = plan_of(settings->command, {arguments.seed});
     auto played = play_plan(plan, runner, options);
-    std::fflush(stdout);
+    flush_out();
     if (options.stop->load()) session.code = exit_interrupted;
     if (!session.take(played)) return;
     const results::Evidence& evidence = played->record.evidence;

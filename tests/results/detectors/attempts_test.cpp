@@ -64,7 +64,7 @@ TEST(Attempts, AreNotBegunByAProcessThatCameBackWhileTheOthersWentOn) {
 }
 
 // A gang of four is preempted, and ranks 1 and 3 do not come back. Rank 0 keeps the store and gives up first.
-Finding gang_without_two(bool set_out) {
+Finding gang_without_two(bool set_out, bool killed) {
     EvidenceBuilder job(4);
     job.start().world().step(0).step(1);
     for (const Rank rank : {0, 1, 2, 3}) job.exits(rank, -15, 15);
@@ -82,17 +82,21 @@ Finding gang_without_two(bool set_out) {
     job.exits(0, 1).log(2,
                         "Traceback (most recent call last):\ntorch.distributed.DistNetworkError: Failed to "
                         "recv, got 0 bytes. Connection was likely closed.");
-    job.exits(2, 1).add(no_rank, JobStop{1, job.text("a rank failed")});
+    job.exits(2, 1).after(30s);
+    if (killed) job.exits(1, -9, 9).exits(3, -9, 9);  // by torchrun and mpirun, after their grace
+    job.add(no_rank, JobStop{1, job.text("a rank failed")});
     const auto findings = detect(job.watched(60s), all_detectors());
     EXPECT_EQ(findings.size(), 1u);
     return findings.empty() ? Finding{} : findings.front();
 }
 
 TEST(Attempts, BlameThoseThatDidNotComeBackAndNotWhoWaited) {
-    for (const bool set_out : {false, true}) {
-        const Finding found = gang_without_two(set_out);
+    for (const auto& [set_out, killed] : {std::pair(false, false), {true, false}, {true, true}}) {
+        const Finding found = gang_without_two(set_out, killed);
         EXPECT_EQ(found.symptom, "restart_or_recovery_failure");
-        EXPECT_THAT(found.blame.ranks, ElementsAre(1, 3)) << "set out: " << set_out << "\n" << found.says;
+        EXPECT_THAT(found.blame.ranks, ElementsAre(1, 3))
+            << "set out: " << set_out << ", killed: " << killed << "\n"
+            << found.says;
     }
 }
 
