@@ -74,7 +74,7 @@ class HalfRefusing final : public runners::Runner {
 public:
     std::string_view name() const override { return sim_.name(); }
     scenarios::Capabilities capabilities() const override { return sim_.capabilities(); }
-    scenarios::Result<runners::Record> run(const scenarios::Plan& plan,
+    scenarios::Result<runners::Record> play(const scenarios::Plan& plan,
                                            const runners::RunOptions& options) override {
         auto record = sim_.run(plan, options);
         if (record && plan.variant == scenarios::Variant::fault)

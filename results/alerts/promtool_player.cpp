@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 #include <xxhash.h>
 
 #include "results/exporters/toml_file.h"
+#include "results/record/text_file.h"
 
 namespace deadrank::results::alerts {
 
@@ -24,15 +24,6 @@ std::string key_of(const std::string& version, const std::string& test, const st
     for (const RuleFile& file : files) all += file.content;
     const auto hash = XXH3_128bits((all + test).data(), all.size() + test.size());
     return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
-
-Result<void> write(const std::filesystem::path& path, const std::string& text) {
-    std::error_code ignored;
-    std::filesystem::create_directories(path.parent_path(), ignored);
-    std::ofstream out(path, std::ios::binary);
-    out << text;
-    if (!out) return refuse(ErrorCode::io, "cannot write '" + path.string() + "'");
-    return {};
 }
 
 std::vector<double> intervals_of(const std::vector<Rule>& rules, double eval) {
@@ -66,7 +57,8 @@ public:
             for (const RuleFile& file : files_) input_.rule_files.push_back(file.loaded);
             const std::string test = edge_test(input_);
             played.kept = options_.directory / (id_ + ".edges.yml");
-            if (auto written = write(played.kept, test); !written) return tl::unexpected(written.error());
+            if (auto written = write_text(test, played.kept); !written)
+                return tl::unexpected(written.error());
             auto answer = tool_.test_rules(played.kept.string(), options_.cache,
                                            key_of(tool_.version(), test, files_), stopped_);
             if (!answer) return answer;
@@ -91,7 +83,7 @@ private:
             }
         }
         for (RuleFile& file : files_) {
-            auto copy = without_rules(file, names, options_.directory / "copies" / id_);
+            auto copy = without_rules(file, names, options_.directory / "copies" / relative_path_of(id_));
             if (!copy) return tl::unexpected(copy.error());
             file = std::move(*copy);
         }
@@ -184,7 +176,7 @@ Result<std::vector<RuleFile>> PromtoolPlayer::reduced(const std::vector<RuleFile
     std::vector<RuleFile> left = files;
     if (names.empty()) return left;
     for (RuleFile& file : left) {
-        auto copy = without_rules(file, names, options_.directory / "copies" / id);
+        auto copy = without_rules(file, names, options_.directory / "copies" / relative_path_of(id));
         if (!copy) return tl::unexpected(copy.error());
         file = std::move(*copy);
     }
@@ -387,7 +379,7 @@ Result<void> write_kept(const exporters::World& world, const exporters::Incident
         const std::string why =
             fmt::format("# {}: what these rules do today, by {}. Run: promtool test rules {}\n",
                         incident.title, judge, kept.filename().string());
-        if (auto written = write(kept, kept_test(input, expectations, why)); !written) return written;
+        if (auto written = write_text(kept_test(input, expectations, why), kept); !written) return written;
     }
     return {};
 }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "results/alerts/report.h"
+#include "results/reports/output.h"
 
 namespace deadrank::results::alerts {
 
@@ -164,7 +165,7 @@ std::string sarif_report(const Study& study) {
     const Json sarif = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                         {"version", "2.1.0"},
                         {"runs", {{{"tool", {{"driver", driver}}}, {"results", results}}}}};
-    return sarif.dump(2, ' ', false, Json::error_handler_t::replace);
+    return reports::visible(sarif.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 // ── JUnit for CI. Each demand of the policy is a case, and so is each failure without one; what could not
@@ -185,14 +186,14 @@ public:
     void add(const std::string& group, const std::string& name, const std::string& failure,
              const std::string& skip = {}) {
         pugi::xml_node one = node_.append_child("testcase");
-        one.append_attribute("classname") = group.c_str();
-        one.append_attribute("name") = name.c_str();
+        one.append_attribute("classname") = reports::visible_line(group).c_str();
+        one.append_attribute("name") = reports::visible_line(name).c_str();
         ++counts_[0];
         if (!skip.empty()) {
-            one.append_child("skipped").append_attribute("message") = skip.c_str();
+            one.append_child("skipped").append_attribute("message") = reports::visible(skip).c_str();
             ++counts_[2];
         } else if (!failure.empty()) {
-            one.append_child("failure").append_attribute("message") = failure.c_str();
+            one.append_child("failure").append_attribute("message") = reports::visible(failure).c_str();
             ++counts_[1];
         }
         write();

@@ -10,6 +10,7 @@
 
 #include "results/exporters/noise.h"
 #include "results/exporters/toml_file.h"
+#include "results/record/text_file.h"
 
 namespace deadrank::results::alerts {
 
@@ -37,6 +38,39 @@ std::map<std::string, std::string> texts_of(const YAML::Node& node) {
 
 double duration_of(const YAML::Node& node) { return std::max(0.0, exporters::seconds_of(text_of(node))); }
 
+// ── Bounds. Beyond them a file is none that anybody wrote, and reading it takes minutes or the whole stack.
+
+constexpr std::size_t expression_bytes_most = 16'384;
+constexpr double interval_least = 1;  // seconds; a day at 1 ms is 86 million evaluations
+constexpr int yaml_depth_most = 100;
+constexpr std::size_t file_bytes_most = 64 << 20;
+
+void refuse_node(const YAML::Node& node, const std::string& why) { throw YAML::Exception(node.Mark(), why); }
+
+// Lines that are indented under each other, and open brackets: yaml-cpp recurses for each.
+void check_depth(std::string_view text) {
+    std::vector<std::size_t> indents;
+    int open = 0, number = 0;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        const std::size_t indent = line.find_first_not_of(" -");
+        if (indent != std::string_view::npos) {
+            while (!indents.empty() && indents.back() >= indent) indents.pop_back();
+            indents.push_back(indent);
+        }
+        for (const char letter : line) {
+            if (letter == '[' || letter == '{') ++open;
+            if (letter == ']' || letter == '}') open = std::max(open - 1, 0);
+            if (open <= yaml_depth_most && std::ssize(indents) <= yaml_depth_most) continue;
+            YAML::Mark mark;
+            mark.line = number;
+            throw YAML::Exception(mark, "it is nested more than 100 levels deep");
+        }
+        ++number;
+    }
+}
+
 void read_group(const YAML::Node& group, RuleFile& file) {
     if (!group.IsMap() || !group["rules"] || !group["rules"].IsSequence()) return;
     for (const YAML::Node& node : group["rules"]) {
@@ -52,7 +86,12 @@ void read_group(const YAML::Node& group, RuleFile& file) {
                   .line = line_of(node),
                   .expr_line = node["expr"] ? line_of(node["expr"]) : line_of(node),
                   .group = text_of(group["name"])};
+        if (rule.expr.size() > expression_bytes_most)
+            refuse_node(node["expr"], "an expression has more than 16 KiB: no rule needs as much");
         if (group["interval"]) rule.interval = exporters::seconds_of(text_of(group["interval"]));
+        if (rule.interval > 0 && rule.interval < interval_least)
+            refuse_node(group["interval"],
+                        "rules are evaluated more than once a second: the least interval is 1s");
         file.rules.push_back(std::move(rule));
     }
 }
@@ -100,12 +139,9 @@ Result<void> unwrap(const std::vector<YAML::Node>& groups, const std::filesystem
     out << YAML::BeginMap << YAML::Key << "groups" << YAML::Value << YAML::BeginSeq;
     for (const YAML::Node& group : groups) out << group;
     out << YAML::EndSeq << YAML::EndMap;
-    std::error_code trouble;
-    std::filesystem::create_directories(scratch, trouble);
     const auto copy = copy_of(file.path, scratch, ".unwrapped.yml");
     file.content = std::string(out.c_str()) + "\n";
-    std::ofstream(copy) << file.content;
-    if (!std::filesystem::exists(copy)) return refuse(ErrorCode::io, "cannot write '" + copy.string() + "'");
+    if (auto written = write_text(file.content, copy); !written) return written;
     file.loaded = std::filesystem::absolute(copy).string();
     file.unwrapped = true;
     return {};
@@ -155,17 +191,16 @@ Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>
     } catch (const YAML::Exception& trouble) {
         return refuse(ErrorCode::internal, "cannot copy the rules: " + trouble.msg, "", {file.path, 0, 0});
     }
-    std::error_code ignored;
-    std::filesystem::create_directories(scratch, ignored);
     const auto path = copy_of(file.path, scratch, ".reduced.yml");
-    std::ofstream(path) << copy.content;
+    if (auto written = write_text(copy.content, path); !written) return tl::unexpected(written.error());
     copy.loaded = std::filesystem::absolute(path).string();
     return copy;
 }
 
 Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesystem::path& scratch) {
     std::ifstream in(path, std::ios::binary);
-    if (!in || std::filesystem::is_directory(path)) {
+    std::error_code ignored;
+    if (!in || std::filesystem::is_directory(path, ignored)) {
         return refuse(ErrorCode::io, "cannot read the rule file '" + path.string() + "'");
     }
     std::ostringstream text;
@@ -173,7 +208,10 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
     RuleFile file{
         .path = path.string(), .loaded = std::filesystem::absolute(path).string(), .content = text.str()};
     if (auto checked = check_kind(file.content, file.path); !checked) return tl::unexpected(checked.error());
+    if (file.content.size() > file_bytes_most)
+        return refuse(ErrorCode::bad_input, "is larger than 64 MiB", "split it", {file.path});
     try {
+        check_depth(file.content);
         std::vector<YAML::Node> groups;
         bool wrapped = false;
         const auto documents = YAML::LoadAll(file.content);

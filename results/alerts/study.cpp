@@ -5,14 +5,14 @@
 #include <atomic>
 #include <chrono>
 #include <fmt/format.h>
-#include <fstream>
 #include <mutex>
 #include <thread>
-#include <unistd.h>
 
 #include "results/alerts/emitted.h"
 #include "results/exporters/noise.h"
 #include "results/exporters/toml_file.h"
+#include "results/external/tool_program.h"
+#include "results/record/text_file.h"
 
 namespace deadrank::results::alerts {
 
@@ -142,7 +142,9 @@ Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incid
     for (const exporters::Incident& incident : incidents) study.rows.push_back({.incident = incident});
     play_rows(study, player, options, over);
     if (options.amtool != nullptr) ask_alertmanager(study, *options.amtool);
-    if (options.suggest) suggest(study, player, signatures, over);
+    if (options.suggest) {
+        if (auto done = suggest(study, player, signatures, over); !done) return tl::unexpected(done.error());
+    }
     study.complete = !over();
     study.cpu_seconds += study.healthy_played.cpu_seconds;
     for (const Row& row : study.rows) study.cpu_seconds += row.played.cpu_seconds;
@@ -240,25 +242,25 @@ struct Trial {
     StaticAnalysis analysis;
 };
 
-void add_trial(const Tried& tried, const std::string& id, Trial& trial) {
+Result<void> add_trial(const Tried& tried, const std::string& id, const std::filesystem::path& directory,
+                       Trial& trial) {
     Rule rule{.name = "Suggested_" + id, .expr = tried.expr, .group = id};
     rule.hold = std::max(0.0, exporters::seconds_of(tried.hold));
     RuleFile file{.path = "suggestion"};
     file.content = fmt::format("groups:\n- name: {}\n  rules:\n  - alert: {}\n    expr: {}\n{}", id,
                                rule.name, exporters::label_value(tried.expr),
                                tried.hold.empty() ? "" : "    for: " + tried.hold + "\n");
-    const auto directory =
-        std::filesystem::temp_directory_path() / fmt::format("deadrank-suggestions-{}", getpid());
-    std::filesystem::create_directories(directory);
     file.loaded = (directory / (id + ".yml")).string();
-    std::ofstream(file.loaded) << file.content;
+    if (auto written = write_text(file.content, file.loaded); !written) return written;
     trial.files.push_back(std::move(file));
     trial.rules.push_back(std::move(rule));
+    return {};
 }
 
-Trial trial_of(const Tried& tried, const std::string& id, const Study& study, const Emitted& emitted) {
+Result<Trial> trial_of(const Tried& tried, const std::string& id, const std::filesystem::path& directory,
+                       const Study& study, const Emitted& emitted) {
     Trial trial;
-    add_trial(tried, id, trial);
+    if (auto added = add_trial(tried, id, directory, trial); !added) return tl::unexpected(added.error());
     trial.analysis = analyse(trial.rules, emitted, study.world);
     return trial;
 }
@@ -294,11 +296,12 @@ std::map<std::size_t, Tried> suggestions_for(const Study& study) {
 }
 
 // Which of them are silent on the healthy run: all are asked in one run. Empty when it was stopped.
-std::map<std::size_t, bool> quiet_when_healthy(const std::map<std::size_t, Tried>& all, Study& study,
+std::map<std::size_t, bool> quiet_when_healthy(const std::map<std::size_t, Tried>& all,
+                                               const std::filesystem::path& directory, Study& study,
                                                Player& player, const Emitted& emitted) {
     Trial trial;
     for (const auto& [row, tried] : all) {
-        if (tried.available) add_trial(tried, fmt::format("healthy_{}", row), trial);
+        if (tried.available && !add_trial(tried, fmt::format("healthy_{}", row), directory, trial)) return {};
     }
     if (trial.rules.empty()) return {};
     trial.analysis = analyse(trial.rules, emitted, study.world);
@@ -336,16 +339,21 @@ std::string in_site_words(std::string expr, const exporters::World& world) {
     return expr;
 }
 
-void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures,
-             const std::function<bool()>& stopped) {
+Result<void> suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures,
+                     const std::function<bool()>& stopped) {
     const Emitted emitted(study.world, signatures);
     std::map<std::size_t, Tried> all = suggestions_for(study);
+    const auto directory = external::Scratch::make();
+    if (!directory) return tl::unexpected(directory.error());
     std::map<std::size_t, Trial> trials;
     for (auto& [row, tried] : all) {
-        trials[row] = trial_of(tried, study.rows[row].incident.signature->id, study, emitted);
+        auto trial =
+            trial_of(tried, study.rows[row].incident.signature->id, directory->path(), study, emitted);
+        if (!trial) return tl::unexpected(trial.error());
+        trials[row] = std::move(*trial);
         tried.available = !trials[row].analysis.rules[0].dead;
     }
-    const auto quiet = quiet_when_healthy(all, study, player, emitted);
+    const auto quiet = quiet_when_healthy(all, directory->path(), study, player, emitted);
     for (auto& [number, tried] : all) {
         if (stopped && stopped()) break;
         Row& row = study.rows[number];
@@ -364,9 +372,7 @@ void suggest(Study& study, Player& player, const exporters::SignatureCatalog& si
         }
         row.suggestion = std::move(tried);
     }
-    std::error_code ignored;
-    std::filesystem::remove_all(
-        std::filesystem::temp_directory_path() / fmt::format("deadrank-suggestions-{}", getpid()), ignored);
+    return {};
 }
 
 }  // namespace deadrank::results::alerts

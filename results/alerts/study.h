@@ -109,8 +109,8 @@ std::vector<std::string> confirm(const Study& study, Player& other, std::size_t 
 
 // For a failure that no alert caught: an expression over existing metrics, tried on the failure and on the
 // healthy run by the same judge before it is proposed.
-void suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures,
-             const std::function<bool()>& stopped = {});
+scenarios::Result<void> suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures,
+                                const std::function<bool()>& stopped = {});
 
 // The expression with the names and jobs that this site uses.
 std::string in_site_words(std::string expr, const exporters::World& world);

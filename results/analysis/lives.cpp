@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <functional>
 #include <string>
 
@@ -48,17 +49,77 @@ Time median_step_of(const Evidence& evidence) {
 
 }  // namespace
 
+// ── Where each attempt begins: with its restart, or with the first process that the launcher told its
+// number. The stamps alone do not tell. Under torchrun rank 1 may be up again before rank 0, and the restart
+// is known from whichever file was read first:
+//   rank 1 starts (attempt 1) at 10.2 s, the restart is stamped 10.3 s, rank 0 starts (attempt 1) at 10.3 s
+// Rank 1's start is none of attempt 0, in which rank 1 was killed.
+
+namespace {
+
+// What torchrun tells its processes; 0 if it tells them nothing.
+int stated_attempt(std::string_view environment) {
+    constexpr std::string_view name = "TORCHELASTIC_RESTART_COUNT=";
+    for (std::size_t at = environment.find(name); at != std::string_view::npos;
+         at = environment.find(name, at + 1)) {
+        if (at > 0 && environment[at - 1] != '\n') continue;
+        int attempt = 0;
+        std::from_chars(environment.data() + at + name.size(), environment.data() + environment.size(),
+                        attempt);
+        return attempt;
+    }
+    return 0;
+}
+
+// Whether the process took a step in between: then it was started again while the others went on.
+bool trained_between(const Evidence& evidence, Rank rank, const Event* from, const Event* to) {
+    const auto ends = evidence.each<StepEnd>();
+    return std::any_of(ends.begin(), ends.end(),
+                       [&](const Event* end) { return end->rank == rank && from < end && end < to; });
+}
+
+// The first event of each attempt but the first, in order.
+std::vector<const Event*> find_openers(const Evidence& evidence) {
+    std::vector<const Event*> openers;
+    std::vector<int> numbers;
+    for (const Event* event : evidence.each<Restart>()) {
+        openers.push_back(event);
+        numbers.push_back(event->as<Restart>()->attempt);
+    }
+    if (openers.empty()) return openers;
+    for (const Event* event : evidence.each<RankStart>()) {
+        const int attempt = stated_attempt(evidence.text(event->as<RankStart>()->environment));
+        for (std::size_t i = 0; attempt > 0 && i < openers.size(); ++i) {
+            if (numbers[i] == attempt && event < openers[i] &&
+                !trained_between(evidence, event->rank, event, openers[i]))
+                openers[i] = event;
+        }
+    }
+    return openers;
+}
+
+}  // namespace
+
+void Lives::begin_attempt(Time at) {
+    begins_.push_back(at);
+    started_.push_back(0);
+    attempts_.emplace_back(static_cast<std::size_t>(count_));
+}
+
 Lives::Lives(const Evidence& evidence) {
     for (const Event& event : evidence.events()) count_ = std::max(count_, event.rank + 1);
     for (const Event* event : evidence.each<JobStart>()) {
         count_ = std::max(count_, std::min<Rank>(event->as<JobStart>()->world_size, 1 << 22));
     }
-    begins_.push_back(Time{0});
-    started_.push_back(0);
-    attempts_.emplace_back(static_cast<std::size_t>(count_));
     node_of_.assign(static_cast<std::size_t>(count_), 0);
+    begin_attempt(Time{0});
     Lines said;
-    for (const Event& event : evidence.events()) see(event, evidence, said);
+    const std::vector<const Event*> openers = find_openers(evidence);
+    auto next = openers.begin();
+    for (const Event& event : evidence.events()) {
+        for (; next != openers.end() && *next == &event; ++next) begin_attempt(event.at);
+        see(event, evidence, said);
+    }
     for (auto& attempt : attempts_) {
         for (std::size_t i = 0; i < attempt.size(); ++i) attempt[i].process = static_cast<Rank>(i);
     }
@@ -117,11 +178,6 @@ bool is_sample(const Event& event) {
 }  // namespace
 
 void Lives::see(const Event& event, const Evidence& evidence, Lines& said) {
-    if (event.as<Restart>()) {
-        begins_.push_back(event.at);
-        started_.push_back(0);
-        attempts_.emplace_back(static_cast<std::size_t>(count_));
-    }
     if (event.rank < 0) return;
     Life& life = attempts_.back()[static_cast<std::size_t>(event.rank)];
     const bool own = !event.as<LinkSample>() && !event.as<DeviceError>() && !event.as<EvidenceLost>();
@@ -134,11 +190,7 @@ void Lives::see(const Event& event, const Evidence& evidence, Lines& said) {
         if (const auto lines = said.find(event.rank); lines != said.end()) lines->second.clear();
     }
     if (const auto* start = event.as<RankStart>()) {
-        if (life.start) life.ended = never;  // again, while the others went on
-        if (!life.start) ++started_.back();
-        life.start = start;
-        life.started = event.at;
-        node_of_[static_cast<std::size_t>(event.rank)] = std::max(0, start->node);
+        see_start(event, *start, life);
     } else if (const auto* exit = event.as<RankExit>()) {
         life.ended = event.at;
         life.code = static_cast<std::int16_t>(exit->code);
@@ -148,6 +200,26 @@ void Lives::see(const Event& event, const Evidence& evidence, Lines& said) {
     } else if (const auto* end = event.as<StepEnd>()) {
         life.finished = end->step;
     }
+}
+
+void Lives::see_start(const Event& event, const RankStart& start, Life& life) {
+    // An end before the start was that of the process before it, seen late: rank 0's exit is stamped 10.25 s,
+    // when rank 1 had started again.
+    if (!life.start && life.ended != never && attempts() > 1) {
+        Life& before = attempts_[attempts_.size() - 2][static_cast<std::size_t>(event.rank)];
+        if (before.start && before.ended == never) {
+            before.ended = life.ended;
+            before.code = life.code;
+            before.signal = life.signal;
+        }
+        life.code = life.signal = 0;
+        life.ended = never;
+    }
+    if (life.start) life.ended = never;  // again, while the others went on
+    if (!life.start) ++started_.back();
+    life.start = &start;
+    life.started = event.at;
+    node_of_[static_cast<std::size_t>(event.rank)] = std::max(0, start.node);
 }
 
 int Lives::attempt_at(Time time) const {

@@ -59,7 +59,9 @@ public:
 
 private:
     using Lines = std::map<Rank, std::set<std::size_t>>;  // hashes of their kinds
+    void begin_attempt(Time at);
     void see(const Event& event, const Evidence& evidence, Lines& said);
+    void see_start(const Event& event, const RankStart& start, Life& life);
 
     std::vector<Time> begins_;
     std::vector<Rank> started_;

@@ -92,6 +92,7 @@ std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors
                 if (!rests_on_lost_evidence(finding, evidence)) all.push_back(std::move(finding));
             }
         } catch (const std::exception& problem) {
+            if (scenarios::is_host_failure(problem)) throw;
             all.push_back(crash(*detector, evidence, problem.what()));
         } catch (...) {
             all.push_back(crash(*detector, evidence, "it threw something other than an exception"));

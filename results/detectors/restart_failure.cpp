@@ -4,11 +4,13 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
+#include <set>
 
 #include "results/analysis/checkpoints.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/error_quote.h"
 #include "results/analysis/findings.h"
+#include "results/analysis/setup_words.h"
 #include "results/analysis/waits.h"
 #include "results/detectors/shared.h"
 #include "results/record/codes.h"
@@ -259,6 +261,32 @@ Failure nearest_failure(const Evidence& evidence, const Lives& lives, int attemp
     return found;
 }
 
+// "6/8 clients joined": who says so had waited in vain. Two ranks are missing: those that were not seen on
+// their way to the others or, where all of them set out, the two that said nothing and did not end before the
+// launcher killed them. The others it ends by SIGTERM, or they end of the store that rank 0 took away with
+// it.
+std::optional<std::vector<Rank>> find_missing_ranks(const Evidence& evidence, const Lives& lives, int attempt,
+                                                    const Life& failed, std::string_view said) {
+    const std::int64_t joined = count_joined_clients(said);
+    if (joined < 0) return std::nullopt;
+    std::set<Rank> set_out, spoke;
+    for (const Event* event : evidence.each<RendezvousEnter>())
+        if (lives.attempt_at(event->at) == attempt) set_out.insert(event->rank);
+    for (const Complaint& one : evidence.facts<Complaints>().first_of_each(attempt))
+        spoke.insert(one.process);
+    std::vector<Rank> unseen, silent;
+    for (const Life& life : lives.of(attempt)) {
+        const bool killed_later = life.signal == 9 && life.ended > failed.ended;
+        if (!set_out.contains(life.process)) unseen.push_back(life.process);
+        if ((life.ended == never || killed_later) && !spoke.contains(life.process))
+            silent.push_back(life.process);
+    }
+    const std::int64_t missing = lives.count() - joined;
+    if (std::ssize(unseen) == missing) return unseen;
+    if (std::ssize(silent) == missing) return silent;
+    return std::vector<Rank>{};
+}
+
 // The last attempt got no further than those before it.
 std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
     const int last = lives.attempts() - 1;
@@ -268,6 +296,16 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
     const std::int64_t now = finished_in(lives, last);
     if (now > before) return {};
     const auto [failed, said] = nearest_failure(evidence, lives, last);
+    if (const auto missing =
+            failed ? find_missing_ranks(evidence, lives, last, *failed, said) : std::nullopt) {
+        const std::string whom = missing->empty() ? "ranks" : ranks_text(*missing);
+        return {restart_finding(
+            lives, *missing, failed->ended,
+            fmt::format("attempt {} made no step beyond {}: {} did not come back, and rank {} "
+                        "waited for them: {}",
+                        last, before, whom, failed->process, quoted(said)),
+            id_of(Cause::unpropagated_rank_failure))};
+    }
     if (failed) {
         const Life* earlier = first_failure(lives, last - 1);
         const bool again = earlier && earlier->process == failed->process;

@@ -17,12 +17,14 @@ namespace deadrank::results::emitters {
 scenarios::Result<void> write_files(const std::vector<EmittedFile>& files,
                                     const std::filesystem::path& directory, Time taken) {
     for (const EmittedFile& file : files) {
-        if (auto written = write_text(file.bytes, directory / file.name); !written) return written;
+        const auto place = path_below(directory, file.name);
+        if (!place) return tl::unexpected(place.error());
+        if (auto written = write_text(file.bytes, *place); !written) return written;
         if (taken == never) continue;
         const std::int64_t at = wall_clock(taken);
         const timespec time{at / 1'000'000'000, at % 1'000'000'000};
         const timespec both[2] = {time, time};
-        utimensat(AT_FDCWD, (directory / file.name).c_str(), both, 0);
+        utimensat(AT_FDCWD, place->c_str(), both, 0);
     }
     return {};
 }

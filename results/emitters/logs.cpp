@@ -9,6 +9,7 @@
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/snapshot.h"
 #include "results/emitters/stamps.h"
+#include "results/record/text_file.h"
 
 namespace deadrank::results::emitters {
 
@@ -46,7 +47,8 @@ std::vector<EmittedFile> kernel_logs(const Evidence& evidence, const Snapshot& s
         }
     }
     std::vector<EmittedFile> files;
-    for (auto& [host, text] : logs) files.push_back({fmt::format("kernel/{}.log", host), std::move(text)});
+    for (auto& [host, text] : logs)
+        files.push_back({fmt::format("kernel/{}.log", file_name_of(host)), std::move(text)});
     return files;
 }
 
@@ -150,7 +152,8 @@ std::vector<EmittedFile> nccl_logs(const Evidence& evidence, const Snapshot& sna
     std::vector<EmittedFile> files;
     for (auto& [process, log] : logs) {
         const ProcessPlace& place = places.at(process);
-        files.push_back({fmt::format("nccl/{}.{}.log", place.host, place.pid), std::move(log).text()});
+        files.push_back(
+            {fmt::format("nccl/{}.{}.log", file_name_of(place.host), place.pid), std::move(log).text()});
     }
     return files;
 }

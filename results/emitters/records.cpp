@@ -10,6 +10,7 @@
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/snapshot.h"
 #include "results/emitters/stamps.h"
+#include "results/record/text_file.h"
 
 namespace deadrank::results::emitters {
 
@@ -114,7 +115,8 @@ std::vector<EmittedFile> inspector_logs(const Evidence& evidence, const Snapshot
     std::vector<EmittedFile> files;
     for (auto& [process, text] : logs) {
         const ProcessPlace& place = places.at(process);
-        files.push_back({fmt::format("inspector/{}-pid{}.log", place.host, place.pid), std::move(text)});
+        files.push_back(
+            {fmt::format("inspector/{}-pid{}.log", file_name_of(place.host), place.pid), std::move(text)});
     }
     return files;
 }

@@ -10,7 +10,8 @@
 namespace deadrank::results::exporters {
 
 scenarios::Result<scenarios::Node> read_toml(const std::filesystem::path& file) {
-    if (!std::filesystem::is_regular_file(file)) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(file, ignored)) {
         return scenarios::refuse(scenarios::ErrorCode::io, "there is no file '" + file.string() + "'");
     }
     const auto text = scenarios::read_text(file);

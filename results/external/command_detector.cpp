@@ -5,10 +5,10 @@
 #include <cctype>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <stdexcept>
 
 #include "results/external/tool_program.h"
+#include "results/record/text_file.h"
 
 namespace deadrank::results::external {
 
@@ -117,7 +117,8 @@ Result<Answer> CommandDetector::ask(const Evidence& evidence) const {
 Result<Answer> CommandDetector::ask_bytes(std::string_view file, const Limits& limits) const {
     auto scratch = Scratch::make();
     if (!scratch) return tl::unexpected(scratch.error());
-    std::ofstream(scratch->path() / "evidence.jsonl", std::ios::binary) << file;
+    if (auto written = write_text(file, scratch->path() / "evidence.jsonl"); !written)
+        return tl::unexpected(written.error());
     return ask_about(scratch->path(), limits);
 }
 

@@ -3,11 +3,13 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <sstream>
 #include <unistd.h>
 
 #include "results/processes/bounded.h"
+#include "results/record/text_file.h"
 #include "scenarios/model/text.h"
 
 namespace deadrank::results::external {
@@ -29,12 +31,12 @@ std::string read_whole(const std::filesystem::path& file) {
 
 // Form of a kept answer: exit code, bytes of stdout, then stdout and stderr as they were.
 void keep(const std::filesystem::path& file, const processes::BoundedAnswer& answer) {
+    const std::string partial = file.string() + "." + std::to_string(getpid());
+    const std::string text =
+        fmt::format("{} {}\n{}{}", answer.code, answer.out.size(), answer.out, answer.err);
     std::error_code ignored;
-    std::filesystem::create_directories(file.parent_path(), ignored);
-    const auto partial = file.string() + "." + std::to_string(getpid());
-    std::ofstream(partial, std::ios::binary) << answer.code << ' ' << answer.out.size() << '\n'
-                                             << answer.out << answer.err;
-    std::filesystem::rename(partial, file, ignored);
+    // What could not be written whole is asked again next time.
+    if (write_text(text, partial)) std::filesystem::rename(partial, file, ignored);
 }
 
 std::optional<processes::BoundedAnswer> kept(const std::filesystem::path& file) {

@@ -5,26 +5,13 @@
 #include <filesystem>
 #include <string>
 
+#include "results/processes/private_directory.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::results::external {
 
 // A directory of our own while another program reads it; removed afterwards.
-class Scratch {
-public:
-    // Below the system's temporary directory, or below `where`. Errors: io.
-    static scenarios::Result<Scratch> make(const std::filesystem::path& where = {});
-
-    Scratch(Scratch&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
-    Scratch& operator=(Scratch&&) = delete;
-    ~Scratch();
-
-    const std::filesystem::path& path() const { return path_; }
-
-private:
-    explicit Scratch(std::filesystem::path path) : path_(std::move(path)) {}
-    std::filesystem::path path_;
-};
+using Scratch = processes::PrivateDirectory;
 
 // ── Where other projects' tools are, and which release of each is installed.
 

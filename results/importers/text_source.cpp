@@ -14,6 +14,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <ios>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -25,12 +27,20 @@ namespace io = boost::iostreams;
 using scenarios::ErrorCode;
 
 constexpr std::size_t block = 1 << 16, longest_line = 1 << 16;
+constexpr int pipe_patience = 10'000;  // milliseconds
+// Logs become some ten to hundred times shorter; half a megabyte that holds six gigabytes was made for that.
+constexpr std::int64_t unpacked_factor_most = 1'000, unpacked_free = std::int64_t{1} << 30;
 
 ssize_t read_some(int fd, char* into, std::size_t count) {
-    ssize_t got = 0;
-    do got = ::read(fd, into, count);
-    while (got < 0 && errno == EINTR);
-    return got;
+    for (;;) {
+        const ssize_t got = ::read(fd, into, count);
+        if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
+        pollfd pipe{fd, POLLIN, 0};
+        if (errno == EAGAIN && ::poll(&pipe, 1, pipe_patience) == 0) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
+    }
 }
 
 // The packed bytes, of which the first were read to find out how they are packed.
@@ -138,10 +148,18 @@ bool nul_at(std::string_view head, std::size_t odd) {
 scenarios::Result<std::unique_ptr<TextSource>> TextSource::open(const std::filesystem::path& file) {
     std::unique_ptr<TextSource> source(new TextSource);
     const bool standard = file == "-";
-    source->fd_ = standard ? ::dup(0) : ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    // Opening a named pipe waits for its writer otherwise.
+    source->fd_ = standard ? ::dup(0) : ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (source->fd_ < 0) {
         return scenarios::refuse(ErrorCode::io, fmt::format("it cannot be opened: {}", std::strerror(errno)),
                                  "name a file that can be read", {file.string()});
+    }
+    struct stat what {};
+    const bool known = ::fstat(source->fd_, &what) == 0;
+    if (known && S_ISREG(what.st_mode)) source->packed_size_ = what.st_size;
+    if (known && !standard &&
+        (S_ISBLK(what.st_mode) || (S_ISCHR(what.st_mode) && ::isatty(source->fd_) == 0))) {
+        return scenarios::refuse(ErrorCode::io, "it is a device, not a log", "name a file", {file.string()});
     }
     source->head_ = source->read_head();
     for (const Packing& packing : packings) {
@@ -176,7 +194,15 @@ std::int64_t TextSource::read(char* into, std::size_t count) {
         if (Traits::eq_int_type(unpacked_->sgetc(), Traits::eof())) return 0;
         const auto ready =
             std::min<std::streamsize>(unpacked_->in_avail(), static_cast<std::streamsize>(count));
-        return unpacked_->sgetn(into, ready);
+        const std::int64_t got = unpacked_->sgetn(into, ready);
+        unpacked_size_ += got;
+        if (packed_size_ >= 0 &&
+            unpacked_size_ > std::max(unpacked_free, unpacked_factor_most * packed_size_)) {
+            trouble_ = fmt::format("it was read up to byte {}: its {} bytes of {} data hold too many more",
+                                   unpacked_size_, packed_size_, packing_);
+            return 0;
+        }
+        return got;
     } catch (const std::exception&) {
         trouble_ = fmt::format("its {} data is damaged or cut; what came before is kept", packing_);
         return 0;

@@ -16,7 +16,9 @@ namespace deadrank::results::importers {
 
 class TextSource {
 public:
-    // "-" is standard input. Errors: io, when it cannot be opened.
+    // "-" is standard input. Errors: io, when it cannot be opened, or is a device such as /dev/zero. A pipe
+    // that nobody writes into ends after ten seconds, and a packed file where it has become a thousand times
+    // as long and more than a gigabyte; trouble() says so.
     static scenarios::Result<std::unique_ptr<TextSource>> open(const std::filesystem::path& file);
     ~TextSource();
     TextSource(const TextSource&) = delete;
@@ -45,6 +47,8 @@ private:
     std::string read_head();
 
     int fd_ = -1;
+    std::int64_t packed_size_ = -1;  // of a regular file; -1 of a pipe
+    std::int64_t unpacked_size_ = 0;
     std::unique_ptr<std::streambuf> unpacked_;  // empty if the file is not packed
     std::string packing_, head_, carried_, text_, trouble_;
     std::size_t at_ = 0;

@@ -120,10 +120,26 @@ struct EndResult {
     std::map<std::pair<Rank, std::string_view>, std::uint64_t> parameters;
     std::map<std::int64_t, std::multiset<std::string_view>> samples;  // by step, whoever saw them
     std::map<std::pair<Rank, std::int64_t>, std::uint64_t> answers;
+    std::int64_t saved = -1;  // the last step of which every shard was saved
 };
+
+// Two shards of step 8 and one of two of step 12: 8.
+std::int64_t find_last_saved_step(const Evidence& evidence) {
+    std::map<std::int64_t, std::set<std::int32_t>> written;
+    std::int64_t last = -1;
+    for (const Event* event : evidence.each<CheckpointSave>()) {
+        const auto* save = event->as<CheckpointSave>();
+        if (save->result != Code::ok) continue;
+        std::set<std::int32_t>& shards = written[save->step];
+        shards.insert(save->shard);
+        if (std::ssize(shards) >= save->shards) last = std::max(last, save->step);
+    }
+    return last;
+}
 
 EndResult result_of(const Evidence& evidence) {
     EndResult result;
+    result.saved = find_last_saved_step(evidence);
     for (const Event& event : evidence.events()) {
         if (const auto* step = event.as<StepEnd>()) {
             result.loss[event.rank] = step->loss;
@@ -142,7 +158,9 @@ bool same_number(double a, double b) {
     return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || a == b;
 }
 
-// "rank 1 ends with another loss, 0.231 where 0.212 was right"; empty when nothing differs.
+// "rank 1 ends with another loss, 0.231 where 0.212 was right"; empty when nothing differs. What a run leaves
+// behind is part of its result: a job whose saver swallowed "no space left on device" trained well and for
+// nothing.
 std::string difference(const EndResult& seen, const EndResult& right, bool restarted) {
     for (const auto& [rank, loss] : right.loss) {
         const auto found = seen.loss.find(rank);
@@ -162,6 +180,9 @@ std::string difference(const EndResult& seen, const EndResult& right, bool resta
             return fmt::format("rank {} answers request {} differently from the control", key.first,
                                key.second);
     }
+    if (right.saved >= 0 && seen.saved < 0)
+        return fmt::format("it leaves no whole checkpoint, and the control leaves one of step {}",
+                           right.saved);
     if (restarted || seen.samples == right.samples) return "";  // a restart repeats some
     const auto [other, own] =
         std::mismatch(seen.samples.begin(), seen.samples.end(), right.samples.begin(), right.samples.end());

@@ -110,7 +110,8 @@ scenarios::Result<BoundedAnswer> run_bounded(const std::vector<std::string>& arg
     auto child = Child::start({.argv = argv,
                                .environment = with_own_environment(environment),
                                .input = input,
-                               .group = Command::Group::own_group});
+                               .group = Command::Group::own_group,
+                               .ends_with_us = true});
     if (!child) return tl::unexpected(child.error());
     return Run(*child, bounds).finish();
 }

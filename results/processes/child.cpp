@@ -39,7 +39,8 @@ std::string_view name_of(std::string_view setting) { return setting.substr(0, se
 
 std::string find_in(const std::string& name, std::string_view path) {
     const auto executable = [](const std::string& file) {
-        return std::filesystem::is_regular_file(file) && access(file.c_str(), X_OK) == 0;
+        std::error_code ignored;  // a directory of PATH that this user may not enter
+        return std::filesystem::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0;
     };
     if (name.find('/') != std::string::npos) return executable(name) ? name : "";
     for (const std::string_view directory : scenarios::parts_of(path, ':')) {

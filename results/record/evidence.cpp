@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <poll.h>
+#include <unistd.h>
 #include <utility>
 
 namespace deadrank::results {
@@ -274,6 +277,9 @@ scenarios::Result<void> Reading::next(const std::string& line, bool torn) {
     return {};
 }
 
+constexpr std::int64_t most_ranks =
+    10'000'000;  // as in a scenario; all that reads evidence has lists of them
+
 scenarios::Result<void> Reading::take(const Json& object) {
     try {
         const std::string kind = object.at("kind").get<std::string>();
@@ -282,7 +288,14 @@ scenarios::Result<void> Reading::take(const Json& object) {
             ++unknown_[kind];
             return {};
         }
-        evidence_.record({Time{object.at("t").get<std::int64_t>()}, object.value("rank", no_rank), *payload});
+        const auto rank = object.value("rank", std::int64_t{no_rank});
+        const auto* start = std::get_if<JobStart>(&*payload);
+        const std::int64_t world = start ? start->world_size : 0;
+        if (rank < no_rank || rank >= most_ranks || world > most_ranks) {
+            return refuse(fmt::format("{} is no number of a rank or of ranks", std::max(rank, world)),
+                          fmt::format("a job has at most {} ranks", most_ranks));
+        }
+        evidence_.record({Time{object.at("t").get<std::int64_t>()}, static_cast<Rank>(rank), *payload});
     } catch (const Json::exception& problem) {
         return refuse(fmt::format("this event cannot be read: {}", problem.what()),
                       "an event has t (nanoseconds), rank, kind, and the fields of that kind");
@@ -337,14 +350,50 @@ scenarios::Result<void> write_evidence(const Evidence& evidence, const std::file
                              "make the directory writable and leave room on the disk", {file.string()});
 }
 
+namespace {
+
+// Opening a named pipe waits for its writer, for ever where there is none. Open as long as the reader opens
+// it, so that the writer never is without one.
+class PipeProbe {
+public:
+    explicit PipeProbe(const std::filesystem::path& file) {
+        std::error_code ignored;
+        if (std::filesystem::is_fifo(file, ignored))
+            descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    }
+    PipeProbe(const PipeProbe&) = delete;
+    PipeProbe& operator=(const PipeProbe&) = delete;
+    ~PipeProbe() {
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+
+    bool may_be_read() const {
+        constexpr int patience = 3'000;  // milliseconds
+        pollfd asked{descriptor_, POLLIN, 0};
+        return descriptor_ < 0 || (::poll(&asked, 1, patience) > 0 && (asked.revents & POLLIN) != 0);
+    }
+
+private:
+    int descriptor_ = -1;
+};
+
+}  // namespace
+
 scenarios::Result<Evidence> read_evidence(const std::filesystem::path& file) {
     std::error_code none;
     if (!std::filesystem::exists(file, none))
         return scenarios::refuse(ErrorCode::io, "there is no such file", "name one that exists",
                                  {file.string()});
+    if (std::filesystem::is_character_file(file, none) || std::filesystem::is_block_file(file, none))
+        return scenarios::refuse(ErrorCode::io, "it is a device, not evidence", "name a file",
+                                 {file.string()});
+    const PipeProbe pipe(file);
+    if (!pipe.may_be_read())
+        return scenarios::refuse(ErrorCode::io, "nobody writes into this pipe", "name a file",
+                                 {file.string()});
     std::ifstream in(file, std::ios::binary);
     std::string line;
-    if (std::filesystem::is_directory(file) || !in || !std::getline(in, line)) {
+    if (std::filesystem::is_directory(file, none) || !in || !std::getline(in, line)) {
         return scenarios::refuse(ErrorCode::io, "there is no evidence to read here",
                                  "name a file of JSON lines, as a run writes it", {file.string()});
     }

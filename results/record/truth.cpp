@@ -160,7 +160,8 @@ scenarios::Result<void> write_truth(const Truth& truth, const std::filesystem::p
 
 scenarios::Result<Truth> read_truth(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
-    if (std::filesystem::is_directory(file) || !in) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(file, ignored) || !in) {
         return scenarios::refuse(ErrorCode::io, "there is no truth to read here",
                                  "name the truth.json of a run", {file.string()});
     }

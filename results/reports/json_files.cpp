@@ -208,15 +208,18 @@ Reaction reaction_called(const std::string& name) {
 
 ResilienceCell standing_from(const Json& json) {
     const Json& subject = json.at("subject");
-    ResilienceCell one{.scenario = json.at("scenario"),
-                       .cause = json.at("cause"),
-                       .subject = {subject.at("name"), subject.at("framework"), subject.at("version"),
-                                   Time(0), subject.value("debug", "")},
-                       .again = json.at("again"),
-                       .grade = std::nullopt,
-                       .untold = json.value("untold", ""),
-                       .run = json.value("run", 1),
-                       .known = json.value("known", "")};
+    // Member by member: g++ 12 destroys the strings of a nested initialiser twice when a later member throws.
+    ResilienceCell one;
+    one.scenario = json.at("scenario");
+    one.cause = json.at("cause");
+    one.subject.name = subject.at("name");
+    one.subject.framework = subject.at("framework");
+    one.subject.version = subject.at("version");
+    one.subject.debug = subject.value("debug", "");
+    one.again = json.at("again");
+    one.untold = json.value("untold", "");
+    one.run = json.value("run", 1);
+    one.known = json.value("known", "");
     if (const Json& stood = json.at("stood"); !stood.is_null()) {
         const Json& took = stood.at("took");
         one.grade = Grade{.reaction = reaction_called(stood.at("response")),

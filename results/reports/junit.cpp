@@ -7,19 +7,12 @@
 
 #include "results/record/text_file.h"
 #include "results/reports/json_files.h"
+#include "results/reports/output.h"
 #include "results/reports/terminal.h"
 
 namespace deadrank::results::reports {
 
 namespace {
-
-// XML 1.0 allows no control characters but tab, newline and carriage return; a log may hold others.
-std::string clean(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(),
-        [](unsigned char c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; }, '?');
-    return text;
-}
 
 std::string seconds_text(double seconds) { return fmt::format("{:.3f}", seconds); }
 
@@ -28,24 +21,24 @@ void add_case(pugi::xml_node suite, const Case& one) {
     const bool plain = slash == std::string::npos;
     pugi::xml_node node = suite.append_child("testcase");
     node.append_attribute("classname") =
-        clean(one.runner + "." + (plain ? "scenarios" : one.scenario.substr(0, slash))).c_str();
+        visible(one.runner + "." + (plain ? "scenarios" : one.scenario.substr(0, slash))).c_str();
     node.append_attribute("name") =
-        clean(fmt::format("{} seed {}", plain ? one.scenario : one.scenario.substr(slash + 1), one.seed))
+        visible(fmt::format("{} seed {}", plain ? one.scenario : one.scenario.substr(slash + 1), one.seed))
             .c_str();
     node.append_attribute("time") = seconds_text(one.seconds).c_str();
     if (one.verdict == Verdict::pass) return;
     if (one.differs_as_documented()) {
         node.append_child("skipped").append_attribute("message") =
-            clean("differs as documented: " + one.documented).c_str();
+            visible("differs as documented: " + one.documented).c_str();
         return;
     }
     pugi::xml_node trouble = node.append_child(one.verdict == Verdict::fail ? "failure" : "skipped");
-    trouble.append_attribute("message") = clean(one.reason).c_str();
+    trouble.append_attribute("message") = visible(one.reason).c_str();
     if (one.verdict == Verdict::fail) {
         const Outcome outcome = one.fault ? one.fault->outcome : Outcome::silent;
         trouble.append_attribute("type") = std::string(name_of(outcome)).c_str();
     }
-    trouble.append_child(pugi::node_pcdata).set_value(clean("\n" + failure_block(one, Style{})).c_str());
+    trouble.append_child(pugi::node_pcdata).set_value(visible("\n" + failure_block(one, Style{})).c_str());
 }
 
 void count(pugi::xml_node node, const std::vector<const Case*>& cases) {

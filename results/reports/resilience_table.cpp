@@ -7,6 +7,7 @@
 
 #include "results/record/text_file.h"
 #include "results/record/words.h"
+#include "results/reports/output.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::results::reports {
@@ -327,6 +328,7 @@ scenarios::Result<void> write_in_place(const std::string& text, const PagePlace&
 }
 
 std::string plain_cell(std::string text) {
+    text = visible_line(text);
     for (std::size_t at = 0; (at = text.find_first_of("|<>`*_", at)) != std::string::npos; at += 2)
         text.insert(at, "\\");
     return text;

@@ -7,6 +7,7 @@
 
 #include "results/alerts/promtool_player.h"
 #include "results/processes/bounded.h"
+#include "results/record/text_file.h"
 
 namespace deadrank::runners::alerts {
 
@@ -22,11 +23,9 @@ bool any_activity(const results::alerts::PlayerAnswer& played) {
 
 }  // namespace
 
-void write_tests(const results::alerts::Study& study,
-                 const std::vector<results::exporters::Incident>& incidents,
-                 const std::filesystem::path& directory) {
-    std::error_code ignored;
-    std::filesystem::create_directories(directory, ignored);
+scenarios::Result<void> write_tests(const results::alerts::Study& study,
+                                    const std::vector<results::exporters::Incident>& incidents,
+                                    const std::filesystem::path& directory) {
     std::vector<results::exporters::Incident> all = incidents;
     all.push_back(results::exporters::healthy_run());
     for (const auto& incident : all) {
@@ -36,8 +35,12 @@ void write_tests(const results::alerts::Study& study,
             results::alerts::series_block(results::alerts::series_for(study.world, incident, study.analysis));
         std::string name = incident.id;
         std::replace(name.begin(), name.end(), '/', '_');
-        std::ofstream(directory / (name + ".edges.yml")) << results::alerts::edge_test(input);
+        if (auto written = results::write_text(results::alerts::edge_test(input),
+                                               directory / (results::file_name_of(name) + ".edges.yml"));
+            !written)
+            return written;
     }
+    return {};
 }
 
 std::vector<std::string> verify_kept(const results::alerts::Study& study,

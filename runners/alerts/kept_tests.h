@@ -10,9 +10,10 @@
 
 namespace deadrank::runners::alerts {
 
-void write_tests(const results::alerts::Study& study,
-                 const std::vector<results::exporters::Incident>& incidents,
-                 const std::filesystem::path& directory);
+// Errors: io.
+scenarios::Result<void> write_tests(const results::alerts::Study& study,
+                                    const std::vector<results::exporters::Incident>& incidents,
+                                    const std::filesystem::path& directory);
 
 // Sentences about files whose exit code contradicts the verdicts: a kept .test.yml must exit 0, an .edges.yml
 // must exit 1 exactly when some alert was active.

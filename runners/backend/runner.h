@@ -18,6 +18,7 @@ using results::TraceEvent;
 
 struct RunOptions {
     std::filesystem::path directory;  // where raw logs may be kept; empty = nowhere
+    std::int64_t memory = 0;  // bytes that the simulator may use; 0 = what is free
     bool keep_evidence = true;
     bool explore_order = false;           // ties in time broken by chance
     std::vector<std::string> muted = {};  // kinds of faults whose levers do not move (simulator only)
@@ -39,8 +40,13 @@ public:
     // nothing.
     virtual bool reads(const scenarios::Plan&, const std::string& /*setting*/) { return true; }
 
-    // Errors: unsupported, environment, io. A failed job is not an error: it is a Record.
-    virtual scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) = 0;
+    // Errors: unsupported, environment, io. A failed job is not an error: it is a Record. A failure of this
+    // machine is never a Record, whatever the backend had seen of the job until then.
+    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options);
+
+private:
+    // May throw std::bad_alloc and std::system_error.
+    virtual scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) = 0;
 };
 
 }  // namespace deadrank::runners

@@ -25,9 +25,10 @@ bool write_all(int descriptor, const std::string& text) {
     return true;
 }
 
-// Ctrl-C reaches the whole process group; only the parent handles it.
+// Ctrl-C and the end of a session reach the whole process group; only the parent handles them.
 int live(int pipe, const std::function<std::string()>& work) {
     std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGHUP, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
     try {
         return write_all(pipe, work()) ? 0 : code_thrown;

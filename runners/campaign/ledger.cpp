@@ -106,6 +106,8 @@ constexpr const char* schema =
 constexpr const char* columns =
     "number, scenario, seed, verdict, reason, control, healed, findings, trace_hash, token";
 constexpr auto commit_every = std::chrono::milliseconds(500);
+// Another campaign on the file holds it for no longer than that and the time to write.
+constexpr int patience = 60'000;  // milliseconds
 
 class Statement {
 public:
@@ -205,7 +207,7 @@ Result<Ledger> Ledger::open(const fs::path& file, const std::string& definition)
     std::error_code ignored;
     if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
     if (sqlite3_open(file.c_str(), &inside->base) != SQLITE_OK) return inside->trouble();
-    sqlite3_busy_timeout(inside->base, 10'000);
+    sqlite3_busy_timeout(inside->base, patience);
     if (auto made = inside->run(schema); !made) return tl::unexpected(made.error());
     if (auto ours = inside->claim(definition); !ours) return tl::unexpected(ours.error());
     return Ledger(std::move(inside));
@@ -223,7 +225,7 @@ Result<std::vector<bool>> Ledger::known(std::uint64_t trials) const {
 
 Result<void> Ledger::put(const Answer& answer, int worker) {
     if (!inside_->open) {
-        if (auto begun = inside_->run("BEGIN"); !begun) return begun;
+        if (auto begun = inside_->run("BEGIN IMMEDIATE"); !begun) return begun;
         inside_->open = true;
         inside_->begun = Clock::now();
     }
@@ -236,7 +238,11 @@ Result<void> Ledger::put(const Answer& answer, int worker) {
     Statement effort(inside_->base, "INSERT OR IGNORE INTO effort VALUES (?,?,?)");
     effort.bind(answer.number).bind(answer.seconds).bind(static_cast<std::uint64_t>(worker));
     if (!effort.done()) return inside_->trouble();
-    return Clock::now() - inside_->begun > commit_every ? commit() : Result<void>();
+    return settle();
+}
+
+Result<void> Ledger::settle() {
+    return inside_->open && Clock::now() - inside_->begun > commit_every ? commit() : Result<void>();
 }
 
 Result<void> Ledger::commit() {

@@ -63,6 +63,7 @@ public:
     // second.
     scenarios::Result<void> put(const Answer& answer, int worker);
     scenarios::Result<void> commit();
+    scenarios::Result<void> settle();  // commit(), if the oldest uncommitted answer waits for half a second
     scenarios::Result<Totals> totals();
 
 private:

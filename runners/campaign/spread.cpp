@@ -138,7 +138,7 @@ private:
         for (const Ended& ended : children_.wait(crew_ ? look_every : milliseconds(100))) {
             if (auto taken = answer(ended, 0); !taken) return taken;
         }
-        return {};
+        return work_.look ? work_.look() : Result<void>();
     }
 
     // "hello DEFINITION", "more", or an answer, which also asks for more.

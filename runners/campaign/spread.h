@@ -64,6 +64,8 @@ struct Work {
     int slots = 1;                                   // children at once in this process
     std::chrono::milliseconds budget{60'000};        // of one trial
     const std::atomic<bool>* stop = nullptr;
+    // Called by the manager some ten times a second, also while no trial ends. Its error ends the campaign.
+    std::function<scenarios::Result<void>()> look = {};
 };
 
 // The manager: plays and hands out until all numbers are answered, or a stop. `take` gets each child's end

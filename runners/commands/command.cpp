@@ -24,7 +24,7 @@ int code_of(const scenarios::Error& error) {
 void Session::complain(const scenarios::Error& error) {
     const auto style = style_of(stderr);
     const std::string head = style.paint(results::reports::Ink::red, "deadrank:");
-    fmt::print(stderr, "{} {}\n", head, error.text());
+    print_error("{} {}\n", head, error.text());
     code = code_of(error);
 }
 

@@ -47,7 +47,8 @@ Progress::~Progress() { clear(); }
 void Progress::show(std::string_view line) {
     if (!terminal_) return;
     fmt::print(stderr, "\r\033[K{}",
-               style_.paint(results::reports::Ink::dim, style_.cut(line, style_.width - 1)));
+               style_.paint(results::reports::Ink::dim,
+                            style_.cut(results::reports::visible_line(line), style_.width - 1)));
     std::fflush(stderr);
     shown_ = true;
 }
@@ -79,11 +80,13 @@ void on_signal(int signal) {
     constexpr std::int64_t one_request = 300;
     constexpr std::string_view words =
         "\ndeadrank: stopping; what was seen so far is kept. Press Ctrl-C again to quit at once.\n";
-    if (!stop_requested.exchange(true)) {
+    if (signal == SIGPIPE) {  // nobody reads what is printed: stop, and say nothing
+        stop_requested = true;
+    } else if (!stop_requested.exchange(true)) {
         if (const int nothing = nothing_to_read.load(); nothing >= 0) ::dup2(nothing, STDIN_FILENO);
         first_at.store(milliseconds());
         [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
-    } else if (milliseconds() - first_at.load() > one_request) {
+    } else if (signal != SIGHUP && milliseconds() - first_at.load() > one_request) {
         std::signal(signal, SIG_DFL);
         ::raise(signal);
     }
@@ -93,11 +96,13 @@ std::atomic<bool>& answer_signals(int flags) {
     struct sigaction action {};
     action.sa_handler = on_signal;
     action.sa_flags = flags;
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-    struct sigaction hangup {};
-    if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)  // not under nohup
-        sigaction(SIGHUP, &action, nullptr);
+    // Under nohup the end of the session is to have no effect, and is ignored already.
+    struct sigaction before {};
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+        if (signal == SIGHUP && sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN)
+            continue;
+        sigaction(signal, &action, nullptr);
+    }
     return stop_requested;
 }
 

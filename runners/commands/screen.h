@@ -6,9 +6,15 @@
 #include <cstdio>
 #include <string_view>
 
+#include "results/reports/output.h"
 #include "results/reports/style.h"
 
 namespace deadrank::runners::commands {
+
+// A command prints with these alone.
+using results::reports::flush_out;
+using results::reports::print_error;
+using results::reports::print_out;
 
 // ── What a stream leads to: a terminal with a width and colours, or a pipe.
 
@@ -30,8 +36,10 @@ private:
 };
 
 // Ctrl-C once: stop soon and keep the evidence. Twice: end at once.
-// Listens until the program ends. The flag becomes true with the first SIGINT or SIGTERM; the second has its
-// usual effect.
+// Listens until the program ends. The flag becomes true with the first SIGINT, SIGTERM, SIGHUP (the terminal
+// or the ssh session is gone) or SIGPIPE (the reader of our output is gone). A second SIGINT or SIGTERM has
+// its usual effect; one of the others ends no run on real processes before it has given back the user's
+// files.
 std::atomic<bool>& stop_on_interrupt();
 
 // The same for a dialogue: a pending read of input also ends.

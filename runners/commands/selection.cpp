@@ -10,6 +10,7 @@
 #include <map>
 
 #include "results/record/words.h"
+#include "runners/backend/memory.h"
 #include "runners/backends/catalog/backend.h"
 #include "scenarios/format/plan_file.h"
 
@@ -65,6 +66,19 @@ void add_seeds(CLI::App& app, SeedOptions& options) {
     app.add_option("--seeds", options.range, "Each seed from A to B, as in 1..20; or one number")
         ->type_name("A..B")
         ->excludes(seed);
+}
+
+void add_memory(CLI::App& app, std::int64_t& bytes) {
+    const auto read = [&bytes](const std::string& words) {
+        const auto number = read_memory(words);
+        if (!number) throw CLI::ValidationError("--memory", number.error().text());
+        bytes = *number;
+    };
+    app.add_option_function<std::string>(
+           "--memory", read,
+           "What one run in the simulator may take, as 500M or 8G; one that needs more is unknown [what is "
+           "free]")
+        ->type_name("SIZE");
 }
 
 scenarios::Result<std::vector<Seed>> seeds_of(const SeedOptions& options) {

@@ -33,6 +33,9 @@ struct SeedOptions {
 };
 void add_seeds(CLI::App& app, SeedOptions& options);
 
+// Bytes that one simulated run may take; stays 0 without the option.
+void add_memory(CLI::App& app, std::int64_t& bytes);
+
 // Ascending. Errors: usage, when the range is not "A..B" with A ≤ B, or has more than a million seeds.
 scenarios::Result<std::vector<scenarios::Seed>> seeds_of(const SeedOptions& options);
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "results/record/text_file.h"
+#include "results/reports/output.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::runners::learn {
@@ -21,8 +22,8 @@ using results::reports::Ink;
 constexpr int tries_most = 3;
 
 void say(const std::string& text) {
-    fmt::print("{}", text);
-    std::fflush(stdout);
+    results::reports::write_visible(stdout, text);
+    results::reports::flush_out();
 }
 
 std::optional<std::string> ask(Talk& talk, std::string_view prompt) {

@@ -119,6 +119,7 @@ scenarios::Result<Played> play_plan(const Plan& plan, Runner& runner, const Pipe
     RunOptions how;
     how.directory = raw_logs;
     how.explore_order = options.explore_order;
+    how.memory = options.memory;
     how.stop = options.stop;
     auto record = runner.run(plan, how);
     if (!record) return tl::unexpected(record.error());
@@ -145,7 +146,9 @@ Trialled play(const scenarios::Scenario& scenario, scenarios::Seed seed, Runner&
         }
     } catch (const std::exception& thrown) {
         result.outcome.verdict = Verdict::unknown;
-        result.outcome.reason = fmt::format("a mistake of ours: {}", thrown.what());
+        result.outcome.reason = scenarios::is_host_failure(thrown)
+                                    ? scenarios::host_error(thrown).text()
+                                    : fmt::format("internal error: {}", thrown.what());
     }
     result.outcome.seconds = seconds_since(begin);
     return result;

@@ -19,6 +19,7 @@ struct PipelineOptions {
     bool control = true;             // also play the same draws without the fault
     bool healed = true;              // and with the fix
     bool explore_order = false;      // break ties in time by chance
+    std::int64_t memory = 0;         // bytes that one run in the simulator may take; 0 = what is free
     std::atomic<bool>* stop = nullptr;
     const results::Detectors* detectors = nullptr;  // null = all of ours
 };

@@ -30,7 +30,7 @@ scenarios::Result<void> make_directory(const std::filesystem::path& path) {
 }  // namespace
 
 RunDirectory::RunDirectory(const std::filesystem::path& out, std::string_view scenario, std::uint64_t seed)
-    : path_(out / std::filesystem::path(scenario).relative_path() / std::to_string(seed)) {}
+    : path_(out / results::relative_path_of(scenario) / std::to_string(seed)) {}
 
 std::filesystem::path RunDirectory::of(scenarios::Variant variant) const {
     return variant == scenarios::Variant::fault ? path_ : path_ / scenarios::variant_name(variant);

@@ -11,6 +11,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "results/processes/private_directory.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::runners {
@@ -106,7 +107,8 @@ scenarios::Result<Gathered> gather(const Snapshot& own, const GatherPlan& plan,
         return gathered;
     }
     std::error_code trouble;
-    fs::create_directories(plan.directory, trouble);
+    if (auto shared = results::processes::share_private_directory(plan.directory); !shared)
+        return tl::unexpected(shared.error());
     const std::string name = fmt::format("{}-{:010}", own.host, own.pid);
     const auto until = steady_clock::now() + patience;
     if (auto done = put(plan.directory / (name + ".json"), to_json(own)); !done)

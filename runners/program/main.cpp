@@ -1,16 +1,47 @@
 // runners/program/main.cpp — The program's entry point. The commands are in runners/commands.
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include "runners/commands/command.h"
 #include "runners/program/program.h"
+#include "scenarios/model/error.h"
+
+namespace {
+
+using deadrank::scenarios::host_error;
+using deadrank::scenarios::is_host_failure;
+
+// An exception that no caller can take: from a destructor, or a function that may not throw. Without memory
+// nothing but a fixed text can be printed.
+[[noreturn]] void end_at_once() {
+    try {
+        if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+    } catch (const std::exception& error) {
+        if (is_host_failure(error)) {
+            constexpr char words[] =
+                "deadrank: this machine ran out of memory, threads or files; nothing was judged\n";
+            [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words, sizeof words - 1);
+            ::_exit(deadrank::runners::commands::exit_unknown);
+        }
+    } catch (...) {
+    }
+    std::abort();
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
+    std::set_terminate(end_at_once);
     try {
         return deadrank::runners::run_program(argc, argv);
     } catch (const std::exception& error) {
-        fmt::print(stderr, "deadrank: a mistake of ours: {} — please report it with the command\n",
-                   error.what());
+        if (is_host_failure(error))
+            std::fprintf(stderr, "deadrank: %s\n", host_error(error).text().c_str());
+        else
+            std::fprintf(stderr, "deadrank: internal error: %s — please report it with the command\n",
+                         error.what());
         return deadrank::runners::commands::exit_unknown;
     }
 }

@@ -4,10 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 
 #include "runners/commands/command.h"
+#include "runners/commands/screen.h"
 #include "runners/commands/under_test.h"
 #include "runners/pipeline/build.h"
 #include "scenarios/model/vocabulary.h"
@@ -94,9 +98,7 @@ Error no_such_command(const std::string& word) {
             near.empty() ? "deadrank --help lists them" : fmt::format("did you mean '{}'?", near)};
 }
 
-}  // namespace
-
-int run_program(int argc, const char* const* argv, const Extension& extension) {
+int run_commands(int argc, const char* const* argv, const Extension& extension) {
     Session session{.executable = {}, .extension = extension};
     std::error_code trouble;
     session.executable = std::filesystem::read_symlink("/proc/self/exe", trouble);
@@ -117,7 +119,7 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
         }
     }
     if (argc < 2) {
-        fmt::print(stderr, "{}", app.help());
+        print_error("{}", app.help());
         return exit_usage;
     }
     try {
@@ -132,6 +134,25 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
         session.complain(usage_error(app, error));
     }
     return session.code;
+}
+
+// A verdict that nobody could read is no success; that the program passed is all the more no news.
+int check_output(int code, const Extension& extension) {
+    const auto lost = results::reports::lost_output();
+    if (!lost) return code;
+    if (*lost == EPIPE)
+        return 128 + SIGPIPE;  // `| head` has read enough: as programs that know no better end
+    Session session{.executable = {}, .extension = extension};
+    session.complain({ErrorCode::io,
+                      fmt::format("standard output could not be written: {}", std::strerror(*lost)),
+                      "look whether the disk is full"});
+    return code == exit_pass ? session.code : code;
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv, const Extension& extension) {
+    return check_output(run_commands(argc, argv, extension), extension);
 }
 
 // ── The commands, one line each, in the groups and the order of `deadrank --help`.

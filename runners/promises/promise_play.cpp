@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "results/processes/bounded.h"
+#include "results/record/text_file.h"
 #include "runners/backends/local/namespaces.h"
 #include "runners/backends/process/job_processes.h"
 #include "runners/backends/process/scratch.h"
@@ -51,7 +52,11 @@ public:
                 ErrorCode::io,
                 fmt::format("'{}' cannot be made: {}", place_.directory.string(), trouble.message()),
                 "choose a directory that you may write, with --out");
-        if (fault_) std::ofstream(place_.directory / "faults.json") << list_worker_settings(*fault_);
+        if (fault_) {
+            const auto list = list_worker_settings(*fault_);
+            if (auto written = results::write_text(list, place_.directory / "faults.json"); !written)
+                return tl::unexpected(written.error());
+        }
         if (fault_ && fault_->needs_network()) {
             if (const std::string missing = namespaces_missing(); !missing.empty())
                 return scenarios::refuse(ErrorCode::unsupported, missing, "run it as root");

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 
+#include "results/record/text_file.h"
 #include "results/record/words.h"
 
 namespace deadrank::runners::releases {
@@ -136,11 +136,8 @@ scenarios::Result<void> pin_all(Collection& collection, const Saying& say, const
         if (!archive) return tl::unexpected(archive.error());
         say(fmt::format("{}: {}, {}", pin.text(), archive->file, size_text(archive->bytes)));
         collection.pins[pin] = *archive;
-        std::ofstream out(collection.place / "pins.txt");
-        out << to_text(collection.pins);
-        if (!out.flush())
-            return refuse(ErrorCode::io, "pins.txt cannot be written", "look at its rights",
-                          {(collection.place / "pins.txt").string()});
+        if (auto written = results::write_text(to_text(collection.pins), collection.place / "pins.txt"); !written)
+            return written;
     }
     return {};
 }

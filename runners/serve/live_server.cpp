@@ -6,11 +6,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 
+#include "results/record/text_file.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::runners::serve {
@@ -105,15 +105,12 @@ Result<std::vector<std::string>> LiveServer::rule_files(const std::filesystem::p
         for (const Json& rule : group.value("rules", Json::array())) made["rules"].push_back(rule_of(rule));
         by_file[group.value("file", "rules")].push_back(std::move(made));
     }
-    std::error_code trouble;
-    std::filesystem::create_directories(directory, trouble);
     std::vector<std::string> files;
     for (const auto& [name, groups] : by_file) {
         const auto at = directory / fmt::format("{:02}-{}.yml", files.size(),
                                                 std::filesystem::path(name).stem().string());
-        std::ofstream out(at);
-        out << Json({{"groups", groups}}).dump(2) << "\n";  // JSON is also YAML
-        if (!out) return refuse(ErrorCode::io, "cannot write '" + at.string() + "'", "choose another --out");
+        const std::string text = Json({{"groups", groups}}).dump(2) + "\n";  // JSON is also YAML
+        if (auto written = results::write_text(text, at); !written) return tl::unexpected(written.error());
         files.push_back(at.string());
     }
     if (files.empty())
@@ -234,7 +231,9 @@ Result<std::unique_ptr<PrometheusServer>> PrometheusServer::start(const std::str
     std::filesystem::create_directories(directory / "data", trouble);
     if (trouble)
         return refuse(ErrorCode::io, "cannot use '" + directory.string() + "': " + trouble.message());
-    std::ofstream(directory / "prometheus.yml") << "global: {scrape_interval: 1h}\n";
+    if (auto written = results::write_text("global: {scrape_interval: 1h}\n", directory / "prometheus.yml");
+        !written)
+        return tl::unexpected(written.error());
     auto server = std::make_unique<PrometheusServer>();
     server->port_ = free_port();
     auto daemon = results::processes::start_daemon(

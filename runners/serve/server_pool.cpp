@@ -11,12 +11,6 @@ namespace deadrank::runners::serve {
 
 using scenarios::Result;
 
-PooledServer::~PooledServer() {
-    server.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(directory, ignored);
-}
-
 Stretch::Stretch(std::unique_ptr<PooledServer> pooled, double offset)
     : pooled_(std::move(pooled)),
       offset_(offset),
@@ -44,23 +38,18 @@ Result<Stretch> ServerPool::begin(double length, double reach, bool fresh,
                                   const std::function<bool()>& stopped) {
     constexpr double week = 7 * 86400, staleness = 3600;
     std::unique_ptr<PooledServer> pooled;
-    int number = 0;
     {
         const std::lock_guard lock(guard_);
         if (!fresh && !free_.empty()) {
             pooled = std::move(free_.back());
             free_.pop_back();
-        } else {
-            number = started_++;
         }
     }
     if (!pooled) {
-        const auto directory = std::filesystem::temp_directory_path() /
-                               fmt::format("deadrank-prometheus-{}-{:x}-{}", getpid(),
-                                           reinterpret_cast<std::uintptr_t>(this), number);
-        auto server = PrometheusServer::start(program_, directory);
-        pooled = std::make_unique<PooledServer>();
-        pooled->directory = directory;
+        auto directory = results::processes::PrivateDirectory::make();
+        if (!directory) return tl::unexpected(directory.error());
+        auto server = PrometheusServer::start(program_, directory->path());
+        pooled = std::make_unique<PooledServer>(std::move(*directory));
         if (!server) return tl::unexpected(server.error());
         pooled->server = std::move(*server);
     }

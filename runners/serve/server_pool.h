@@ -9,18 +9,19 @@
 #include <string>
 #include <vector>
 
+#include "results/processes/private_directory.h"
 #include "runners/serve/live_server.h"
 
 namespace deadrank::runners::serve {
 
 // A started server, and from when on it holds no samples.
 struct PooledServer {
-    std::unique_ptr<PrometheusServer> server;
-    std::filesystem::path directory;
+    explicit PooledServer(results::processes::PrivateDirectory own) : directory(std::move(own)) {}
+
+    results::processes::PrivateDirectory directory;  // outlives the server
+    std::unique_ptr<PrometheusServer> server = {};
     double free_from = 0;
     double samples = 0;  // written so far
-
-    ~PooledServer();
 };
 
 // One run's part of a server's time, counted from its beginning. Whole weeks lie between two of them, so that
@@ -62,7 +63,6 @@ private:
     std::string program_;
     std::mutex guard_;
     std::vector<std::unique_ptr<PooledServer>> free_;
-    int started_ = 0;
 };
 
 }  // namespace deadrank::runners::serve

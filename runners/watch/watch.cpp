@@ -333,7 +333,14 @@ private:
         if (unreadable_ > 0)
             note(fmt::format("evidence is missing: {} of it could not be read",
                              results::counted(unreadable_, "line")));
-        if (standing_.ranks.empty()) {
+        done_.nothing = standing_.ranks.empty() || !trains_;
+        const int code = done_.signal != 0 ? 128 + done_.signal : done_.code;
+        if (standing_.ranks.empty() && code != 0) {
+            note(
+                fmt::format("nothing was watched: the command itself ended with code {} after {}, before any "
+                            "Python process with a RANK was started",
+                            code, results::duration_text(done_.lasted)));
+        } else if (standing_.ranks.empty()) {
             note(fmt::format(
                 "nothing was watched in {}: no Python process with a RANK was started, as torchrun, "
                 "accelerate and deepspeed start them",

@@ -55,6 +55,7 @@ struct Watched {
     results::Time lasted{0};
     std::vector<std::string> differing;  // settings that differ between ranks, one sentence each
     std::vector<std::string> notes;      // what was not watched, and why, unless `note` was told
+    bool nothing = false;                // no rank was watched: silence says nothing about the program
 };
 
 // Returns when the command has ended. Errors: environment (it cannot be started).

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 #include <fstream>
+#include <optional>
 #include <toml++/toml.h>
 
 namespace deadrank::scenarios {
@@ -117,7 +119,37 @@ std::vector<std::string> Node::texts() const {
     return all;
 }
 
+namespace {
+
+// The parser recurses for each part of a dotted key. The place of the first key of more than 100 parts.
+std::optional<Place> find_deep_key(std::string_view text, const std::string& file) {
+    constexpr int parts_most = 100;
+    Place at{file, 1, 1};
+    int parts = 1, begun = 1;
+    char before = '\n';
+    const auto is_key = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '"' ||
+               c == '\'';
+    };
+    for (const char letter : text) {
+        if (letter == '.' && before != '.') {  // "..." is a pause in a text
+            if (++parts > parts_most) return Place{file, at.line, begun};
+        } else if (!is_key(letter) && letter != ' ' && letter != '\t') {
+            parts = 1;
+            begun = at.column + 1;
+        }
+        before = letter;
+        ++at.column;
+        if (letter == '\n') ++at.line, at.column = 1, begun = 1;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
 Result<Node> parse_document(std::string_view text, const std::string& file) {
+    if (const auto deep = find_deep_key(text, file))
+        return refuse(ErrorCode::bad_input, "a key has more than 100 parts", "shorten it", *deep);
     try {
         Node document = convert(toml::parse(text, file), file);
         find_first_letters(document, text, lines_of(text));
@@ -137,6 +169,7 @@ Result<std::string> read_text(const std::filesystem::path& file) {
         return refuse(ErrorCode::io, fmt::format("cannot be read: {}", why),
                       "name a file that exists and that you may read", {file.string()});
     };
+    constexpr std::size_t most_bytes = 256 << 20;
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored)) return cannot("it is a directory");
     errno = 0;
@@ -145,8 +178,10 @@ Result<std::string> read_text(const std::filesystem::path& file) {
     // read() keeps an error of the system to itself; an iterator over the same buffer would throw it.
     std::string text;
     std::array<char, 65'536> part;
-    while (in.read(part.data(), part.size()), in.gcount() > 0)
+    while (in.read(part.data(), part.size()), in.gcount() > 0) {
         text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+        if (text.size() > most_bytes) return cannot("it is larger than 256 MiB");
+    }
     if (in.bad()) return cannot(std::strerror(errno));
     return text;
 }

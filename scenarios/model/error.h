@@ -2,6 +2,7 @@
 // input or a missing resource.
 #pragma once
 
+#include <exception>
 #include <string>
 #include <tl/expected.hpp>
 
@@ -59,5 +60,13 @@ inline tl::unexpected<Error> refuse(ErrorCode code, std::string what, std::strin
                                     Place place = {}) {
     return tl::unexpected<Error>(Error{code, std::move(what), std::move(remedy), std::move(place)});
 }
+
+// ── A failure of this machine in the middle of a run is no evidence about the job: the run is `unknown`.
+
+// Whether the exception means that this machine lacks memory, threads, descriptors or room on its disk.
+bool is_host_failure(const std::exception& thrown);
+
+// The same as an error: environment.
+Error host_error(const std::exception& thrown);
 
 }  // namespace deadrank::scenarios

@@ -69,6 +69,7 @@ RunResult Cluster::run(const std::function<void(World&)>& workload) {
     machine.workload = workload;
     machine.launcher.start();
     const EngineEnd outcome = play(machine.engine, machine.settings.time_limit, options_);
+    if (!outcome.failures.empty()) std::rethrow_exception(outcome.failures.front().error);
     RunResult result;
     result.ending = outcome.ending;
     const bool waiting = outcome.ending != Ending::completed && outcome.ending != Ending::stopped;

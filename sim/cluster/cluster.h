@@ -64,7 +64,7 @@ public:
     Cluster& operator=(const Cluster&) = delete;
 
     // Launches the job: `workload` runs once in each process, and again in each after a restart. Only once a
-    // cluster.
+    // cluster. Throws what this machine failed with during the run, such as std::bad_alloc.
     RunResult run(const std::function<void(World&)>& workload);
 
     // ── What an interceptor needs. It is asked only about armed processes, on their own stacks, just before

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t few_stale = 128;
 constexpr std::size_t few_turns = 4096;
 constexpr std::size_t few_actors = 1024;
+constexpr std::size_t few_failures = 16;
 // How many events ahead memory is fetched: first handlers and actors, then the stacks that the actors name.
 constexpr std::size_t handlers_ahead = 8;
 constexpr std::size_t stacks_ahead = 3;
@@ -49,6 +50,7 @@ void Engine::reset(const EngineOptions& options) {
     watch_ = options.watch;
     watched_.clear();
     failures_.clear();
+    failures_.reserve(few_failures);
     fibers_->prepare(options.actors, options.stack_bytes, options.canaries);
 }
 
@@ -72,7 +74,19 @@ EngineEnd Engine::run(const Limits& limits) {
     return outcome;
 }
 
+// A handler runs on the stack of whichever actor waits: what it throws must not reach that actor.
 FiberContext* Engine::pump() noexcept {
+    try {
+        return pump_events();
+    } catch (...) {
+        note_failure(nobody);
+        current_ = nobody;
+        ending_ = Ending::failed;
+        return nullptr;
+    }
+}
+
+FiberContext* Engine::pump_events() {
     const auto over = [this](Ending ending) {
         ending_ = ending;
         return nullptr;

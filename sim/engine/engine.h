@@ -43,7 +43,8 @@ struct Limits {
     std::uint64_t steps = UINT64_MAX;  // events plus turns of actors: bounds a loop that lets no time pass
 };
 
-enum class Ending { completed, deadlock, time_limit, step_limit, stopped };
+// failed: a handler threw, and nothing after it was played.
+enum class Ending { completed, deadlock, time_limit, step_limit, stopped, failed };
 
 struct EngineEnd {
     struct Waiting {
@@ -59,7 +60,7 @@ struct EngineEnd {
     Ending ending = Ending::completed;
     Time now{0};
     std::vector<Waiting> waiting = {};   // who has not ended, by id
-    std::vector<Failure> failures = {};  // exceptions that a body let escape; ActorKilled is none
+    std::vector<Failure> failures = {};  // exceptions that a body or a handler (of nobody) let escape
 };
 
 // Whom an event concerns, and what identifies it in the trace. The label is for people; it outlives the run.
@@ -185,6 +186,8 @@ private:
     void queue_deadline(ActorId id, Deadline& deadline);
     bool is_due(const QueuedEvent& event);
     FiberContext* pump() noexcept;  // the event loop: whose turn it is, or null when the run is over
+    FiberContext* pump_events();
+    void note_failure(ActorId id) noexcept;
     void foresee();
     FiberContext* pick_ready();
     bool event_goes_first();

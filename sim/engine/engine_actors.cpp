@@ -175,11 +175,16 @@ void Engine::perform_body(Fiber& fiber) noexcept {
             if (!actors_[id].killed) body();
         } catch (const ActorKilled&) {
         } catch (...) {
-            failures_.push_back({id, std::current_exception()});
+            note_failure(id);
         }
     }
     current_ = nobody;
     end(id);
+}
+
+// The first one alone is kept where there is no memory for another.
+void Engine::note_failure(ActorId id) noexcept {
+    if (failures_.size() < failures_.capacity()) failures_.push_back({id, std::current_exception()});
 }
 
 void Engine::end(ActorId id) {

@@ -93,7 +93,14 @@ void Processes::start(Process& process) {
     shown.versions = recorder.text(machine_.environment.version_lines(process));
     shown.environment = recorder.text(machine_.environment.lines(process, attempt));
     recorder.record(process.id, shown);
-    machine_.engine.spawn(static_cast<ActorId>(process.id), [this, &process] { run(process); });
+    machine_.engine.spawn(static_cast<ActorId>(process.id), [this, &process] {
+        try {
+            run(process);
+        } catch (const std::exception&) {  // of this machine, not of the rank: the run proves nothing
+            machine_.engine.stop();
+            throw;
+        }
+    });
 }
 
 void Processes::run(Process& process) {
@@ -108,6 +115,7 @@ void Processes::run(Process& process) {
     } catch (const RankKilled& killed) {
         if (process.alive) end(process, ProcessEnd::killed, 0, killed.signal);
     } catch (const std::exception& error) {
+        if (scenarios::is_host_failure(error)) throw;  // the rank's own memory is simulated
         fail(process, RankFailure(std::string("RuntimeError: ") + error.what()));
     }
 }

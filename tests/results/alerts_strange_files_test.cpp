@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "results/alerts/promql.h"
 #include "tests/results/alerts_site.h"
 
 namespace deadrank::results::alerts::testing {
@@ -71,6 +72,43 @@ TEST(StrangeRuleFiles, MadeToHurtDoNot) {
     must_not_crash(site, emitted, "groups: &g\n- name: x\n  rules: *g\n");
     must_not_crash(site, emitted,
                    "kind: List\nitems:\n- kind: List\n  items: 3\n- kind: PrometheusRule\n  spec: 4\n");
+}
+
+// Bounds on depth, length and time are refusals with the place in the file, and not a crash or a minute's
+// work.
+TEST(StrangeRuleFiles, BeyondAnyBoundAreRefusedAtTheirPlace) {
+    const std::string open = "groups:\n- name: a\n  rules:\n  - alert: A\n    expr: ";
+    const auto many = [](const std::string& text, int times) {
+        std::string all;
+        for (int i = 0; i < times; ++i) all += text;
+        return all;
+    };
+    std::string indented;
+    for (int i = 0; i < 3000; ++i) indented += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
+    struct Case {
+        std::string text, says;
+        int line;
+    };
+    const Case cases[] = {
+        {open + "'" + many("up == 0 or ", 20'000) + "up'\n", "more than 16 KiB", 5},
+        {open + "'" + many("(", 20'000) + "up" + many(")", 20'000) + "'\n", "more than 16 KiB", 5},
+        {indented, "more than 100 levels deep", 101},
+        {"groups:\n- " + many("[", 5'000) + "\n", "more than 100 levels deep", 2},
+        {"groups:\n- name: a\n  interval: 1ms\n  rules:\n  - alert: A\n    expr: up == 0\n",
+         "more than once a second", 3}};
+    std::filesystem::create_directories(scratch());
+    for (const Case& one : cases) {
+        const std::string path = scratch() + "/bounds.yml";
+        std::ofstream(path) << one.text;
+        const auto file = read_rules(path, scratch());
+        ASSERT_TRUE(file) << one.says;
+        EXPECT_NE(file->broken.find(one.says), std::string::npos) << one.says << ": " << file->broken;
+        EXPECT_EQ(file->broken_line, one.line) << one.says;
+        EXPECT_TRUE(file->rules.empty());
+    }
+    EXPECT_FALSE(parse_expression(many("(", 1'000) + "up" + many(")", 1'000)));
+    EXPECT_FALSE(parse_expression(many("-", 5'000) + "up"));
+    EXPECT_TRUE(parse_expression(many("(", 20) + "up" + many(")", 20) + many(" or up == 0", 200)));
 }
 
 }  // namespace

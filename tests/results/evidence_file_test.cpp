@@ -1,9 +1,12 @@
 // tests/results/evidence_file_test.cpp — Goal: what is written reads back, every kind and every field; a torn
 // file loses its torn line only; anything else that is wrong is refused with file and line.
 #include <cmath>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "results/record/truth.h"
 #include "tests/results/evidence_builder.h"
@@ -162,6 +165,31 @@ TEST(EvidenceFile, RefusesWhatCannotBeMeantWithFileAndLine) {
     }
     EXPECT_FALSE(read_evidence(place("missing")));
     EXPECT_FALSE(read_evidence(testing::TempDir()));
+}
+
+TEST(EvidenceFile, RefusesDevicesAndPipesThatNobodyWrites) {
+    EXPECT_FALSE(read_evidence("/dev/zero"));
+    const auto pipe = std::filesystem::path(testing::TempDir()) / "deadrank_no_writer";
+    std::filesystem::remove(pipe);
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_FALSE(read_evidence(pipe));
+    std::filesystem::remove(pipe);
+}
+
+TEST(EvidenceFile, RefusesRanksOfWhichNobodyCouldHoldAList) {
+    for (const char* line : {R"({"t":0,"rank":2000000000,"kind":"rank.exit","code":1,"signal":0})",
+                             R"({"t":0,"rank":-7,"kind":"rank.exit","code":1,"signal":0})",
+                             R"({"t":0,"rank":-1,"kind":"job.start","world_size":2000000000,"nodes":1,)"
+                             R"("gpus_per_node":1,"what":""})"}) {
+        const auto file = std::filesystem::path(testing::TempDir()) / "deadrank_many_ranks.jsonl";
+        std::ofstream(file) << R"({"deadrank":"evidence","version":1,"observed_until":9})"
+                            << "\n"
+                            << line << "\n";
+        const auto evidence = read_evidence(file);
+        ASSERT_FALSE(evidence) << line;
+        EXPECT_NE(evidence.error().text().find("no number of a rank"), std::string::npos);
+        std::filesystem::remove(file);
+    }
 }
 
 TEST(EvidenceFile, SortsEventsOfRealProcessesByTimeAndKeepsTheirOrderOtherwise) {

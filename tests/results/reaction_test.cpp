@@ -178,5 +178,29 @@ TEST(Reaction, HasOneWordInTheTableAndIsAsGoodAsIt) {
     }
 }
 
+// The disk was full, the thread that saves said nothing, and the job ended well: without any checkpoint.
+TEST(Reaction, IsASilentWrongResultWhenNoCheckpointIsLeft) {
+    const auto job = [](std::vector<std::pair<std::int32_t, results::Code>> shards) {
+        results::Evidence evidence = started(2);
+        for (const auto& [shard, code] : shards)
+            evidence.record(event(
+                5s, shard, results::CheckpointSave{.step = 8, .shard = shard, .shards = 2, .result = code}));
+        exits(evidence, 10s, 2);
+        return evidence;
+    };
+    const results::Evidence control = job({{0, results::Code::ok}, {1, results::Code::ok}});
+    const auto of = [&](const results::Evidence& run) {
+        return results::grade({.evidence = run, .control = &control});
+    };
+    EXPECT_EQ(of(job({{1, results::Code::ok}, {0, results::Code::ok}})).reaction,
+              results::Reaction::completed);
+    for (const auto& run : {job({}), job({{0, results::Code::ok}}),
+                            job({{0, results::Code::ok}, {1, results::Code::invalid_usage}})}) {
+        const results::Grade lost = of(run);
+        EXPECT_EQ(lost.reaction, results::Reaction::silent_wrong_result);
+        EXPECT_NE(lost.says.find("leaves no whole checkpoint"), std::string::npos) << lost.says;
+    }
+}
+
 }  // namespace
 }  // namespace deadrank::tests

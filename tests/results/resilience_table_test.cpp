@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 
@@ -122,6 +123,33 @@ TEST(Standings, AreReadBackFromLinesOfJson) {
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().text().find("deadrank_lines.jsonl:1"), std::string::npos)
         << refused.error().text();
+    fs::remove(file);
+}
+
+// Goal: a line without any one of its keys, or with a number in its place, is refused and harms nothing. The
+// texts are too long to lie inside their strings, so that one freed twice ends the test.
+TEST(Standings, AreRefusedWithAnyKeyMissing) {
+    namespace reports = results::reports;
+    const std::string text(100, 'x');
+    const results::Subject subject{text, text, text, 0s, text};
+    const results::ResilienceCell cell{text, text, subject, text, Grade{.reaction = Reaction::completed}};
+    const auto line = nlohmann::json::parse(reports::with_standing("{\"scenario\":\"" + text + "\"}", cell));
+    const fs::path file = fs::path(testing::TempDir()) / "deadrank_keys.jsonl";
+    const auto refused = [&](const nlohmann::json& altered) {
+        std::ofstream(file) << altered.dump() << "\n\n";
+        return !reports::read_standings(file);
+    };
+    EXPECT_FALSE(refused(line));
+    for (const char* pointer :
+         {"/scenario", "/cause", "/again", "/stood", "/subject/name", "/subject/framework",
+          "/subject/version", "/stood/response", "/stood/took", "/stood/says"}) {
+        const nlohmann::json::json_pointer at(pointer);
+        nlohmann::json without = line, other = line;
+        without.at(at.parent_pointer()).erase(at.back());
+        other.at(at) = std::string(pointer) == "/stood/took" ? nlohmann::json("soon") : nlohmann::json(7);
+        EXPECT_TRUE(refused(without)) << pointer;
+        EXPECT_TRUE(refused(other)) << pointer;
+    }
     fs::remove(file);
 }
 

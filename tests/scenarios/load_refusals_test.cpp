@@ -264,5 +264,16 @@ TEST(LoadRefuses, FilesThatCannotBeRead) {
     EXPECT_EQ(broken.error().what, "cannot be read: Input/output error");
 }
 
+TEST(LoadRefuses, AKeyThatIsDeeperThanTheStack) {
+    std::string deep = "a";
+    for (int i = 0; i < 50'000; ++i) deep += ".a";
+    EXPECT_THAT(refusal_of("format = 1\n" + deep + " = 1\n"),
+                testing::HasSubstr(":2:1: a key has more than 100 parts"));
+    EXPECT_THAT(refusal_of("format = 1\n[" + deep + "]\n"),
+                testing::HasSubstr("a key has more than 100 parts"));
+    EXPECT_THAT(refusal_of("x = \"" + std::string(500, '.') + "\"\n"),
+                testing::Not(testing::HasSubstr("100 parts")));
+}
+
 }  // namespace
 }  // namespace deadrank::tests

@@ -234,6 +234,26 @@ TEST(Failure, OfOneActorIsKeptAndStopsNoOther) {
     });
 }
 
+// The handler runs on the stack of the actor that waits: it is not that actor's exception.
+TEST(Failure, OfAHandlerEndsTheRunAndReachesNoActor) {
+    play([](Engine& engine) {
+        bool caught = false;
+        engine.spawn(0, [&] {
+            try {
+                engine.sleep(3us);
+            } catch (const std::runtime_error&) {
+                caught = true;
+            }
+        });
+        engine.call_at(1us, {nobody, 0, "handler"}, [] { throw std::runtime_error("no memory"); });
+        const EngineEnd outcome = engine.run();
+        EXPECT_EQ(outcome.ending, Ending::failed);
+        EXPECT_FALSE(caught);
+        ASSERT_EQ(outcome.failures.size(), 1u);
+        EXPECT_EQ(outcome.failures[0].actor, nobody);
+    });
+}
+
 // libstdc++ keeps handled exceptions per thread: without care, the fiber that leaves its catch block first
 // ends the other's.
 TEST(Failure, BeingHandledStaysWithItsFiberAcrossWaits) {

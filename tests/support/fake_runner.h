@@ -18,7 +18,7 @@ public:
         return {.backend = "fake", .levers = {"*"}, .workloads = {"*"}};
     }
     bool reads(const scenarios::Plan&, const std::string& setting) override { return setting != unread; }
-    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions&) override {
+    scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions&) override {
         return play_(plan);
     }
 

@@ -45,7 +45,7 @@ ChildSpec leader(const GpuMachine& machine, const scenarios::Plan& plan,
 
 scenarios::Capabilities GpuRunner::capabilities() const { return rank_capabilities("gpu", gpu_reach(false)); }
 
-scenarios::Result<Record> GpuRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
+scenarios::Result<Record> GpuRunner::play(const scenarios::Plan& plan, const RunOptions& options) {
     const auto machine = find_gpus();
     if (!machine) return tl::unexpected(machine.error());
     const auto children = [&](const scenarios::Plan& played, const std::filesystem::path& directory) {

@@ -13,7 +13,7 @@ public:
 
     // Errors: unsupported (what a GPU job cannot do), environment (no GPU, and the drop-in was not
     // requested), io. One run at a time is best.
-    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
+    scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) override;
 };
 
 }  // namespace deadrank::runners

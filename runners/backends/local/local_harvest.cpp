@@ -167,7 +167,9 @@ void record_restarts(results::Evidence& evidence) {
         constexpr std::string_view name = "TORCHELASTIC_RESTART_COUNT=";
         const std::size_t at = seen.find(name);
         const int attempt = at == std::string_view::npos ? 0 : std::atoi(seen.data() + at + name.size());
-        if (attempt > 0) first.try_emplace(attempt, event->at);
+        if (attempt == 0) continue;
+        const auto [known, fresh] = first.try_emplace(attempt, event->at);
+        if (!fresh) known->second = std::min(known->second, event->at);  // files are read one after another
     }
     for (const auto& [attempt, at] : first) {
         evidence.record({at, results::no_rank, results::Restart{attempt, evidence.text("a rank failed")}});

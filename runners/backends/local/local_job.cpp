@@ -200,7 +200,7 @@ scenarios::Capabilities MpiProgram::capabilities() const {
             .ranks_max = 16};
 }
 
-scenarios::Result<Record> MpiProgram::run(const scenarios::Plan& plan, const RunOptions& options) {
+scenarios::Result<Record> MpiProgram::play(const scenarios::Plan& plan, const RunOptions& options) {
     if (const auto shown = shows_the_moments(plan); !shown) return tl::unexpected(shown.error());
     const auto mpirun = mpirun_program();
     if (!mpirun) return tl::unexpected(mpirun.error());

@@ -42,7 +42,7 @@ public:
 
     // Errors: unsupported (a moment that such a program does not show, a build without the library),
     // environment (no mpirun), io.
-    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
+    scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) override;
 
 private:
     std::vector<std::string> command_;

@@ -3,9 +3,9 @@
 #include "runners/backends/local/local_levers.h"
 
 #include <fmt/format.h>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "results/record/text_file.h"
 #include "runners/backends/local/namespaces.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
@@ -109,10 +109,10 @@ LocalLevers::Answer LocalLevers::carry_out(const inject::SwapRanks& pull) {
 LocalLevers::Answer LocalLevers::carry_out(const inject::BreakPackage& pull) {
     if (auto may = only_before_start(pull.lever); !may) return may;
     const auto shadow = scratch_ / fmt::format("rank{}", pull.rank);
-    std::error_code error;
-    std::filesystem::create_directories(shadow, error);
-    std::ofstream(shadow / fmt::format("{}.py", pull.package))
-        << fmt::format("raise ImportError({})\n", json(pull.problem).dump());
+    const auto place = results::path_below(shadow, fmt::format("{}.py", pull.package));
+    if (!place) return tl::unexpected(place.error());
+    const std::string text = fmt::format("raise ImportError({})\n", json(pull.problem).dump());
+    if (auto written = results::write_text(text, *place); !written) return tl::unexpected(written.error());
     settings_[pull.rank].path.push_back(shadow.string());
     return inject::Done{};
 }

@@ -6,12 +6,12 @@
 #include <chrono>
 #include <csignal>
 #include <fmt/format.h>
-#include <fstream>
 #include <memory>
 #include <set>
 
 #include "results/detectors/detector.h"
 #include "results/record/codes.h"
+#include "results/record/text_file.h"
 #include "results/record/words.h"
 #include "runners/backends/local/arming.h"
 #include "runners/backends/local/local_harvest.h"
@@ -319,7 +319,7 @@ bool LocalRunner::reads(const scenarios::Plan& plan, const std::string& setting)
     return manifest && takes_setting(*manifest, setting, plan.workload.at(setting));
 }
 
-scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
+scenarios::Result<Record> LocalRunner::play(const scenarios::Plan& plan, const RunOptions& options) {
     if (auto launcher = check_launcher(plan); !launcher) return tl::unexpected(launcher.error());
     const auto home = local_home();
     if (!home) return tl::unexpected(home.error());
@@ -341,7 +341,8 @@ scenarios::Result<Record> LocalRunner::run(const scenarios::Plan& plan, const Ru
     LocalLevers levers = levers_for(plan, *manifest, scratch);
     const auto arming = arm(plan, *subject, checkpoints, levers);
     if (!arming) return tl::unexpected(arming.error());
-    std::ofstream(scratch.path() / "plan.json") << arming->hook_plan;
+    if (auto written = results::write_text(arming->hook_plan, scratch.path() / "plan.json"); !written)
+        return tl::unexpected(written.error());
 
     const auto temporary = temporary_of(scratch);
     if (!temporary) return tl::unexpected(temporary.error());

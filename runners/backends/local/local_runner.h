@@ -19,7 +19,7 @@ public:
     scenarios::Capabilities capabilities() const override;
     scenarios::Result<void> on_paper(const scenarios::Plan& plan) override;
     bool reads(const scenarios::Plan& plan, const std::string& setting) override;
-    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
+    scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) override;
 
 private:
     scenarios::Result<Manifest> subject_of(const scenarios::Plan& plan) const;

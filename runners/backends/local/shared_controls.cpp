@@ -59,7 +59,7 @@ scenarios::Result<Record> ControlCache::get(const scenarios::Plan& plan,
     return record;
 }
 
-scenarios::Result<Record> SharedControls::run(const scenarios::Plan& plan, const RunOptions& options) {
+scenarios::Result<Record> SharedControls::play(const scenarios::Plan& plan, const RunOptions& options) {
     const auto play = [&] { return real_->run(plan, options); };
     if (plan.variant != scenarios::Variant::control || !options.directory.empty()) return play();
     const auto stopped = [&] { return options.stop && options.stop->load(); };

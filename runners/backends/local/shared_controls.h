@@ -44,7 +44,7 @@ public:
 
     std::string_view name() const override { return real_->name(); }
     scenarios::Capabilities capabilities() const override { return real_->capabilities(); }
-    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
+    scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) override;
 
 private:
     std::unique_ptr<Runner> real_;

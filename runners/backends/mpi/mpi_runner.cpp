@@ -18,7 +18,7 @@ scenarios::Result<void> mpi_is_there() {
 
 scenarios::Capabilities MpiRunner::capabilities() const { return rank_capabilities("mpi", mpi_reach()); }
 
-scenarios::Result<Record> MpiRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
+scenarios::Result<Record> MpiRunner::play(const scenarios::Plan& plan, const RunOptions& options) {
     const auto program = mpi_rank_program();
     if (!program) return tl::unexpected(program.error());
     const auto mpirun = mpirun_program();

@@ -13,7 +13,7 @@ public:
 
     // Errors: unsupported (what MPI cannot do), environment (no mpirun), io. One run at a time is best: the
     // ranks share the machine's cores.
-    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
+    scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) override;
 };
 
 // Whether this machine and this build can play MPI jobs at all. Errors: unsupported, environment.

@@ -2,7 +2,6 @@
 #include "runners/backends/process/scratch.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "results/processes/private_directory.h"
 #include "runners/backends/process/journal.h"
 #include "runners/backends/process/launch.h"
 
@@ -22,39 +22,48 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Short, since programs put sockets below it, and the path of one has at most 107 bytes: Ray's need 66.
-fs::path scratch_path() {
-    static std::atomic<unsigned> made = 0;
-    return fs::temp_directory_path() / fmt::format("deadrank-{}-{}", getpid(), made++);
+scenarios::Result<void> fill(const fs::path& directory, const std::vector<std::string>& parts) {
+    std::error_code trouble;
+    std::ofstream mark(directory / ".deadrank");
+    mark << "made by a run of deadrank; `deadrank undo` may remove it\n";
+    mark.close();
+    for (const std::string& part : parts) {
+        if (!trouble) fs::create_directories(directory / part, trouble);
+    }
+    if (mark && !trouble) return {};
+    return scenarios::refuse(scenarios::ErrorCode::io,
+                             fmt::format("'{}' cannot be written{}{}", directory.string(),
+                                         trouble ? ": " : "", trouble ? trouble.message() : ""),
+                             "choose another directory with --out");
 }
 
 }  // namespace
 
 scenarios::Result<Scratch> Scratch::make(const fs::path& kept, const std::vector<std::string>& parts) {
-    const bool keep = !kept.empty();
-    Scratch scratch(keep ? fs::absolute(kept) / "processes" : scratch_path(), keep);
     auto journal = Journal::open();
     if (!journal) return tl::unexpected(journal.error());
-    scratch.journal_.emplace(std::move(*journal));
-    if (!keep) {
-        auto noted = scratch.journal_->note({UndoAction::Undo::remove_directory, scratch.path_.string()});
+    std::error_code trouble;
+    if (!kept.empty()) {
+        Scratch scratch(fs::absolute(kept) / "processes", true);
+        fs::remove_all(scratch.path_, trouble);
+        fs::create_directories(scratch.path_, trouble);
+        if (auto filled = fill(scratch.path_, parts); !filled) return tl::unexpected(filled.error());
+        return scratch;
+    }
+    std::optional<Journal::Entry> litter;
+    const auto note = [&](const fs::path& directory) -> scenarios::Result<void> {
+        auto noted = journal->note({UndoAction::Undo::remove_directory, directory.string()});
         if (!noted) return tl::unexpected(noted.error());
-        scratch.litter_.emplace(std::move(*noted));
-    }
-    std::error_code trouble, ignored;
-    fs::remove_all(scratch.path_, ignored);
-    fs::create_directories(scratch.path_, trouble);
-    std::ofstream(scratch.path_ / ".deadrank")
-        << "made by a run of deadrank; `deadrank undo` may remove it\n";
-    for (const std::string& part : parts) {
-        if (!trouble) fs::create_directories(scratch.path_ / part, trouble);
-    }
-    if (trouble) {
-        return scenarios::refuse(
-            scenarios::ErrorCode::io,
-            fmt::format("'{}' cannot be written: {}", scratch.path_.string(), trouble.message()),
-            "choose another directory with --out");
-    }
+        litter.reset();
+        litter.emplace(std::move(*noted));
+        return {};
+    };
+    const auto made = results::processes::make_private_directory(fs::temp_directory_path(trouble), note);
+    if (!made) return tl::unexpected(made.error());
+    Scratch scratch(*made, false);
+    scratch.journal_.emplace(std::move(*journal));
+    scratch.litter_.emplace(std::move(*litter));
+    if (auto filled = fill(scratch.path_, parts); !filled) return tl::unexpected(filled.error());
     return scratch;
 }
 

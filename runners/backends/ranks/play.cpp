@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 #include <unistd.h>
 
 #include "inject/core/fault.h"
 #include "inject/core/injector.h"
 #include "inject/faults/fault_catalog.h"
+#include "results/record/text_file.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/ranks/gate.h"
 #include "runners/backends/ranks/life.h"
@@ -162,7 +162,8 @@ Result<Record> play_ranks(const scenarios::Plan& plan, const RunOptions& options
     shorten(played.cluster, "store_timeout", record);
     shorten(played.workload, "store_timeout", record);
     lengthen_steps(played.workload, record);
-    std::ofstream(scratch->path() / "plan.toml") << hidden_plan_text(played);
+    if (auto written = results::write_text(hidden_plan_text(played), scratch->path() / "plan.toml"); !written)
+        return tl::unexpected(written.error());
     LaunchSpec spec = launch_spec(played, scratch->path(), options.stop);
     spec.quiet += backend.patience;
     spec.limit += 3 * backend.patience;

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "results/processes/bounded.h"
+#include "results/record/text_file.h"
 #include "runners/backends/releases/pip.h"
 
 namespace deadrank::runners {
@@ -106,7 +107,10 @@ scenarios::Result<void> ReleaseCache::prepare(const std::vector<Pin>& wanted, co
         const fs::path whole = directory_of(pin, archive);
         const fs::path part = whole.string() + unfinished;
         const fs::path list = part.string() + ".txt";
-        std::ofstream(list) << fmt::format("{} --hash=sha256:{}\n", pin.text(), archive.sha256);
+        if (auto written =
+                results::write_text(fmt::format("{} --hash=sha256:{}\n", pin.text(), archive.sha256), list);
+            !written)
+            return written;
         auto installed = install(python, list, part, stop);
         std::error_code ignored;
         fs::remove(list, ignored);

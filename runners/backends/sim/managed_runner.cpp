@@ -216,7 +216,7 @@ scenarios::Result<std::shared_ptr<sim::managed::Zygote>> WarmPython::get(
     return zygote_;
 }
 
-scenarios::Result<Record> ManagedRunner::run(const scenarios::Plan& plan, const RunOptions& options) {
+scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const RunOptions& options) {
     const auto cluster = sim::cluster_settings(plan.cluster);
     if (!cluster) return tl::unexpected(cluster.error());
     const auto warm = settings_.warm->get(zygote_of(settings_));

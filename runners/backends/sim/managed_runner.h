@@ -67,7 +67,7 @@ public:
     bool reads(const scenarios::Plan&, const std::string&) override { return false; }
 
     // Thread-safe. Errors: environment, if this machine was in the way: then the run proves nothing.
-    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
+    scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) override;
 
 private:
     ManagedSettings settings_;

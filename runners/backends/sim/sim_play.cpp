@@ -2,9 +2,11 @@
 // happened in it as a record.
 #include "runners/backends/sim/sim_play.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "runners/backend/memory.h"
 #include "runners/backends/sim/conductor.h"
 
 namespace deadrank::runners {
@@ -34,6 +36,8 @@ std::string_view name_of(sim::Ending ending) {
             return "time no longer advanced";
         case sim::Ending::stopped:
             return "it was stopped";
+        case sim::Ending::failed:
+            return "this machine failed";
     }
     return "";
 }
@@ -66,16 +70,45 @@ void conclude(Record& record, const sim::RunResult& result) {
     record.ended = result.end;
 }
 
+// ── Memory. A run that would take all of it is refused or ended, before the kernel kills this process.
+
+constexpr std::uint64_t memory_asked_every = 1 << 18;  // steps of the engine: some 50 MB of events
+constexpr std::int64_t rank_bytes_least = 8 << 10;     // a touched page of its stack, and its process
+
+// What the run needs at least: a stack for each rank, the beginning and the end of each step as evidence, and
+// one row of each rank's parameters. 8 ranks with 2^62 steps need 2^73 bytes, so the sum is a double.
+double least_bytes(const Plan& plan, const sim::ClusterSettings& cluster, bool keeps_evidence) {
+    const auto stated = [&](const char* name) {
+        const auto found = plan.workload.find(name);
+        return found == plan.workload.end() ? 0.0 : static_cast<double>(found->second.number);
+    };
+    const double apart = static_cast<double>(cluster.individuals) + static_cast<double>(cluster.apart.size());
+    const double ranks = cluster.individuals > 0 ? apart : static_cast<double>(cluster.process_count());
+    const double events = keeps_evidence ? 2 * stated("steps") * sizeof(results::Event) : 0;
+    return ranks * (static_cast<double>(rank_bytes_least) + events + stated("width") * sizeof(std::int64_t));
+}
+
+Result<void> check_memory(const Plan& plan, const sim::ClusterSettings& cluster, const RunOptions& options,
+                          const MemoryBudget& budget) {
+    constexpr double largest = 4e18;
+    const double least = least_bytes(plan, cluster, options.keep_evidence);
+    return budget.admit(static_cast<std::int64_t>(std::min(least, largest)));
+}
+
 sim::ClusterOptions cluster_options(const Plan& plan, const Performance& performance,
-                                    const RunOptions& options) {
+                                    const RunOptions& options, const MemoryBudget& budget) {
     sim::ClusterOptions chosen;
     if (options.explore_order) chosen.explore_order = sim::Seed{plan.seed.number};
     chosen.step_limit = step_limit;
-    if (options.stop || performance.stop)
-        chosen.stop = [&options, &performance] {
-            return (options.stop && options.stop->load()) || (performance.stop && performance.stop());
-        };
-    chosen.stop_asked_every = performance.stop_asked_every;
+    chosen.stop = [&options, &performance, &budget, asked = std::uint64_t{0}]() mutable {
+        asked += performance.stop_asked_every;
+        if (asked >= memory_asked_every) {
+            asked = 0;
+            if (budget.exceeded()) return true;
+        }
+        return (options.stop && options.stop->load()) || (performance.stop && performance.stop());
+    };
+    chosen.stop_asked_every = std::min(performance.stop_asked_every, memory_asked_every);
     chosen.stack_bytes = performance.stack_bytes;
     chosen.at_standstill = performance.at_standstill;
     chosen.watch = {options.watch_first, options.watch_last};
@@ -86,16 +119,20 @@ sim::ClusterOptions cluster_options(const Plan& plan, const Performance& perform
 
 Result<Record> simulate(sim::Engine& engine, const inject::FaultCatalog& faults, const Plan& plan,
                         const Performance& performance, const RunOptions& options) {
+    const MemoryBudget budget(options.memory);
+    if (auto enough = check_memory(plan, performance.cluster, options, budget); !enough)
+        return tl::unexpected(enough.error());
     Record record;
     record.evidence.keep(options.keep_evidence);
     auto injector = inject::Injector::make(faults, plan.faults, record.truth);
     if (!injector) return tl::unexpected(injector.error());
     for (const std::string& kind : options.muted) injector->mute(kind);
     sim::Cluster cluster(engine, performance.cluster, sim::Seed{plan.seed.number}, record.evidence,
-                         cluster_options(plan, performance, options));
+                         cluster_options(plan, performance, options, budget));
     Conductor conductor(cluster, *injector);
     if (const auto started = conductor.start(); !started) return tl::unexpected(started.error());
     const auto result = cluster.run(performance.script);
+    if (result.ending == sim::Ending::stopped && budget.exceeded()) return tl::unexpected(budget.refusal());
     if (result.ending == sim::Ending::step_limit) {
         return scenarios::refuse(
             scenarios::ErrorCode::internal,

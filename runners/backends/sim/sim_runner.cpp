@@ -73,7 +73,7 @@ scenarios::Capabilities SimRunner::capabilities() const {
     return {.backend = "sim", .levers = {"*"}, .workloads = {"*"}};
 }
 
-Result<Record> SimRunner::run(const Plan& plan, const RunOptions& options) {
+Result<Record> SimRunner::play(const Plan& plan, const RunOptions& options) {
     const auto prepared = prepare(plan, find_workload(plan.workload_kind));
     if (!prepared) return tl::unexpected(prepared.error());
     Result<Record> record = scenarios::refuse(scenarios::ErrorCode::internal, "the stage never played");

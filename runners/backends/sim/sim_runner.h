@@ -24,7 +24,7 @@ public:
     scenarios::Capabilities capabilities() const override;
 
     // Thread-safe. Further errors: internal, if a run continues without time passing.
-    scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options) override;
+    scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) override;
 
 private:
     const sim::WorkloadKind* find_workload(std::string_view name) const;

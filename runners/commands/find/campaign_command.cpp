@@ -83,6 +83,7 @@ struct CampaignArguments {
     SeedOptions seeds;
     std::string out = "campaign.sqlite";
     int jobs = 0;
+    std::int64_t memory = 0;
     double budget = 60;
     bool no_control = false, no_heal = false, json = false, quiet = false;
 };
@@ -134,7 +135,7 @@ private:
         const auto library = campaign::crew_library(session_.executable);
         if (library.empty()) {
             if (started_.rank > 0) return false;
-            fmt::print(stderr, "deadrank: this build has no MPI; rank 0 plays the whole campaign alone\n");
+            print_error("deadrank: this build has no MPI; rank 0 plays the whole campaign alone\n");
             return true;
         }
         auto crew = campaign::join_crew(library);
@@ -178,14 +179,16 @@ private:
     // In a child.
     std::string play_one(std::uint64_t number) const {
         const auto runner = make_runner("sim", session_.extension);
-        const PipelineOptions line{
-            .control = !arguments_.no_control, .healed = !arguments_.no_heal, .detectors = &detectors_};
+        const PipelineOptions line{.control = !arguments_.no_control,
+                                   .healed = !arguments_.no_heal,
+                                   .memory = arguments_.memory,
+                                   .detectors = &detectors_};
         const Job& job = jobs_[number];
         const Trialled trial = runners::play(*job.scenario, job.seed, **runner, library_->vocabulary, line);
         return campaign::text_of(campaign::answer_of(number, trial.outcome));
     }
 
-    void keep_ledger(const campaign::Work& work) {
+    void keep_ledger(campaign::Work work) {
         const auto begin = std::chrono::steady_clock::now();
         auto ledger = campaign::Ledger::open(arguments_.out, work.definition);
         std::vector<std::uint64_t> numbers;
@@ -208,6 +211,8 @@ private:
             tell(progress, said, fmt::format("{} of {} trials", done, jobs_.size()));
             return ledger->put(campaign::answer_of(ended, job.scenario->id, job.seed.number), rank);
         };
+        // Another campaign may write to the same file, so it is not held while a long trial plays.
+        work.look = [&] { return ledger ? ledger->settle() : scenarios::Result<void>(); };
         // Without a ledger nothing is played, but the workers must still be dismissed.
         const auto well =
             campaign::manage(work, known ? numbers : std::vector<std::uint64_t>{}, crew_.get(), take);
@@ -219,7 +224,7 @@ private:
         end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         // mpirun gives its processes terminals even when its own output is a pipe.
         const auto style = crew_ ? results::reports::Style{} : style_of(stdout);
-        fmt::print("{}", arguments_.json ? campaign_json(end) : campaign_text(end, style));
+        print_out("{}", arguments_.json ? campaign_json(end) : campaign_text(end, style));
         conclude(end, well);
     }
 
@@ -240,7 +245,7 @@ private:
         const auto now = std::chrono::steady_clock::now();
         if (!crew_ || arguments_.quiet || now - said < std::chrono::seconds(10)) return;
         said = now;
-        fmt::print(stderr, "deadrank: {}\n", words);
+        print_error("deadrank: {}\n", words);
     }
 
     const CampaignArguments& arguments_;
@@ -264,6 +269,7 @@ void add_campaign(CLI::App& command, Session& session) {
                     "Trials at once in each process [the processors; 1 under mpirun]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
+    add_memory(command, arguments->memory);
     command.add_option("--budget", arguments->budget, "Seconds that one trial may take [60]")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.001, 86400.0).description(""));

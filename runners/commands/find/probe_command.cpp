@@ -220,9 +220,9 @@ void probe(const ProbeArguments& arguments, Session& session) {
     if (!session.take(probed)) return;
     const auto& [curve, subject] = *probed;
     if (arguments.json) {
-        fmt::print("{}\n", probe_json(curve, subject));
+        print_out("{}\n", probe_json(curve, subject));
     } else {
-        fmt::print("{}", probe_text(curve, subject, style_of(stdout)));
+        print_out("{}", probe_text(curve, subject, style_of(stdout)));
     }
     if (!arguments.csv.empty()) {
         auto written = results::write_text(probe_csv(curve, subject), arguments.csv);

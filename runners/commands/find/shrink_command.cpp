@@ -103,22 +103,22 @@ void print_shrunk_json(const Signature& signature, const find::Shrunk& shrunk, c
                                          {"seed", shrunk.plan.seed.number},
                                          {"file", out},
                                          {"toml", text}};
-    fmt::print("{}\n", json.dump(2));
+    print_out("{}\n", json.dump(2));
 }
 
 void print_shrunk_text(const Signature& signature, const find::Shrunk& shrunk, const std::string& text,
                        const std::string& out) {
     using results::reports::Ink;
     const auto style = style_of(stdout);
-    fmt::print("{}\n", style.paint(Ink::bold, signature.text()));
-    fmt::print("  {} {}\n", style.paint(Ink::dim, "from "), size_text(shrunk.before));
-    fmt::print("  {} {}\n", style.paint(Ink::dim, "to   "), size_text(shrunk.after));
-    fmt::print("  {} {}{}\n", style.paint(Ink::dim, "tries"), shrunk.tries,
-               shrunk.finished ? "" : " (stopped before it was at the end)");
+    print_out("{}\n", style.paint(Ink::bold, signature.text()));
+    print_out("  {} {}\n", style.paint(Ink::dim, "from "), size_text(shrunk.before));
+    print_out("  {} {}\n", style.paint(Ink::dim, "to   "), size_text(shrunk.after));
+    print_out("  {} {}{}\n", style.paint(Ink::dim, "tries"), shrunk.tries,
+              shrunk.finished ? "" : " (stopped before it was at the end)");
     if (out.empty()) {
-        fmt::print("\n{}", text);
+        print_out("\n{}", text);
     } else {
-        fmt::print("  {} {}\n", style.paint(Ink::dim, "file "), out);
+        print_out("  {} {}\n", style.paint(Ink::dim, "file "), out);
     }
 }
 

@@ -47,31 +47,31 @@ double percent_of(Time part, Time whole) {
 }
 
 void print_row(const std::string& name, const StormRow& row) {
-    fmt::print("  {:<34}{:>7}{:>8}{:>10}{:>7}{:>12}{:>14}{:>13}\n", name, row.struck, row.played,
-               row.detected, row.named, median_text(row), row.false_alarms, results::duration_text(row.lost));
+    print_out("  {:<34}{:>7}{:>8}{:>10}{:>7}{:>12}{:>14}{:>13}\n", name, row.struck, row.played, row.detected,
+              row.named, median_text(row), row.false_alarms, results::duration_text(row.lost));
 }
 
 void print_storm_text(const scenarios::Storm& storm, const StormCard& card, std::uint64_t seed) {
     const Style style = style_of(stdout);
-    fmt::print("{} · seed {} · {} ranks on {} nodes · {}\n", style.paint(Ink::bold, storm.table.name), seed,
-               storm.ranks(), storm.nodes, results::counted(static_cast<std::size_t>(storm.days), "day"));
-    fmt::print("{}\n\n",
-               style.paint(Ink::dim, fmt::format("  {} ({})", storm.table.source, storm.table.grade)));
-    fmt::print("{}", style.paint(Ink::bold, fmt::format("  {:<34}{:>7}{:>8}{:>10}{:>7}{:>12}{:>14}{:>13}\n",
-                                                        "incident", "struck", "played", "detected", "named",
-                                                        "median", "false alarms", "work lost")));
+    print_out("{} · seed {} · {} ranks on {} nodes · {}\n", style.paint(Ink::bold, storm.table.name), seed,
+              storm.ranks(), storm.nodes, results::counted(static_cast<std::size_t>(storm.days), "day"));
+    print_out("{}\n\n",
+              style.paint(Ink::dim, fmt::format("  {} ({})", storm.table.source, storm.table.grade)));
+    print_out("{}", style.paint(Ink::bold, fmt::format("  {:<34}{:>7}{:>8}{:>10}{:>7}{:>12}{:>14}{:>13}\n",
+                                                       "incident", "struck", "played", "detected", "named",
+                                                       "median", "false alarms", "work lost")));
     for (const auto& [name, row] : card.rows) print_row(name, row);
     print_row("all", card.all);
     const Time whole{storm.days * 86'400'000'000'000};
-    fmt::print("\n  {:.1f} % of the time was lost\n", percent_of(card.all.lost, whole));
+    print_out("\n  {:.1f} % of the time was lost\n", percent_of(card.all.lost, whole));
     std::map<std::string, std::string> troubles;
     for (const auto& one : card.incidents) {
         if (!one.trouble.empty())
             troubles[one.incident.row] = one.trouble;
         else if (!one.named)
-            fmt::print("  not named: {} ({}, seed {})\n", one.incident.row, one.scenario, one.incident.seed);
+            print_out("  not named: {} ({}, seed {})\n", one.incident.row, one.scenario, one.incident.seed);
     }
-    for (const auto& [row, why] : troubles) fmt::print("  not played: {}: {}\n", row, why);
+    for (const auto& [row, why] : troubles) print_out("  not played: {}: {}\n", row, why);
 }
 
 Json row_json(const StormRow& row) {
@@ -109,7 +109,7 @@ void print_storm_json(const scenarios::Storm& storm, const StormCard& card, std:
                        {"all", row_json(card.all)},
                        {"rows", rows},
                        {"incidents", incidents}};
-    fmt::print("{}\n", json.dump(2));
+    print_out("{}\n", json.dump(2));
 }
 
 fs::path file_of(const std::string& word, const Library& library) {

@@ -292,8 +292,8 @@ private:
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         session_.code = found.clean() ? (found.untold > 0 ? exit_unknown : exit_pass) : exit_fail;
         const std::vector<std::string> files = write(found);
-        fmt::print("{}", arguments_.json ? swarm_json(found, files) + "\n"
-                                         : swarm_text(found, files, style_of(stdout), seconds));
+        print_out("{}", arguments_.json ? swarm_json(found, files) + "\n"
+                                        : swarm_text(found, files, style_of(stdout), seconds));
         if (stop.load()) session_.code = exit_interrupted;
     }
 

@@ -330,9 +330,9 @@ void sweep(const SweepArguments& arguments, Session& session) {
     progress.clear();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (arguments.json) {
-        fmt::print("{}\n", sweep_json(found));
+        print_out("{}\n", sweep_json(found));
     } else {
-        fmt::print("{}", sweep_text(found, style_of(stdout), arguments.whole, seconds));
+        print_out("{}", sweep_text(found, style_of(stdout), arguments.whole, seconds));
     }
     session.code = sweep_code(found, stop.load());
 }

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -13,6 +12,7 @@
 #include "results/alerts/report.h"
 #include "results/exporters/toml_file.h"
 #include "results/processes/bounded.h"
+#include "results/record/text_file.h"
 #include "runners/alerts/kept_tests.h"
 #include "runners/commands/alert_site.h"
 #include "runners/commands/command.h"
@@ -82,7 +82,7 @@ private:
     void list() const {
         for (const auto& signature : site_->signatures.signatures) {
             if (signature.internal) continue;
-            fmt::print("{:<22} {}\n", signature.id, signature.title);
+            print_out("{:<22} {}\n", signature.id, signature.title);
         }
     }
 
@@ -99,7 +99,8 @@ private:
         rules_ = arguments_.rules;
         if (!live_url()) {
             const std::string& said = arguments_.prometheus;  // a program, unless it reads like HOST:PORT
-            if (said.find(':') == std::string::npos || std::filesystem::exists(said)) return true;
+            std::error_code ignored;
+            if (said.find(':') == std::string::npos || std::filesystem::exists(said, ignored)) return true;
             session_.complain({ErrorCode::usage, "'" + said + "' is no address", "write http://" + said});
             return false;
         }
@@ -250,7 +251,8 @@ private:
             auto missing = external::Promtool::find(arguments_.promtool);
             study_.notes.push_back(missing.error().text() +
                                    "; the test files were written, and nothing was judged");
-            runners::alerts::write_tests(study_, incidents, arguments_.out);
+            if (auto written = runners::alerts::write_tests(study_, incidents, arguments_.out); !written)
+                session_.complain(written.error());
             return nullptr;
         }
         const std::string cache = arguments_.no_cache ? "" : cache_directory();
@@ -301,10 +303,10 @@ private:
         write(arguments_.junit, alerts::junit_report(study_, policy_, found));
         write(arguments_.sarif, alerts::sarif_report(study_));
         if (arguments_.json) {
-            fmt::print("{}\n", alerts::json_report(study_, policy_, found));
+            print_out("{}\n", alerts::json_report(study_, policy_, found));
         } else {
-            fmt::print("{}",
-                       alerts::text_report(study_, policy_, found, style_of(stdout), arguments_.explain));
+            print_out("{}",
+                      alerts::text_report(study_, policy_, found, style_of(stdout), arguments_.explain));
         }
         if (stop_on_interrupt().load()) session_.code = exit_interrupted;
         if (session_.code != exit_pass) return;
@@ -316,9 +318,7 @@ private:
 
     void write(const std::string& path, const std::string& text) {
         if (path.empty()) return;
-        std::ofstream out(path);
-        out << text;
-        if (!out) session_.complain({ErrorCode::io, "cannot write '" + path + "'"});
+        if (auto written = results::write_text(text, path); !written) session_.complain(written.error());
     }
 
     const AlertsArguments& arguments_;

@@ -57,12 +57,12 @@ void print_conformance(const std::vector<ConformanceCheck>& checks, bool json) {
         if (json) {
             const nlohmann::ordered_json line = {
                 {"check", check.name}, {"passed", check.passed}, {"says", check.says}};
-            fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+            print_out("{}\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
         } else {
             using results::reports::Ink;
-            fmt::print("  {} {}\n      {}\n",
-                       style.paint(check.passed ? Ink::green : Ink::red, check.passed ? "✔" : "✘"),
-                       check.name, style.paint(Ink::dim, check.says));
+            print_out("  {} {}\n      {}\n",
+                      style.paint(check.passed ? Ink::green : Ink::red, check.passed ? "✔" : "✘"), check.name,
+                      style.paint(Ink::dim, check.says));
         }
     }
 }

@@ -78,15 +78,15 @@ void diagnose_one(const std::vector<fs::path>& places, const std::string& name,
                   Session& session) {
     auto evidence = evidence_of(places);
     if (!session.take(evidence)) return;
-    for (const std::string& gap : gaps_of(*evidence)) fmt::print(stderr, "deadrank: {}: {}\n", name, gap);
+    for (const std::string& gap : gaps_of(*evidence)) print_error("deadrank: {}: {}\n", name, gap);
     const auto findings = results::detect(*evidence, library.detectors());
     const auto diagnosis = results::diagnosis::diagnose(*evidence, findings, library.taxonomy, clues);
     const std::string similar = similar_to(diagnosis, library);
     if (arguments.json)
-        fmt::print("{}\n", diagnosis_json(diagnosis, name, similar));
+        print_out("{}\n", diagnosis_json(diagnosis, name, similar));
     else
-        fmt::print("{}", results::diagnosis::answer_text(diagnosis, name, library.taxonomy,
-                                                         {arguments.lines, similar}, style_of(stdout)));
+        print_out("{}", results::diagnosis::answer_text(diagnosis, name, library.taxonomy,
+                                                        {arguments.lines, similar}, style_of(stdout)));
     using results::diagnosis::IncidentOutcome;
     if (diagnosis.incident.outcome == IncidentOutcome::found)
         session.code = exit_fail;
@@ -125,9 +125,8 @@ void measure(const DiagnoseArguments& arguments, const Library& library, const C
         selection->scenarios, *seeds, [&] { return std::move(*make_runner("sim", session.extension)); },
         library.vocabulary, library.taxonomy, clues, options);
     progress.clear();
-    fmt::print("{}{}",
-               arguments.json ? score_json(score) : score_text(score, seeds->size(), style_of(stdout)),
-               arguments.json ? "\n" : "");
+    print_out("{}{}", arguments.json ? score_json(score) : score_text(score, seeds->size(), style_of(stdout)),
+              arguments.json ? "\n" : "");
     if (score.controls_healthy < score.controls) session.code = exit_fail;
     if (stop.load()) session.code = exit_interrupted;
 }

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "results/processes/bounded.h"
+#include "results/record/text_file.h"
 #include "results/record/words.h"
 #include "results/reports/style.h"
 #include "runners/backends/process/mpirun.h"
@@ -97,19 +97,19 @@ void print_job_text(const ProbedJob& job, const std::vector<Remark>& remarks) {
     const Style style = style_of(stdout);
     for (const Remark& remark : remarks) {
         const bool error = remark.weight == Weight::error;
-        fmt::print("{} {} · {} · {}\n", style.paint(error ? Ink::red : Ink::yellow, error ? "✘" : "!"),
-                   style.paint(Ink::bold, remark.subject), who(job, remark), remark.rule);
-        fmt::print("    {}\n    {}\n    {}\n", remark.says, style.paint(Ink::green, "do: " + remark.remedy),
-                   style.paint(Ink::dim, remark.source));
+        print_out("{} {} · {} · {}\n", style.paint(error ? Ink::red : Ink::yellow, error ? "✘" : "!"),
+                  style.paint(Ink::bold, remark.subject), who(job, remark), remark.rule);
+        print_out("    {}\n    {}\n    {}\n", remark.says, style.paint(Ink::green, "do: " + remark.remedy),
+                  style.paint(Ink::dim, remark.source));
     }
-    if (!remarks.empty()) fmt::print("\n");
-    fmt::print("  {} · {} examined by {}\n", results::counted(remarks.size(), "remark"),
-               job.size() == 1 ? "1 process" : fmt::format("{} processes", job.size()),
-               results::counted(results::preflight::rules().size(), "rule"));
+    if (!remarks.empty()) print_out("\n");
+    print_out("  {} · {} examined by {}\n", results::counted(remarks.size(), "remark"),
+              job.size() == 1 ? "1 process" : fmt::format("{} processes", job.size()),
+              results::counted(results::preflight::rules().size(), "rule"));
 }
 
 void print_rules() {
-    for (const auto& rule : results::preflight::rules()) fmt::print("  {:<17}{}\n", rule.name, rule.what);
+    for (const auto& rule : results::preflight::rules()) print_out("  {:<17}{}\n", rule.name, rule.what);
 }
 
 Result<ProbedJob> read_snapshots(const std::vector<std::string>& files) {
@@ -152,12 +152,12 @@ Result<Gathered> take(const DoctorArguments& arguments) {
     auto all =
         gather(*own, plan, std::chrono::milliseconds(static_cast<std::int64_t>(arguments.wait * 1000)));
     if (all && all->speaks && plan.this_host_only)
-        fmt::print(stderr,
-                   "deadrank: only the processes of this host are compared; --gather DIR, a directory that "
-                   "all hosts see, compares all\n");
+        print_error(
+            "deadrank: only the processes of this host are compared; --gather DIR, a directory that "
+            "all hosts see, compares all\n");
     if (all && all->speaks && !all->complete)
-        fmt::print(stderr, "deadrank: {} of {} processes came within {} s\n", all->job.size(), plan.expected,
-                   arguments.wait);
+        print_error("deadrank: {} of {} processes came within {} s\n", all->job.size(), plan.expected,
+                    arguments.wait);
     return all;
 }
 
@@ -170,14 +170,8 @@ fs::path knowledge_of(const Library& library) {
 void save(const DoctorArguments& arguments, Session& session) {
     auto own = take_snapshot({.pid = arguments.pids.empty() ? 0 : arguments.pids.front()});
     if (!session.take(own)) return;
-    std::ofstream out(arguments.snapshot, std::ios::binary);
-    out << to_json(*own) << '\n';
-    out.close();
-    if (!out)
-        session.complain({scenarios::ErrorCode::io,
-                          "cannot be written",
-                          "name a file that you may write",
-                          {arguments.snapshot}});
+    if (auto written = results::write_text(to_json(*own) + "\n", arguments.snapshot); !written)
+        session.complain(written.error());
 }
 
 // What the installed torch does on simulated GPUs, by a program that tries it.
@@ -192,7 +186,7 @@ void report_gpus(const DoctorArguments& arguments, Session& session) {
     auto answer = results::processes::run_bounded(
         {python->program.string(), "-m", "deadrank_operators.report"}, {}, {}, environment);
     if (!session.take(answer)) return;
-    fmt::print("{}", answer->out);
+    print_out("{}", answer->out);
     if (answer->well()) return;
     session.code = exit_fail;
     if (answer->out.empty())
@@ -204,7 +198,7 @@ void report_gpus(const DoctorArguments& arguments, Session& session) {
 
 void doctor(const DoctorArguments& arguments, Session& session) {
     if (arguments.gpus.count > 0) return report_gpus(arguments, session);
-    if (arguments.libraries) return fmt::print("{}\n", library_versions());
+    if (arguments.libraries) return print_out("{}\n", library_versions());
     if (arguments.rules) return print_rules();
     if (!arguments.snapshot.empty()) return save(arguments, session);
     auto library = open_library(session.executable, session.extension, "");
@@ -219,7 +213,7 @@ void doctor(const DoctorArguments& arguments, Session& session) {
     session.code = wrong ? exit_fail : gathered->complete ? exit_pass : exit_unknown;
     if (!gathered->speaks) return;
     if (arguments.json) {
-        fmt::print("{}\n", as_json(gathered->job, remarks, gathered->complete).dump(2));
+        print_out("{}\n", as_json(gathered->job, remarks, gathered->complete).dump(2));
     } else {
         print_job_text(gathered->job, remarks);
     }

@@ -8,6 +8,7 @@
 #include "results/emitters/emitter_catalog.h"
 #include "results/record/words.h"
 #include "runners/commands/command.h"
+#include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 
 namespace deadrank::runners::commands {
@@ -34,9 +35,9 @@ std::string names() {
 void list_emitters(bool json) {
     for (const auto& one : emitters::all_emitters()) {
         if (json)
-            fmt::print("{}\n", nlohmann::ordered_json{{"name", one.name}, {"what", one.what}}.dump());
+            print_out("{}\n", nlohmann::ordered_json{{"name", one.name}, {"what", one.what}}.dump());
         else
-            fmt::print("  {:22}{}\n", one.name, one.what);
+            print_out("  {:22}{}\n", one.name, one.what);
     }
 }
 
@@ -89,12 +90,12 @@ void emit(const EmitArguments& arguments, Session& session) {
         snapshot = {results::Time{static_cast<std::int64_t>(arguments.at * 1e9)},
                     emitters::SnapshotReason::watched};
     }
-    fmt::print("taken at {}, {}\n", results::duration_text(snapshot.at), occasion_text(snapshot.reason));
+    print_out("taken at {}, {}\n", results::duration_text(snapshot.at), occasion_text(snapshot.reason));
     for (const auto* form : forms) {
         const auto files = form->emit(*evidence, snapshot);
         auto written = emitters::write_files(files, arguments.out, snapshot.at);
         if (!written) return session.complain(written.error());
-        fmt::print("  {:22}{}\n", form->name, results::counted(files.size(), "file"));
+        print_out("  {:22}{}\n", form->name, results::counted(files.size(), "file"));
     }
 }
 

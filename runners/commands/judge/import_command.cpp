@@ -35,12 +35,12 @@ void print_import_json(const Imported& imported) {
         if (!one.trouble.empty()) file["trouble"] = one.trouble;
         files.push_back(std::move(file));
     }
-    fmt::print("{}\n", Json{{"events", imported.evidence.events().size()},
-                            {"zero_unix_ns", imported.zero},
-                            {"observed_until", imported.evidence.observed_until().count()},
-                            {"files", std::move(files)},
-                            {"lacks", imported.lacks}}
-                           .dump(-1, ' ', false, Json::error_handler_t::replace));
+    print_out("{}\n", Json{{"events", imported.evidence.events().size()},
+                           {"zero_unix_ns", imported.zero},
+                           {"observed_until", imported.evidence.observed_until().count()},
+                           {"files", std::move(files)},
+                           {"lacks", imported.lacks}}
+                          .dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 // "Flight Recorder dump of rank 3" and "… of rank 4" are counted together.
@@ -53,16 +53,16 @@ void print_import(const Imported& imported) {
         if (!one.as.empty()) ++kinds[kind_of(one.as)];
     }
     for (const auto& [kind, count] : kinds)
-        fmt::print("  {} {}\n", results::counted(count, "file"), style.paint(Ink::dim, kind));
+        print_out("  {} {}\n", results::counted(count, "file"), style.paint(Ink::dim, kind));
     for (const ImportedFile& one : imported.files) {
         if (!one.as.empty()) continue;
-        fmt::print("  {} {}: {}\n", style.paint(Ink::yellow, "left out"), one.file.string(),
-                   one.trouble.empty() ? "no line of it is known to us" : one.trouble);
+        print_out("  {} {}: {}\n", style.paint(Ink::yellow, "left out"), one.file.string(),
+                  one.trouble.empty() ? "no line of it is known to us" : one.trouble);
     }
     for (const std::string& lack : imported.lacks)
-        fmt::print("  {} {}\n", style.paint(Ink::yellow, "lacking"), lack);
-    fmt::print("  {} over {}\n", results::counted(imported.evidence.events().size(), "event"),
-               results::duration_text(imported.evidence.observed_until()));
+        print_out("  {} {}\n", style.paint(Ink::yellow, "lacking"), lack);
+    print_out("  {} over {}\n", results::counted(imported.evidence.events().size(), "event"),
+              results::duration_text(imported.evidence.observed_until()));
 }
 
 void import(const ImportArguments& arguments, Session& session) {
@@ -83,7 +83,7 @@ void import(const ImportArguments& arguments, Session& session) {
     std::filesystem::rename(part, std::filesystem::path(arguments.out) / "evidence.jsonl", trouble);
     if (arguments.json) return print_import_json(*imported);
     print_import(*imported);
-    fmt::print("\n  deadrank diagnose {0}\n  deadrank judge {0}\n", arguments.out);
+    print_out("\n  deadrank diagnose {0}\n  deadrank judge {0}\n", arguments.out);
 }
 
 void add_import(CLI::App& command, Session& session) {

@@ -43,13 +43,13 @@ struct ParityArguments {
 void print_compared(const Compared& one, const Style& style) {
     const bool good = one.parity == Parity::agree || one.parity == Parity::explained;
     const Ink ink = one.parity == Parity::not_played ? Ink::dim : good ? Ink::green : Ink::red;
-    fmt::print("  {} {}  {}\n", style.paint(ink, fmt::format("{:<10}", name_of(one.parity))), one.scenario,
-               style.paint(Ink::dim, fmt::format("seed {}", one.seed)));
-    if (one.parity == Parity::agree) fmt::print("{:13}{}\n", "", listed(one.real));
+    print_out("  {} {}  {}\n", style.paint(ink, fmt::format("{:<10}", name_of(one.parity))), one.scenario,
+              style.paint(Ink::dim, fmt::format("seed {}", one.seed)));
+    if (one.parity == Parity::agree) print_out("{:13}{}\n", "", listed(one.real));
     if (one.parity == Parity::explained || one.parity == Parity::differ)
-        fmt::print("{0:13}sim   {1}\n{0:13}real  {2}\n", "", listed(one.simulated), listed(one.real));
-    if (one.parity != Parity::agree && !one.why.empty()) fmt::print("{:13}{}\n", "", one.why);
-    if (one.stale()) fmt::print("{:13}its [parity] has a reason for a difference that is not there\n", "");
+        print_out("{0:13}sim   {1}\n{0:13}real  {2}\n", "", listed(one.simulated), listed(one.real));
+    if (one.parity != Parity::agree && !one.why.empty()) print_out("{:13}{}\n", "", one.why);
+    if (one.stale()) print_out("{:13}its [parity] has a reason for a difference that is not there\n", "");
 }
 
 class ParityCommand {
@@ -119,16 +119,16 @@ private:
         for (const Compared& one : page_.not_tried) {
             can += one.why.empty();
             if (arguments_.json) {
-                fmt::print("{}\n", parity_line(one));
+                print_out("{}\n", parity_line(one));
             } else {
-                fmt::print("  {:<8} {}\n", one.why.empty() ? "playable" : "not", one.scenario);
-                if (!one.why.empty()) fmt::print("{:11}{}\n", "", one.why);
+                print_out("  {:<8} {}\n", one.why.empty() ? "playable" : "not", one.scenario);
+                if (!one.why.empty()) print_out("{:11}{}\n", "", one.why);
             }
         }
         if (arguments_.json) return;
         std::erase_if(page_.not_tried, [](const Compared& one) { return one.why.empty(); });
-        fmt::print("\n  {} of {} can be played with --runner {}\n", can,
-                   results::counted(can + page_.not_tried.size(), "scenario"), arguments_.runner);
+        print_out("\n  {} of {} can be played with --runner {}\n", can,
+                  results::counted(can + page_.not_tried.size(), "scenario"), arguments_.runner);
         print_reasons();
     }
 
@@ -208,8 +208,8 @@ private:
     }
 
     void take(Compared&& one) {
-        arguments_.json ? fmt::print("{}\n", parity_line(one)) : print_compared(one, style_of(stdout));
-        std::fflush(stdout);
+        arguments_.json ? print_out("{}\n", parity_line(one)) : print_compared(one, style_of(stdout));
+        flush_out();
         if (!lines_.empty()) lines_[file_of({one.seed})] << parity_line(one) << std::endl;
         page_.compared.push_back(std::move(one));
     }
@@ -217,7 +217,7 @@ private:
     void print_reasons() const {
         for (const Reasons& reasons : reasons_of(page_)) {
             const std::string names = fmt::format("{}", fmt::join(reasons.names, ", "));
-            fmt::print("  {:>5}  {}{}\n", reasons.scenarios, reasons.kind, names.empty() ? "" : ": " + names);
+            print_out("  {:>5}  {}{}\n", reasons.scenarios, reasons.kind, names.empty() ? "" : ": " + names);
         }
     }
 
@@ -240,20 +240,20 @@ private:
     }
 
     void print_rates() const {
-        fmt::print("\n");
+        print_out("\n");
         const auto rates = page_.by_seed(), held = page_.by_seed(true);
         for (const auto& [seed, rate] : rates)
-            fmt::print("  seed {}: {}\n", seed, rate.text(arguments_.runner));
-        if (rates.size() > 1) fmt::print("  the same findings in {}, by seed\n", spread_text(rates));
+            print_out("  seed {}: {}\n", seed, rate.text(arguments_.runner));
+        if (rates.size() > 1) print_out("  the same findings in {}, by seed\n", spread_text(rates));
         if (page_.held_out && !held.empty())
-            fmt::print("  of the quarter that {} keeps out of tuning: {}\n", *page_.held_out,
-                       spread_text(held));
+            print_out("  of the quarter that {} keeps out of tuning: {}\n", *page_.held_out,
+                      spread_text(held));
         std::set<std::string> stale;
         for (const auto& [scenario, seeds] : page_.by_scenario())
             if (std::all_of(seeds.begin(), seeds.end(), [](const Compared* one) { return one->stale(); }))
                 stale.insert(scenario);
         if (!stale.empty())
-            fmt::print("  agree, and have a [parity] that says why not: {}\n", fmt::join(stale, ", "));
+            print_out("  agree, and have a [parity] that says why not: {}\n", fmt::join(stale, ", "));
         print_unplayed();
     }
 
@@ -261,8 +261,8 @@ private:
         std::size_t rest = 0;
         for (const Reasons& reasons : reasons_of(page_)) rest += reasons.scenarios;
         if (rest == 0) return;
-        fmt::print("  {} of {} could not be played by both:\n", rest,
-                   results::counted(page_.scenarios(), "scenario"));
+        print_out("  {} of {} could not be played by both:\n", rest,
+                  results::counted(page_.scenarios(), "scenario"));
         print_reasons();
     }
 

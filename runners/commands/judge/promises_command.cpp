@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 #include <memory>
 
+#include "results/record/text_file.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
@@ -36,35 +36,31 @@ void list_promises(const PromiseBook& book, const PromisesArguments& arguments) 
         const std::string state = !subject.unplayed.empty() ? subject.unplayed
                                   : there                   ? "ready"
                                                             : there.error().what;
-        if (!arguments.json) fmt::print("{} ({}): {}\n", subject.name, subject.framework, state);
+        if (!arguments.json) print_out("{} ({}): {}\n", subject.name, subject.framework, state);
         for (const auto& fault : book.faults) {
             const promises::Promise* promise = promises::promise_under(subject, fault.name);
             if (!promise) continue;
             PromiseCell cell{subject.name, fault.name, promise, {}, ""};
             cell.again = fmt::format("deadrank promises --subject {} --fault {}", subject.name, fault.name);
             if (arguments.json)
-                fmt::print("{}", promises::promise_line(cell));
+                print_out("{}", promises::promise_line(cell));
             else
-                fmt::print("  {:22} {}\n", fault.name, promise->text);
+                print_out("  {:22} {}\n", fault.name, promise->text);
         }
     }
 }
 
 void show_cell(const PromiseCell& cell) {
     const promises::PromiseVerdict worst = cell.worst();
-    fmt::print("{:13} {} / {}", cell.text(), cell.subject, cell.fault);
-    for (const std::string& part : {worst.why, worst.told})
-        fmt::print("{}{}", part.empty() ? "" : ": ", part);
-    fmt::print("\n");
-    std::fflush(stdout);
+    print_out("{:13} {} / {}", cell.text(), cell.subject, cell.fault);
+    for (const std::string& part : {worst.why, worst.told}) print_out("{}{}", part.empty() ? "" : ": ", part);
+    print_out("\n");
+    flush_out();
 }
 
 void write_promises(const std::string& file, const std::string& text, Session& session) {
     if (file.empty()) return;
-    std::ofstream out(file);
-    if (!(out << text) || !out.flush())
-        session.complain(
-            {scenarios::ErrorCode::io, fmt::format("'{}' cannot be written", file), "choose another file"});
+    if (auto written = results::write_text(text, file); !written) session.complain(written.error());
 }
 
 int code_of_cells(const PromiseTable& table) {
@@ -113,10 +109,10 @@ scenarios::Result<PromiseTable> table_played(const PromiseBook& book, const Prom
         [&](const PromiseCell& cell) {
             progress.clear();
             if (arguments.json)
-                fmt::print("{}", promises::promise_line(cell));
+                print_out("{}", promises::promise_line(cell));
             else
                 show_cell(cell);
-            std::fflush(stdout);
+            flush_out();
         },
         [&](const std::string& what) { progress.show(what); });
     progress.clear();
@@ -132,7 +128,7 @@ void play_promises(const PromisesArguments& arguments, Session& session) {
                      : promises::table_of_lines(*book, {arguments.from.begin(), arguments.from.end()});
     if (!session.take(table)) return;
     table->about = arguments.about;
-    for (const std::string& note : table->notes) fmt::print(stderr, "not played: {}\n", note);
+    for (const std::string& note : table->notes) print_error("not played: {}\n", note);
     session.code = code_of_cells(*table);
     write_promises(arguments.table, promises::promise_markdown(*table), session);
     write_promises(arguments.html, promises::promise_page(*table), session);

@@ -49,9 +49,9 @@ void serve_run(const Serving& arguments, Session& session) {
     auto server = serve::RasServer::listen(static_cast<std::uint16_t>(arguments.port),
                                            [&] { return results::emitters::ras_report(*evidence, now()); });
     if (!session.take(server)) return;
-    fmt::print("RAS of {} on 127.0.0.1:{}, {}; Ctrl-C ends it\n", file.string(), (*server)->port(),
-               arguments.live ? "as the run goes on" : "as it was at " + results::duration_text(fixed));
-    std::fflush(stdout);
+    print_out("RAS of {} on 127.0.0.1:{}, {}; Ctrl-C ends it\n", file.string(), (*server)->port(),
+              arguments.live ? "as the run goes on" : "as it was at " + results::duration_text(fixed));
+    flush_out();
     (*server)->run(stop_on_interrupt());
 }
 
@@ -62,20 +62,19 @@ void ask(const Asking& arguments, Session& session) {
     auto body = serve::query_ras(question);
     if (!session.take(body)) return;
     if (arguments.text) {
-        fmt::print("{}", *body);
+        print_out("{}", *body);
         return;
     }
     auto report = results::external::read_ras_json(*body);
     if (!session.take(report)) return;
     const auto troubles = results::external::troubles_in(*report);
     if (arguments.json) {
-        fmt::print("{}", *body);
+        print_out("{}", *body);
     } else {
-        fmt::print("NCCL {}, {}\n", report->nccl,
-                   results::counted(report->communicators.size(), "communicator"));
-        for (const auto& trouble : troubles) fmt::print("  {}\n", trouble.says);
-        if (troubles.empty())
-            fmt::print("  all answer, and have launched as many operations as the others\n");
+        print_out("NCCL {}, {}\n", report->nccl,
+                  results::counted(report->communicators.size(), "communicator"));
+        for (const auto& trouble : troubles) print_out("  {}\n", trouble.says);
+        if (troubles.empty()) print_out("  all answer, and have launched as many operations as the others\n");
     }
     session.code = troubles.empty() ? exit_pass : exit_fail;
 }

@@ -10,6 +10,7 @@
 #include "results/reports/page.h"
 #include "results/reports/resilience_table.h"
 #include "runners/commands/command.h"
+#include "runners/commands/screen.h"
 
 namespace deadrank::runners::commands {
 
@@ -69,10 +70,10 @@ void resilience(const ResilienceArguments& arguments, Session& session) {
         complain(results::reports::write_resilience_summary(standings, arguments.summary));
     if (!arguments.html.empty()) complain(write_resilience_page(standings, told, arguments.html));
     if (arguments.table.empty() && arguments.summary.empty() && arguments.html.empty())
-        fmt::print("{}", results::reports::resilience_table(standings));
+        print_out("{}", results::reports::resilience_table(standings));
     for (const ResilienceCell& one : standings) {
         if (arguments.untold && !one.grade)
-            fmt::print(stderr, "not told: {}, {}: {}\n", one.scenario, one.subject.name, one.untold);
+            print_error("not told: {}, {}: {}\n", one.scenario, one.subject.name, one.untold);
     }
     if (session.code == exit_pass && told < standings.size()) session.code = exit_unknown;
 }

@@ -46,14 +46,14 @@ scenarios::Result<std::vector<Tool>> tools_for(const ScoreArguments& arguments,
 
 void list_tools(const std::vector<Tool>& tools, bool json) {
     if (json) {
-        fmt::print("{}", list_json(tools));
+        print_out("{}", list_json(tools));
         return;
     }
     for (const Tool& tool : tools) {
-        fmt::print("  {:24}{}\n", tool.name,
-                   !tool.missing.empty()  ? "not here: " + tool.missing
-                   : tool.version.empty() ? "of unknown release"
-                                          : tool.version);
+        print_out("  {:24}{}\n", tool.name,
+                  !tool.missing.empty()  ? "not here: " + tool.missing
+                  : tool.version.empty() ? "of unknown release"
+                                         : tool.version);
     }
 }
 
@@ -116,12 +116,12 @@ private:
 
     void print(const std::vector<ToolScore>& scores) const {
         if (arguments_.json) {
-            fmt::print("{}", score_json(scores));
+            print_out("{}", score_json(scores));
             return;
         }
         const auto style = style_of(stdout);
         for (const ToolScore& score : scores)
-            fmt::print("{}{}\n", tool_table(score, style), pinned_text(score, style));
+            print_out("{}{}\n", tool_table(score, style), pinned_text(score, style));
     }
 
     void write(const std::vector<ToolScore>& scores) {

@@ -8,6 +8,7 @@
 
 #include "results/record/words.h"
 #include "results/reports/json_files.h"
+#include "results/reports/output.h"
 #include "results/reports/terminal.h"
 
 namespace deadrank::runners::commands {
@@ -17,6 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using results::Outcome;
 using results::ScoreRow;
+using results::reports::csv_cell;
 using results::reports::Ink;
 
 constexpr std::array outcome_columns = {Outcome::caught, Outcome::wrong_rank, Outcome::wrong_class,
@@ -28,12 +30,6 @@ std::string head_of(const Tool& tool) {
 }
 
 std::string number(std::optional<double> share) { return share ? fmt::format("{:.4f}", *share) : ""; }
-
-std::string csv_cell(std::string_view text) {
-    std::string out = "\"";
-    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + "\"";
-}
 
 std::string csv_row(const Tool& tool, const ScoreRow& row) {
     std::string line = fmt::format("{},{},{},{}", csv_cell(tool.name), csv_cell(tool.version),

@@ -11,6 +11,7 @@
 #include "results/exporters/toml_file.h"
 #include "runners/commands/alert_site.h"
 #include "runners/commands/command.h"
+#include "runners/commands/screen.h"
 #include "runners/serve/live_replay.h"
 
 namespace deadrank::runners::commands {
@@ -34,7 +35,8 @@ std::atomic<bool>& asked_to_stop() {
 }
 
 void stop_on_signals() {
-    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { asked_to_stop() = true; });
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        std::signal(signal, [](int) { asked_to_stop() = true; });
 }
 
 void serve_until_done(serve::Replay& replay, double duration, double real_seconds) {
@@ -76,9 +78,9 @@ void serve_command(const ServeArguments& arguments, Session& session) {
     serve::Replay replay((*site)->world, incidents[0], speed);
     if (!arguments.quiet) {
         replay.on_notice([](const serve::Notice& notice) {
-            fmt::print("{:>10}  {:<9} {} → {}\n", duration_text(notice.at), notice.status, notice.alert,
-                       notice.receiver);
-            std::fflush(stdout);
+            print_out("{:>10}  {:<9} {} → {}\n", duration_text(notice.at), notice.status, notice.alert,
+                      notice.receiver);
+            flush_out();
         });
     }
     std::atomic<int> port{0};
@@ -88,10 +90,10 @@ void serve_command(const ServeArguments& arguments, Session& session) {
     if (!session.take(server)) return;
     port = (*server)->port();
     const auto& window = (*site)->world.window;
-    fmt::print("http://{}:{}/metrics shows {}: the failure at {}, {}x real time\n", arguments.address,
-               port.load(), incidents[0].title, duration_text(window.fault_at), arguments.speed);
-    fmt::print("  /prometheus.yml configures a Prometheus for it; send Alertmanager's webhooks to /hook\n");
-    std::fflush(stdout);
+    print_out("http://{}:{}/metrics shows {}: the failure at {}, {}x real time\n", arguments.address,
+              port.load(), incidents[0].title, duration_text(window.fault_at), arguments.speed);
+    print_out("  /prometheus.yml configures a Prometheus for it; send Alertmanager's webhooks to /hook\n");
+    flush_out();
     stop_on_signals();
     serve_until_done(replay, window.duration, lasts);
 }

@@ -9,6 +9,7 @@
 #include "results/record/words.h"
 #include "runners/backends/process/journal.h"
 #include "runners/commands/command.h"
+#include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 
 namespace deadrank::runners::commands {
@@ -50,10 +51,10 @@ void undo_command(const UndoArguments& arguments, Session& session) {
                             {"of", one.action.of},
                             {"done", one.done && !arguments.dry},
                             {"says", one.says}});
-        fmt::print("{}\n", list.dump(2));
+        print_out("{}\n", list.dump(2));
     } else {
-        for (const Undone& one : all) fmt::print("  {}\n", one.says);
-        fmt::print("  {}\n", all.empty() ? "nothing was left" : results::counted(all.size(), "change"));
+        for (const Undone& one : all) print_out("  {}\n", one.says);
+        print_out("  {}\n", all.empty() ? "nothing was left" : results::counted(all.size(), "change"));
     }
     session.code = whole ? exit_pass : exit_fail;
 }

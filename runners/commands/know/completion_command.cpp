@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "runners/commands/command.h"
+#include "runners/commands/screen.h"
 
 namespace deadrank::runners::commands {
 
@@ -123,7 +124,7 @@ std::string fish(const std::vector<Words>& all) {
 
 void print_completion(const CLI::App& program, const std::string& shell) {
     const std::vector<Words> all = completion_words(program);
-    fmt::print("{}", shell == "bash" ? bash(all) : shell == "zsh" ? zsh(all) : fish(all));
+    print_out("{}", shell == "bash" ? bash(all) : shell == "zsh" ? zsh(all) : fish(all));
 }
 
 void add_completion(CLI::App& command, Session&) {

@@ -173,7 +173,7 @@ void print_coverage_json(const Coverage& coverage, const BackendReasons& reasons
     json["checks"] = checks_json(coverage.checks);
     if (proofs) json["played"] = proofs_json(*proofs);
     json["cells"] = cells;
-    fmt::print("{}\n", json.dump(2));
+    print_out("{}\n", json.dump(2));
 }
 
 void print_share(const Style& style, std::string_view name, std::size_t covered, std::size_t of) {
@@ -181,29 +181,29 @@ void print_share(const Style& style, std::string_view name, std::size_t covered,
     const std::size_t full = of == 0 ? 0 : covered * bar / of;
     std::string filled, empty;
     for (std::size_t i = 0; i < bar; ++i) (i < full ? filled : empty) += i < full ? "█" : "░";
-    fmt::print("  {:<10} {}{}  {:>3}/{}\n", name,
-               style.paint(covered == of ? Ink::green : Ink::yellow, filled), style.paint(Ink::dim, empty),
-               covered, of);
+    print_out("  {:<10} {}{}  {:>3}/{}\n", name,
+              style.paint(covered == of ? Ink::green : Ink::yellow, filled), style.paint(Ink::dim, empty),
+              covered, of);
 }
 
 void print_missing(const Style& style, const Coverage& coverage) {
     for (const CoverageAxis* axis : coverage_axes(coverage)) {
         const auto missing = axis->missing();
         if (missing.empty()) continue;
-        fmt::print("\n{}\n", style.paint(Ink::bold, "no scenario yet: " + axis->name));
-        for (const std::string& id : missing) fmt::print("  {}\n", id);
+        print_out("\n{}\n", style.paint(Ink::bold, "no scenario yet: " + axis->name));
+        for (const std::string& id : missing) print_out("  {}\n", id);
     }
     if (!coverage.gaps.empty()) {
-        fmt::print("\n{}\n", style.paint(Ink::bold, "proposed pairs without a scenario"));
+        print_out("\n{}\n", style.paint(Ink::bold, "proposed pairs without a scenario"));
         for (const auto& gap : coverage.gaps) {
-            fmt::print("  {} × {}\n      {}\n", gap.symptom, gap.cause, style.paint(Ink::dim, gap.why));
+            print_out("  {} × {}\n      {}\n", gap.symptom, gap.cause, style.paint(Ink::dim, gap.why));
         }
     }
     if (!coverage.fix_gaps.empty()) {
-        fmt::print("\n{}\n", style.paint(Ink::bold, "proposed fix patterns without a scenario"));
+        print_out("\n{}\n", style.paint(Ink::bold, "proposed fix patterns without a scenario"));
         for (const auto& gap : coverage.fix_gaps) {
-            fmt::print("  {} × {} × {}\n      {}\n", gap.symptom, gap.cause, gap.fix,
-                       style.paint(Ink::dim, gap.why));
+            print_out("  {} × {} × {}\n      {}\n", gap.symptom, gap.cause, gap.fix,
+                      style.paint(Ink::dim, gap.why));
         }
     }
 }
@@ -211,11 +211,11 @@ void print_missing(const Style& style, const Coverage& coverage) {
 void print_cells(const Style& style, const Coverage& coverage) {
     std::string symptom;
     for (const auto& cell : coverage.cells) {
-        if (cell.symptom != symptom) fmt::print("\n{}\n", style.paint(Ink::bold, cell.symptom));
+        if (cell.symptom != symptom) print_out("\n{}\n", style.paint(Ink::bold, cell.symptom));
         symptom = cell.symptom;
         std::string where;
         for (const auto& [backend, ids] : cell.backends) where += fmt::format("  {} {}", backend, ids.size());
-        fmt::print("  {} · {} · {}{}\n", cell.cause, cell.stage, cell.fix, style.paint(Ink::dim, where));
+        print_out("  {} · {} · {}{}\n", cell.cause, cell.stage, cell.fix, style.paint(Ink::dim, where));
     }
 }
 
@@ -224,62 +224,62 @@ void print_checks(const results::Strictness& checks) {
         return fmt::format("  {:<10}   {} state it, {} say why not, {} leave it open\n", name, one.stated,
                            one.reasoned, one.open.size());
     };
-    fmt::print(
+    print_out(
         "  heals        {} fix with the trigger left in place, {} by settings alone, {} are workarounds, {} "
         "are the control and say why, {} without a word\n",
         checks.heals_keep, checks.heals_set, checks.heals_workaround, checks.heals_control,
         checks.heals_unsaid.size());
-    fmt::print("{}{}{}", field("whom", checks.blames), field("reaction", checks.reaction),
-               field("how soon", checks.within));
+    print_out("{}{}{}", field("whom", checks.blames), field("reaction", checks.reaction),
+              field("how soon", checks.within));
 }
 
 void print_proofs(const Proofs& proofs) {
     std::size_t red = 0;
     for (const auto& [kind, one] : proofs.muted) red += !one.red.empty();
-    fmt::print(
+    print_out(
         "  played       {} fixed runs differ from their control with the trigger in place, {} by settings, "
         "{} by a workaround, {} are their control\n",
         proofs.heals_with_trigger.size(), proofs.heals_by_settings.size(),
         proofs.heals_that_work_around.size(), proofs.heals_that_are_controls.size());
-    fmt::print(
+    print_out(
         "               {} faults without effect; of {} kinds of faults {} turn a scenario silent or "
         "wrong when muted; {} bounds are loose\n",
         proofs.idle.size(), proofs.muted.size(), red, proofs.loose.size());
     const auto& [plain, observed, asserted] = proofs.caught;
-    fmt::print(
+    print_out(
         "  caught       {} from plain evidence (logs, exits, recorder, metrics), {} with what hooks observe, "
         "{} with what programs assert of themselves\n",
         plain, observed, asserted);
     for (const auto& [detector, counts] : proofs.caught_by) {
-        fmt::print("                 {:<26} plain {:>3} · observed {:>3} · asserted {:>3}\n", detector,
-                   counts[0], counts[1], counts[2]);
+        print_out("                 {:<26} plain {:>3} · observed {:>3} · asserted {:>3}\n", detector,
+                  counts[0], counts[1], counts[2]);
     }
-    fmt::print("               cause named first {}, later {}, another one {}, none {}\n",
-               proofs.causes_right.size(), proofs.causes_second.size(), proofs.causes_wrong.size(),
-               proofs.causes_unsaid.size());
+    print_out("               cause named first {}, later {}, another one {}, none {}\n",
+              proofs.causes_right.size(), proofs.causes_second.size(), proofs.causes_wrong.size(),
+              proofs.causes_unsaid.size());
 }
 
 void print_coverage_text(const Coverage& coverage, bool cells, const std::optional<Proofs>& proofs) {
     const Style style = style_of(stdout);
-    fmt::print("{}\n", style.paint(Ink::bold, results::counted(coverage.scenarios, "scenario")));
+    print_out("{}\n", style.paint(Ink::bold, results::counted(coverage.scenarios, "scenario")));
     for (const CoverageAxis* axis : coverage_axes(coverage)) {
         print_share(style, axis->name, axis->covered(), axis->scenarios.size());
     }
     print_share(style, "pairs", coverage.pairs - coverage.gaps.size(), coverage.pairs);
     std::string backends;
     for (const auto& [backend, count] : coverage.backends) backends += fmt::format("{} {}  ", backend, count);
-    fmt::print("\n  playable on  {}\n  cells        {} of symptom × cause × stage × fix\n", backends,
-               coverage.cells.size());
+    print_out("\n  playable on  {}\n  cells        {} of symptom × cause × stage × fix\n", backends,
+              coverage.cells.size());
     if (!coverage.beyond.empty()) {
-        fmt::print("  beyond       {} that the taxonomy does not propose\n",
-                   results::counted(coverage.beyond.size(), "pair"));
+        print_out("  beyond       {} that the taxonomy does not propose\n",
+                  results::counted(coverage.beyond.size(), "pair"));
     }
-    if (!coverage.unseen.empty()) fmt::print("  unseen       {}\n", fmt::join(coverage.unseen, ", "));
+    if (!coverage.unseen.empty()) print_out("  unseen       {}\n", fmt::join(coverage.unseen, ", "));
     print_checks(coverage.checks);
     if (proofs) print_proofs(*proofs);
     print_missing(style, coverage);
     if (cells) print_cells(style, coverage);
-    if (!cells) fmt::print("\n{}\n", style.paint(Ink::dim, "  --cells lists every cell with its backends"));
+    if (!cells) print_out("\n{}\n", style.paint(Ink::dim, "  --cells lists every cell with its backends"));
 }
 
 void coverage(const CoverageArguments& arguments, Session& session) {

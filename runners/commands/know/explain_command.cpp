@@ -28,13 +28,13 @@ void print_explanations(const std::vector<Explanation>& explanations, bool json)
             for (const auto& [label, text] : one.rows) rows.push_back({{"label", label}, {"text", text}});
             all.push_back({{"what", one.what}, {"id", one.id}, {"says", one.says}, {"rows", rows}});
         }
-        fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+        print_out("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
         return;
     }
     const auto style = style_of(stdout);
     bool first = true;
     for (const Explanation& one : explanations) {
-        fmt::print("{}{}", first ? "" : "\n", text_of(one, style));
+        print_out("{}{}", first ? "" : "\n", text_of(one, style));
         first = false;
     }
 }

@@ -40,14 +40,14 @@ void list_text(const std::vector<scenarios::Scenario>& course, const learn::Prog
     std::string stage;
     for (const auto& scenario : course) {
         if (scenario.bug.stage != stage) {
-            fmt::print("{}{}\n", stage.empty() ? "" : "\n", style.paint(Ink::bold, scenario.bug.stage));
+            print_out("{}{}\n", stage.empty() ? "" : "\n", style.paint(Ink::bold, scenario.bug.stage));
             stage = scenario.bug.stage;
         }
         const Done* done = progress.find(scenario.id);
         const std::string_view mark = !done ? "·" : done->solved ? "✔" : "…";
         const std::string title = scenario.teach.title.empty() ? scenario.id : scenario.teach.title;
-        fmt::print("  {} {}  {}\n", mark, pad_right(style.cut(title, title_columns), title_columns),
-                   style.paint(Ink::dim, scenario.id));
+        print_out("  {} {}  {}\n", mark, pad_right(style.cut(title, title_columns), title_columns),
+                  style.paint(Ink::dim, scenario.id));
     }
     say_solved(course, progress);
 }
@@ -65,7 +65,7 @@ void list_json(const std::vector<scenarios::Scenario>& course, const learn::Prog
                        {"tries", done ? done->tries : 0},
                        {"hints", done ? done->hints : 0}});
     }
-    fmt::print("{}\n", results::reports::dumped(all, 2));
+    print_out("{}\n", results::reports::dumped(all, 2));
 }
 
 void say_solved(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress) {
@@ -73,8 +73,8 @@ void say_solved(const std::vector<scenarios::Scenario>& course, const learn::Pro
         const Done* done = progress.find(scenario.id);
         return done && done->solved;
     });
-    fmt::print("\n  {} of {} solved; deadrank learn goes on where you are.\n", solved,
-               results::counted(course.size(), "lesson"));
+    print_out("\n  {} of {} solved; deadrank learn goes on where you are.\n", solved,
+              results::counted(course.size(), "lesson"));
 }
 
 namespace {
@@ -157,7 +157,7 @@ private:
     // Starts at the first unsolved lesson; a named one is taught in any case.
     void teach(const std::vector<scenarios::Scenario>& course, const learn::Classroom& room) {
         learn::Talk talk{std::cin, style_of(stdout), isatty(STDIN_FILENO) == 0};
-        if (progress_.empty()) fmt::print("{}\n", learn::primer_text(talk.style));
+        if (progress_.empty()) print_out("{}\n", learn::primer_text(talk.style));
         const bool named = course.size() == 1;
         for (const auto& scenario : course) {
             const Done* before = progress_.find(scenario.id);
@@ -169,14 +169,14 @@ private:
             keep(progress_.note(scenario.id, done));
             if (way == Way::quit) return say_solved(course, progress_);
             if (named) break;
-            fmt::print("\n{}\n  enter goes on to the next lesson, q leaves > ", std::string(72, '-'));
-            std::fflush(stdout);
+            print_out("\n{}\n  enter goes on to the next lesson, q leaves > ", std::string(72, '-'));
+            flush_out();
             std::string line;
             if (!std::getline(talk.in, line) || line.starts_with("q")) {
-                fmt::print("\n");
+                print_out("\n");
                 return say_solved(course, progress_);
             }
-            fmt::print("\n");
+            print_out("\n");
         }
         say_solved(course, progress_);
     }
@@ -191,12 +191,11 @@ private:
                 key.push_back(learn::lesson_json(*made));
                 continue;
             }
-            fmt::print("{}\n",
-                       talk.style.paint(Ink::dim, fmt::format("{} of {}", ++number, arguments_.quiz)));
+            print_out("{}\n", talk.style.paint(Ink::dim, fmt::format("{} of {}", ++number, arguments_.quiz)));
             if (learn::examine(*made, talk, right, asked) == Way::quit) break;
         }
-        if (arguments_.json) fmt::print("{}\n", results::reports::dumped(key));
-        if (!arguments_.json) fmt::print("  {} of {} right, quiz {}\n", right, asked, arguments_.seed);
+        if (arguments_.json) print_out("{}\n", results::reports::dumped(key));
+        if (!arguments_.json) print_out("  {} of {} right, quiz {}\n", right, asked, arguments_.seed);
     }
 
     void show(const std::vector<scenarios::Scenario>& course, const learn::Classroom& room) {
@@ -209,16 +208,16 @@ private:
                 all.push_back(learn::lesson_json(*made));
                 continue;
             }
-            fmt::print("{}", learn::opening_text(*made, style));
+            print_out("{}", learn::opening_text(*made, style));
             for (const auto& challenge : made->challenges)
-                fmt::print("{}", learn::challenge_text(challenge, style));
-            fmt::print("\n{}", style.paint(Ink::bold, "Hints\n"));
-            for (const std::string& hint : made->hints) fmt::print("{}", learn::paragraph(hint, style));
+                print_out("{}", learn::challenge_text(challenge, style));
+            print_out("\n{}", style.paint(Ink::bold, "Hints\n"));
+            for (const std::string& hint : made->hints) print_out("{}", learn::paragraph(hint, style));
             for (const auto& challenge : made->challenges)
-                fmt::print("\n{}", learn::paragraph(challenge.asks + " " + challenge.solution(), style));
-            fmt::print("{}\n", learn::answer_text(*made, style));
+                print_out("\n{}", learn::paragraph(challenge.asks + " " + challenge.solution(), style));
+            print_out("{}\n", learn::answer_text(*made, style));
         }
-        if (arguments_.json) fmt::print("{}\n", results::reports::dumped(all));
+        if (arguments_.json) print_out("{}\n", results::reports::dumped(all));
     }
 
     void write_pages(const std::vector<scenarios::Scenario>& course, const learn::Classroom& room) {
@@ -244,8 +243,8 @@ private:
         progress.clear();
         if (!write(learn::index_page(lessons), "index.html")) return;
         if (stop.load()) session_.code = exit_interrupted;
-        fmt::print("{} with a handout each, from {}\n", results::counted(lessons.size(), "lesson"),
-                   (directory / "index.html").string());
+        print_out("{} with a handout each, from {}\n", results::counted(lessons.size(), "lesson"),
+                  (directory / "index.html").string());
     }
 
     const LearnArguments& arguments_;

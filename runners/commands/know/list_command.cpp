@@ -42,7 +42,7 @@ nlohmann::ordered_json to_json(const scenarios::Scenario& scenario) {
 void print_scenarios_json(const std::vector<scenarios::Scenario>& scenarios) {
     auto all = nlohmann::ordered_json::array();
     for (const auto& scenario : scenarios) all.push_back(to_json(scenario));
-    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_out("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 void print_scenarios_text(const std::vector<scenarios::Scenario>& scenarios) {
@@ -52,7 +52,7 @@ void print_scenarios_text(const std::vector<scenarios::Scenario>& scenarios) {
     std::string stage;
     for (const auto& scenario : scenarios) {
         if (scenario.bug.stage != stage) {
-            fmt::print("{}{}\n", stage.empty() ? "" : "\n", style.paint(Ink::bold, scenario.bug.stage));
+            print_out("{}{}\n", stage.empty() ? "" : "\n", style.paint(Ink::bold, scenario.bug.stage));
             stage = scenario.bug.stage;
         }
         const std::string where =
@@ -60,10 +60,10 @@ void print_scenarios_text(const std::vector<scenarios::Scenario>& scenarios) {
         const std::size_t room = style.width > longest + 12 ? style.width - longest - 4 : 0;
         const std::string words =
             fmt::format("{} · {} · {}", scenario.bug.symptom, scenario.bug.cause, where);
-        fmt::print("  {}  {}\n", pad_right(scenario.id, longest),
-                   style.paint(Ink::dim, style.cut(words, room)));
+        print_out("  {}  {}\n", pad_right(scenario.id, longest),
+                  style.paint(Ink::dim, style.cut(words, room)));
     }
-    fmt::print("\n  {}\n", results::counted(scenarios.size(), "scenario"));
+    print_out("\n  {}\n", results::counted(scenarios.size(), "scenario"));
 }
 
 void list_scenarios(const ListArguments& arguments, Session& session) {

@@ -3,11 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <memory>
 
+#include "results/record/text_file.h"
 #include "runners/commands/command.h"
 #include "runners/commands/know/manual.h"
+#include "runners/commands/screen.h"
 #include "runners/manual/manual_pages.h"
 #include "runners/pipeline/build.h"
 #include "runners/pipeline/library.h"
@@ -29,17 +30,10 @@ constexpr const char* manual_footer =
 
 scenarios::Result<void> put(const std::string& text, const std::string& file) {
     if (file.empty()) {
-        fmt::print("{}", text);
+        print_out("{}", text);
         return {};
     }
-    std::ofstream out(file, std::ios::binary);
-    out << text;
-    out.close();
-    if (!out) {
-        return scenarios::refuse(scenarios::ErrorCode::io, "cannot be written",
-                                 "name a file in a directory that exists and that you may write", {file});
-    }
-    return {};
+    return results::write_text(text, file);
 }
 
 scenarios::Result<void> put_pages(const std::vector<manual::Page>& pages,

@@ -1,11 +1,13 @@
 // runners/commands/know/new_command.cpp — deadrank new: writes a commented skeleton of a scenario. The
 // skeleton loads as it is; an existing file is never overwritten.
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <memory>
 
 #include "results/record/text_file.h"
 #include "runners/commands/command.h"
+#include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/pipeline/library.h"
 #include "scenarios/format/skeleton.h"
@@ -28,17 +30,26 @@ struct NewScenarioArguments {
     bool print = false;
 };
 
+// The catalogue that was named, or one in the working directory, as in a checkout. Else the working
+// directory: the catalogue of an installed program belongs to the package.
+fs::path place_for(const Library& library, const NewScenarioArguments& arguments, const fs::path& here) {
+    const bool named = !arguments.catalog.empty() || std::getenv("DEADRANK_CATALOG") != nullptr;
+    const fs::path within = library.catalog.lexically_proximate(here);
+    return named || (!within.empty() && *within.begin() != "..") ? library.catalog : here;
+}
+
 void create(const NewScenarioArguments& arguments, Session& session) {
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto text = scenarios::skeleton(arguments.wish, library->taxonomy, library->vocabulary);
     if (!session.take(text)) return;
     if (arguments.print) {
-        fmt::print("{}", *text);
+        print_out("{}", *text);
         return;
     }
-    const fs::path file = library->catalog / (arguments.wish.id + ".toml");
     std::error_code ignored;
+    const fs::path file =
+        place_for(*library, arguments, fs::current_path(ignored)) / (arguments.wish.id + ".toml");
     if (fs::exists(file, ignored)) {
         session.complain({ErrorCode::usage,
                           "is there already",
@@ -51,12 +62,15 @@ void create(const NewScenarioArguments& arguments, Session& session) {
         session.complain(written.error());
         return;
     }
-    fmt::print("{}\n  Edit it, then: deadrank run {}\n", file.string(), arguments.wish.id);
+    const bool by_id = file == library->catalog / (arguments.wish.id + ".toml");
+    print_out("{}\n  Edit it, then: deadrank run {}\n", file.string(),
+              by_id ? arguments.wish.id : file.lexically_proximate(fs::current_path(ignored)).string());
 }
 
 void add_new(CLI::App& command, Session& session) {
     command.footer(
-        "The skeleton loads and plays as it stands; its comments say what to write where.\n\n"
+        "The skeleton loads and plays as it stands; its comments say what to write where. It goes below the "
+        "catalog that --catalog or DEADRANK_CATALOG names, else below the working directory.\n\n"
         "Example:\n"
         "  deadrank new communication/my_bug --symptom collective_mismatch_error --fault resize_collective");
     auto arguments = std::make_shared<NewScenarioArguments>();
@@ -79,6 +93,6 @@ void add_new(CLI::App& command, Session& session) {
 
 }  // namespace
 
-extern const CommandRow new_row{"new", "Writes a commented skeleton of a scenario into the catalog", add_new};
+extern const CommandRow new_row{"new", "Writes a commented skeleton of a scenario", add_new};
 
 }  // namespace deadrank::runners::commands

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "runners/commands/command.h"
+#include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/pipeline/library.h"
 #include "scenarios/format/schema.h"
@@ -25,7 +26,7 @@ void add_schema(CLI::App& command, Session& session) {
     command.callback([catalog, &session] {
         auto library = open_library(session.executable, session.extension, *catalog);
         if (session.take(library))
-            fmt::print("{}", scenarios::editor_schema(library->taxonomy, library->vocabulary));
+            print_out("{}", scenarios::editor_schema(library->taxonomy, library->vocabulary));
     });
 }
 

@@ -64,14 +64,14 @@ void print_taxonomy_json(const Taxonomy& taxonomy) {
                        {"fixes", entries_json(taxonomy.fixes)},
                        {"pairs", pairs},
                        {"classes", classes}};
-    fmt::print("{}\n", json.dump(2));
+    print_out("{}\n", json.dump(2));
 }
 
 void print_disclosure(const Style& style, const Taxonomy& taxonomy) {
     for (const std::string& line : results::reports::wrap(taxonomy.disclosure, style.width)) {
-        fmt::print("{}\n", style.paint(Ink::yellow, line));
+        print_out("{}\n", style.paint(Ink::yellow, line));
     }
-    fmt::print(
+    print_out(
         "{}\n",
         style.paint(Ink::dim,
                     "* in print by this name · ° from labelled data or an incident study · others: ours"));
@@ -98,11 +98,11 @@ std::vector<std::string> causes_of(const Taxonomy& taxonomy, const std::string& 
 }
 
 void print_symptom(const Style& style, const Taxonomy& taxonomy, const TaxonomyEntry& symptom, bool last) {
-    fmt::print("{} {}{}\n", last ? "└──" : "├──", style.paint(Ink::cyan, marked(symptom)),
-               symptom.distributed_only ? style.paint(Ink::dim, "  distributed only") : "");
+    print_out("{} {}{}\n", last ? "└──" : "├──", style.paint(Ink::cyan, marked(symptom)),
+              symptom.distributed_only ? style.paint(Ink::dim, "  distributed only") : "");
     const auto causes = causes_of(taxonomy, symptom.id);
     for (std::size_t i = 0; i < causes.size(); ++i) {
-        fmt::print("{}   {} {}\n", last ? " " : "│", i + 1 == causes.size() ? "└──" : "├──", causes[i]);
+        print_out("{}   {} {}\n", last ? " " : "│", i + 1 == causes.size() ? "└──" : "├──", causes[i]);
     }
 }
 
@@ -113,18 +113,18 @@ void print_tree(const Style& style, const Taxonomy& taxonomy) {
         for (const TaxonomyEntry& symptom : taxonomy.symptoms) {
             if (!symptom.stages.empty() && symptom.stages.front() == stage.id) symptoms.push_back(&symptom);
         }
-        fmt::print("\n{}\n", style.paint(Ink::bold, stage.name));
+        print_out("\n{}\n", style.paint(Ink::bold, stage.name));
         for (const TaxonomyEntry* symptom : symptoms) {
             print_symptom(style, taxonomy, *symptom, symptom == symptoms.back());
         }
     }
-    fmt::print("\n{}\n", style.paint(Ink::bold, "Fix patterns"));
-    for (const TaxonomyEntry& fix : taxonomy.fixes) fmt::print("  {}\n", marked(fix));
-    fmt::print("\n{}\n", style.paint(Ink::bold, "Where two fit"));
-    for (const scenarios::TieBreak& one : taxonomy.tie_breaks) fmt::print("  {}: {}\n", one.kind, one.rule);
-    fmt::print("\n  {} stages · {} symptoms · {} causes · {} fix patterns · {} pairs\n",
-               taxonomy.stages.size(), taxonomy.symptoms.size(), taxonomy.causes.size(),
-               taxonomy.fixes.size(), taxonomy.pairs.size());
+    print_out("\n{}\n", style.paint(Ink::bold, "Fix patterns"));
+    for (const TaxonomyEntry& fix : taxonomy.fixes) print_out("  {}\n", marked(fix));
+    print_out("\n{}\n", style.paint(Ink::bold, "Where two fit"));
+    for (const scenarios::TieBreak& one : taxonomy.tie_breaks) print_out("  {}: {}\n", one.kind, one.rule);
+    print_out("\n  {} stages · {} symptoms · {} causes · {} fix patterns · {} pairs\n",
+              taxonomy.stages.size(), taxonomy.symptoms.size(), taxonomy.causes.size(), taxonomy.fixes.size(),
+              taxonomy.pairs.size());
 }
 
 // Symptoms down, causes across by number; in a cell the number of fix patterns that heal the pair.
@@ -134,7 +134,7 @@ void print_matrix(const Style& style, const Taxonomy& taxonomy) {
     for (const TaxonomyEntry& symptom : taxonomy.symptoms) names = std::max(names, symptom.id.size() + 1);
     std::string head(names + 2, ' ');
     for (std::size_t i = 0; i < taxonomy.causes.size(); ++i) head += pad_left(std::to_string(i + 1), 3);
-    fmt::print("\n{}\n", style.paint(Ink::dim, head));
+    print_out("\n{}\n", style.paint(Ink::dim, head));
     for (const TaxonomyEntry& symptom : taxonomy.symptoms) {
         std::string row = "  " + pad_right(marked(symptom), names);
         for (const TaxonomyEntry& cause : taxonomy.causes) {
@@ -145,12 +145,12 @@ void print_matrix(const Style& style, const Taxonomy& taxonomy) {
             row += there ? style.paint(Ink::green, pad_left(std::to_string(pair->fixes.size()), 3))
                          : style.paint(Ink::dim, "  ·");
         }
-        fmt::print("{}\n", row);
+        print_out("{}\n", row);
     }
-    fmt::print("\n{}\n",
-               style.paint(Ink::dim, "  a number counts the fix patterns that heal the pair; the causes:"));
+    print_out("\n{}\n",
+              style.paint(Ink::dim, "  a number counts the fix patterns that heal the pair; the causes:"));
     for (std::size_t i = 0; i < taxonomy.causes.size(); ++i) {
-        fmt::print("  {} {}\n", pad_left(std::to_string(i + 1), 2), marked(taxonomy.causes[i]));
+        print_out("  {} {}\n", pad_left(std::to_string(i + 1), 2), marked(taxonomy.causes[i]));
     }
 }
 

@@ -13,6 +13,7 @@
 #include "runners/backends/gpu/gpu_machine.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/commands/command.h"
+#include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/pipeline/build.h"
 #include "scenarios/model/document.h"
@@ -57,18 +58,18 @@ nlohmann::ordered_json about() {
 void version(bool json) {
     const auto all = about();
     if (json) {
-        fmt::print("{}\n", all.dump(2));
+        print_out("{}\n", all.dump(2));
         return;
     }
-    fmt::print("deadrank {} ({}), {} by {}\n", all["deadrank"].get<std::string>(),
-               all["commit"].get<std::string>(), all["build"].get<std::string>(),
-               all["compiler"].get<std::string>());
-    fmt::print("evidence format {}\n", results::evidence_version);
+    print_out("deadrank {} ({}), {} by {}\n", all["deadrank"].get<std::string>(),
+              all["commit"].get<std::string>(), all["build"].get<std::string>(),
+              all["compiler"].get<std::string>());
+    print_out("evidence format {}\n", results::evidence_version);
     for (const auto& [name, number] : all["libraries"].items())
-        fmt::print("  {:<14}{}\n", name, number.get<std::string>());
-    fmt::print("for real processes\n");
+        print_out("  {:<14}{}\n", name, number.get<std::string>());
+    print_out("for real processes\n");
     for (const auto& [name, text] : all["programs"].items())
-        fmt::print("  {:<14}{}\n", name, text.is_null() ? "none found" : text.get<std::string>());
+        print_out("  {:<14}{}\n", name, text.is_null() ? "none found" : text.get<std::string>());
 }
 
 void add_version(CLI::App& command, Session&) {

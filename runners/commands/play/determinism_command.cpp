@@ -74,7 +74,7 @@ ordered_json json_of(const Checked& one) {
 void print_story(const Checked& one, const Style& style) {
     const auto row = [&](std::string_view label, const std::string& text) {
         if (text.empty()) return;
-        fmt::print("    {}{}\n", style.paint(Ink::dim, results::reports::pad_right(label, 10)), text);
+        print_out("    {}{}\n", style.paint(Ink::dim, results::reports::pad_right(label, 10)), text);
     };
     if (one.outcome == Checked::unknown) return row("unknown", one.reason);
     row("differs", fmt::format("in {}: {} run, seed {}; the first run here against {}", one.what.what,
@@ -96,7 +96,7 @@ void print_scenario(Place begin, Place end, const Style& style, bool quiet) {
     const auto bad =
         std::count_if(begin, end, [](const Checked& one) { return one.outcome != Checked::same; });
     if (bad == 0 && quiet) return;
-    fmt::print(
+    print_out(
         "  {} {}  {}\n", style.paint(bad == 0 ? Ink::green : Ink::red, bad == 0 ? "✔" : "✘"),
         begin->print.scenario,
         style.paint(Ink::dim,
@@ -111,7 +111,7 @@ void print_scenario(Place begin, Place end, const Style& style, bool quiet) {
 
 void print_checked_json(const std::vector<Checked>& all) {
     for (const Checked& one : all)
-        fmt::print("{}\n", json_of(one).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+        print_out("{}\n", json_of(one).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 void print_checked(const std::vector<Checked>& all, bool quiet, double seconds) {
@@ -129,7 +129,7 @@ void print_checked(const std::vector<Checked>& all, bool quiet, double seconds) 
     };
     std::uint64_t events = 0;
     for (const Checked& one : all) events += one.print.events();
-    fmt::print(
+    print_out(
         "\n  {} same · {} differ · {} unknown · each trial played twice here and once in another process, "
         "{} events a time · {:.1f} s\n",
         count(Checked::same), count(Checked::differs), count(Checked::unknown), events, seconds);
@@ -222,7 +222,7 @@ private:
 
     void print(const std::vector<Job>& jobs, const MakeRunner& make, const Library& library) {
         print_all(jobs, make, library.vocabulary, options(),
-                  [](const TrialDigest& print) { fmt::print("{}\n", to_line(print)); });
+                  [](const TrialDigest& print) { print_out("{}\n", to_line(print)); });
     }
 
     void trace(const std::vector<Job>& jobs, const MakeRunner& make, const Library& library) {
@@ -231,7 +231,7 @@ private:
             auto traced =
                 trace_one(job, asked.variant, asked.window, *make(), library.vocabulary, options().line);
             if (!session_.take(traced)) return;
-            fmt::print("{}\n", to_line(*traced));
+            print_out("{}\n", to_line(*traced));
         }
     }
 
@@ -254,7 +254,7 @@ private:
                                [&](const Checked& one) { return one.outcome == outcome; });
         };
         if (all.size() < jobs.size())
-            fmt::print(stderr, "deadrank: stopped after {} of {} trials\n", all.size(), jobs.size());
+            print_error("deadrank: stopped after {} of {} trials\n", all.size(), jobs.size());
         if (options.line.stop->load()) {
             session_.code = exit_interrupted;
         } else if (any(Checked::differs)) {

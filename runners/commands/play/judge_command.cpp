@@ -38,8 +38,8 @@ void judge_files(const JudgeArguments& arguments, Session& session) {
         auto judged = judge_directory(*library, place);
         if (!session.take(judged)) return;
         const results::Case& one = judged->outcome;
-        if (arguments.json) fmt::print("{}\n", results::reports::json_line(one));
-        if (!arguments.json) fmt::print("{}", results::reports::failure_block(one, style_of(stdout)));
+        if (arguments.json) print_out("{}\n", results::reports::json_line(one));
+        if (!arguments.json) print_out("{}", results::reports::failure_block(one, style_of(stdout)));
         worst = results::worse(worst, one.verdict);
         if (!arguments.html.empty()) add_to_page(page, cases.size(), *judged);
         cases.push_back(one);

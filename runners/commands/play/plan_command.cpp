@@ -9,6 +9,7 @@
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
 #include "runners/commands/play/plan_notes.h"
+#include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/extension/extension.h"
 #include "scenarios/format/plan_file.h"
@@ -48,7 +49,7 @@ std::string with_lines(std::string toml, const scenarios::Values& workload) {
 
 void print_plan(const scenarios::Plan& plan, bool json) {
     if (!json) {
-        fmt::print("{}", with_lines(scenarios::to_toml(plan), plan.workload));
+        print_out("{}", with_lines(scenarios::to_toml(plan), plan.workload));
         return;
     }
     const nlohmann::ordered_json document = {{"scenario", plan.scenario},
@@ -56,7 +57,7 @@ void print_plan(const scenarios::Plan& plan, bool json) {
                                              {"variant", scenarios::variant_name(plan.variant)},
                                              {"digest", scenarios::digest(plan)},
                                              {"toml", scenarios::to_toml(plan)}};
-    fmt::print("{}\n", document.dump(2));
+    print_out("{}\n", document.dump(2));
 }
 
 void plan(const PlanArguments& arguments, Session& session) {

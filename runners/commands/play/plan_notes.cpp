@@ -10,6 +10,7 @@
 #include "results/detectors/detector.h"
 #include "results/record/words.h"
 #include "runners/commands/play/plan_program.h"
+#include "runners/commands/screen.h"
 
 namespace deadrank::runners::commands {
 
@@ -75,18 +76,17 @@ void print_usual_step(const Record& record) {
     }
     if (!steps.empty()) {
         std::nth_element(steps.begin(), steps.begin() + std::ssize(steps) / 2, steps.end());
-        fmt::print("# control: a step takes {} on rank 0, the median of its steps\n",
-                   exact_text(steps[steps.size() / 2]));
+        print_out("# control: a step takes {} on rank 0, the median of its steps\n",
+                  exact_text(steps[steps.size() / 2]));
     } else {
-        fmt::print("# control: rank 0 ends no step, so none has a time: {}\n", first_trouble(evidence));
+        print_out("# control: rank 0 ends no step, so none has a time: {}\n", first_trouble(evidence));
     }
-    if (!steps.empty() && fails(evidence)) fmt::print("# control: {}\n", first_trouble(evidence));
+    if (!steps.empty() && fails(evidence)) print_out("# control: {}\n", first_trouble(evidence));
     // Nothing is wrong in a control: either the detectors are, or something else in the scenario is.
     const auto findings = results::detect(evidence, results::all_detectors());
     for (const results::Finding& finding : findings)
-        fmt::print("# control: it rings by itself: {}: {}\n", finding.symptom, finding.says);
-    if (findings.empty() && record.truth.completed())
-        fmt::print("# control: quiet, and all ranks end well\n");
+        print_out("# control: it rings by itself: {}: {}\n", finding.symptom, finding.says);
+    if (findings.empty() && record.truth.completed()) print_out("# control: quiet, and all ranks end well\n");
 }
 
 bool too_large(const scenarios::Plan& plan) {
@@ -116,13 +116,13 @@ void print_effect(const scenarios::Trial& trial, const Record& control, Runner& 
             remedy = fmt::format(". Let its ranks come to {} after its moment, or choose an earlier one",
                                  target_of(fault));
         if (mark.kind == results::MarkKind::missed) remedy = ". Choose a moment that comes on its ranks";
-        fmt::print("# fault {}: it has no effect: {}{}\n", mark.fault + 1, mark.says, remedy);
+        print_out("# fault {}: it has no effect: {}{}\n", mark.fault + 1, mark.says, remedy);
         told = true;
     }
     if (told) return;
     std::vector<std::string> targets;
     for (const auto& fault : trial.fault.faults) targets.push_back(target_of(fault));
-    fmt::print(
+    print_out(
         "# fault: it acts, and has no effect: the faulty run equals the control event for event. What {} "
         "changes "
         "has to be felt: in a call, a time, or a value that the job tells\n",
@@ -144,7 +144,7 @@ void print_unnamed(const scenarios::Plan& plan, const inject::FaultCatalog& cata
     }
     for (const std::string& field : expect.blames) {
         if (known.contains(field)) continue;
-        fmt::print(
+        print_out(
             "# expect: `blames` asks for the {}, which the truth of {} never names here: the run will be "
             "unjudged. It can name: {}\n",
             field, fmt::join(kinds, ", "),
@@ -167,7 +167,7 @@ void print_variable(const scenarios::Plan& plan) {
         return !fault.provokes && fault.kind.ends_with("_env") && on_all_ranks(plan, fault);
     });
     if (alike)
-        fmt::print(
+        print_out(
             "# expect: `blames` asks for a variable that all ranks hold alike: it is found where a library "
             "refuses its value in words that name it, or where it can have no meaning in this job\n");
 }
@@ -177,30 +177,30 @@ void print_asked(const scenarios::Expectation& expect) {
         return std::find(expect.blames.begin(), expect.blames.end(), field) != expect.blames.end();
     };
     if (expect.silent() || asks("rank")) return;
-    fmt::print("# expect: `blames` asks for {}, so a finding may name any ranks{}\n",
-               asks("node") ? "a node and for no rank" : "no rank", asks("node") ? " of it" : ", or none");
+    print_out("# expect: `blames` asks for {}, so a finding may name any ranks{}\n",
+              asks("node") ? "a node and for no rank" : "no rank", asks("node") ? " of it" : ", or none");
 }
 
 // Of a heal that keeps a fault, which the settings alone do not tell.
 void print_proof(const scenarios::Trial& trial, const Record& control, bool said_to_be_it, Runner& runner) {
     if (fails(control.evidence)) {
-        fmt::print(
+        print_out(
             "# heal: the control itself fails, as is said above: until it runs, the healed run proves "
             "nothing\n");
         return;
     }
     const auto healed = runner.run(trial.healed, {});
-    if (healed && fails(healed->evidence)) fmt::print("# healed: {}\n", first_trouble(healed->evidence));
+    if (healed && fails(healed->evidence)) print_out("# healed: {}\n", first_trouble(healed->evidence));
     const bool same = healed && results::same_events(healed->evidence, control.evidence);
     if (same && !said_to_be_it)
-        fmt::print(
+        print_out(
             "# heal: the fault stays, and yet the healed run equals its control event for event: it proves "
             "no "
             "more than the control does. Say why it is so, as_control = \"…\", or let the trigger leave a "
             "trace "
             "that the fix does not take away\n");
     if (healed && !same && said_to_be_it)
-        fmt::print(
+        print_out(
             "# heal: `as_control` says why the healed run is the control again, and it is another one: leave "
             "it "
             "out\n");
@@ -212,7 +212,7 @@ void print_pair(const scenarios::Bug& bug, const scenarios::Taxonomy& taxonomy) 
         return pair.symptom == bug.symptom && pair.cause == bug.cause;
     });
     if (known || bug.symptom.empty() || bug.cause.empty()) return;
-    fmt::print("# bug: {} with {} is not among the pairs of the taxonomy; allowed\n", bug.symptom, bug.cause);
+    print_out("# bug: {} with {} is not among the pairs of the taxonomy; allowed\n", bug.symptom, bug.cause);
 }
 
 }  // namespace
@@ -222,9 +222,9 @@ void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& tr
     print_pair(scenario.bug, taxonomy);
     const bool heals_to_control = scenario.heal.is_the_control();
     if (too_large(trial.control)) {
-        fmt::print("# control: not played here for the time of a step, with more than 4096 ranks\n");
+        print_out("# control: not played here for the time of a step, with more than 4096 ranks\n");
     } else if (const auto control = runner.run(trial.control, {}); !control) {
-        fmt::print("# control: cannot be played: {}\n", control.error().what);
+        print_out("# control: cannot be played: {}\n", control.error().what);
     } else {
         print_usual_step(*control);
         print_effect(trial, *control, runner);
@@ -232,7 +232,7 @@ void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& tr
             print_proof(trial, *control, !scenario.heal.as_control.empty(), runner);
     }
     for (const std::string& name : hidden_builtins(trial.fault))
-        fmt::print(
+        print_out(
             "# program: def {0} hides the built-in in all texts, and a prefix as dist.{0} is left out: what "
             "it "
             "calls is itself. Give the def another name\n",
@@ -241,7 +241,7 @@ void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& tr
     print_variable(trial.fault);
     print_unnamed(trial.fault, faults);
     if (heals_to_control && scenario.heal.as_control.empty())
-        fmt::print(
+        print_out(
             "# heal: it leaves nothing of the fault and changes nothing else: the healed run is the control "
             "again "
             "and proves nothing. Keep the trigger, fault = \"keep\", beside the setting that fixes it, or "

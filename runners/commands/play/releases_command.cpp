@@ -51,7 +51,7 @@ public:
         auto collection = releases::open_collection(*library, names);
         if (!session_.take(collection)) return;
         for (const scenarios::Error& error : collection->broken) session_.complain(error);
-        const auto say = [](const std::string& line) { fmt::print(stderr, "  {}\n", line); };
+        const auto say = [](const std::string& line) { print_error("  {}\n", line); };
         if (arguments_.pin) return done(releases::pin_all(*collection, say, &stop_on_interrupt()));
         if (!arguments_.prepare.empty())
             return done(releases::prepare(collection->bugs, collection->pins, say, &stop_on_interrupt()));
@@ -61,7 +61,7 @@ public:
         }
         for (const releases::ReleaseBug& bug : collection->bugs) show(bug, collection->pins);
         if (!arguments_.json)
-            fmt::print(
+            print_out(
                 "\n  {}; {}\n",
                 collection->bugs.size() == 1 ? "1 bug" : fmt::format("{} bugs", collection->bugs.size()),
                 releases::cost_of(releases::pins_of(collection->bugs), collection->pins, cache_).text());
@@ -83,10 +83,10 @@ private:
                     {"scenario", id},           {"seen", row.seen},   {"why", row.why_not},
                     {"noticed", noticed},       {"plain", row.plain}, {"observed", row.observed},
                     {"asserted", row.asserted}, {"job", row.job},     {"detail", row.detail}};
-                fmt::print("{}\n", line.dump());
+                print_out("{}\n", line.dump());
             } else {
-                fmt::print("{:<8} {}\n", !row.seen ? "not seen" : noticed ? "noticed" : "silent", id);
-                if (!row.seen) fmt::print("         {}\n", row.why_not);
+                print_out("{:<8} {}\n", !row.seen ? "not seen" : noticed ? "noticed" : "silent", id);
+                if (!row.seen) print_out("         {}\n", row.why_not);
             }
         }
     }
@@ -95,8 +95,8 @@ private:
         const releases::Cost cost = releases::cost_of(releases::pins_of({bug}), pins, cache_);
         const scenarios::Release& release = bug.release;
         if (!arguments_.json) {
-            fmt::print("{}\n    {} {} → {} · {} · {}\n", bug.scenario.id, release.bug.package,
-                       release.bug.version, release.fixed.version, bug.scenario.bug.symptom, cost.text());
+            print_out("{}\n    {} {} → {} · {} · {}\n", bug.scenario.id, release.bug.package,
+                      release.bug.version, release.fixed.version, bug.scenario.bug.symptom, cost.text());
             return;
         }
         Json with = Json::array();
@@ -114,7 +114,7 @@ private:
                            {"missing", cost.missing},
                            {"bytes_missing", cost.bytes_missing},
                            {"seconds_missing", static_cast<double>(cost.milliseconds_missing) / 1e3}};
-        fmt::print("{}\n", line.dump());
+        print_out("{}\n", line.dump());
     }
 
     const ReleasesArguments& arguments_;

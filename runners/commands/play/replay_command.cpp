@@ -262,19 +262,19 @@ void print_replay_json(const Replayed& replayed) {
                                          {"verdict", name_of(replayed.judgement.verdict)},
                                          {"reason", replayed.judgement.reason},
                                          {"notes", replayed.notes}};
-    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_out("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 void print_replay_text(const Replayed& replayed) {
     const auto style = style_of(stdout);
     const auto row = [&](std::string_view label, const std::string& text, Ink ink = Ink::plain) {
         if (text.empty()) return;
-        fmt::print("  {}{}\n", style.paint(Ink::dim, results::reports::pad_right(label, 12)),
-                   style.paint(ink, text));
+        print_out("  {}{}\n", style.paint(Ink::dim, results::reports::pad_right(label, 12)),
+                  style.paint(ink, text));
     };
     const bool good = replayed.outcome == Replayed::reproduced;
-    fmt::print("{} {}\n", style.paint(good ? Ink::green : Ink::yellow, good ? "✔" : "✘"),
-               style.paint(Ink::bold, replayed.says));
+    print_out("{} {}\n", style.paint(good ? Ink::green : Ink::yellow, good ? "✔" : "✘"),
+              style.paint(Ink::bold, replayed.says));
     row("first", replayed.difference, Ink::red);
     row("hash", fmt::format("{:016x} over {} events", replayed.trace_hash, replayed.events));
     row("verdict", fmt::format("{}: {}", name_of(replayed.judgement.verdict), replayed.judgement.reason));

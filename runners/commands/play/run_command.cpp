@@ -30,6 +30,7 @@ struct RunArguments {
     std::string runner = "sim";
     SubjectOptions under_test;
     int jobs = 0;
+    std::int64_t memory = 0;
     std::string out, junit, html, table, by = "class";
     bool json = false, quiet = false, explore_order = false, no_control = false, no_heal = false;
     bool releases = false;
@@ -120,7 +121,7 @@ private:
         const auto collection = releases::open_collection(library, names);
         if (!collection) return session_.complain(collection.error()), false;
         std::atomic<bool>& stop = stop_on_interrupt();
-        const auto say = [](const std::string& line) { fmt::print(stderr, "  {}\n", line); };
+        const auto say = [](const std::string& line) { print_error("  {}\n", line); };
         const auto prepared = releases::prepare(collection->bugs, collection->pins, say, &stop);
         if (!prepared) session_.complain(prepared.error());
         if (stop.load()) session_.code = exit_interrupted;
@@ -154,6 +155,7 @@ private:
                         .control = !arguments_.no_control,
                         .healed = !arguments_.no_heal,
                         .explore_order = arguments_.explore_order,
+                        .memory = arguments_.memory,
                         .stop = &stop,
                         .detectors = &detectors};
         options.threads = arguments_.jobs > 0 ? arguments_.jobs : usual_jobs(arguments_.runner);
@@ -181,7 +183,7 @@ private:
         report.finish(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
         session_.code = run_code(report, !selection.broken.empty(), stop.load());
         if (played < due) {
-            fmt::print(stderr, "deadrank: stopped after {} of {}\n", played, results::counted(due, "trial"));
+            print_error("deadrank: stopped after {} of {}\n", played, results::counted(due, "trial"));
         }
         write_files(report, library.taxonomy, detectors);
         if (!arguments_.html.empty()) write_page(page, report);
@@ -258,6 +260,7 @@ void add_run(CLI::App& command, Session& session) {
     command.add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors; 1 on real processes]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
+    add_memory(command, arguments->memory);
     command
         .add_option("-o,--out", arguments->out,
                     "Keep plans, evidence, truth, findings and verdicts below DIR")

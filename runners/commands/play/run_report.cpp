@@ -13,6 +13,7 @@
 #include "results/reports/json_files.h"
 #include "results/reports/resilience_table.h"
 #include "results/reports/terminal.h"
+#include "runners/commands/screen.h"
 
 namespace deadrank::runners::commands {
 
@@ -59,8 +60,8 @@ void RunReport::take(Case&& one, results::ResilienceCell&& standing) {
     if (options_.json) {
         progress_.clear();
         const std::string line = results::reports::json_line(one);
-        fmt::print("{}\n", real ? results::reports::with_standing(line, standings_.back()) : line);
-        std::fflush(stdout);
+        print_out("{}\n", real ? results::reports::with_standing(line, standings_.back()) : line);
+        flush_out();
     } else if (!options_.quiet) {
         if (!same_scenario_.empty() && same_scenario_.front().scenario != one.scenario) print_scenario();
         same_scenario_.push_back(one);
@@ -73,12 +74,12 @@ void RunReport::print_scenario() {
     if (same_scenario_.empty()) return;
     progress_.clear();
     const std::string& stage = same_scenario_.front().bug.stage;
-    if (stage != stage_) fmt::print("{}{}\n", stage_.empty() ? "" : "\n", style_.paint(Ink::bold, stage));
+    if (stage != stage_) print_out("{}{}\n", stage_.empty() ? "" : "\n", style_.paint(Ink::bold, stage));
     stage_ = stage;
-    fmt::print("{}", results::reports::scenario_line(same_scenario_, options_.name_columns, style_));
+    print_out("{}", results::reports::scenario_line(same_scenario_, options_.name_columns, style_));
     for (; told_ < standings_.size(); ++told_)
-        fmt::print("{}", results::reports::standing_line(standings_[told_], style_));
-    std::fflush(stdout);
+        print_out("{}", results::reports::standing_line(standings_[told_], style_));
+    flush_out();
     same_scenario_.clear();
 }
 
@@ -93,12 +94,12 @@ void RunReport::print_failures() const {
             ++left;
             continue;
         }
-        fmt::print("\n{}", results::reports::failure_block(one, style_));
+        print_out("\n{}", results::reports::failure_block(one, style_));
     }
     if (left == 0) return;
-    fmt::print("\n  {}\n",
-               style_.paint(Ink::dim, fmt::format("… and {} that did not pass; --json or --junit has all",
-                                                  results::counted(left, "more trial"))));
+    print_out("\n  {}\n",
+              style_.paint(Ink::dim, fmt::format("… and {} that did not pass; --json or --junit has all",
+                                                 results::counted(left, "more trial"))));
 }
 
 // What the real processes ran on: a report must say whether there was a GPU, or a torch.
@@ -107,7 +108,7 @@ void RunReport::print_backends() const {
     for (const Case& one : cases_) {
         for (const std::string& note : one.notes) {
             if (note.starts_with("real processes: ") && told.insert(note).second)
-                fmt::print("  {}\n", style_.paint(Ink::dim, note));
+                print_out("  {}\n", style_.paint(Ink::dim, note));
         }
     }
 }
@@ -119,20 +120,19 @@ void RunReport::finish(double seconds) {
     print_failures();
     const results::Scorecard card = scorecard();
     if (!options_.quiet && cases_.size() > 1) {
-        fmt::print("\n{}", results::reports::scorecard_table(card, options_.by, style_));
+        print_out("\n{}", results::reports::scorecard_table(card, options_.by, style_));
     }
-    fmt::print("{}{}", options_.quiet ? "" : "\n", results::reports::last_line(card, seconds, style_));
+    print_out("{}{}", options_.quiet ? "" : "\n", results::reports::last_line(card, seconds, style_));
     const auto documented = static_cast<std::size_t>(std::count_if(
         cases_.begin(), cases_.end(), [](const Case& one) { return one.differs_as_documented(); }));
     if (documented > 0)
-        fmt::print(
-            "  {}\n",
-            style_.paint(Ink::dim,
-                         fmt::format("{} more differ{} as documented and count{} neither way", documented,
-                                     documented == 1 ? "s" : "", documented == 1 ? "s" : "")));
+        print_out("  {}\n",
+                  style_.paint(Ink::dim, fmt::format("{} more differ{} as documented and count{} neither way",
+                                                     documented, documented == 1 ? "s" : "",
+                                                     documented == 1 ? "s" : "")));
     if (!options_.quiet) print_backends();
     if (const long peak = peak_mebibytes(); peak >= worth_mentioning)
-        fmt::print("  {}\n", style_.paint(Ink::dim, fmt::format("{} MiB of memory at most", peak)));
+        print_out("  {}\n", style_.paint(Ink::dim, fmt::format("{} MiB of memory at most", peak)));
 }
 
 results::Scorecard RunReport::scorecard() const {

@@ -74,17 +74,16 @@ void trace(const TraceArguments& arguments, Session& session) {
     auto made =
         is_run(arguments.what) ? of_files(arguments, *library) : of_scenario(arguments, *library, session);
     if (!session.take(made)) return;
-    if (!made->left_out.empty()) fmt::print(stderr, "deadrank: left out: {}\n", made->left_out);
+    if (!made->left_out.empty()) print_error("deadrank: left out: {}\n", made->left_out);
     if (arguments.out == "-") {
-        fmt::print("{}", made->json);
+        print_out("{}", made->json);
         return;
     }
     if (const auto written = results::write_text(made->json, arguments.out); !written) {
         session.complain(written.error());
         return;
     }
-    fmt::print("{}: {} events; open it at ui.perfetto.dev or chrome://tracing\n", arguments.out,
-               made->events);
+    print_out("{}: {} events; open it at ui.perfetto.dev or chrome://tracing\n", arguments.out, made->events);
 }
 
 void add_trace(CLI::App& command, Session& session) {

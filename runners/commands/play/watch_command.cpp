@@ -105,12 +105,12 @@ scenarios::Result<void> check(const WatchArguments& arguments) {
 
 // An outer watch already watches this job: run the program without a second one.
 [[noreturn]] void step_aside(const std::vector<std::string>& command) {
-    fmt::print(stderr, "deadrank: this job is watched already; the program runs under that watch alone\n");
+    print_error("deadrank: this job is watched already; the program runs under that watch alone\n");
     std::vector<char*> words;
     for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     execvp(words[0], words.data());
-    fmt::print(stderr, "deadrank: {} cannot be started: {}\n", command.front(), std::strerror(errno));
+    print_error("deadrank: {} cannot be started: {}\n", command.front(), std::strerror(errno));
     std::_Exit(127);
 }
 
@@ -120,8 +120,7 @@ void print_ringing(const watch::Ringing& ringing) {
     std::string line = fmt::format("deadrank: {} {} · {}", style.paint(Ink::red, "✘"),
                                    style.paint(Ink::bold, finding.symptom), finding.says);
     if (const std::string who = finding.blame.text(); !who.empty()) line += fmt::format(" ({})", who);
-    fmt::print(stderr, "{}, {} after the start\n{}", line, results::duration_text(finding.at),
-               ringing.stacks);
+    print_error("{}, {} after the start\n{}", line, results::duration_text(finding.at), ringing.stacks);
     std::fflush(stderr);
 }
 
@@ -139,7 +138,7 @@ void write_page(const WatchArguments& arguments, const fs::path& evidence, Sessi
 }
 
 void say_at_the_end(const WatchArguments& arguments, const watch::Watched& watched) {
-    for (const std::string& note : watched.notes) fmt::print(stderr, "deadrank: {}\n", note);
+    for (const std::string& note : watched.notes) print_error("deadrank: {}\n", note);
     if (arguments.quiet || watched.evidence.each<results::RankStart>().empty()) return;
     std::int64_t steps = 0;
     for (const results::Event* event : watched.evidence.each<results::StepEnd>())
@@ -149,15 +148,16 @@ void say_at_the_end(const WatchArguments& arguments, const watch::Watched& watch
     if (!lost.empty())
         alarms += fmt::format(" up to {}, after which evidence is missing,",
                               results::duration_text(lost.front()->at));
-    fmt::print(stderr, "deadrank: {} in {}, {} steps, {} events\n", alarms,
-               results::duration_text(watched.lasted), steps, watched.evidence.events().size());
+    print_error("deadrank: {} in {}, {} steps, {} events\n", alarms, results::duration_text(watched.lasted),
+                steps, watched.evidence.events().size());
 }
 
 // The program's own exit code, or 1 if it succeeded although something rang.
 int code_of(const watch::Watched& watched) {
     if (watched.signal) return 128 + watched.signal;
     if (watched.code) return watched.code;
-    return watched.rang.empty() ? exit_pass : exit_fail;
+    if (!watched.rang.empty()) return exit_fail;
+    return watched.nothing ? exit_unknown : exit_pass;
 }
 
 // The code of the rank that failed first, as a launcher ends with it.
@@ -180,7 +180,7 @@ void watch_simulated(const WatchArguments& arguments, Session& session) {
     if (!arguments.quiet)
         settings->print = [&](results::Rank, bool error, std::string_view line) {
             const std::lock_guard lock(printing);
-            fmt::print(error ? stderr : stdout, "{}\n", line);
+            results::reports::write_unchanged(error ? stderr : stdout, fmt::format("{}\n", line));
             std::fflush(error ? stderr : stdout);  // as it is printed, into a file too
         };
     ManagedRunner runner(*settings, session.extension.all_faults());
@@ -188,7 +188,7 @@ void watch_simulated(const WatchArguments& arguments, Session& session) {
     options.stop = &stop_on_interrupt();
     const auto plan = plan_of(settings->command, {arguments.seed});
     auto played = play_plan(plan, runner, options);
-    std::fflush(stdout);
+    flush_out();
     if (options.stop->load()) {
         session.code = exit_interrupted;
         return;
@@ -209,13 +209,13 @@ void watch_simulated(const WatchArguments& arguments, Session& session) {
     for (const results::Event* event : evidence.each<results::StepEnd>())
         steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
     for (const std::string& note : played->record.notes)
-        if (!arguments.quiet) fmt::print(stderr, "deadrank: {}\n", note);
+        if (!arguments.quiet) print_error("deadrank: {}\n", note);
     if (!arguments.quiet)
-        fmt::print(stderr,
-                   "deadrank: {} on {} simulated ranks in {} of virtual time, {} steps, trace {:016x}\n",
-                   played->findings.empty() ? "no alarm" : results::counted(played->findings.size(), "alarm"),
-                   settings->command.ranks(), results::duration_text(played->record.ended), steps,
-                   played->record.trace_hash);
+        print_error(
+            "deadrank: {} on {} simulated ranks in {} of virtual time, {} steps, trace {:016x}\n",
+            played->findings.empty() ? "no alarm" : results::counted(played->findings.size(), "alarm"),
+            settings->command.ranks(), results::duration_text(played->record.ended), steps,
+            played->record.trace_hash);
     const int code = code_of_job(evidence);
     session.code = code != exit_pass ? code : played->findings.empty() ? exit_pass : exit_fail;
 }
@@ -250,7 +250,7 @@ void watch_command(const WatchArguments& arguments, Session& session) {
             [&](const serve::HttpRequest& request) { return board.answer(request); });
         if (!session.take(listening)) return;
         server = std::move(*listening);
-        fmt::print(stderr, "deadrank: http://127.0.0.1:{}/metrics\n", server->port());
+        print_error("deadrank: http://127.0.0.1:{}/metrics\n", server->port());
     }
     bool told = false;  // that the file takes no more lines
     const auto ring = [&](const watch::Ringing& ringing) {
@@ -260,13 +260,12 @@ void watch_command(const WatchArguments& arguments, Session& session) {
                          .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
                   << std::endl;
         if (lines.is_open() && !lines && !std::exchange(told, true))
-            fmt::print(stderr, "deadrank: {} cannot be written: alarms are told here alone\n",
-                       arguments.json);
+            print_error("deadrank: {} cannot be written: alarms are told here alone\n", arguments.json);
     };
     const auto tell = [&](const std::string& says) {
-        if (!arguments.quiet) fmt::print(stderr, "deadrank: settings differ: {}\n", says);
+        if (!arguments.quiet) print_error("deadrank: settings differ: {}\n", says);
     };
-    const auto note = [](const std::string& says) { fmt::print(stderr, "deadrank: {}\n", says); };
+    const auto note = [](const std::string& says) { print_error("deadrank: {}\n", says); };
     const auto stand = [&](const watch::JobStatus& standing) { board.put(standing); };
     const auto watched = watch::watch(
         {arguments.command, *home / "hook", scratch->path(), ring, variables, stand, tell, note});
@@ -277,7 +276,7 @@ void watch_command(const WatchArguments& arguments, Session& session) {
     if (!arguments.record.empty() || !arguments.html.empty()) {
         // Failing to write the evidence is reported, but does not change the program's exit code.
         if (auto kept = results::write_evidence(watched->evidence, file); !kept)
-            fmt::print(stderr, "deadrank: {}\n", kept.error().text());
+            print_error("deadrank: {}\n", kept.error().text());
         else if (!arguments.html.empty())
             write_page(arguments, file, session);
     }
@@ -289,7 +288,8 @@ void add_watch(CLI::App& command, Session& session) {
         "Plays nothing and injects nothing: the program runs as it is, with its terminal and its signals, "
         "and a "
         "hook in each Python process that has a RANK. A hook that fails turns itself off and says so.\n\n"
-        "Exit code: the program's own where that is not 0; else 1 when an alarm rang, and 0.\n\n"
+        "Exit code: the program's own where that is not 0; else 1 when an alarm rang, 2 when no rank was "
+        "watched, and 0.\n\n"
         "Examples:\n"
         "  deadrank watch -- torchrun --nproc-per-node 4 train.py\n"
         "  deadrank watch --simulated -- torchrun --nnodes 8 --nproc-per-node 8 train.py\n"

@@ -135,5 +135,14 @@ TEST(RunBounded, TellsAnExitFromASignal) {
     EXPECT_THAT(killed->how(), HasSubstr("signal 11"));
 }
 
+// A PATH may name directories that this user cannot enter, or that are too long to be any.
+TEST(FindProgram, PassesOverDirectoriesThatCannotBeRead) {
+    const std::string before = std::getenv("PATH");
+    const std::string long_name(5000, 'x');
+    ::setenv("PATH", ("/" + long_name + ":/dev/null:" + before).c_str(), 1);
+    EXPECT_FALSE(find_program("sh").empty());
+    ::setenv("PATH", before.c_str(), 1);
+}
+
 }  // namespace
 }  // namespace deadrank::results::processes

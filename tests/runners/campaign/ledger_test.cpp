@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace deadrank::runners::campaign {
@@ -82,6 +83,27 @@ TEST_F(CampaignLedger, AFileThatIsNoDatabaseIsRefused) {
     const auto ledger = Ledger::open("/dev/full", "one");
     ASSERT_FALSE(ledger);
     EXPECT_THAT(ledger.error().text(), HasSubstr("/dev/full"));
+}
+
+// Two campaigns on one file: neither holds it while its trials play, and each waits for the other.
+TEST_F(CampaignLedger, IsNotHeldWhileNoAnswerComes) {
+    auto one = Ledger::open(place_ / "a", "one");
+    auto other = Ledger::open(place_ / "a", "one");
+    ASSERT_TRUE(one && other);
+    ASSERT_TRUE(one->put(answer(1), 0));
+    std::thread plays([&] {  // a long trial
+        for (int i = 0; i < 12; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            EXPECT_TRUE(one->settle());
+        }
+    });
+    const auto begun = std::chrono::steady_clock::now();
+    const auto put = other->put(answer(2), 0);
+    EXPECT_TRUE(put) << put.error().text();
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+    plays.join();
+    ASSERT_TRUE(other->commit());
+    EXPECT_EQ(one->totals()->trials, 2u);
 }
 
 TEST_F(CampaignLedger, AnAnswerCrossesTextUnchanged) {

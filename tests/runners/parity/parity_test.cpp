@@ -104,7 +104,7 @@ TEST(Parity, AsksOnPaperBeforeAnythingIsPlayed) {
         scenarios::Result<void> on_paper(const scenarios::Plan&) override {
             return scenarios::refuse(scenarios::ErrorCode::unsupported, "it has no setting 'depth'");
         }
-        scenarios::Result<Record> run(const scenarios::Plan&, const RunOptions&) override {
+        scenarios::Result<Record> play(const scenarios::Plan&, const RunOptions&) override {
             ADD_FAILURE() << "it was played";
             return testing_runner::hung_record();
         }

@@ -15,6 +15,7 @@ namespace deadrank::tests {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 namespace fs = std::filesystem;
 
@@ -310,6 +311,51 @@ TEST_F(Cli, SaysOnPaperWhatARealJobCanPlay) {
     ASSERT_EQ(why.size(), 2u) << answer.out;
     EXPECT_EQ(why["communication/rank_leaves_all_reduce"], "");
     EXPECT_THAT(why["communication/draft_skipped_near_length_limit"], HasSubstr("no workload 'serving'"));
+}
+
+// Output that nobody got is no success, whichever command it was, and no mistake of ours either.
+TEST_F(Cli, LostOutputIsAnError) {
+    const std::string run = "run communication/rank_leaves_all_reduce";
+    ASSERT_EQ(deadrank(run + " -q --out '" + directory_.string() + "'").code, 0);
+    const std::string kept = "'" + (directory_ / "communication/rank_leaves_all_reduce/1").string() + "'";
+    const std::vector<std::string> all = {"list",
+                                          "manual",
+                                          "schema",
+                                          "taxonomy",
+                                          "version",
+                                          "--help",
+                                          "explain collective_deadlock_hang",
+                                          "coverage",
+                                          "completion bash",
+                                          "emit --list",
+                                          "plan communication/rank_leaves_all_reduce",
+                                          run,
+                                          run + " --json",
+                                          "judge " + kept,
+                                          "judge --json " + kept,
+                                          "diagnose " + kept,
+                                          "replay " + kept + "/plan.toml"};
+    for (const std::string& arguments : all) {
+        const Answer answer = deadrank(arguments, "2>&1 >/dev/full");
+        EXPECT_EQ(answer.code, 64) << "deadrank " << arguments << "\n" << answer.out;
+        EXPECT_THAT(answer.out, HasSubstr("standard output could not be written: No space left on device"))
+            << "deadrank " << arguments;
+    }
+}
+
+TEST_F(Cli, AReaderThatHasEnoughIsNoError) {
+    const Answer answer = deadrank("list", "2>&1 | head -1");
+    EXPECT_EQ(answer.code, 0);
+    EXPECT_THAT(answer.out, Not(HasSubstr("could not be written")));
+}
+
+// The name of a scenario may be anything that a file system takes.
+TEST_F(Cli, NoNameSteersTheTerminal) {
+    const std::string file = altered("launcher = \"bare\"", "launcher = \"b\\u001b]0;x\\u0007are\"");
+    const Answer answer = deadrank("run '" + file + "'");
+    EXPECT_EQ(answer.code, 64);
+    EXPECT_EQ(answer.out.find('\033'), std::string::npos) << answer.out;
+    EXPECT_EQ(answer.out.find('\007'), std::string::npos) << answer.out;
 }
 
 }  // namespace

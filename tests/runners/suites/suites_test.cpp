@@ -189,6 +189,27 @@ TEST_F(DeviceSuites, PytestPlaysAProgramUnderFaultsOnceForEachSeed) {
                                HasSubstr("again: deadrank inject"), Not(HasSubstr("api.py:"))));
 }
 
+// Scenarios that testpaths leaves out would never be played, and nobody would notice.
+TEST(Pytest, FailsWhereItCollectsNoneOfTheScenarios) {
+    if (shell("/usr/bin/python3 -c 'import pytest'").code != 0)
+        GTEST_SKIP() << "pytest is not installed; `apt-get install python3-pytest` brings it";
+    const auto quoted = [](const fs::path& path) { return "'" + path.string() + "'"; };
+    const fs::path place = fs::path(testing::TempDir()) / ("deadrank_testpaths_" + std::to_string(getpid()));
+    fs::create_directories(place / "tests");
+    fs::create_directories(place / "bugs");
+    std::ofstream(place / "tests/test_one.py") << "def test_one():\n    pass\n";
+    std::ofstream(place / "bugs/hang.scenario.toml") << "format = 1\n";
+    std::ofstream(place / "pytest.ini") << "[pytest]\ntestpaths = tests\n";
+    const std::string pytest = "cd " + quoted(place) + " && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" +
+                               quoted(source / "runners/suites/pytest") +
+                               " /usr/bin/python3 -m pytest -p pytest_deadrank.plugin -p no:cacheprovider ";
+    const Answer all = shell(pytest);
+    EXPECT_EQ(all.code, 4) << all.out;
+    EXPECT_THAT(all.out, HasSubstr("Add bugs to testpaths"));
+    EXPECT_EQ(shell(pytest + "tests").code, 0) << "a path that was typed is all that was meant";
+    fs::remove_all(place);
+}
+
 TEST(DeviceDocs, EveryReferenceInThePublicHeadersLeadsSomewhere) {
     if (shell("command -v doxygen").code != 0) GTEST_SKIP() << "doxygen is not installed";
     const fs::path out = fs::path(testing::TempDir()) / ("deadrank_docs_" + std::to_string(getpid()));

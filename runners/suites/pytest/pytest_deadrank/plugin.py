@@ -43,6 +43,32 @@ def pytest_collect_file(file_path, parent):
     return None
 
 
+def _left_out(config):
+    """Scenario files below the root directory that pytest does not go to. None if paths were typed."""
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        return []
+    skipped = [pattern.strip("*") for pattern in config.getini("norecursedirs")]
+
+    def visited(path):
+        parts = path.relative_to(config.rootpath).parts
+        return not any(part.startswith(".") or part in skipped for part in parts)
+
+    return [path for pattern in config.getini("deadrank_scenarios")
+            for path in config.rootpath.rglob(pattern) if visited(path)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    if any(isinstance(item, ScenarioItem) for item in items):
+        return
+    files = _left_out(config)
+    if files:
+        places = sorted({str(path.parent.relative_to(config.rootpath)) for path in files})
+        raise pytest.UsageError(
+            f"deadrank_scenarios matches {len(files)} files below {config.rootpath}, and none lies below "
+            f"testpaths. Add {', '.join(places[:3])} to testpaths.")
+
+
 class ScenarioFile(pytest.File):
     def collect(self):
         name = self.path.name

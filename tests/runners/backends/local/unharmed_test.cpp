@@ -208,5 +208,32 @@ TEST_F(DeviceUnharmed, AfterTheHarnessWasKilledAndUndone) {
     EXPECT_EQ(tree_of(directory_ / "theirs"), before_) << said;
 }
 
+// An ssh session is lost, a scheduler asks, nobody reads the output any more: the run ends, and nothing of it
+// stays.
+TEST_F(DeviceUnharmed, BySignalsThatEndARun) {
+    const std::string place = directory_.string(), last = place + "/theirs/ckpt/last.pt";
+    fs::create_directories(directory_ / "tmp");
+    for (const std::string signal : {"HUP", "TERM", "PIPE"}) {
+        const std::string said =
+            tests::shell(
+                fmt::format("cp {1} {0}/first.pt\n"
+                            "DEADRANK_STATE={0}/state TMPDIR={0}/tmp setsid {2}/deadrank run "
+                            "fault_tolerance/checkpoint_truncated_before_resume --no-control --no-heal "
+                            "--runner local -- sh -c '{3}' >{0}/run.txt 2>&1 & harness=$!\n"
+                            "for i in $(seq 1200); do cmp -s {1} {0}/first.pt || break; sleep 0.1; done\n"
+                            "cmp -s {1} {0}/first.pt || echo changed\n"
+                            "kill -{4} $harness; wait $harness; echo code=$?\n"
+                            "grep -ls 'DEADRANK_EVIDENCE={0}/' /proc/[0-9]*/environ | sed 's/^/left /'\n"
+                            "ls {0}/tmp | sed 's/^/left /'",
+                            place, last, DEADRANK_BINARY_DIRECTORY, command(0.5), signal))
+                .out;
+        EXPECT_THAT(said, HasSubstr("changed")) << signal;
+        EXPECT_THAT(said, HasSubstr("code=130")) << signal << "\n" << said;
+        EXPECT_THAT(said, testing::Not(HasSubstr("left "))) << signal << "\n" << said;
+        SCOPED_TRACE(signal);
+        expect_unharmed();
+    }
+}
+
 }  // namespace
 }  // namespace deadrank::runners

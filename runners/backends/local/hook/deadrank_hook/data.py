@@ -2,6 +2,7 @@
 # its share of them.
 import functools
 import inspect
+import time
 
 
 def watch(hook):
@@ -80,8 +81,11 @@ def watch_batches(hook, dataloader):
             return batch
         begins = hook.training.new_work()
         hook.training.phase("data")
+        began = time.monotonic_ns()
         try:
-            return following(self)
+            batch = following(self)
+            hook.training.batch_came(self, time.monotonic_ns() - began)
+            return batch
         except StopIteration:
             if begins:
                 hook.training.no_work()

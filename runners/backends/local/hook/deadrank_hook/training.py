@@ -34,6 +34,7 @@ class Training:
         self.digested = []  # (step, group, name, digest) that a device still computes
         self.lines = Lines(hook.evidence)
         self.waits, self.starved = waits.Waits(hook.threads.numbers), 0
+        self.workers, self.held_up = waits.Workers(), 0  # nanoseconds of this step: a loader's worker was starved
         self.counted = False  # whether a wait was told: without any, a reader cannot know whether we count
         self.known = {}  # module's id → a reference to it: those with parameters
         self.model = self.last = lambda: None  # the last that made a forward pass; the last optimizer
@@ -57,9 +58,17 @@ class Training:
             self.mark = time.monotonic()
             if not ended:
                 self.starved = self.waits.here()
+            self.held_up = 0
             if self.hook.injector.armed:
                 self.hook.injector.at("step")
         return begins
+
+    def batch_came(self, loader, lasted):
+        """`lasted`: nanoseconds in which this rank waited for it. A worker that had no processor while it
+        prepared the batch, before that too, explains that much of them."""
+        processes = [worker.pid for worker in getattr(loader, "_workers", ())]
+        if processes:
+            self.held_up += min(self.workers.longest(processes), lasted)
 
     def no_work(self):
         """The batch did not come: the step that began with it begins with the next one."""
@@ -74,7 +83,7 @@ class Training:
             self.loss = float(self.loss.wait())
         longest = self.waits.longest()
         waited = self.waits.here(longest is not None)
-        delayed, self.starved = waited - self.starved, waited
+        delayed, self.starved = waited - self.starved + self.held_up, waited
         if delayed >= TOLD or not self.counted:
             self.counted = True
             self.tell_value("processor_wait", delayed / 1e9)

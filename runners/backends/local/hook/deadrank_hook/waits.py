@@ -83,3 +83,26 @@ class Waits:
         file = self.files.pop(thread, None)
         if file is not None:
             os.close(file)
+
+
+class Workers:
+    """The processes that load batches for this rank. One that has no processor holds the rank up, which waits in
+    its data phase and would be called slow."""
+
+    def __init__(self, proc="/proc"):
+        self.proc, self.waited = proc, {}  # process → nanoseconds without a processor when last asked
+
+    def longest(self, processes):
+        """The longest that one of them had no processor since this was last asked, in nanoseconds. 0 for one
+        that is new: what it waited until now may have delayed nobody."""
+        now = {process: self.read(process) for process in processes}
+        more = [waited - self.waited.get(process, waited) for process, waited in now.items()]
+        self.waited = now
+        return max(more, default=0)
+
+    def read(self, process):
+        try:
+            with open(f"{self.proc}/{process}/schedstat", encoding="ascii") as file:
+                return int(file.read().split()[1])
+        except (OSError, ValueError, IndexError):  # it is gone, or the kernel does not count
+            return self.waited.get(process, 0)

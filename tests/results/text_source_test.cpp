@@ -1,0 +1,71 @@
+// tests/results/text_source_test.cpp — Whatever is named as a log is answered in bounded time: devices, pipes
+// that nobody writes into, and small files that unpack to huge ones.
+#include "results/importers/text_source.h"
+
+#include <chrono>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "results/processes/private_directory.h"
+#include "tests/support/shell.h"
+
+namespace deadrank::results::importers {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class TextSources : public testing::Test {
+protected:
+    void SetUp() override { ASSERT_TRUE(place_); }
+
+    scenarios::Result<processes::PrivateDirectory> place_ = processes::PrivateDirectory::make();
+    const fs::path file_ = place_->path() / "file";
+};
+
+TEST_F(TextSources, RefuseDevices) {
+    for (const char* device : {"/dev/zero", "/dev/urandom"}) {
+        const auto source = TextSource::open(device);
+        ASSERT_FALSE(source) << device;
+        EXPECT_THAT(source.error().what, HasSubstr("it is a device"));
+    }
+}
+
+TEST_F(TextSources, DoNotWaitForTheWriterOfANamedPipe) {
+    ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
+    const auto begun = std::chrono::steady_clock::now();
+    auto source = TextSource::open(file_);
+    ASSERT_TRUE(source);
+    std::string line;
+    EXPECT_FALSE((*source)->next(line));
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+}
+
+TEST_F(TextSources, ReadAPipeInPieces) {
+    const auto answer = tests::shell(
+        "mkfifo '" + file_.string() + "'; (echo 'NCCL WARN one'; sleep 0.3; echo 'NCCL WARN two') > '" +
+        file_.string() + "' & sleep 0.1; '" DEADRANK_BINARY_DIRECTORY "/deadrank' import '" + file_.string() +
+        "' --out '" + place_->path().string() + "/out'; grep -o 'NCCL WARN t.o' '" + place_->path().string() +
+        "/out/evidence.jsonl'; wait");
+    EXPECT_THAT(answer.out, HasSubstr("NCCL WARN two")) << answer.out;
+}
+
+// 1.2 GB of one line in 100 KB.
+TEST_F(TextSources, EndWhereAPackedFileHoldsTooMuch) {
+    if (tests::shell("command -v zstd").code != 0) GTEST_SKIP() << "zstd is not installed";
+    ASSERT_EQ(
+        tests::shell("yes 'all is well' | head -c 1200000000 | zstd -q -o '" + file_.string() + "'").code, 0);
+    auto source = TextSource::open(file_);
+    ASSERT_TRUE(source);
+    std::string line;
+    std::int64_t lines = 0;
+    while ((*source)->next(line)) ++lines;
+    EXPECT_LT((*source)->bytes(), (std::int64_t{1} << 30) + (1 << 20));
+    EXPECT_GT(lines, 1'000'000);
+    EXPECT_THAT((*source)->trouble(), HasSubstr("hold too many more"));
+}
+
+}  // namespace
+}  // namespace deadrank::results::importers
