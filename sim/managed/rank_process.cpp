@@ -31,6 +31,10 @@ void RankProcess::kill() {
     }
 }
 
+void RankProcess::signal(int number) {
+    if (pid_ > 0) ::kill(pid_, number);
+}
+
 ProcessEnding RankProcess::wait() {
     const int status = zygote_.wait_for(pid_);
     ::kill(-pid_, SIGKILL);  // its group: what the program has started and left behind

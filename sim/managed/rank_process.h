@@ -29,6 +29,7 @@ public:
     const Arena& arena() const { return arena_; }
     ProcessEnding wait();  // after the channel was closed by the process
     void kill();
+    void signal(int number);
 
 private:
     Zygote& zygote_;
