@@ -96,7 +96,9 @@ Error no_such_command(const std::string& word) {
 
 }  // namespace
 
-int run_program(int argc, const char* const* argv, const Extension& extension) {
+int run_program(int argc, const char* const* argv, const Extension& given) {
+    Extension extension = given;
+    if (!extension.python) extension.python = std::make_shared<sim::managed::WarmPython>();
     Session session{.executable = {}, .extension = extension};
     std::error_code trouble;
     session.executable = std::filesystem::read_symlink("/proc/self/exe", trouble);

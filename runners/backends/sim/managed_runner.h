@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,29 +16,22 @@
 #include "runners/backends/sim/stages.h"
 #include "scenarios/model/plan.h"
 #include "sim/managed/managed_job.h"
+#include "sim/managed/warm_python.h"
 
 namespace deadrank::runners {
 
-// The interpreter that all runs of a program are forked from, started by the first of them. Thread-safe.
-class WarmPython {
-public:
-    // Errors: environment.
-    scenarios::Result<std::shared_ptr<sim::managed::Zygote>> get(
-        const sim::managed::ZygoteSettings& settings);
-
-private:
-    std::mutex mutex_;
-    std::shared_ptr<sim::managed::Zygote> zygote_;
-};
+using sim::managed::WarmPython;
 
 struct ManagedSettings {
     LaunchCommand command;
-    std::filesystem::path python;                       // an interpreter with torch
-    std::filesystem::path package;                      // the directory with the Python package `deadrank`
-    std::filesystem::path hook;                         // the observers; empty: none
+    std::filesystem::path python;           // an interpreter with torch
+    std::filesystem::path package;          // the directory with the Python package `deadrank`
+    std::filesystem::path hook;             // the observers; empty: none
     std::vector<std::string> preload = {};  // modules that are imported once, besides the usual ones
     std::map<std::string, std::string> variables = {};  // of all its processes: those of simulated GPUs
     std::filesystem::path directory = ".";              // where the program is started
+    std::string text = {};     // the script's, which a patch may change; empty: it is the user's file
+    bool own_settings = true;  // ranks get this process's variables of torch, NCCL and CUDA
     std::chrono::seconds real_limit{120};
     std::function<void(results::Rank process, bool error, std::string_view line)> print =
         {};                                                             // from any thread
