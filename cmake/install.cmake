@@ -10,7 +10,7 @@ install(TARGETS deadrank RUNTIME)
 install(FILES scenarios/taxonomy.toml scenarios/clues.toml LICENSE DESTINATION ${deadrank_data})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(DIRECTORY scenarios/catalog scenarios/storms DESTINATION ${deadrank_data}
-        FILES_MATCHING PATTERN "*.toml")
+        FILES_MATCHING PATTERN "*.toml" PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY scenarios/releases DESTINATION ${deadrank_data}
         FILES_MATCHING PATTERN "*.toml" PATTERN "*.py" PATTERN "*.txt" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY results/exporters/metrics results/exporters/signatures

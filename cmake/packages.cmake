@@ -31,6 +31,7 @@ include(CPack)
 
 # Rebuilt when a program or a file that install.cmake installs has changed.
 file(GLOB_RECURSE packed CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/scenarios/*.toml
+     ${CMAKE_SOURCE_DIR}/scenarios/*.py ${CMAKE_SOURCE_DIR}/sim/managed/*.py
      ${CMAKE_SOURCE_DIR}/results/*.toml ${CMAKE_SOURCE_DIR}/runners/*.toml ${CMAKE_SOURCE_DIR}/runners/*.py
      ${CMAKE_SOURCE_DIR}/inject/standin/operators/*)
 file(GLOB_RECURSE pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "results/record/words.h"
+#include "scenarios/format/scenario_file.h"
 
 namespace deadrank {
 namespace {
@@ -28,9 +29,44 @@ TEST(Catalog, PassesInTheSimulatorWithItsControlsAndHealedRuns) { expect_all_pas
 // Goal: no promise hangs on one lucky draw of ranks, steps and shapes.
 TEST(SlowCatalog, PassesUnderTwentySeeds) { expect_all_pass(1, 20); }
 
+// Goal: the bugs that are code are found in what the code does, their fixed programs ring no alarm, and no
+// promise hangs on one seed.
+TEST(DeviceRealCode, IsCaughtAndItsFixedProgramIsQuiet) {
+    const tests::ShippedCatalog catalog;
+    runners::SimRunner sim;
+    std::string skipped;
+    for (const scenarios::Scenario& scenario : catalog.real) {
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+            const auto trialled = runners::play(scenario, {seed}, sim, catalog.vocabulary);
+            if (!trialled.outcome.skipped.empty()) {
+                skipped = trialled.outcome.skipped;
+                break;
+            }
+            EXPECT_EQ(trialled.outcome.verdict, results::Verdict::pass)
+                << scenario.id << ": " << trialled.outcome.reason << "\nsee it again: deadrank run "
+                << scenario.id << " --seed " << seed;
+        }
+    }
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+}
+
+// Goal: a plan of a real program is one run, and carries the program.
+TEST(DeviceRealCode, PlaysOnePlanInOneWay) {
+    const tests::ShippedCatalog catalog;
+    runners::SimRunner sim;
+    const auto& scenario = catalog.named("fault_tolerance/template_of_the_load_lacks_momentum");
+    if (const std::string missing = sim.find_missing(scenario); !missing.empty()) GTEST_SKIP() << missing;
+    const auto trial = scenarios::resolve(scenario, {1}, sim.capabilities(), catalog.vocabulary);
+    ASSERT_TRUE(trial) << trial.error().text();
+    const auto once = sim.run(trial->fault, {}), again = sim.run(trial->fault, {});
+    ASSERT_TRUE(once && again);
+    EXPECT_EQ(once->trace_hash, again->trace_hash);
+    EXPECT_NE(once->trace_hash, sim.run(trial->control, {})->trace_hash);
+}
+
 // Goal: a scenario is more than its fault: it tells where it happened, and teaches.
 TEST(Catalog, TellsOfEveryBugWhereItHappenedAndWhatItTeaches) {
-    for (const scenarios::Scenario& scenario : tests::ShippedCatalog().scenarios) {
+    for (const scenarios::Scenario& scenario : tests::ShippedCatalog().all()) {
         EXPECT_FALSE(scenario.bug.replays.empty()) << scenario.id << " cites no public report";
         EXPECT_GT(scenario.story.size(), 80u) << scenario.id << " opens without its story";
         EXPECT_FALSE(scenario.teach.title.empty() || scenario.teach.sees.empty() ||

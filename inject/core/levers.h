@@ -62,6 +62,11 @@ struct SwapRanks {
     static constexpr Lever lever{"swap_ranks", "exchange RANK of two processes"};
     Rank a, b;
 };
+struct PatchProgram {
+    static constexpr Lever lever{"patch_program", "run another text of the program on a rank"};
+    Rank rank;
+    std::string_view patch;
+};
 struct BreakPackage {
     static constexpr Lever lever{"break_package", "break a package"};
     Rank rank;
@@ -209,10 +214,10 @@ struct CheckValue {
 };
 
 // One pull of any of them. Its texts belong to the fault and live as long as the call.
-using Pull = std::variant<SetEnv, UnsetEnv, SetVersion, SwapRanks, BreakPackage, TakePort, BreakName,
-                          ShareStore, AddInterface, RenameInterface, Kill, Exit, Stop, Resume, ChangeDevice,
-                          ChangeHost, ChangeLink, ChangeStorage, ChangeStore, Preempt, AlterCall, BendValue,
-                          Unbend, SkipBlock, CheckValue>;
+using Pull = std::variant<SetEnv, UnsetEnv, SetVersion, SwapRanks, PatchProgram, BreakPackage, TakePort,
+                          BreakName, ShareStore, AddInterface, RenameInterface, Kill, Exit, Stop, Resume,
+                          ChangeDevice, ChangeHost, ChangeLink, ChangeStorage, ChangeStore, Preempt,
+                          AlterCall, BendValue, Unbend, SkipBlock, CheckValue>;
 
 // What the program must ask for before a pull has any effect: a seam, a block, a variable, a version.
 struct Subject {

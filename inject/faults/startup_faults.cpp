@@ -1,6 +1,7 @@
 // inject/faults/startup_faults.cpp — Faults that a job meets before it starts: environment, versions,
 // packages, ranks, ports and names.
 #include <fmt/format.h>
+#include <numeric>
 
 #include "inject/core/fault.h"
 
@@ -79,6 +80,36 @@ extern const FaultRow skew_version_row{
                                                 return levers.pull(SetVersion{rank, package, version});
                                             },
                                         .blame = aimed(spec, {.component = package})});
+    }};
+
+// The program has the bug of a report: what its fix changed, the other way round.
+extern const FaultRow patch_program_row{
+    {.name = "patch_program",
+     .what = "The program is another one: a patch puts the bug into it. For the workload python.",
+     .parameters = {{"rank",
+                     ValueType::ranks,
+                     "",
+                     "the ranks that run it, which are then to blame; absent = all, and none is to blame",
+                     {},
+                     true},
+                    {"patch", ValueType::text, "",
+                     "what it changes, as a unified diff whose hunks may begin with @@ alone"}},
+     .levers = {PatchProgram::lever},
+     .at_start = true},
+    [](const FaultSpec& spec) {
+        const std::string patch = spec.text("patch");
+        return make_simple_fault(spec, {.apply =
+                                            [patch](Levers& levers, Rank rank) {
+                                                std::vector<Rank> ranks = {rank};
+                                                if (rank == results::no_rank) {
+                                                    ranks.resize(static_cast<std::size_t>(levers.ranks()));
+                                                    std::iota(ranks.begin(), ranks.end(), 0);
+                                                }
+                                                return for_each(ranks, [&](Rank one) {
+                                                    return levers.pull(PatchProgram{one, patch});
+                                                });
+                                            },
+                                        .blame = aimed(spec)});
     }};
 
 // The last line of the traceback, as the public reports of each problem have it.

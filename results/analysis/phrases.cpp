@@ -198,7 +198,7 @@ constexpr Row rows[] = {
      "Sizes of tensors must match|Tensors must be contiguous|must have the same type as input tensor|"
      "must be the same size as output size times|Mismatch in shape: grad_output|Dimension out of range|"
      "tuple index out of range|is out of bounds for dimension|to match target batch_size|"
-     "requires uniform dtype|same number of dimensions|expects each tensor to be equal size|"
+     "requires uniform dtype|expects uniform original parameter dtype|same number of dimensions|expects each tensor to be equal size|"
      "expanded size of the tensor|Given groups=|inhomogeneous shape|but got torch.Size(|"
      "writeback when the parameter shape|writeback when the gradient shape|"
      "doesn't match the broadcast shape|Expected size for first two dimensions|expected input with shape|"

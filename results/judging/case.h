@@ -24,6 +24,7 @@ struct Case {
 
     Verdict verdict = Verdict::unknown;
     std::string reason;
+    std::string skipped;  // what this machine lacks to play it: it counts neither way; empty = it was played
     std::optional<Judgement> fault, control, healed;  // absent: not played
 
     std::uint64_t trace_hash = 0;      // of the faulty run; 0 = the backend has none

@@ -113,6 +113,7 @@ std::string json_line(const Case& one) {
                  {"token", one.token},
                  {"seconds", one.seconds}};
     if (one.differs_as_documented()) json["documented"] = one.documented;
+    if (!one.skipped.empty()) json["skipped"] = one.skipped;
     return dumped(json);
 }
 

@@ -156,6 +156,7 @@ const Case& worst_of(const std::vector<Case>& seeds) {
 // The finding's sentence, after its symptom if there is room: what was noticed, and about whom.
 std::string noticed(const Case& one, std::size_t columns) {
     if (one.differs_as_documented()) return one_line(one.documented);
+    if (!one.skipped.empty()) return "skipped";
     if (one.verdict != Verdict::pass || !one.fault) return one_line(one.reason);
     if (const Finding* answer = one.fault->answering()) {
         const std::string sentence = one_line(answer->says);
@@ -177,7 +178,7 @@ std::string how_soon(const Case& one) {
 std::string label_of(const Case& one) {
     if (one.verdict == Verdict::pass) return "";
     if (one.differs_as_documented()) return "differs as documented: ";
-    if (one.fault && one.fault->verdict == Verdict::pass) return "";
+    if (!one.skipped.empty() || (one.fault && one.fault->verdict == Verdict::pass)) return "";
     std::string label(one.fault ? name_of(one.fault->outcome) : name_of(one.verdict));
     if (one.fault && one.fault->outcome == Outcome::caught) label = "reaction";
     std::replace(label.begin(), label.end(), '_', ' ');
@@ -208,7 +209,9 @@ std::string scenario_line(const std::vector<Case>& seeds, std::size_t name_colum
     const std::size_t room = style.width == 0 ? 0 : std::max<std::size_t>(style.width, used + 20) - used;
     const std::string words = style.cut(noticed(one, room), room);
     const bool documented = one.differs_as_documented();
-    const std::string mark = documented ? style.paint(Ink::yellow, "≠") : verdict_mark(one.verdict, style);
+    const std::string mark = documented            ? style.paint(Ink::yellow, "≠")
+                             : one.skipped.empty() ? verdict_mark(one.verdict, style)
+                                                   : style.paint(Ink::yellow, "–");
     return fmt::format("  {} {}{}{}  {}{}\n", mark, pad_right(style.cut(name, name_columns), name_columns),
                        style.paint(Ink::dim, share),
                        style.paint(Ink::cyan, pad_left(how_soon(one), soon_columns)),

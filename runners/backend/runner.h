@@ -36,6 +36,10 @@ public:
     // what a run would refuse, and for what it would leave out, which matters only for comparisons.
     virtual scenarios::Result<void> on_paper(const scenarios::Plan&) { return {}; }
 
+    // What this machine lacks to play the scenario at all, in one sentence; empty: nothing. Such a trial is
+    // skipped and counts neither way.
+    virtual std::string find_missing(const scenarios::Scenario&) { return {}; }
+
     // Whether what is played reads this setting of the workload: a heal by a setting that nothing reads heals
     // nothing.
     virtual bool reads(const scenarios::Plan&, const std::string& /*setting*/) { return true; }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "runners/commands/gpu_options.h"
+#include "runners/commands/screen.h"
 #include "runners/commands/under_test.h"
 #include "runners/extension/extension.h"
 
@@ -69,7 +70,7 @@ void complain_of_line(Session& session, const scenarios::Error& error, const std
     plain.place = {};
     session.complain(plain);
     if (error.place.column > 0 && line.find('\n') == std::string::npos)
-        fmt::print(stderr, "  {}\n  {:>{}}\n", line, "^", error.place.column);
+        print_error("  {}\n  {:>{}}\n", line, "^", error.place.column);
 }
 
 void add_to_page(results::reports::Page& page, std::size_t place, const explore::ProgramRun& run,

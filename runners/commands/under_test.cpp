@@ -14,8 +14,7 @@
 #include "runners/backends/local/local_job.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/local/shared_controls.h"
-#include "runners/backends/process/mpirun.h"
-#include "runners/backends/process/scratch.h"
+#include "runners/backends/sim/python_play.h"
 
 namespace deadrank::runners::commands {
 
@@ -53,18 +52,8 @@ scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string
                                                    const SimulatedGpus& gpus) {
     auto command = read_launch_command(words, ranks);
     if (!command) return tl::unexpected(command.error());
-    const auto python = python_with_torch_installed();
-    if (!python) return tl::unexpected(python.error());
-    const auto home = local_home();
-    if (!home) return tl::unexpected(home.error());
-    ManagedSettings settings{.command = std::move(*command), .python = python->program};
-    settings.package = *home / ".." / ".." / ".." / "sim" / "managed" / "python";
-    settings.hook = *home / "hook";
-    if (gpus.count > 0) {
-        auto variables = variables_of(gpus);
-        if (!variables) return tl::unexpected(variables.error());
-        settings.variables = std::move(*variables);
-    }
+    auto settings = python_settings(gpus);
+    if (settings) settings->command = std::move(*command);
     return settings;
 }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "inject/faults/fault_catalog.h"
+#include "scenarios/model/python_program.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {
@@ -28,6 +29,7 @@ scenarios::Vocabulary vocabulary(const Extension& extension) {
     scenarios::Vocabulary words;
     for (const inject::FaultRow& kind : extension.all_faults()) words.faults.push_back(kind.words);
     for (const sim::WorkloadKind& kind : sim::workload_catalog()) words.workloads.push_back(kind.words);
+    words.workloads.push_back(scenarios::python_kind());
     for (const sim::WorkloadKind& kind : extension.workloads) words.workloads.push_back(kind.words);
     return words;
 }

@@ -4,12 +4,17 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "inject/core/fault.h"
 #include "results/detectors/detector.h"
 #include "scenarios/model/vocabulary.h"
 #include "sim/workloads/workload_catalog.h"
+
+namespace deadrank::sim::managed {
+class WarmPython;
+}
 
 namespace deadrank::runners {
 
@@ -21,6 +26,9 @@ struct Extension {
     std::function<results::Detectors()> detectors = {};  // creates hers; empty = none
     inject::FaultCatalog faults =
         {};  // kinds that our catalogue does not have; the simulator alone plays them
+
+    // The interpreters that scenarios of real programs share; set by the program.
+    std::shared_ptr<sim::managed::WarmPython> python = {};
 
     // Ours, then hers.
     results::Detectors all_detectors() const;

@@ -7,6 +7,7 @@
 #include "runners/manual/manual_pages.h"
 #include "runners/manual/markdown.h"
 #include "runners/manual/told.h"
+#include "scenarios/model/python_program.h"
 
 namespace deadrank::runners::manual {
 
@@ -16,7 +17,7 @@ constexpr std::string_view opening = R"(# What to expect
 
 For who writes `[expect]`: what is told of a trouble, about whom, in which step and how soon. The words by
 which a line of a log is known are [those of the detectors](detectors.md#words-that-are-known), what a
-program's own tellings become has [its table](workloads/program.md#what-becomes-of-what-a-program-tells). The
+program's own tellings become has [the page of programs](workloads/python.md). The
 examples were played for this page under seed 1: a scenario of the catalogue, or four ranks on two nodes that
 do this in each step. Their times count from the fault, or from the start of the job.
 
@@ -63,7 +64,11 @@ std::string example_cell(const Library& library, const ToldRow& row) {
             rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
         }
         if (!row.cluster.empty()) text += fmt::format(" with `{}`", row.cluster);
+        return fmt::format("{}: {}", text, row.names);  // a test plays it where there is torch
     }
+    const auto scenario = load_scenario(library, library.catalog / fmt::format("{}.toml", row.scenario));
+    if (scenario && scenario->workload_kind == scenarios::python_workload)
+        return text;  // this page needs no torch
     const auto example = play_told(library, row);
     if (!example) return text;
     const std::string who =

@@ -195,6 +195,7 @@ std::vector<Page> pages_of(const Library& library, const std::vector<Page>& more
     for (const sim::WorkloadKind& kind : sim::workload_catalog())
         pages.push_back({fmt::format("workloads/{}.md", kind.words.name),
                          fmt::format("Workload {}", kind.words.name), workload_page(kind)});
+    pages.push_back({"workloads/python.md", "Workload python", python_page()});
     pages.push_back(faults_page(library));
     pages.push_back(words_page());
     pages.push_back({"detectors.md", "Detectors, the evidence that they need, and their thresholds",

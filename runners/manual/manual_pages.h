@@ -23,10 +23,7 @@ std::vector<Page> pages_of(const Library& library, const std::vector<Page>& more
 // page.
 // Markdown. The run is played on the default cluster.
 std::string workload_page(const sim::WorkloadKind& kind);
-std::string program_sections();  // what the page of the workload `program` has besides
-std::string stream_section();    // of these, that of streams
-std::string telling_section();   // what becomes of what a program tells
-std::string memory_section();    // and that of memory
+std::string python_page();  // of the workload `python`, whose ranks are real processes
 
 // The settings that every training job has, with their defaults.
 std::vector<scenarios::Parameter> settings_of_every_job();

@@ -10,7 +10,6 @@
 #include "scenarios/format/file_words.h"
 #include "scenarios/format/parts.h"
 #include "scenarios/model/plan.h"
-#include "scenarios/program/program_words.h"
 
 namespace deadrank::runners::manual {
 
@@ -147,25 +146,6 @@ void explain_listed(const std::string& word, std::vector<Meaning>& found) {
     }
 }
 
-// A function of a program that a scenario writes, a name that it has, or what stands behind a dot there.
-void explain_program(const std::string& word, std::vector<Meaning>& found) {
-    using namespace scenarios::program;
-    for (const BuiltinWord& one : builtin_words()) {
-        if (one.name() != word) continue;
-        Meaning meaning{"function of a program", std::string(one.signature), std::string(one.what)};
-        add(meaning, "refuses with", std::string(one.refuses));
-        add(meaning, "shows", std::string(one.shows));
-        add(meaning, "of", fmt::format("workload program: {}", one.group));
-        found.push_back(std::move(meaning));
-    }
-    for (const ConstantWord& one : constant_words())
-        if (one.name == word) found.push_back({"name of a program", word, std::string(one.what)});
-    for (const MethodWord& one : method_words())
-        if (one.name() == word)
-            found.push_back({fmt::format("of a {} of a program", one.of), std::string(one.signature),
-                             std::string(one.what)});
-}
-
 }  // namespace
 
 std::vector<Meaning> meanings_of(const Library& library, const std::string& word) {
@@ -174,7 +154,6 @@ std::vector<Meaning> meanings_of(const Library& library, const std::string& word
     explain_settings("setting of workloads", library.vocabulary.workloads, word, found);
     explain_settings("parameter of faults", library.vocabulary.faults, word, found);
     explain_listed(word, found);
-    explain_program(word, found);
     return found;
 }
 
@@ -196,9 +175,6 @@ std::vector<std::string> words_with_meaning(const Library& library) {
     for (const scenarios::ListedWord& one : scenarios::listed_words()) words.emplace_back(one.word);
     for (const std::string& call : scenarios::call_words()) words.push_back(call);
     for (const EnvironmentWord& one : environment_words()) words.emplace_back(one.name);
-    for (const auto& one : scenarios::program::builtin_words()) words.push_back(one.name());
-    for (const auto& one : scenarios::program::constant_words()) words.emplace_back(one.name);
-    for (const auto& one : scenarios::program::method_words()) words.push_back(one.name());
     return words;
 }
 

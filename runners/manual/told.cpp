@@ -8,6 +8,7 @@
 #include "runners/backends/sim/sim_runner.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
+#include "scenarios/model/python_program.h"
 
 namespace deadrank::runners::manual {
 
@@ -31,18 +32,17 @@ ToldExample example_of(const scenarios::Plan& plan, const Record& record, const 
 }
 
 // A job of four ranks that does this in each step; with no fault, since the program itself is wrong.
-scenarios::Scenario small_job(const ToldRow& row, const scenarios::Vocabulary& words) {
+scenarios::Scenario small_job(const ToldRow& row) {
     scenarios::Scenario scenario;
     scenario.id = "manual/example";
-    scenario.workload_kind = "program";
+    scenario.workload_kind = scenarios::python_workload;
     const auto set = [](scenarios::Settings& into, const std::vector<scenarios::Parameter>& known,
                         const std::string& name, const std::string& text) {
         for (const scenarios::Parameter& one : known)
             if (one.name == name) into[name] = {.options = {*scenarios::parse_value(one.type, text)}};
     };
-    const auto& known = words.workload("program")->parameters;
-    set(scenario.workload, known, "step", std::string(row.program) + "\n");
-    set(scenario.workload, known, "steps", "12");
+    scenarios::Value program{.type = scenarios::ValueType::text, .text = program_around(row.program)};
+    scenario.workload["program"] = {.options = {program}};
     set(scenario.cluster, scenarios::cluster_parameters(), "nodes", "2");
     set(scenario.cluster, scenarios::cluster_parameters(), "gpus_per_node", "2");
     if (const auto equals = row.cluster.find(" = "); equals != std::string_view::npos)
@@ -53,6 +53,26 @@ scenarios::Scenario small_job(const ToldRow& row, const scenarios::Vocabulary& w
 }
 
 }  // namespace
+
+std::string program_around(std::string_view body) {
+    std::string text = R"(import os, signal, sys, threading, time
+from datetime import timedelta
+import torch, torch.distributed as dist
+from deadrank import check
+from torch import ones, zeros
+
+dist.init_process_group("gloo" if "monitored" in BODY or "gloo" in BODY else "nccl")
+rank, store = dist.get_rank(), dist.distributed_c10d._get_default_store()
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(12):
+    model(ones(1, 2)).square().mean().backward()
+    exec(BODY)
+    optimizer.step()
+dist.destroy_process_group()
+)";
+    return "BODY = '''\n" + std::string(body) + "\n'''\n" + text;
+}
 
 const std::vector<ToldRow>& told_rows() {
     static const std::vector<ToldRow> all = [] {
@@ -67,7 +87,7 @@ const std::vector<ToldRow>& told_rows() {
 scenarios::Result<ToldExample> play_told(const Library& library, const ToldRow& row) {
     scenarios::Scenario scenario;
     if (row.scenario.empty()) {
-        scenario = small_job(row, library.vocabulary);
+        scenario = small_job(row);
     } else {
         auto loaded = load_scenario(library, library.catalog / fmt::format("{}.toml", row.scenario));
         if (!loaded) return tl::unexpected(loaded.error());

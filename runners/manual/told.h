@@ -18,7 +18,7 @@ struct ToldRow {
     std::string_view shows;  // what is in the evidence
     std::string_view who;    // who is named
     std::string_view soon;
-    // Either a scenario of the catalogue, or the step of a small program on 2 nodes with 2 ranks each.
+    // Either a scenario of the catalogue, or what each of 2 x 2 ranks does in a step, in Python.
     std::string_view scenario = {}, program = {};
     // Of a scenario: "fault", "all" or "nobody" are named; "" where the fault's ranks are not those that
     // show. Of a program: the blame in full, "rank 2, step 1".
@@ -37,6 +37,9 @@ struct ToldExample {
     results::Time after{0};  // the alarm, after the first fault; for a program, after the job's start
     std::vector<results::Rank> everybody;
 };
+// The whole program whose steps do this.
+std::string program_around(std::string_view body);
+
 scenarios::Result<ToldExample> play_told(const Library& library, const ToldRow& row);
 
 }  // namespace deadrank::runners::manual

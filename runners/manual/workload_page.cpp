@@ -9,7 +9,6 @@
 #include "runners/backends/sim/played_calls.h"
 #include "runners/manual/manual_pages.h"
 #include "runners/manual/markdown.h"
-#include "scenarios/program/program_kind.h"
 #include "sim/workloads/job.h"
 #include "sim/workloads/workload_catalog.h"
 #include "sim/world/members.h"
@@ -382,7 +381,6 @@ std::string workload_page(const sim::WorkloadKind& kind) {
     std::string text = fmt::format("# Workload {}\n\n{}.\n\n", kind.words.name, what);
     if (!kind.words.launcher.empty())
         text += fmt::format("Played with `launcher = \"{}\"` in `[cluster]` alone.\n\n", kind.words.launcher);
-    if (kind.words.name == scenarios::program::kind_name) text += program_sections();
     text += settings_section(kind, *job);
     if (!kind.words.phases.empty()) text += phases_section(kind);
     text += places_section(kind, *job);

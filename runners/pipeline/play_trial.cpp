@@ -137,6 +137,10 @@ Trialled play(const scenarios::Scenario& scenario, scenarios::Seed seed, Runner&
     const auto begin = std::chrono::steady_clock::now();
     Trialled result;
     result.outcome = results::unknown_case(scenario, seed.number, std::string(runner.name()), "");
+    if (std::string missing = runner.find_missing(scenario); !missing.empty()) {
+        result.outcome.reason = result.outcome.skipped = std::move(missing);
+        return result;
+    }
     try {
         const auto trial = scenarios::resolve(scenario, seed, runner.capabilities(), vocabulary);
         if (trial) {

@@ -98,7 +98,9 @@ Error no_such_command(const std::string& word) {
             near.empty() ? "deadrank --help lists them" : fmt::format("did you mean '{}'?", near)};
 }
 
-int run_commands(int argc, const char* const* argv, const Extension& extension) {
+int run_commands(int argc, const char* const* argv, const Extension& given) {
+    Extension extension = given;
+    if (!extension.python) extension.python = std::make_shared<sim::managed::WarmPython>();
     Session session{.executable = {}, .extension = extension};
     std::error_code trouble;
     session.executable = std::filesystem::read_symlink("/proc/self/exe", trouble);

@@ -17,17 +17,21 @@ FileKey id_of(std::string name, const std::vector<TaxonomyEntry>& entries, std::
 }
 
 FileTable bug_table(const Taxonomy& taxonomy) {
-    return {"[bug]",
-            "The bug, in words of the taxonomy",
-            {id_of("stage", taxonomy.stages, "the stage it belongs to; the file is in its directory"),
-             id_of("symptom", taxonomy.symptoms, "what an observer sees"),
-             id_of("cause", taxonomy.causes, "the root cause"),
-             id_of("fix", taxonomy.fixes, "the fix pattern; [heal] applies it"),
-             {"replays", Form::texts,
-              "public reports: \"owner/repo#123\", \"owner/repo@commit\" or \"study: …\""},
-             {"per_rank", Form::text,
-              "a setting that is meant to be one for all ranks and that a fault makes differ: its seam or "
-              "variable; where nothing promises to compare it, a wrong result is graded `not checked`"}}};
+    return {
+        "[bug]",
+        "The bug, in words of the taxonomy",
+        {id_of("stage", taxonomy.stages, "the stage it belongs to; the file is in its directory"),
+         id_of("symptom", taxonomy.symptoms, "what an observer sees"),
+         id_of("cause", taxonomy.causes, "the root cause"),
+         id_of("fix", taxonomy.fixes, "the fix pattern; [heal] applies it"),
+         {"replays", Form::texts,
+          "public reports: \"owner/repo#123\", \"owner/repo@commit\" or \"study: …\""},
+         {"patch", Form::text,
+          "of the workload python: what puts the bug into the fixed program, as a unified diff whose hunks "
+          "may begin with `@@` alone; the text, or a file beside the scenario that ends in .diff"},
+         {"per_rank", Form::text,
+          "a setting that is meant to be one for all ranks and that a fault makes differ: its seam or "
+          "variable; where nothing promises to compare it, a wrong result is graded `not checked`"}}};
 }
 
 // Tables inside of others, which a schema holds where they belong.

@@ -5,7 +5,6 @@
 
 #include "scenarios/format/parts.h"
 #include "scenarios/model/plan.h"
-#include "scenarios/program/program_kind.h"
 
 namespace deadrank::scenarios {
 
@@ -71,18 +70,6 @@ void read_fault_changes(Reader& reader, const Kind* workload, const std::vector<
     }
 }
 
-// A fix may bring texts of its own.
-void check_healed_words(Reader& top, Reader& heal, const Kind& workload) {
-    const Node* table = top.table("workload");
-    const Node* over = heal.table("workload");
-    if (!table || !over) return;
-    Kind healed = workload;
-    healed.seams.clear();
-    healed.blocks.clear();
-    for (const Error& error : program::complete(*table, over, healed))
-        heal.problems().add(error.place, error);
-}
-
 // When a kept fault ends a process only to make the bug show, and the cluster restarts processes, the healed
 // job restarts too. [heal.expect] may say otherwise.
 bool keeps_a_restart(Reader& top, const Heal& heal, const std::vector<FaultSettings>& faults) {
@@ -124,27 +111,28 @@ void check_heals(const Node& table, const Heal& heal, Problems& problems) {
 
 }  // namespace
 
-Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSettings>& faults,
+Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSettings>& faults, bool patched,
                const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
     Heal heal;
     heal.faults.resize(faults.size());
+    for (HealedFault& fault : heal.faults) fault.kept = patched;
+    if (patched && faults.empty()) heal.as_control = "the fix is the program of the control";
     const Node* table = top.table("heal");
     if (!table) return heal;
     Reader reader(*table, "[heal]", top.problems());
     read_kept(reader, heal);
     heal.says = reader.text("says");
-    heal.as_control = reader.text("as_control");
+    if (reader.find("as_control")) heal.as_control = reader.text("as_control");
     heal.workaround = reader.text("workaround");
     heal.cluster = read_changes(reader, "cluster", cluster_parameters());
     if (workload) heal.workload = read_changes(reader, "workload", workload->parameters);
     reader.know("workload");
-    if (workload && workload->own_words && !heal.workload.empty()) check_healed_words(top, reader, *workload);
     read_fault_changes(reader, workload, faults, vocabulary, heal);
     if (keeps_a_restart(top, heal, faults)) heal.expect.reaction = "restart";
     if (const Node* expect = reader.table("expect"))
         heal.expect = read_expect_table(*expect, "[heal.expect]", heal.expect, taxonomy, top.problems());
     reader.refuse_the_rest();
-    if (!faults.empty()) check_heals(*table, heal, top.problems());
+    if (!faults.empty() && !patched) check_heals(*table, heal, top.problems());
     return heal;
 }
 

@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "scenarios/model/plan.h"
+#include "scenarios/model/python_program.h"
 #include "scenarios/model/text.h"
-#include "scenarios/program/program_kind.h"
 
 namespace deadrank::scenarios {
 
@@ -64,6 +64,34 @@ void check_reports(Reader& reader, const std::vector<std::string>& reports) {
 
 }  // namespace
 
+Place OutsideText::line(std::int64_t number) const {
+    Place place = first_line;
+    if (place.line > 0) {
+        place.line += static_cast<decltype(place.line)>(number - 1);
+        if (number > 1) place.column = 1;
+    }
+    return place;
+}
+
+OutsideText read_outside_text(const Node& node, const std::filesystem::path& scenario,
+                              const std::vector<std::string>& suffixes, Problems& problems) {
+    if (!node.is(Node::Kind::text)) return {};  // reported where it is read as a setting
+    const bool names_a_file = !node.several_lines && node.text.find('\n') == std::string::npos &&
+                              std::any_of(suffixes.begin(), suffixes.end(), [&](const std::string& suffix) {
+                                  return node.text.ends_with(suffix);
+                              });
+    if (!names_a_file) return {node.text, node.several_lines ? node.first_letter : Place{node.place.file}};
+    std::error_code ignored;
+    const std::filesystem::path file = std::filesystem::absolute(scenario, ignored).parent_path() / node.text;
+    const auto text = std::filesystem::is_regular_file(file, ignored)
+                          ? read_text(file)
+                          : Result<std::string>(refuse(ErrorCode::io, ""));
+    if (text) return {*text, Place{file.lexically_normal().string(), 1, 1}};
+    problems.add(node.place, fmt::format("there is no file '{}' beside the scenario", node.text),
+                 "name a file in the same directory, or write its text between '''");
+    return {};
+}
+
 void read_format(Reader& top) {
     const Node* node = top.find("format");
     if (!node) {
@@ -74,7 +102,7 @@ void read_format(Reader& top) {
     }
 }
 
-Bug read_bug(Reader& top, const Taxonomy& taxonomy) {
+Bug read_bug(Reader& top, const Taxonomy& taxonomy, const std::filesystem::path& scenario) {
     const Node* table = needed_table(top, "bug", "say its stage, symptom, cause and fix");
     if (!table) return {};
     Reader reader(*table, "[bug]", top.problems());
@@ -82,6 +110,10 @@ Bug read_bug(Reader& top, const Taxonomy& taxonomy) {
             read_id(reader, "cause", taxonomy.causes), read_id(reader, "fix", taxonomy.fixes),
             reader.texts("replays")};
     bug.per_rank = reader.text("per_rank");
+    if (const Node* patch = reader.find("patch")) {
+        bug.patch = reader.text("patch");
+        bug.patch = read_outside_text(*patch, scenario, {".diff", ".patch"}, top.problems()).text;
+    }
     check_reports(reader, bug.replays);
     reader.refuse_the_rest();
     return bug;
@@ -117,7 +149,32 @@ std::string settings_of_others(std::string_view word, const char* what, const st
 
 }  // namespace
 
-WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary) {
+std::optional<FaultSettings> read_patch(Reader& top, const Bug& bug, const WorkloadSettings& workload,
+                                        const std::filesystem::path& scenario) {
+    if (bug.patch.empty()) return std::nullopt;
+    const Node& node = top.find("bug")->find("patch")->value;
+    if (workload.name != python_workload) {
+        top.problems().add(node.place, "[bug] patch has no program to change",
+                           "say kind = \"python\" in [workload], or name a fault");
+        return std::nullopt;
+    }
+    const auto program = workload.settings.find("program");
+    if (program == workload.settings.end() || program->second.options.empty()) return std::nullopt;
+    if (const auto made = apply_patch(program->second.options.front().text, bug.patch); !made) {
+        const OutsideText text = read_outside_text(node, scenario, {".diff", ".patch"}, top.problems());
+        top.problems().add(text.line(made.error().line), made.error().what, made.error().remedy);
+        return std::nullopt;
+    }
+    FaultSettings fault{.kind = patch_fault, .place = node.place};
+    Setting patch;
+    patch.options = {Value{.type = ValueType::text, .text = bug.patch}};
+    patch.place = node.place;
+    fault.parameters["patch"] = patch;
+    return fault;
+}
+
+WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary,
+                               const std::filesystem::path& scenario) {
     WorkloadSettings workload;
     const Node* table = needed_table(top, "workload", "say which kind of job runs: kind = \"data_parallel\"");
     if (!table) return workload;
@@ -132,14 +189,21 @@ WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary) {
         }
         return workload;
     }
+    workload.settings = read_settings(reader, workload.kind->parameters);
     if (workload.kind->own_words) {
         auto own = std::make_shared<Kind>(*workload.kind);
-        for (const Error& error : program::complete(*table, nullptr, *own))
-            top.problems().add(error.place, error);
+        const Node* program = reader.find("program");
+        if (!program) {
+            top.problems().add(table->place, "python lacks 'program'",
+                               "add program = \"train.py\", a file beside the scenario, or its text");
+        } else {
+            const std::string text = read_outside_text(*program, scenario, {".py"}, top.problems()).text;
+            for (Value& option : workload.settings["program"].options) option.text = text;
+            add_program_words(text, *own);
+        }
         workload.kind = own.get();
         workload.own = std::move(own);
     }
-    workload.settings = read_settings(reader, workload.kind->parameters);
     reader.elsewhere(
         [&](std::string_view word) { return settings_of_others(word, "setting", vocabulary.workloads); });
     reader.refuse_the_rest();
@@ -325,10 +389,6 @@ void check_words(const FaultSettings& fault, const Kind& workload, const Vocabul
     calls.insert(calls.end(), workload.seams.begin(), workload.seams.end());
     calls.insert(calls.end(), workload.blocks.begin(), workload.blocks.end());
     check_known_words(fault.when.values, "before", calls, "call" + of, others, problems);
-    if (!workload.own_words) return;  // phases of others may need a setting: what resolves them looks
-    std::vector<std::string> phases;
-    for (const PhaseWord& phase : workload.phases) phases.push_back(phase.name);
-    check_known_words(fault.when.values, "phase", phases, "phase" + of, others, problems);
 }
 
 void read_when(Reader& reader, TriggerSettings& trigger) {

@@ -2,7 +2,9 @@
 // are read by their declared parameters.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,17 +13,35 @@
 
 namespace deadrank::scenarios {
 
+// A text of the file, or of a file beside it that the text names.
+struct OutsideText {
+    std::string text;
+    Place first_line = {};  // line 0 where it is not known
+
+    Place line(std::int64_t number) const;  // from 1
+};
+
+// `suffixes` are of names of files: ".py". Empty after a complaint.
+OutsideText read_outside_text(const Node& node, const std::filesystem::path& scenario,
+                              const std::vector<std::string>& suffixes, Problems& problems);
+
 void read_format(Reader& top);  // format = 1
-Bug read_bug(Reader& top, const Taxonomy& taxonomy);
+Bug read_bug(Reader& top, const Taxonomy& taxonomy, const std::filesystem::path& scenario);
 Settings read_cluster(Reader& top);
 
 struct WorkloadSettings {
-    const Kind* kind = nullptr;  // nullptr when it is not known
+    const Kind* kind = nullptr;            // nullptr when it is not known
     std::shared_ptr<const Kind> own = {};  // holds the kind where the file adds words to it
     std::string name;
     Settings settings;
 };
-WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary);
+// `scenario`: the file, beside which a program may be.
+WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary,
+                               const std::filesystem::path& scenario);
+
+// The fault that applies [bug] patch to the program; nothing without a patch, or after a complaint.
+std::optional<FaultSettings> read_patch(Reader& top, const Bug& bug, const WorkloadSettings& workload,
+                                        const std::filesystem::path& scenario);
 
 // `workload` may be nullptr: then the names of seams, blocks and calls are not looked up.
 std::vector<FaultSettings> read_faults(Reader& top, const Vocabulary& vocabulary, const Kind* workload);
@@ -53,7 +73,9 @@ std::vector<std::string> setting_words(const Kind& workload);
 std::vector<std::string> checked_words(const Kind& workload);
 
 // Reads [heal]: what the fix makes of each fault, which settings it changes, and what is then expected.
-Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSettings>& faults,
+// `patched`: the bug is a patch besides these faults. The fix takes it back, and other faults stay unless the
+// file drops them.
+Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSettings>& faults, bool patched,
                const Taxonomy& taxonomy, const Vocabulary& vocabulary);
 
 // ── From TOML to settings by declared parameters: concrete values, choices, ranges, selectors.

@@ -150,10 +150,10 @@ Plan read_plan(Reader& top, const Taxonomy& taxonomy, const Vocabulary& vocabula
     Plan plan;
     read_format(top);
     read_head(top, plan);
-    plan.bug = read_bug(top, taxonomy);
+    plan.bug = read_bug(top, taxonomy, {});
     plan.cluster = concrete(read_cluster(top), top.problems());
     check_stated(plan.cluster, cluster_parameters(), top.node().place, "[cluster]", top.problems());
-    WorkloadSettings workload = read_workload(top, vocabulary);
+    WorkloadSettings workload = read_workload(top, vocabulary, {});
     plan.workload_kind = workload.name;
     plan.workload = concrete(workload.settings, top.problems());
     if (workload.kind) {

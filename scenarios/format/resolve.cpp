@@ -117,6 +117,7 @@ Result<void> close_faults(Closing& closing, const std::vector<FaultSettings>& fa
 
 Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, const Vocabulary& vocabulary) {
     Plan plan{.scenario = scenario.id, .scenario_digest = scenario.digest, .seed = seed, .bug = scenario.bug};
+    plan.bug.patch.clear();  // the last fault has it
     plan.workload_kind = scenario.workload_kind;
     plan.expect = scenario.expect;
     plan.backends = scenario.backends;
@@ -130,11 +131,6 @@ Result<Plan> close_all(Closing& closing, const Scenario& scenario, Seed seed, co
     auto settings = closing.all(scenario.workload, workload->parameters, "workload");
     if (!settings) return tl::unexpected(settings.error());
     plan.workload = std::move(*settings);
-    if (workload->own_words) {  // settings that the file alone knows
-        auto own = closing.stated(scenario.workload, "workload");
-        if (!own) return tl::unexpected(own.error());
-        plan.workload.merge(*own);
-    }
     if (auto done = close_faults(closing, scenario.faults, vocabulary, plan); !done)
         return tl::unexpected(done.error());
     if (const auto named = closing.name_ranks(plan.expect); !named)

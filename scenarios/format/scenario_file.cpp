@@ -8,6 +8,7 @@
 
 #include "scenarios/format/parts.h"
 #include "scenarios/model/plan.h"
+#include "scenarios/model/python_program.h"
 #include "scenarios/model/scenario.h"
 #include "scenarios/model/text.h"
 
@@ -97,7 +98,7 @@ void check_per_rank(Reader& top, const Bug& bug, const std::vector<FaultSettings
 
 void read_all(Reader& top, Scenario& scenario, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
     read_format(top);
-    scenario.bug = read_bug(top, taxonomy);
+    scenario.bug = read_bug(top, taxonomy, scenario.file);
     check_stage(top, scenario, taxonomy);
     scenario.cluster = read_cluster(top);
     const Kind* workload = nullptr;
@@ -106,19 +107,24 @@ void read_all(Reader& top, Scenario& scenario, const Taxonomy& taxonomy, const V
         workload = vocabulary.workload(scenario.workload_kind);
         check_no_workload(top);
     } else {
-        stated = read_workload(top, vocabulary);
+        stated = read_workload(top, vocabulary, scenario.file);
         workload = stated.kind;
         scenario.workload_kind = stated.name;
-        scenario.workload = std::move(stated.settings);
+        scenario.workload = stated.settings;
     }
     for (FaultSettings& fault : read_faults(top, vocabulary, workload))
         scenario.faults.push_back(std::move(fault));
     check_per_rank(top, scenario.bug, scenario.faults);
-    if (scenario.faults.empty() && !top.find("fault")) {
+    const auto patch = read_patch(top, scenario.bug, stated, scenario.file);
+    if (scenario.faults.empty() && !top.find("fault") && scenario.bug.patch.empty()) {
         top.problems().add(top.node().place, "there is no [[fault]]", "say what is done to the job");
     }
     scenario.expect = read_expectation(top, scenario.bug, taxonomy);
-    scenario.heal = read_heal(top, workload, scenario.faults, taxonomy, vocabulary);
+    scenario.heal = read_heal(top, workload, scenario.faults, patch.has_value(), taxonomy, vocabulary);
+    if (patch) {
+        scenario.faults.push_back(*patch);
+        scenario.heal.faults.emplace_back();
+    }
     scenario.teach = read_teach(top);
     scenario.parity = read_parity(top);
     scenario.backends = read_backends(top);
@@ -143,6 +149,13 @@ Loaded read(std::string_view text, const std::filesystem::path& file, const Taxo
     Reader top(*document, "a scenario", problems);
     read_all(top, loaded.scenario, taxonomy, vocabulary);
     loaded.errors = problems.sorted();
+    const auto program = loaded.scenario.workload.find("program");
+    if (loaded.scenario.workload_kind == python_workload && program != loaded.scenario.workload.end()) {
+        std::string all(text);  // with the files beside it
+        for (const Value& option : program->second.options) all += option.text;
+        all += loaded.scenario.bug.patch;
+        loaded.scenario.digest = fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
+    }
     return loaded;
 }
 

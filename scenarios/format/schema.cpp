@@ -68,19 +68,10 @@ std::vector<std::string> required_of(const Kind& kind) {
     return required;
 }
 
-// Names that a rank's program reads: which ones, the program says.
-std::pair<std::string, std::string> let_member() {
-    return {"let",
-            json_object({{"type", json_string("object")},
-                         {"description", json_string("names that the program reads; a list is a choice "
-                                                     "and \"3..9\" a range, which the seed decides")}})};
-}
-
 std::string kind_schema(const Kind& kind, bool with_when) {
     JsonMembers properties = {
         {"kind", json_object({{"const", json_string(kind.name)}, {"description", json_string(kind.what)}})}};
     for (auto& member : parameter_properties(kind.parameters)) properties.push_back(std::move(member));
-    if (kind.own_words) properties.push_back(let_member());
     if (with_when) {
         properties.push_back(
             {"provokes", json_object({{"type", json_string("boolean")},
@@ -118,7 +109,6 @@ JsonMembers heal_members(const Taxonomy& taxonomy, const Vocabulary& vocabulary)
             for (const auto& old : settings) known = known || old.first == member.first;
             if (!known) settings.push_back(std::move(member));
         }
-        if (kind.own_words) settings.push_back(let_member());
     }
     const std::string change = json_object(
         {{"type", json_string("object")},

@@ -9,12 +9,35 @@
 #include "scenarios/format/parts.h"
 #include "scenarios/model/text.h"
 #include "scenarios/model/value.h"
-#include "scenarios/program/program_examples.h"
-#include "scenarios/program/program_kind.h"
 
 namespace deadrank::scenarios {
 
 namespace {
+
+// What a new scenario of the workload python begins with: something to run, and names for faults to act on.
+constexpr const char* first_program =
+    R"(program = '''  # the fixed program, or a file beside this one: "train.py"
+import torch
+import torch.distributed as dist
+from deadrank import block, loss, phase, seam
+
+dist.init_process_group()
+torch.manual_seed(1)
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=seam("learning_rate", 1) / 10)
+for step in range(8):
+    with phase("forward"):
+        value = model(torch.full((2, 4), step + dist.get_rank() + 1.0)).square().mean()
+    optimizer.zero_grad()
+    value.backward()
+    if block("gradient.reduce"):
+        for parameter in model.parameters():
+            dist.all_reduce(parameter.grad, op=dist.ReduceOp.AVG)
+    optimizer.step()
+    loss(value.item())
+dist.destroy_process_group()
+'''
+)";
 
 tl::unexpected<Error> unknown(std::string_view what, const std::string& word,
                               const std::vector<std::string>& known) {
@@ -159,7 +182,7 @@ Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonom
     }
     Kind published = workload;
     if (workload.own_words) {
-        out += program::first_text();
+        out += first_program;
         published.seams.insert(published.seams.begin(), "learning_rate");
         published.blocks.insert(published.blocks.begin(), "gradient.reduce");
     }

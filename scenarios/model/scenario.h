@@ -34,6 +34,9 @@ struct Bug {
     // A setting that is meant to be one for all ranks, and that the bug makes differ: the seam or variable of
     // a fault. Empty: the bug is no such one.
     std::string per_rank = {};
+    // Of the workload python: what puts the bug into the fixed program, as a unified diff. The scenario's
+    // last fault applies it. Empty: the bug is no patch.
+    std::string patch = {};
 
     bool operator==(const Bug&) const = default;
 };

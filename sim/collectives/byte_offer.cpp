@@ -97,6 +97,21 @@ bool bytes_fit(const Offer& offer, const Offer& other) {
     return bytes_of(offer) == bytes_of(other);
 }
 
+bool parts_meet(const PendingCollective& pending) {
+    const auto members = static_cast<std::size_t>(pending.members);
+    for (std::size_t receiver = 0; receiver < pending.offers.size(); ++receiver) {
+        const Offer& offer = pending.offers[receiver];
+        if (offer.op != Op::all_to_all || !offer.bytes || offer.bytes->received.empty()) continue;
+        for (std::size_t sender = 0; sender < pending.offers.size(); ++sender) {
+            const Offer& peer = pending.offers[sender];
+            if (!peer.bytes || peer.op != Op::all_to_all) continue;
+            if (static_cast<std::int64_t>(sent_to(peer, receiver, members)) != offer.bytes->received[sender])
+                return false;
+        }
+    }
+    return true;
+}
+
 void compute_bytes(PendingCollective& pending) {
     pending.byte_result.clear();
     pending.byte_starts.clear();

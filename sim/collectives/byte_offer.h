@@ -6,9 +6,12 @@
 
 namespace deadrank::sim {
 
-// Whether NCCL's kernels would fit together. Parts of an all_to_all fit if each member sends what its peer
-// expects, which compute_bytes() sees.
+// Whether NCCL's kernels would fit together, the parts of an all_to_all aside.
 bool bytes_fit(const Offer& offer, const Offer& other);
+
+// Whether each member of an all_to_all sends what its peer expects. Where one does not, NCCL waits for ever.
+// True for every other call. All members have come.
+bool parts_meet(const PendingCollective& pending);
 
 // The result of a call whose members have all come. Reductions run in rank order, in the type of the first
 // member. Elements that a member does not have count as zero.

@@ -142,8 +142,8 @@ void Communicator::try_start() {
     const bool one_algorithm = std::all_of(members_.begin(), members_.end(), [&](const Member& m) {
         return m.algorithm == members_.front().algorithm;
     });
-    if (front.spoiled || !fitting || !one_algorithm || broken_ || !chunks_fit() || !cards_reach_devices() ||
-        !peers_reach_each_other()) {
+    if (front.spoiled || !fitting || (!over_gloo() && !parts_meet(front)) || !one_algorithm || broken_ ||
+        !chunks_fit() || !cards_reach_devices() || !peers_reach_each_other()) {
         front.state = PendingCollective::State::hopeless;
         if (over_gloo() && !fitting) abort_the_shorter(front);
         return;

@@ -24,6 +24,8 @@ class Proxy;
 struct Program {
     std::vector<std::string>
         argv;  // behind the interpreter: "train.py", "--lr", "1"; or "-m", "module"; or "-c", …
+    // The files that ranks read in place of argv's script, by place in the launch: patched ones.
+    std::map<Rank, std::string> sources = {};
     std::string cwd;
     std::map<std::string, std::string> environment;   // below the launcher's
     std::map<std::string, std::string> options = {};  // for the Python side, each as JSON: "hook", "gpus", …
@@ -66,6 +68,9 @@ public:
     void show_stacks();
 
     const Program& program() const { return program_; }
+
+    // Before the job is played: this rank reads its script from another file, under the same name.
+    void replace_source(Rank process, std::string file) { program_.sources[process] = std::move(file); }
     Zygote& zygote() { return *zygote_; }
     bool read_record(World& world, std::string_view line) { return read_record_(world, shown(line)); }
     // The directory of temporary files has another name in each run, which no evidence may show.

@@ -63,6 +63,22 @@ json exception_of(std::string_view text) {
 
 std::string dumped(const json& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace); }
 
+// What torch's agent sets besides the variables that the simulated launcher has.
+void name_agents_group(std::map<std::string, std::string>& variables) {
+    const auto of = [&](const char* name) {
+        const auto found = variables.find(name);
+        return found == variables.end() ? std::string() : found->second;
+    };
+    if (of("TORCHELASTIC_RESTART_COUNT").empty()) return;
+    const int rank = std::atoi(of("RANK").c_str()), size = std::atoi(of("WORLD_SIZE").c_str());
+    const int per_node = std::max(1, std::atoi(of("LOCAL_WORLD_SIZE").c_str()));
+    variables["GROUP_RANK"] = std::to_string(rank / per_node);
+    variables["GROUP_WORLD_SIZE"] = std::to_string((size + per_node - 1) / per_node);
+    variables["ROLE_RANK"] = of("RANK");
+    variables["ROLE_WORLD_SIZE"] = of("WORLD_SIZE");
+    variables["ROLE_NAME"] = "default";
+}
+
 // The store keeps bytes, JSON text: each byte is one code point.
 std::string to_json_text(std::string_view bytes) {
     std::string text;
@@ -124,12 +140,15 @@ RankSpec Proxy::spec() const {
     spec.cwd = program.cwd;
     spec.environment = program.environment;
     for (const auto& [name, value] : world_.env().variables()) spec.environment[name] = value;
+    name_agents_group(spec.environment);
     for (const char* name :
          {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
         if (!world_.env().get(name)) spec.environment.erase(name);
     spec.process = world_.process();
     spec.seed = program.seed;
     spec.options = program.options;
+    if (const auto source = program.sources.find(world_.process()); source != program.sources.end())
+        spec.options["source"] = json(source->second).dump();
     spec.options["node"] = std::to_string(world_.node());
     spec.options["attempt"] = std::to_string(world_.attempt());
     return spec;
@@ -141,8 +160,15 @@ void Proxy::print(bool error, std::string_view line) {
     if (job_.program().print) job_.program().print(world_.process(), error, shown);
 }
 
+// A signal that the program handles reaches the process before the reply does: its handler runs when the call
+// returns, at the same place in every run.
+void Proxy::deliver_signals() {
+    while (const int number = world_.signals().take()) process_->signal(number);
+}
+
 void Proxy::answer(std::string_view body) {
     waits_ = false;
+    deliver_signals();
     process_->channel().reply(Status::answer, world_.timer().now().count(), body);
 }
 
@@ -154,6 +180,7 @@ void Proxy::raise(const RankFailure& failure, std::optional<std::uint64_t> work)
     json body = text.empty() ? json{{"type", "SystemExit"}, {"text", std::to_string(failure.code)}}
                              : exception_of(text);
     if (work) body["work"] = *work;
+    deliver_signals();
     process_->channel().reply(Status::raise, world_.timer().now().count(), dumped(body));
 }
 
@@ -187,6 +214,7 @@ void Proxy::play(const Request& request) {
             case Kind::group_end:
             case Kind::store_close:
             case Kind::record:
+            case Kind::keep_signal:
             case Kind::exit:
             case Kind::stack:
                 return true;
@@ -247,6 +275,10 @@ void Proxy::play(const Request& request) {
             case Kind::compute:
                 world_.device().compute(Time(std::max<std::int64_t>(0, head_of<std::int64_t>(request))));
                 return answer();
+            case Kind::keep_signal: {
+                const json body = text_of(request);
+                return world_.signals().keep(body.value("number", 0), body.value("keep", false));
+            }
             case Kind::exit:
                 return leave(text_of(request));
             case Kind::stack:
@@ -412,6 +444,7 @@ void Proxy::open_store(const json& body) {
     const Time timeout(body.value("timeout", std::int64_t{300'000'000'000}));
     Store* opened = nullptr;
     if (body.contains("file")) {
+        files_.insert(stores_.size());
         opened = &world_.file_store(body["file"].get<std::string>(), body.value("world", 1));
     } else {
         const std::string endpoint = body.value("endpoint", "");
@@ -464,6 +497,29 @@ void Proxy::use_store(const json& body) {
     }
 }
 
+// The id of the communicator to come goes through the store. One that an earlier attempt or run has left in a
+// file leads to a root that is gone, and a rank that finds it does not wait for the next.
+void Proxy::exchange_id(Store& store, const CommRequest& request) {
+    constexpr Time root_opens{20'000'000}, all_tries{59'500'000'000};
+    const std::string own = std::to_string(world_.attempt());
+    const std::string key = request.name == "world" ? "unique_id" : "unique_id/" + request.name;
+    if (request.members.empty() || request.rank == request.members[0]) {
+        world_.timer().sleep(root_opens);
+        return store.set(key, own);
+    }
+    const auto found = store.wait(key, request.timeout);
+    if (found == own) return;
+    if (!found)
+        throw LibraryError(Code::timeout,
+                           fmt::format("torch.distributed.DistStoreError: wait timeout after {}ms, keys: /{}",
+                                       request.timeout.count() / 1'000'000, key));
+    world_.timer().sleep(all_tries);
+    throw LibraryError(Code::system_error,
+                       "torch.distributed.DistBackendError: NCCL error: ncclSystemError\nLast error:\n"
+                       "ncclSocketConnect: connect to the root of a ncclUniqueId of another round returned "
+                       "Connection refused, exceeded error retry count after 35 attempts");
+}
+
 void Proxy::open_comm(const json& body) {
     CommRequest request;
     request.name = body.value("name", "world");
@@ -471,7 +527,11 @@ void Proxy::open_comm(const json& body) {
     request.rank = body.value("rank", 0);
     request.timeout = Time(body.value("timeout", std::int64_t{0}));
     request.library = body.value("library", "") == "gloo" ? CommLibrary::gloo : CommLibrary::nccl;
-    if (body.contains("store")) request.meeting = store(body).meeting();
+    if (body.contains("store")) {
+        request.meeting = store(body).meeting();
+        if (request.library == CommLibrary::nccl && files_.contains(body["store"].get<std::size_t>()))
+            exchange_id(store(body), request);
+    }
     std::unique_ptr<Comm> opened = world_.communicator(request);
     const std::uint32_t id = next_comm_++;
     comms_[id] = std::move(opened);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,7 @@ private:
     };
 
     void play(const Request& request);
+    void deliver_signals();
     void answer(std::string_view body = {});
     void answer(const nlohmann::json& body);
     void raise(const RankFailure& failure, std::optional<std::uint64_t> work = {});
@@ -53,6 +55,7 @@ private:
     void answer_wait(const std::vector<std::uint64_t>& ids);
     void open_store(const nlohmann::json& body);
     void use_store(const nlohmann::json& body);
+    void exchange_id(Store& store, const CommRequest& request);
     void open_comm(const nlohmann::json& body);
     void close_comm(const nlohmann::json& body);
     void tell_comm_error(const nlohmann::json& body);
@@ -74,6 +77,7 @@ private:
     std::unique_ptr<RankProcess> process_;
     std::map<std::uint32_t, std::unique_ptr<Comm>> comms_;
     std::vector<Store*> stores_;
+    std::set<std::size_t> files_;              // those of stores_ that lie in a file
     std::map<std::uint64_t, UnderWay> works_;  // destroyed before the arena that they read and write
     std::uint32_t next_comm_ = 0;
     std::optional<RankFailure> failed_post_;

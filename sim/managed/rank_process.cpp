@@ -43,6 +43,10 @@ pid_t RankProcess::leave() {
     return std::exchange(pid_, -1);
 }
 
+void RankProcess::signal(int number) {
+    if (pid_ > 0) ::kill(pid_, number);
+}
+
 ProcessEnding RankProcess::wait() {
     const int status = end(zygote_, pid_);
     pid_ = -1;

@@ -33,6 +33,7 @@ public:
     pid_t leave();
     // Waits for a process that was left, and ends all that it has started. Its status as waitpid() gives it.
     static int end(Zygote& zygote, pid_t pid);
+    void signal(int number);
 
 private:
     Zygote& zygote_;

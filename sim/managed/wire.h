@@ -27,6 +27,7 @@ enum class Kind : std::uint8_t {
     storage = 0x55,
     device = 0x56,
     compute = 0x60,
+    keep_signal = 0x61,
     exit = 0x70,
     stack = 0x71,
 };

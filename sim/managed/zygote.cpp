@@ -61,7 +61,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 
 }  // namespace
 
-Zygote::Zygote(const ZygoteSettings& settings) {
+Zygote::Zygote(const ZygoteSettings& settings) : holds_(settings.holds) {
     auto [ours, theirs] = packet_sockets();
     const int number = ::fcntl(theirs.get(), F_DUPFD, 100);  // inherited: without close-on-exec
     Descriptor inherited(number);

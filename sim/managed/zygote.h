@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <sys/types.h>
@@ -21,6 +22,7 @@ struct ZygoteSettings {
     std::filesystem::path program = {};     // a script whose packages are imported once; empty: none
     std::vector<std::string> preload = {};  // modules to import once, before ranks are forked
     std::map<std::string, std::string> environment = {};  // beside that of this process
+    std::shared_ptr<void> holds = {};                     // lives as long as the zygote
 };
 
 // What a rank's process is made of.
@@ -55,6 +57,7 @@ private:
     std::string receive();
     void read_one();
 
+    const std::shared_ptr<void> holds_;
     std::mutex mutex_;
     Descriptor control_;
     pid_t pid_ = -1;

@@ -4,7 +4,7 @@
 namespace deadrank::sim {
 
 extern const WorkloadRow data_parallel_row, zero_row, tensor_parallel_row, pipeline_row, expert_parallel_row,
-    fsdp_row, context_parallel_row, mixed_precision_row, serving_row, reshard_row, elastic_row, program_row;
+    fsdp_row, context_parallel_row, mixed_precision_row, serving_row, reshard_row, elastic_row;
 
 const std::vector<WorkloadKind>& workload_catalog() {
     static const std::vector<WorkloadKind> kinds = [] {
@@ -21,7 +21,6 @@ const std::vector<WorkloadKind>& workload_catalog() {
                  &serving_row,
                  &reshard_row,
                  &elastic_row,
-                 &program_row,
              })
             all.push_back(row->kind());
         return all;

@@ -4,8 +4,9 @@
 
 #include <filesystem>
 
-#include "scenarios/format/taxonomy_file.h"
 #include "scenarios/format/scenario_file.h"
+#include "scenarios/format/taxonomy_file.h"
+#include "scenarios/model/python_program.h"
 
 namespace deadrank::tests {
 
@@ -18,13 +19,20 @@ ShippedCatalog::ShippedCatalog() {
     std::string problems;
     for (const scenarios::Error& error : catalog->broken) problems += error.text() + "\n";
     if (!problems.empty()) throw std::runtime_error(problems);
-    scenarios = std::move(catalog->scenarios);
+    for (scenarios::Scenario& one : catalog->scenarios)
+        (one.workload_kind == scenarios::python_workload ? real : scenarios).push_back(std::move(one));
+}
+
+std::vector<scenarios::Scenario> ShippedCatalog::all() const {
+    std::vector<scenarios::Scenario> both = scenarios;
+    both.insert(both.end(), real.begin(), real.end());
+    return both;
 }
 
 const scenarios::Scenario& ShippedCatalog::named(const std::string& id) const {
-    for (const auto& scenario : scenarios) {
-        if (scenario.id == id) return scenario;
-    }
+    for (const auto* some : {&scenarios, &real})
+        for (const auto& scenario : *some)
+            if (scenario.id == id) return scenario;
     throw std::runtime_error("no scenario is called " + id);
 }
 

@@ -13,7 +13,10 @@ namespace deadrank::tests {
 
 struct ShippedCatalog {
     scenarios::Vocabulary vocabulary = runners::vocabulary();
-    std::vector<scenarios::Scenario> scenarios;
+    std::vector<scenarios::Scenario> scenarios;  // of C++ workloads: each plays in milliseconds
+    std::vector<scenarios::Scenario> real;       // of real programs, which need a Python with torch
+
+    std::vector<scenarios::Scenario> all() const;
 
     // Throws with every problem of every file.
     ShippedCatalog();

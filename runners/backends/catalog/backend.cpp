@@ -18,7 +18,8 @@ using scenarios::refuse;
 
 scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name, const Extension& extension) {
     static const std::vector<std::string> known = {"sim", "local", "mpi", "gpu"};
-    if (name == "sim") return std::make_unique<SimRunner>(extension.workloads, extension.all_faults());
+    if (name == "sim")
+        return std::make_unique<SimRunner>(extension.workloads, extension.all_faults(), extension.python);
     if (name == "local") return std::make_unique<LocalRunner>();
     if (name == "mpi") return std::make_unique<MpiRunner>();
     if (name == "gpu") return std::make_unique<GpuRunner>();

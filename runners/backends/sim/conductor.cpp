@@ -3,8 +3,8 @@
 
 namespace deadrank::runners {
 
-Conductor::Conductor(sim::Cluster& cluster, inject::Injector& injector)
-    : cluster_(cluster), injector_(injector), levers_(cluster) {}
+Conductor::Conductor(sim::Cluster& cluster, inject::Injector& injector, PatchRank patch)
+    : cluster_(cluster), injector_(injector), levers_(cluster, std::move(patch)) {}
 
 Result<Done> Conductor::start() {
     if (const auto started = injector_.at_start(levers_); !started) return started;

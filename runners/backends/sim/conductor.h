@@ -10,7 +10,7 @@ namespace deadrank::runners {
 class Conductor final : public sim::Interceptor {
 public:
     // Both must outlive the cluster's run.
-    Conductor(sim::Cluster& cluster, inject::Injector& injector);
+    Conductor(sim::Cluster& cluster, inject::Injector& injector, PatchRank patch = {});
 
     // Applies the faults of the start, then arms the ranks for which others still wait. Error: a lever that
     // cannot be pulled.

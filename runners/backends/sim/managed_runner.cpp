@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <fstream>
 
 #include "results/record/payload_line.h"
 #include "runners/backends/process/guard.h"
 #include "runners/backends/sim/sim_play.h"
+#include "scenarios/model/python_program.h"
 #include "sim/machine/plan_settings.h"
 
 extern char** environ;
@@ -125,6 +127,11 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     program.argv = settings.command.argv;
     program.cwd = std::filesystem::absolute(settings.directory).string();
     program.environment = own_environment();
+    if (!settings.own_settings)
+        std::erase_if(program.environment, [](const auto& one) {
+            return one.first.starts_with("TORCH_") || one.first.starts_with("NCCL_") ||
+                   one.first.starts_with("CUDA_");
+        });
     for (const auto& [name, value] : settings.variables) program.environment[name] = value;
     for (const auto& [name, value] : settings.command.environment) program.environment[name] = value;
     program.seed = plan.seed.number;
@@ -160,6 +167,7 @@ sim::managed::ZygoteSettings zygote_of(const ManagedSettings& settings) {
                                         .hook = settings.hook,
                                         .preload = {usual_imports.begin(), usual_imports.end()},
                                         .environment = settings.variables};
+    if (!settings.text.empty()) return zygote;  // one for all scenarios
     if (settings.command.argv.front().ends_with(".py"))
         zygote.program = settings.directory / settings.command.argv.front();
     zygote.preload.insert(zygote.preload.end(), settings.preload.begin(), settings.preload.end());
@@ -200,26 +208,51 @@ scenarios::Capabilities ManagedRunner::capabilities() const {
     return {.backend = "sim", .levers = {"*"}, .workloads = {"*"}};
 }
 
-scenarios::Result<std::shared_ptr<sim::managed::Zygote>> WarmPython::get(
-    sim::managed::ZygoteSettings settings) {
-    const std::lock_guard lock(mutex_);
-    if (zygote_) return zygote_;
+namespace {
+
+// Modules write temporary files when they are imported: they get a directory that lives as long as the zygote.
+void give_temporary_files(sim::managed::ZygoteSettings& settings) {
     auto temporary = Scratch::make({}, {"tmp"});
-    if (!temporary) return tl::unexpected(temporary.error());
-    temporary_.emplace(std::move(*temporary));
-    settings.environment["TMPDIR"] = (temporary_->path() / "tmp").string();
+    if (!temporary) throw sim::managed::HostTrouble(temporary.error().what, temporary.error().remedy);
+    auto kept = std::make_shared<Scratch>(std::move(*temporary));
+    settings.environment["TMPDIR"] = (kept->path() / "tmp").string();
+    settings.holds = std::move(kept);
+}
+
+scenarios::Result<std::shared_ptr<sim::managed::Zygote>> warm_zygote(
+    WarmPython& warm, const sim::managed::ZygoteSettings& settings) {
     try {
-        zygote_ = std::make_shared<sim::managed::Zygote>(settings);
+        return warm.get(settings, give_temporary_files);
     } catch (const sim::managed::HostTrouble& trouble) {
         return refuse(ErrorCode::environment, trouble.what(), trouble.help);
     }
-    return zygote_;
 }
 
+// The rank reads the patched text from a file of its own, so that patches of several ranks stay apart.
+scenarios::Result<inject::Done> patch_rank(const ManagedSettings& settings, sim::managed::ManagedJob& job,
+                                           results::Rank rank, std::string_view patch) {
+    if (settings.text.empty())
+        return refuse(ErrorCode::unsupported, "a program of your own cannot be patched",
+                      "change it, or make it the program of a scenario: kind = \"python\"");
+    const auto patched = scenarios::apply_patch(settings.text, patch);
+    if (!patched) return refuse(ErrorCode::bad_input, patched.error().what, patched.error().remedy);
+    const auto file = std::filesystem::absolute(settings.directory) / fmt::format(".rank{}.py", rank);
+    if (std::ofstream out(file); !(out << *patched))
+        return refuse(ErrorCode::environment, fmt::format("cannot write '{}'", file.string()),
+                      "free space in the directory for temporary files");
+    job.replace_source(rank, file.string());
+    return inject::Done{};
+}
+
+}  // namespace
+
 scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const RunOptions& options) {
-    const auto cluster = sim::cluster_settings(plan.cluster);
+    auto cluster = sim::cluster_settings(plan.cluster);
     if (!cluster) return tl::unexpected(cluster.error());
-    const auto warm = settings_.warm->get(zygote_of(settings_));
+    cluster->agent_keeps_store = plan.workload_kind == scenarios::python_workload &&
+                                 cluster->launcher == sim::LauncherKind::torchrun &&
+                                 !plan.cluster.contains("store");
+    const auto warm = warm_zygote(*settings_.warm, zygote_of(settings_));
     if (!warm) return tl::unexpected(warm.error());
     sim::managed::Program program = program_of(settings_, plan);
     std::optional<Surroundings> around;
@@ -229,12 +262,15 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
         put_into(program, around.emplace(std::move(*made)));
     }
     sim::managed::ManagedJob job(*warm, std::move(program), read_record, options.stop);
-    const Performance performance{.cluster = *cluster,
-                                  .script = [&](sim::World& world) { job.play(world); },
-                                  .stop = [&] { return job.stopped(); },
-                                  .stop_asked_every = 64,
-                                  .stack_bytes = 512 << 10,
-                                  .at_standstill = [&] { job.show_stacks(); }};
+    const Performance performance{
+        .cluster = *cluster,
+        .script = [&](sim::World& world) { job.play(world); },
+        .patch = [&](results::Rank rank,
+                     std::string_view patch) { return patch_rank(settings_, job, rank, patch); },
+        .stop = [&] { return job.stopped(); },
+        .stop_asked_every = 64,
+        .stack_bytes = 512 << 10,
+        .at_standstill = [&] { job.show_stacks(); }};
     scenarios::Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
     stages_.play(
         [&](sim::Engine& engine) { record = simulate(engine, faults_, plan, performance, options); });

@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,20 +18,11 @@
 #include "runners/backends/sim/stages.h"
 #include "scenarios/model/plan.h"
 #include "sim/managed/managed_job.h"
+#include "sim/managed/warm_python.h"
 
 namespace deadrank::runners {
 
-// The interpreter that all runs of a program are forked from, started by the first of them. Thread-safe.
-class WarmPython {
-public:
-    // Errors: environment, io.
-    scenarios::Result<std::shared_ptr<sim::managed::Zygote>> get(sim::managed::ZygoteSettings settings);
-
-private:
-    std::mutex mutex_;
-    std::optional<Scratch> temporary_;  // for what modules write when they are imported
-    std::shared_ptr<sim::managed::Zygote> zygote_;
-};
+using sim::managed::WarmPython;
 
 struct ManagedSettings {
     LaunchCommand command;
@@ -42,6 +32,8 @@ struct ManagedSettings {
     std::vector<std::string> preload = {};  // modules that are imported once, besides the usual ones
     std::map<std::string, std::string> variables = {};  // of all its processes: those of simulated GPUs
     std::filesystem::path directory = ".";              // where the program is started
+    std::string text = {};     // the script's, which a patch may change; empty: it is the user's file
+    bool own_settings = true;  // ranks get this process's variables of torch, NCCL and CUDA
     std::chrono::seconds real_limit{120};
     bool tell_lines = false;  // evidence has a line for each line of the program that calls the simulator
     bool keep_files = false;  // what the program writes stays; else each run begins and ends with the user's

@@ -91,6 +91,12 @@ Result<Done> SimLevers::carry_out(const inject::SwapRanks& pull) {
     if (const auto other = on_rank(pull.b); !other) return other;
     return on_rank(pull.a).map([&](Done done) { return cluster_.swap_ranks(pull.a, pull.b), done; });
 }
+Result<Done> SimLevers::carry_out(const inject::PatchProgram& pull) {
+    if (const auto there = on_rank(pull.rank); !there) return there;
+    if (patch_) return patch_(pull.rank, pull.patch);
+    return scenarios::refuse(ErrorCode::unsupported, "this workload has no text that a patch could change",
+                             "say kind = \"python\" in [workload]");
+}
 Result<Done> SimLevers::carry_out(const inject::BreakPackage& pull) {
     return on_rank(pull.rank).map([&](Done done) {
         return cluster_.break_package(pull.rank, pull.package, pull.problem, pull.shadowed, pull.built_for),

@@ -2,6 +2,7 @@
 // Bends and skipped blocks are kept here; the cluster asks for them at every seam and block of an armed rank.
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "inject/core/levers.h"
@@ -14,9 +15,14 @@ using inject::Done;
 using results::Rank;
 using scenarios::Result;
 
+// Lets a rank run another text of the program, from its next process on. Error: the patch does not apply.
+using PatchRank = std::function<Result<Done>(Rank rank, std::string_view patch)>;
+
 class SimLevers final : public inject::LeversOf<SimLevers> {
 public:
-    explicit SimLevers(sim::Cluster& cluster) : cluster_(cluster) {}
+    // `patch`: empty where ranks run no text.
+    explicit SimLevers(sim::Cluster& cluster, PatchRank patch = {})
+        : cluster_(cluster), patch_(std::move(patch)) {}
 
     // The call that alterations reach; nullptr between calls.
     void under_way(sim::Call* call) { call_ = call; }
@@ -34,6 +40,7 @@ public:
     Result<Done> carry_out(const inject::UnsetEnv& pull);
     Result<Done> carry_out(const inject::SetVersion& pull);
     Result<Done> carry_out(const inject::SwapRanks& pull);
+    Result<Done> carry_out(const inject::PatchProgram& pull);
     Result<Done> carry_out(const inject::BreakPackage& pull);
     Result<Done> carry_out(const inject::TakePort& pull);
     Result<Done> carry_out(const inject::BreakName& pull);
@@ -64,6 +71,7 @@ private:
     sim::BentPoints& points_of(Rank rank);
 
     sim::Cluster& cluster_;
+    PatchRank patch_;
     sim::Call* call_ = nullptr;
     std::map<Rank, sim::BentPoints> bent_;
 };

@@ -129,7 +129,7 @@ Result<Record> simulate(sim::Engine& engine, const inject::FaultCatalog& faults,
     for (const std::string& kind : options.muted) injector->mute(kind);
     sim::Cluster cluster(engine, performance.cluster, sim::Seed{plan.seed.number}, record.evidence,
                          cluster_options(plan, performance, options, budget));
-    Conductor conductor(cluster, *injector);
+    Conductor conductor(cluster, *injector, performance.patch);
     if (const auto started = conductor.start(); !started) return tl::unexpected(started.error());
     const auto result = cluster.run(performance.script);
     if (result.ending == sim::Ending::stopped && budget.exceeded()) return tl::unexpected(budget.refusal());

@@ -6,6 +6,7 @@
 
 #include "inject/core/fault.h"
 #include "runners/backend/runner.h"
+#include "runners/backends/sim/sim_levers.h"
 #include "sim/cluster/cluster.h"
 
 namespace deadrank::runners {
@@ -14,6 +15,7 @@ namespace deadrank::runners {
 struct Performance {
     sim::ClusterSettings cluster;
     std::function<void(sim::World&)> script;
+    PatchRank patch = {};
     std::function<bool()> stop = {};  // besides that of the options
     std::uint64_t stop_asked_every = 1 << 20;
     std::size_t stack_bytes = 64 << 10;

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include "runners/backends/sim/python_play.h"
 #include "runners/backends/sim/sim_play.h"
+#include "scenarios/model/python_program.h"
 #include "sim/machine/plan_settings.h"
 #include "sim/workloads/workload_catalog.h"
 
@@ -33,9 +35,6 @@ struct Prepared {
 Result<Prepared> prepare(const Plan& plan, const sim::WorkloadKind* workload) {
     auto settings = sim::cluster_settings(plan.cluster);
     if (!settings) return tl::unexpected(settings.error());
-    settings->agent_keeps_store = plan.workload_kind == "program" &&
-                                  settings->launcher == sim::LauncherKind::torchrun &&
-                                  !plan.cluster.contains("store");
     if (!workload) {
         return scenarios::refuse(scenarios::ErrorCode::unsupported,
                                  fmt::format("the simulator has no workload '{}'", plan.workload_kind));
@@ -73,7 +72,19 @@ scenarios::Capabilities SimRunner::capabilities() const {
     return {.backend = "sim", .levers = {"*"}, .workloads = {"*"}};
 }
 
+std::string SimRunner::find_missing(const scenarios::Scenario& scenario) {
+    if (scenario.workload_kind != scenarios::python_workload) return {};
+    const auto gpus = scenario.workload.find("gpus");
+    const bool with_gpus = gpus != scenario.workload.end() && gpus->second.options.front().number != 0;
+    const auto settings = python_settings({.count = with_gpus ? 1 : 0});
+    return settings ? std::string() : settings.error().text();
+}
+
 Result<Record> SimRunner::play(const Plan& plan, const RunOptions& options) {
+    if (plan.workload_kind == scenarios::python_workload) {
+        if (!python_) python_ = std::make_shared<sim::managed::WarmPython>();
+        return play_python(plan, options, faults_, python_);
+    }
     const auto prepared = prepare(plan, find_workload(plan.workload_kind));
     if (!prepared) return tl::unexpected(prepared.error());
     Result<Record> record = scenarios::refuse(scenarios::ErrorCode::internal, "the stage never played");

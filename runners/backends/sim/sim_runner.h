@@ -2,6 +2,8 @@
 // machine.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "inject/faults/fault_catalog.h"
 #include "runners/backend/runner.h"
 #include "runners/backends/sim/stages.h"
+#include "sim/managed/warm_python.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners {
@@ -16,12 +19,15 @@ namespace deadrank::runners {
 class SimRunner final : public Runner {
 public:
     // `more`: workloads besides those of the catalogue. `faults`: all that a plan may name.
+    // `python`: the interpreters that its programs are forked from; null = of its own.
     explicit SimRunner(std::vector<sim::WorkloadKind> more = {},
-                       inject::FaultCatalog faults = inject::fault_catalog())
-        : more_(std::move(more)), faults_(std::move(faults)) {}
+                       inject::FaultCatalog faults = inject::fault_catalog(),
+                       std::shared_ptr<sim::managed::WarmPython> python = {})
+        : more_(std::move(more)), faults_(std::move(faults)), python_(std::move(python)) {}
 
     std::string_view name() const override { return "sim"; }
     scenarios::Capabilities capabilities() const override;
+    std::string find_missing(const scenarios::Scenario& scenario) override;
 
     // Thread-safe. Further errors: internal, if a run continues without time passing.
     scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) override;
@@ -31,6 +37,7 @@ private:
 
     std::vector<sim::WorkloadKind> more_;
     inject::FaultCatalog faults_;
+    std::shared_ptr<sim::managed::WarmPython> python_;
     Stages stages_;
 };
 

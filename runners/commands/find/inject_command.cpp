@@ -93,7 +93,7 @@ public:
         judge(answer);
         keep(answer);
         if (arguments_.json)
-            fmt::print("{}\n", results::reports::dumped(json_of(answer), 2));
+            print_out("{}\n", results::reports::dumped(json_of(answer), 2));
         else
             print(answer);
         if (session_.code == exit_pass) session_.code = code_of_answer(answer);
@@ -106,7 +106,7 @@ private:
         settings.print = [](results::Rank, bool error, std::string_view line) {
             static std::mutex printing;
             const std::lock_guard lock(printing);
-            fmt::print(error ? stderr : stdout, "{}\n", line);
+            results::reports::write_unchanged(error ? stderr : stdout, fmt::format("{}\n", line));
         };
         return std::make_unique<ManagedRunner>(settings, session_.extension.all_faults());
     }
@@ -142,7 +142,7 @@ private:
     }
 
     void row(std::string_view head, const std::string& text) const {
-        fmt::print("  {}  {}\n", style_.paint(Ink::dim, results::reports::pad_right(head, 8)), text);
+        print_out("  {}  {}\n", style_.paint(Ink::dim, results::reports::pad_right(head, 8)), text);
     }
 
     void print(const Answer& answer) const {

@@ -142,9 +142,9 @@ public:
         const double seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         if (arguments_.json)
-            fmt::print("{}\n", results::reports::dumped(json_of(*sweep), 1));
+            print_out("{}\n", results::reports::dumped(json_of(*sweep), 1));
         else
-            fmt::print("{}", text_of(*sweep, seconds));
+            print_out("{}", text_of(*sweep, seconds));
         write_files(*sweep, trials, *runner, stop.load());
         if (session_.code == exit_pass) session_.code = code_of_sweep(*sweep, stop.load());
     }

@@ -220,11 +220,11 @@ bool print_faulted(const std::vector<FaultedTest>& tests) {
     for (const FaultedTest& one : tests) ++counts[one.outcome];
     std::vector<std::string> parts;
     for (const auto& [outcome, count] : counts) parts.push_back(fmt::format("{} {}", count, explore::text_of(outcome)));
-    fmt::print(stderr, "deadrank: {} with a fault: {}\n", results::counted(tests.size(), "test"),
+    print_error("deadrank: {} with a fault: {}\n", results::counted(tests.size(), "test"),
                fmt::join(parts, ", "));
     for (const FaultedTest& one : tests)
         if (one.outcome == Outcome::hang || one.outcome == Outcome::unknown)
-            fmt::print(stderr, "deadrank: {}: {}, {}: {}\n", one.outcome == Outcome::hang ? "hangs" : "unknown",
+            print_error("deadrank: {}: {}, {}: {}\n", one.outcome == Outcome::hang ? "hangs" : "unknown",
                        one.test, one.line, one.says);
     return counts[Outcome::hang] > 0;
 }
@@ -277,7 +277,7 @@ void run_suite(const TestArguments& arguments, Session& session) {
     }
     const results::processes::Exit exit = child->wait();
     session.code = exit.signal != 0 ? 128 + exit.signal : exit.code;
-    fmt::print(stderr, "deadrank: {} on simulated ranks\n", results::counted(suite.played(), "test"));
+    print_error("deadrank: {} on simulated ranks\n", results::counted(suite.played(), "test"));
     if (suite.played() == 0 && session.code == exit_pass) {
         session.complain({ErrorCode::unsupported, "no test started ranks by torch's test classes",
                           "MultiProcessTestCase, MultiProcContinuousTest and what inherits from them are played"});

@@ -7,8 +7,7 @@
 #include "results/judging/alarm.h"
 #include "results/record/words.h"
 #include "runners/commands/know/explain_words.h"
-#include "scenarios/program/program_kind.h"
-#include "scenarios/program/program_words.h"
+#include "scenarios/model/python_program.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners::commands {
@@ -131,13 +130,8 @@ Explanation explain_kind(const std::string& what, const scenarios::Kind& kind) {
         add_row(explanation, "seam", fmt::format("{} — {}", seam, sim::meaning_of_place(seam)));
     for (const std::string& block : kind.blocks)
         add_row(explanation, "block", fmt::format("{} — {}", block, sim::meaning_of_place(block)));
-    if (what == "workload" && kind.name == scenarios::program::kind_name) {
-        for (const auto& word : scenarios::program::builtin_words())
-            add_row(explanation, "may call", fmt::format("{} — {}", word.signature, word.what));
-        for (const auto& word : scenarios::program::constant_words())
-            add_row(explanation, "has", fmt::format("{} — {}", word.name, word.what));
-        add_row(explanation, "(manual)", "docs/workloads/program.md: the language, and examples");
-    }
+    if (what == "workload" && kind.name == scenarios::python_workload)
+        add_row(explanation, "(manual)", "docs/workloads/python.md: what is observed, checks, an example");
     if (kind.at_start) add_row(explanation, "(when)", "before the job starts, unless `when` says otherwise");
     return explanation;
 }

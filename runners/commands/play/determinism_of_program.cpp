@@ -64,7 +64,7 @@ public:
             if (!next) return;
             if (next->trace_hash != first->trace_hash) return report(*first, *next, run);
         }
-        fmt::print(
+        print_out(
             "  ✔ one run: trace {:016x}, {} events, {} ranks, played {} times in interpreters of their own\n",
             first->trace_hash, first->evidence.events().size(), settings_.command.ranks(), wanted_.runs);
     }
@@ -89,7 +89,7 @@ private:
 
     void report(const Record& first, const Record& next, int run) {
         session_.code = exit_fail;
-        fmt::print("  ✘ run {} differs from the first: trace {:016x} and {:016x}\n", run, next.trace_hash,
+        print_out("  ✘ run {} differs from the first: trace {:016x} and {:016x}\n", run, next.trace_hash,
                    first.trace_hash);
         // The lines are evidence themselves, so the runs that show them are runs of their own.
         std::optional<Record> one = play(true);
@@ -102,18 +102,18 @@ private:
         if (!one) return;
         if (const auto at = first_differing_event(first.evidence, next.evidence))
             return print(first.evidence, next.evidence, *at, false);
-        fmt::print(
+        print_out(
             "    the evidence of both is the same: they differ in the order of the simulator's own events\n");
     }
 
     static void print(const Evidence& one, const Evidence& other, std::size_t at, bool lines) {
-        fmt::print("    first differing event: {}\n      here   {}\n      there  {}\n", at, text_at(one, at),
+        print_out("    first differing event: {}\n      here   {}\n      there  {}\n", at, text_at(one, at),
                    text_at(other, at));
         if (!lines)
-            fmt::print("    no line of Python: {} more runs with their lines were the same\n", tries_max + 1);
+            print_out("    no line of Python: {} more runs with their lines were the same\n", tries_max + 1);
         const std::string here = line_before(one, at), there = line_before(other, at);
-        if (!here.empty()) fmt::print("    caused at {}\n", here);
-        if (!there.empty() && there != here) fmt::print("    there      {}\n", there);
+        if (!here.empty()) print_out("    caused at {}\n", here);
+        if (!there.empty() && there != here) print_out("    there      {}\n", there);
     }
 
     const ProgramRuns& wanted_;

@@ -9,7 +9,6 @@
 
 #include "results/detectors/detector.h"
 #include "results/record/words.h"
-#include "runners/commands/play/plan_program.h"
 #include "runners/commands/screen.h"
 
 namespace deadrank::runners::commands {
@@ -231,12 +230,6 @@ void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& tr
         if (!heals_to_control && !trial.healed.faults.empty())
             print_proof(trial, *control, !scenario.heal.as_control.empty(), runner);
     }
-    for (const std::string& name : hidden_builtins(trial.fault))
-        print_out(
-            "# program: def {0} hides the built-in in all texts, and a prefix as dist.{0} is left out: what "
-            "it "
-            "calls is itself. Give the def another name\n",
-            name);
     print_asked(scenario.expect);
     print_variable(trial.fault);
     print_unnamed(trial.fault, faults);

@@ -1,6 +1,7 @@
 // runners/commands/play/run_command.cpp — deadrank run: the command most people need. Plays scenarios under
 // seeds and reports for each whether the right thing was noticed.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "runners/pipeline/campaign.h"
 #include "runners/pipeline/library.h"
 #include "runners/releases/collection.h"
+#include "scenarios/model/python_program.h"
 
 namespace deadrank::runners::commands {
 
@@ -109,6 +111,9 @@ public:
             for (auto& scenario : selection->scenarios)
                 scenario = scaled(std::move(scenario), arguments_.under_test.ranks);
         }
+        std::stable_partition(selection->scenarios.begin(), selection->scenarios.end(), [](const auto& one) {
+            return one.workload_kind != scenarios::python_workload;  // what takes milliseconds comes first
+        });
         if (!selection->scenarios.empty()) play(*library, *selection, *seeds, *programs);
     }
 

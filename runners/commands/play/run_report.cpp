@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
 #include <set>
 #include <sys/resource.h>
 
@@ -89,7 +90,7 @@ void RunReport::print_failures() const {
     std::set<std::string> told;
     std::size_t left = 0;
     for (const Case& one : cases_) {
-        if (one.verdict == Verdict::pass || one.differs_as_documented()) continue;
+        if (one.verdict == Verdict::pass || one.differs_as_documented() || !one.skipped.empty()) continue;
         if (told.size() >= stories_most || !told.insert(one.scenario).second) {
             ++left;
             continue;
@@ -113,6 +114,17 @@ void RunReport::print_backends() const {
     }
 }
 
+// One sentence for each thing that this machine lacks.
+void RunReport::print_skipped() const {
+    std::map<std::string, std::set<std::string>> lacking;
+    for (const Case& one : cases_)
+        if (!one.skipped.empty()) lacking[one.skipped].insert(one.scenario);
+    for (const auto& [what, scenarios] : lacking)
+        fmt::print("  {}\n", style_.paint(Ink::yellow,
+                                          fmt::format("{} skipped: {}",
+                                                      results::counted(scenarios.size(), "scenario"), what)));
+}
+
 void RunReport::finish(double seconds) {
     progress_.clear();
     if (options_.json) return;
@@ -130,6 +142,7 @@ void RunReport::finish(double seconds) {
                   style_.paint(Ink::dim, fmt::format("{} more differ{} as documented and count{} neither way",
                                                      documented, documented == 1 ? "s" : "",
                                                      documented == 1 ? "s" : "")));
+    print_skipped();
     if (!options_.quiet) print_backends();
     if (const long peak = peak_mebibytes(); peak >= worth_mentioning)
         print_out("  {}\n", style_.paint(Ink::dim, fmt::format("{} MiB of memory at most", peak)));
@@ -138,16 +151,20 @@ void RunReport::finish(double seconds) {
 results::Scorecard RunReport::scorecard() const {
     std::vector<Case> counted;
     std::copy_if(cases_.begin(), cases_.end(), std::back_inserter(counted),
-                 [](const Case& one) { return !one.differs_as_documented(); });
+                 [](const Case& one) { return !one.differs_as_documented() && one.skipped.empty(); });
     return scorecard_by(options_.by, counted, taxonomy_, detectors_);
 }
 
 Verdict RunReport::worst() const {
     Verdict verdict = Verdict::pass;
     for (const Case& one : cases_) {
-        if (!one.differs_as_documented()) verdict = results::worse(verdict, one.verdict);
+        if (!one.differs_as_documented() && one.skipped.empty())
+            verdict = results::worse(verdict, one.verdict);
     }
-    return verdict;
+    const bool none_played =
+        !cases_.empty() &&
+        std::all_of(cases_.begin(), cases_.end(), [](const Case& one) { return !one.skipped.empty(); });
+    return none_played ? Verdict::unknown : verdict;
 }
 
 }  // namespace deadrank::runners::commands

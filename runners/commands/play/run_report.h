@@ -48,6 +48,7 @@ public:
 private:
     void print_scenario();
     void print_failures() const;
+    void print_skipped() const;
     void print_backends() const;
 
     const ReportOptions options_;

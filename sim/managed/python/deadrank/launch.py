@@ -117,6 +117,8 @@ def keep_signals_for_later():
         before = real(number, handler)
         if callable(handler):
             signal.siginterrupt(number, False)
+        if here.channel is not None:
+            here.channel.tell(wire.KEEP_SIGNAL, number=int(number), keep=handler is not signal.SIG_DFL)
         return before
 
     signal.signal = install_handler
@@ -177,8 +179,12 @@ def execute_file(path, main):
     sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
     main.__file__ = os.path.abspath(path)
     main.__cached__ = None
-    with io.open_code(path) as file:
+    source = here.options.get("source")
+    with io.open_code(source or path) as file:
         text = file.read()
+    if source is not None:  # tracebacks show the lines that run
+        lines = text.decode().splitlines(keepends=True)
+        linecache.cache[path] = (len(text), None, lines, path)
     exec(compile(text, path, "exec"), main.__dict__)
 
 

@@ -46,14 +46,18 @@ class Hook:
         self.threads = Nothing()
         self.flight = Nothing()
         self.readback = Nothing()
+        self.store = Nothing()
+        self.opening = None
         self.injector = Moments(self)
 
     def shown_step(self):
         return self.step if self.training is not None and self.training.began else -1
 
     def watch(self):
-        from deadrank_hook import checkpoints, data, later, replicas, training
+        import torch.distributed.distributed_c10d as c10d
+        from deadrank_hook import checkpoints, data, groups, later, replicas, training
 
+        groups.watch_store(self, c10d)
         later.graphs.watch()
         replicas.watch(self)
         training.watch(self)
@@ -67,6 +71,8 @@ class Hook:
 
 class Nothing:
     """Parts of the hook that show the real machine, or that the simulator has itself."""
+
+    meant = ""  # by a fault that leads to another store
 
     def here(self, looked=False):
         return 0

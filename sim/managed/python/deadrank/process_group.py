@@ -69,6 +69,14 @@ PROFILED = {
 }
 
 
+TAKES_WHOLE = (ALL_REDUCE, BROADCAST, REDUCE, ALL_GATHER)  # NCCL is handed the address of what they are given
+
+
+def is_in_one_piece(tensor):
+    """As ProcessGroupNCCL asks: contiguous in the memory format that the tensor suggests."""
+    return tensor.is_contiguous() or (tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last))
+
+
 def dtype_of(tensor):
     number = DTYPES.get(tensor.dtype)
     if number is None:
@@ -194,9 +202,13 @@ class ProcessGroup(dist.ProcessGroup):
 
     def side(self, tensors):
         """A device without a library of its own takes the default: NCCL's semantics can be tried without GPUs."""
-        if not self.many or not tensors:
+        if not tensors:
             return self.default
-        return self.sides.get(tensors[0].device.type, self.default)
+        device = tensors[0].device.type
+        side = self.sides.get(device, self.default)
+        if device == "cpu" and side.library == "nccl" and hasattr(here.channel, "devices"):
+            raise RuntimeError("No backend type associated with device type cpu")
+        return side
 
     def close(self, how):
         for side in {id(side): side for side in self.sides.values()}.values():
@@ -381,6 +393,8 @@ class ProcessGroup(dist.ProcessGroup):
         side = self.side(ins or outs)
         if side.library == "gloo" and (ins or outs) and not is_gloos((ins or outs)[0]):
             raise RuntimeError("Invalid scalar type")
+        if side.library == "nccl" and op in TAKES_WHOLE and not all(map(is_in_one_piece, ins)):
+            raise ValueError("Tensors must be contiguous")
         comm = side.comm()
         self.sequence += 1
         work = Work(self, side.library, PROFILED[op], result, limit_of(options, self.limit))

@@ -27,7 +27,7 @@ from collections import deque
 from deadrank import imports, launch
 
 LONGEST = 1 << 20
-OBSERVERS = ("checkpoints", "data", "evidence", "later", "replicas", "training")
+OBSERVERS = ("checkpoints", "data", "evidence", "groups", "later", "replicas", "training")
 
 
 def main():

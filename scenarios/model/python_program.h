@@ -1,0 +1,33 @@
+// scenarios/model/python_program.h — The workload `python`: each rank runs a program of plain Python with
+// torch. The scenario has the fixed program; the bug is a patch of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "scenarios/model/error.h"
+#include "scenarios/model/vocabulary.h"
+
+namespace deadrank::scenarios {
+
+inline constexpr const char* python_workload = "python";
+inline constexpr const char* patch_fault = "patch_program";
+
+// Its settings: the program's text, and whether its ranks have simulated GPUs.
+const Kind& python_kind();
+
+// Adds to `kind` the names that a program passes to seam() and block() as texts.
+void add_program_words(std::string_view program, Kind& kind);
+
+// Why a patch does not apply, and in which of its lines, counted from 1.
+struct PatchMistake {
+    std::int64_t line = 1;
+    std::string what, remedy;
+};
+
+// Applies a unified diff of one file. A hunk's numbers may be left out: `@@` alone. Its lines are looked for
+// in the program from the hunk before on, and must be there exactly once, unless numbers choose among several
+// places.
+tl::expected<std::string, PatchMistake> apply_patch(std::string_view program, std::string_view patch);
+
+}  // namespace deadrank::scenarios
