@@ -7,6 +7,8 @@
 #include <set>
 #include <tuple>
 
+#include "scenarios/model/python_program.h"
+
 namespace deadrank::results {
 
 namespace {
@@ -123,6 +125,23 @@ bool Coverage::complete() const {
            stages.missing().empty();
 }
 
+namespace {
+
+void count_makings(Coverage& coverage, const scenarios::Scenario& scenario) {
+    const auto is_switch = [](const scenarios::FaultSettings& fault) {
+        return !fault.provokes &&
+               (fault.kind == "bend_value" || fault.kind == "skip_block" || fault.kind == "shift_shard");
+    };
+    if (scenario.workload_kind == scenarios::python_workload)
+        ++coverage.real_code;
+    else if (std::any_of(scenario.faults.begin(), scenario.faults.end(), is_switch))
+        ++coverage.planted;
+    else
+        ++coverage.outside;
+}
+
+}  // namespace
+
 Coverage coverage_of(const std::vector<scenarios::Scenario>& scenarios, const scenarios::Taxonomy& taxonomy) {
     Coverage coverage;
     coverage.symptoms = axis("symptoms", taxonomy.symptoms);
@@ -132,6 +151,7 @@ Coverage coverage_of(const std::vector<scenarios::Scenario>& scenarios, const sc
     std::set<Pair> covered, proposed;
     for (const scenarios::Scenario& scenario : scenarios) {
         count(coverage, scenario);
+        count_makings(coverage, scenario);
         covered.emplace(scenario.bug.symptom, scenario.bug.cause);
     }
     coverage.cells = cells_of(scenarios);

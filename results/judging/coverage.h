@@ -61,6 +61,9 @@ struct Coverage {
     std::vector<std::string> unseen;                          // scenarios whose bug no evidence can show
     std::vector<std::string> without_report;                  // scenarios that cite no public report
     Strictness checks;
+    // Whose bug is code of a real program, a switch planted in a workload of this project, or neither: an
+    // outside event such as a killed rank, a variable or a broken link.
+    std::size_t real_code = 0, planted = 0, outside = 0;
 
     bool complete() const;  // no id of any axis is missing
 };

@@ -25,8 +25,7 @@ constexpr ToldRow failure_rows[] = {
      .shows = "two processes claim one rank",
      .who = "who claims the place that the launcher gave to the other",
      .soon = "at once; nobody needs to wait",
-     .scenario = "initialization/rank_computed_without_the_node_number",
-     .names = "fault"},
+     .scenario = "initialization/rank_computed_without_the_node_number"},
     {.part = "Start-up",
      .symptom = "wrong_rank_or_group_membership",
      .shows = "a process says that it is another rank than the one that the launcher started",
@@ -86,7 +85,8 @@ constexpr ToldRow failure_rows[] = {
          "who has neither come to that wait nor gone on to a call or a later step, if these are the fewer; "
          "else who waited",
      .soon = "when the wait is over",
-     .program = "if rank == 1 and step == 1:\n    store.wait([\"key\"], timedelta(seconds=30))\ndist.all_reduce(ones(4))",
+     .program = "if rank == 1 and step == 1:\n    store.wait([\"key\"], "
+                "timedelta(seconds=30))\ndist.all_reduce(ones(4))",
      .names = "rank 1"},
     {.part = "Start-up",
      .symptom = "communication_setup_hang",
@@ -170,7 +170,7 @@ constexpr ToldRow failure_rows[] = {
      .who = "who says it, and not those that said something else in that second",
      .soon = "at once",
      .scenario = "computation/gathered_buffer_sized_for_another_group",
-     .names = "fault"},
+     .names = "all"},
     {.part = "Errors",
      .symptom = "collective_mismatch_error",
      .shows =
@@ -215,7 +215,8 @@ constexpr ToldRow failure_rows[] = {
      .shows = "`Failed to recv, got 0 bytes`: the store is gone while ranks train",
      .who = "the rank that was its host",
      .soon = "when somebody asks it",
-     .program = "if rank == 0 and step == 1:\n    sys.exit()\ntime.sleep(3)\nif rank > 0:\n    store.get(\"key\")",
+     .program =
+         "if rank == 0 and step == 1:\n    sys.exit()\ntime.sleep(3)\nif rank > 0:\n    store.get(\"key\")",
      .names = "rank 0, step 1",
      .cluster = "launcher = bare"},
     {.part = "Errors",
@@ -248,7 +249,8 @@ constexpr ToldRow failure_rows[] = {
      .shows = "SIGTERM ends a rank before the job's end, and the job does not come back",
      .who = "whom it ended",
      .soon = "when the job has ended",
-     .program = "if step == 1 and rank == 2:\n    os.kill(os.getpid(), signal.SIGTERM)\ndist.all_reduce(ones(4))",
+     .program =
+         "if step == 1 and rank == 2:\n    os.kill(os.getpid(), signal.SIGTERM)\ndist.all_reduce(ones(4))",
      .names = "rank 2"},
     {.part = "Errors",
      .symptom = "device_fault_reported",
@@ -344,7 +346,8 @@ constexpr ToldRow failure_rows[] = {
      .shows = "`monitored_barrier`: some do not come",
      .who = "those who did not come",
      .soon = "its own timeout",
-     .program = "if rank != 3:\n    dist.monitored_barrier(timeout=timedelta(seconds=30))\nelse:\n    time.sleep(60)",
+     .program = "if rank != 3:\n    dist.monitored_barrier(timeout=timedelta(seconds=30))\nelse:\n    "
+                "time.sleep(60)",
      .names = "rank 3, step 0"},
 };
 

@@ -132,7 +132,8 @@ constexpr ToldRow value_rows[] = {
      .shows = "a rank stands still for ten steps and ten seconds, once, and goes on",
      .who = "that rank, in that step",
      .soon = "when it goes on; a standstill that ends is none",
-     .program = "if rank == 2 and step == 6:\n    time.sleep(300)\ntime.sleep(0.02)\ndist.all_reduce(ones(4))",
+     .program =
+         "if rank == 2 and step == 6:\n    time.sleep(300)\ntime.sleep(0.02)\ndist.all_reduce(ones(4))",
      .names = "rank 2, step 6",
      .cluster = "watchdog = false"},
     {.part = "Speed and memory",

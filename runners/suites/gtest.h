@@ -20,6 +20,7 @@ public:
         for (std::uint64_t seed = 1; seed <= seeds_; ++seed) {
             const results::Case one = suite_->play(scenario_, seed);
             if (one.verdict == results::Verdict::pass) continue;
+            if (!one.skipped.empty()) GTEST_SKIP() << one.skipped;
             ADD_FAILURE_AT(scenario_.file.c_str(), 1) << story_of(one);
         }
     }

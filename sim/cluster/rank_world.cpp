@@ -40,34 +40,6 @@ std::string RankEnv::version(std::string_view package) const {
     return machine_.environment.version(process_, package);
 }
 
-void RankEnv::set(std::string_view name, std::optional<std::string> value) {
-    override_setting(process_.tamper().own, name, std::move(value));
-}
-
-int RankEnv::pid() const { return process_.pid; }
-
-std::optional<int> RankEnv::pid_of(Rank process) const {
-    if (process < 0 || process >= machine_.processes.count()) return std::nullopt;
-    return machine_.processes[process].pid;
-}
-
-// Number 0 only asks. A process that ends itself does so here, before the next thing that it does.
-bool RankEnv::send(int pid, int number) {
-    for (Process& process : machine_.processes.all()) {
-        if (process.pid != pid || !process.alive || process.node != process_.node) continue;
-        machine_.processes.signal(process, number);
-        machine_.processes.settle(process_);
-        return true;
-    }
-    return machine_.children.signal(process_.node, pid, number);
-}
-
-int RankEnv::start(const ChildRequest& child) { return machine_.children.start(process_, child); }
-std::optional<int> RankEnv::code_of(int child) { return machine_.children.code_of(child); }
-bool RankEnv::wait_for(int child, Time patience) {
-    return machine_.children.wait_for(process_, child, patience);
-}
-
 void RankEnv::keep(int number, bool yes) {
     const std::uint32_t bit = 1U << number;
     process_.keeps = yes ? process_.keeps | bit : process_.keeps & ~bit;
@@ -79,8 +51,6 @@ int RankEnv::take() {
     process_.kept &= process_.kept - 1;
     return number;
 }
-
-void RankEnv::leave(int code) { machine_.processes.leave(process_, code); }
 
 RankWorld::RankWorld(Fabric& machine, Process& process)
     : machine_(machine),

@@ -28,17 +28,9 @@ public:
     std::optional<std::string> get(std::string_view name) const override;
     std::vector<std::pair<std::string, std::string>> variables() const override;
     std::string version(std::string_view package) const override;
-    void set(std::string_view name, std::optional<std::string> value) override;
 
-    int pid() const override;
-    std::optional<int> pid_of(Rank process) const override;
-    bool send(int pid, int number) override;
     void keep(int number, bool yes) override;
     int take() override;
-    [[noreturn]] void leave(int code) override;
-    int start(const ChildRequest& child) override;
-    std::optional<int> code_of(int child) override;
-    bool wait_for(int child, Time patience) override;
 
 private:
     Fabric& machine_;

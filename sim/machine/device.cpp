@@ -15,10 +15,6 @@ Devices::Devices(Machine& machine)
       nodes_(static_cast<std::size_t>(machine.settings.nodes)) {}
 
 int Devices::choose(Process& process, bool by_place) {
-    if (process.at_first) {
-        use(process, 0);
-        return process.device;
-    }
     // A script without LOCAL_RANK puts every process on device 0.
     const auto local = machine_.environment.get(process, "LOCAL_RANK");
     use(process, by_place ? process.local : local ? lax_integer(*local) : 0);
@@ -142,7 +138,7 @@ void Devices::process_gone(const Process& process) {
         const Process& other = machine_.processes[id];
         if (other.alive && other.device == process.device) return;
     }
-    device.used = machine_.children.held(process.node, process.device);
+    device.used = 0;
 }
 
 void Devices::replace(int node) {

@@ -94,7 +94,6 @@ public:
     int seen(int number) const override;
     int number() const override;
     void choose_by_place() override;
-    void begin_at_first() override;
     void choose(int device) override;
     void compute(Time nominal) override;
     Time queue(Time nominal) override;

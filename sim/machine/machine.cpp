@@ -23,7 +23,6 @@ Machine::Machine(Engine& engine_of_stage, const ClusterSettings& cluster, Seed d
       network(*this),
       hosts(*this),
       devices(*this),
-      children(*this),
       files(*this),
       processes(*this),
       gate(*this),
@@ -39,7 +38,6 @@ void Machine::begin_attempt() {
 
 void Machine::replace_node(int node) {
     if (!hosts[node].down) files.local_lost(node);
-    children.node_gone(node);
     hosts.replace(node);
     devices.replace(node);
     network.replace(node);
@@ -63,11 +61,6 @@ int RankDevice::number() const {
     const auto shown = machine_.devices.shown(process_);
     const auto own = std::find(shown.begin(), shown.end(), index());
     return own == shown.end() ? index() : static_cast<int>(own - shown.begin());
-}
-
-void RankDevice::begin_at_first() {
-    process_.at_first = true;
-    process_.device = -1;
 }
 
 void RankDevice::choose(int device) { machine_.devices.use(process_, device); }

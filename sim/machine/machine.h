@@ -4,7 +4,6 @@
 
 #include "sim/engine/engine.h"
 #include "sim/machine/call.h"
-#include "sim/machine/child_processes.h"
 #include "sim/machine/device.h"
 #include "sim/machine/environment.h"
 #include "sim/machine/files.h"
@@ -74,7 +73,6 @@ struct Machine {
     Network network;
     Hosts hosts;
     Devices devices;
-    Children children;
     Files files;
     Processes processes;
     Gate gate;

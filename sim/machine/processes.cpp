@@ -72,7 +72,6 @@ std::size_t Processes::place_of(Rank id) const {
 void Processes::start(Process& process) {
     const int attempt = machine_.attempt + process.lives;
     process.device = -1;
-    process.at_first = false;
     process.stopped = process.watched = process.pending_stop = process.lost = false;
     process.end = ProcessEnd::running;
     process.exit_code = process.exit_signal = process.pending_signal = 0;
@@ -139,7 +138,6 @@ void Processes::end(Process& process, ProcessEnd how, int code, int signal) {
     if (!process.lost) machine_.recorder.record(process.id, results::RankExit{process.exit_code, signal});
     machine_.process_gone(process);
     machine_.stores.process_gone(process);
-    machine_.children.parent_gone(process);
     machine_.devices.process_gone(process);
     machine_.launcher.process_ended(process);
 }
@@ -203,13 +201,6 @@ void Processes::lose(Process& process) {
     }
     end(process, ProcessEnd::killed, 0, results::sigkill);
     machine_.engine.kill(static_cast<ActorId>(process.id));
-}
-
-void Processes::leave(Process& process, int code) {
-    machine_.stores.leave_files(process);
-    end(process, code == 0 ? ProcessEnd::finished : ProcessEnd::failed, code, 0);
-    machine_.engine.kill(static_cast<ActorId>(process.id));  // throws here
-    std::terminate();
 }
 
 NameTrouble trouble_with(const Process& process, std::string_view host) {

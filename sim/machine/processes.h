@@ -85,7 +85,6 @@ struct Process {
     bool stopped = false;   // SIGSTOP
     bool lost = false;      // gone with its node: no exit was seen
     bool watched = false;   // a watchdog timer is under way
-    bool at_first = false;  // until it chooses one, it has the first device that it sees
     bool pending_stop = false;
     ProcessEnd end = ProcessEnd::running;
     int exit_code = 0;
@@ -138,7 +137,6 @@ public:
     void stop(Process& process);
     void resume(Process& process);
     void lose(Process& process);                          // with its node: no exit is seen
-    [[noreturn]] void leave(Process& process, int code);  // on its own fiber, without a word
 
     // On the process's own fiber, after each wait and each interception: takes what is pending.
     void settle(Process& process) {

@@ -29,7 +29,6 @@ public:
     // destroy_process_group: what the process itself hosts may be replaced, and is no answer to it any more.
     void leave(const Process& process, Store& store);
     void process_gone(const Process& process);
-    void leave_files(const Process& process);  // as a process does that has no time to put things away
     void begin_attempt();                      // those that lived in processes are gone
     void open_kept();                          // that outlives the job's processes, where the cluster has one
     void agents_gone();              // and so is a store that lived in one; the next ones open another

@@ -37,19 +37,6 @@ public:
         return mixed;
     }
 
-    void introduce(std::string_view among, Rank number, Rank process) override {
-        server_->people[named(among)].try_emplace(number, process);
-    }
-
-    std::vector<Rank> introduced(std::string_view among, Rank size) const override {
-        const auto known = server_->people.find(named(among));
-        std::vector<Rank> all;
-        if (known == server_->people.end()) return all;
-        for (const auto& [number, process] : known->second)
-            if (number == static_cast<Rank>(all.size()) && number < size) all.push_back(process);
-        return static_cast<Rank>(all.size()) == size ? all : std::vector<Rank>();
-    }
-
     const std::shared_ptr<Stores::Server>& server() const { return server_; }
 
     void set(std::string_view key, std::string_view value) override {

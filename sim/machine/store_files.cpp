@@ -34,10 +34,6 @@ Store& Stores::open_file(Process& process, std::string_view path, Rank ranks) {
     return new_client(process, open.server, "/");
 }
 
-void Stores::leave_files(const Process& process) {
-    for (auto& [path, open] : files_) std::erase(open.users, process.id);
-}
-
 // The last one that is done with it removes it, as the last one does that ends.
 void Stores::leave_file(const Process& process, const Server& server) {
     for (auto& [path, open] : files_) {

@@ -134,21 +134,13 @@ private:
 
 }  // namespace
 
-// Ranks in requests are those of the rank's own world.
-CommRequest Job::as_processes(CommRequest request) const {
+CommRequest Job::met_at_the_store(CommRequest request) const {
     if (store_) request.meeting = store_->meeting();
-    if (people_.empty()) return request;
-    std::vector<Rank> processes;
-    for (const Rank member : request.members.list())
-        processes.push_back(member < std::ssize(people_) ? people_[static_cast<std::size_t>(member)]
-                                                         : member);
-    request.members = std::move(processes);
-    request.rank = world_.process();
     return request;
 }
 
 std::unique_ptr<Comm> Job::make_group(CommRequest request) {
-    request = as_processes(std::move(request));
+    request = met_at_the_store(std::move(request));
     if (settings_.groups == GroupMaking::first_call)
         return std::make_unique<LazyComm>(world_, std::move(request));
     return world_.communicator(request);
@@ -180,15 +172,14 @@ std::unique_ptr<Comm> Job::created_group(std::string_view name, const std::vecto
             store_->set(key + "/members", text_of(wanted));
         const auto found = store_->wait(key + "/members", settings_.store_timeout);
         if (!found) refuse_missing(key, settings_.store_timeout);
-        own = world_.communicator(as_processes({.name = std::string(name),
-                                                .members = members_in(*found),
-                                                .rank = rank_,
-                                                .timeout = timeout,
-                                                .library = library}));
+        own = world_.communicator(met_at_the_store({.name = std::string(name),
+                                                    .members = members_in(*found),
+                                                    .rank = rank_,
+                                                    .timeout = timeout,
+                                                    .library = library}));
     }
     const std::string barrier = fmt::format("store_based_barrier_key:{}", number);
-    world_.record(
-        results::RendezvousEnter{people_.empty() ? rank_ : world_.process(), size_, world_.text(barrier)});
+    world_.record(results::RendezvousEnter{rank_, size_, world_.text(barrier)});
     const std::int64_t joined = store_->add(barrier, 1);
     if (joined == size_) store_->set(barrier + ":last_worker", "1");
     const bool all = store_->wait(barrier + ":last_worker", settings_.store_timeout).has_value();

@@ -27,7 +27,7 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
     const std::int64_t steps = settings_.repeat_data && data_end_ > 0 ? asked : data_end_;
     restore();
     saved_ = world_.timer().now();
-    for (std::int64_t number = first_step_; number < steps && !stopped_; ++number) {
+    for (std::int64_t number = first_step_; number < steps; ++number) {
         world_.step(number);
         collect(number);
         if (settings_.compile_workers > 0 && number == first_step_) {
@@ -37,10 +37,6 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
         }
         const Time began = world_.timer().now();
         const StepResult result = step(number);
-        if (stopped_) {
-            world_.phase(results::Phase::none);
-            break;
-        }
         ++optimizer_steps_;
         reduce_if_asked();
         gather_metrics(number);

@@ -27,17 +27,6 @@ struct StepResult {
     Number gradient_norm = 0;
 };
 
-// What init_process_group is told; what it is not told is in the environment and in the settings.
-struct Meeting {
-    std::optional<Rank> rank, size;
-    std::string endpoint;    // tcp://
-    std::string file;        // file://
-    Store* store = nullptr;  // that it brings along; `endpoint` is what it is called
-    Time timeout{0};
-    CommLibrary library = CommLibrary::usual;
-    bool with_first_call = false;  // the communicator is made then, by comm(), and not before
-};
-
 class Job {
 public:
     Job(World& world, const JobSettings& settings);
@@ -45,20 +34,15 @@ public:
 
     // Reads the environment, meets the peers at the store, makes the world communicator, restores a
     // checkpoint.
-    void start(const Meeting& meeting = {});
+    void start();
 
     World& world() { return world_; }
     const JobSettings& settings() const { return settings_; }
     Rank rank() const { return rank_; }  // as RANK says
     Rank size() const { return size_; }
     Comm& comm();  // throws what torch does when no process group was made
-    bool unconnected() const { return later_.has_value(); }
     Footprint& memory() { return memory_; }
     ModelShape shape(std::int64_t experts = 0) const;  // experts of a last layer; 0 = none
-
-    // Leaves the store that the others were met at; what is called of it from now on still reaches it.
-    void leave_world();
-    void end_world();  // start() may be called again
 
     // A communicator among `members` (of RANK space); nullptr for ranks outside it.
     std::unique_ptr<Comm> group(std::string_view name, const std::vector<Rank>& members);
@@ -70,15 +54,9 @@ public:
                                     Time timeout = {}, CommLibrary library = CommLibrary::usual);
     Store& store();  // the one that start() met the others at; throws as comm() does
 
-    void take_store(Store& store) { store_ = &store; }        // that this process is connected to already
     void begin_at(std::int64_t step) { first_step_ = step; }  // for one that restores its state itself
-    void stop() { stopped_ = true; }  // as break does: the step under way does not end
     // Training goes on with this step, before which so many samples were read, by whatever number of ranks.
     void go_on_at(std::int64_t step, std::int64_t samples);
-
-    // A workload that has a batch, seed and learning rate of its own, or none, does not show those of the
-    // settings.
-    void hide_recipe() { has_recipe_ = false; }
 
     // The ranks base, base + stride, … of a dimension of `count`: how parallel groups are cut out of the
     // world.
@@ -142,11 +120,11 @@ public:
     void set_state(State state) { state_ = state; }
 
 private:
-    void read_environment(const Meeting& meeting);
+    void read_environment();
     void show_recipe();
     std::int64_t configured_rate() const;
     [[noreturn]] void fail_test(std::int64_t step, Number mine, Number right);
-    void meet(const Meeting& meeting);
+    void meet();
     void connect(const CommRequest& request);
     void exchange_id();
     std::int64_t position_of(std::int64_t step, Rank replicas) const;
@@ -173,7 +151,7 @@ private:
     std::unique_ptr<Comm> created_group(std::string_view name, const std::vector<Rank>& wanted, bool mine,
                                         Time timeout = {}, CommLibrary library = CommLibrary::usual);
     std::unique_ptr<Comm> make_group(CommRequest request);
-    CommRequest as_processes(CommRequest request) const;
+    CommRequest met_at_the_store(CommRequest request) const;
     void restore();
     std::int64_t checkpoint_to_load();
     std::string shard_path(std::int64_t step, int shard) const;
@@ -185,18 +163,10 @@ private:
     Rank size_ = 1;
     Store* store_ = nullptr;
     std::unique_ptr<Comm> world_comm_;
-    std::vector<Rank> people_;  // of a world that is a part of the job: by number, processes of the launch
-    struct Ended {
-        std::uint64_t meeting = 0;
-        std::unique_ptr<Comm> comm;
-    };
-    std::vector<Ended> ended_;               // worlds that were left, whose calls may still be under way
-    std::optional<CommRequest> later_ = {};  // for the world, until its first call
     State state_;
     Footprint memory_;
     std::unique_ptr<Reference> reference_;
     std::int64_t first_step_ = 0;
-    bool stopped_ = false;
     std::int64_t counted_from_ = 0, counted_ = 0;  // samples that were read before that step
     bool resizes_ = false;                         // its launcher may start it with another number of ranks
     std::int64_t groups_made_ = 0;
@@ -207,7 +177,6 @@ private:
         std::int64_t step = 0;
         std::optional<std::vector<Number>> captured;  // none: it reads the live state when it is written
     };
-    bool has_recipe_ = true;
     std::optional<OpenSave> open_save_;
     std::optional<results::Time> loading_since_;  // when the workers began with the next batch
     results::Time saved_{0};  // by the rank's own clock, as is whether the next one is due

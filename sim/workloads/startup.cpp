@@ -46,11 +46,10 @@ std::int64_t lenient_integer(std::string_view text) {
 
 }  // namespace
 
-void Job::read_environment(const Meeting& meeting) {
+void Job::read_environment() {
     const bool lenient = settings_.lenient_environment;
     const bool told = settings_.place_from == PlaceSource::launcher;
-    if (!meeting.rank && !told)
-        (void)strict_integer(required(world_, "LOCAL_WORLD_SIZE"));  // torch asks for it as well
+    if (!told) (void)strict_integer(required(world_, "LOCAL_WORLD_SIZE"));  // torch asks for it as well
     const auto read = [&](std::string_view name, std::string_view mpi_name, std::int64_t otherwise,
                           Rank place) -> std::int64_t {
         if (told) return place;
@@ -60,18 +59,16 @@ void Job::read_environment(const Meeting& meeting) {
         const std::string text = found ? *found : required(world_, name);
         return lenient ? lenient_integer(text) : strict_integer(text);
     };
-    const std::int64_t rank =
-        meeting.rank ? *meeting.rank : read("RANK", "OMPI_COMM_WORLD_RANK", 0, world_.process());
+    const std::int64_t rank = read("RANK", "OMPI_COMM_WORLD_RANK", 0, world_.process());
     rank_ = static_cast<Rank>(world_.seam("startup.rank", rank));
-    const std::int64_t size =
-        meeting.size ? *meeting.size : read("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1, world_.processes());
+    const std::int64_t size = read("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1, world_.processes());
     size_ = static_cast<Rank>(world_.seam("startup.world_size", size));
     resizes_ = world_.env().get("PET_NNODES").has_value();
     if (told) world_.device().choose_by_place();
     config("rank", rank_);
     config("world_size", size_);
     config("steps", settings_.steps);
-    if (has_recipe_) show_recipe();
+    show_recipe();
     const std::int64_t wanted = world_.seam("startup.device", world_.device().index());
     if (wanted < 0 || wanted >= world_.device().count()) {
         throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal");
@@ -113,14 +110,12 @@ void Job::validate() {
 void Job::exchange_id() {
     constexpr Time root_opens{20'000'000}, all_tries{59'500'000'000};
     const std::string own = std::to_string(world_.attempt()), key = "unique_id";
-    const bool stale = std::any_of(ended_.begin(), ended_.end(),
-                                   [&](const Ended& world) { return world.meeting == store_->meeting(); });
-    if (!store_->kept() && !stale) return;
+    if (!store_->kept()) return;
     if (rank_ == 0) {
         world_.timer().sleep(root_opens);
         return store_->set(key, own);
     }
-    const auto found = stale ? std::string() : store_->wait(key, settings_.store_timeout);
+    const auto found = store_->wait(key, settings_.store_timeout);
     if (found == own) return;
     if (!found) {
         throw LibraryError(Code::timeout,
@@ -134,38 +129,20 @@ void Job::exchange_id() {
                        "Connection refused, exceeded error retry count after 35 attempts");
 }
 
-void Job::meet(const Meeting& meeting) {
+void Job::meet() {
     // `if world_size > 1: init_process_group()`: a script that believes it is alone joins no group.
     if (size_ == 1 && settings_.lenient_environment) return;
-    const bool file = !meeting.file.empty();
-    const std::string endpoint =
-        file                        ? meeting.file
-        : !meeting.endpoint.empty() ? meeting.endpoint
-                                    : required(world_, "MASTER_ADDR") + ":" + required(world_, "MASTER_PORT");
-    const Time timeout = meeting.timeout > Time{0} ? meeting.timeout : settings_.store_timeout;
-    // A world that is a part of the job is shown with the processes that it is made of.
-    const bool part = meeting.size && size_ < world_.processes();
-    world_.record(results::RendezvousEnter{part ? world_.process() : rank_, size_, world_.text(endpoint)});
+    const std::string endpoint = required(world_, "MASTER_ADDR") + ":" + required(world_, "MASTER_PORT");
+    const Time timeout = settings_.store_timeout;
+    world_.record(results::RendezvousEnter{rank_, size_, world_.text(endpoint)});
     std::int64_t joined = 0;
     try {
         const bool hosts = world_.seam("store.host", rank_ == 0 ? 1 : 0) != 0;
-        if (meeting.store)
-            store_ = meeting.store;
-        else if (file)
-            store_ = &world_.file_store(endpoint, size_);
-        else if (!store_)
-            store_ = &world_.rendezvous(endpoint, hosts, timeout);
-        if (part) store_->introduce("", rank_, world_.process());
+        store_ = &world_.rendezvous(endpoint, hosts, timeout);
         joined = store_->add("joined", 1);
         if (joined == size_) store_->set("all_joined", "1");
         if (!store_->wait("all_joined", timeout)) {
             joined = store_->add("joined", 0);
-            if (file)
-                throw LibraryError(
-                    Code::timeout,
-                    fmt::format(
-                        "torch.distributed.DistStoreError: wait timeout after {}ms, keys: /all_joined",
-                        timeout.count() / 1'000'000));
             throw LibraryError(
                 Code::timeout,
                 fmt::format(
@@ -174,7 +151,6 @@ void Job::meet(const Meeting& meeting) {
                     timeout.count() / 1'000'000'000 + 1, joined, size_));
         }
         joined = store_->add("joined", 0);
-        if (part) people_ = store_->introduced("", size_);
         validate();
         exchange_id();
     } catch (const LibraryError& error) {
@@ -255,44 +231,25 @@ void Job::try_links() {
     }
 }
 
-void Job::start(const Meeting& meeting) {
-    read_environment(meeting);
+void Job::start() {
+    read_environment();
     if (!world_.block("startup.init_process_group")) return;
-    meet(meeting);
+    meet();
     if (settings_.exit_barrier && rank_ == 0) {
         const Number members[] = {size_};
         world_.storage().write(group_file(settings_), members);
     }
-    CommRequest request{"world", Members::range(0, std::max<Rank>(size_, 0)), rank_};
-    request.timeout = meeting.timeout;
-    request.library = meeting.library;
-    if (meeting.with_first_call)
-        later_ = as_processes(std::move(request));
-    else
-        connect(as_processes(std::move(request)));
+    connect(met_at_the_store({"world", Members::range(0, std::max<Rank>(size_, 0)), rank_}));
 }
 
 void Job::connect(const CommRequest& request) {
     world_comm_ = world_.communicator(request);
     try_links();
-    if (ended_.empty()) memory_.open();
+    memory_.open();
     call_across_releases(world_, Calling::start);
 }
 
-void Job::leave_world() {
-    if (store_) world_.leave_store(*store_);
-}
-
-void Job::end_world() {
-    if (world_comm_) ended_.push_back({store_ ? store_->meeting() : 0, std::move(world_comm_)});
-    store_ = nullptr;
-    later_.reset();
-    people_.clear();
-    groups_made_ = 0;
-}
-
 Comm& Job::comm() {
-    if (const auto request = std::exchange(later_, std::nullopt)) connect(*request);
     if (!world_comm_) {
         throw RankFailure(
             "ValueError: Default process group has not been initialized, please make sure to call "

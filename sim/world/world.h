@@ -35,41 +35,15 @@ public:
     virtual std::vector<std::pair<std::string, std::string>> variables() const { return {}; }
     virtual std::string version(
         std::string_view package) const = 0;  // "nccl", "torch", …; empty = not installed
-    // Of this process alone, until it ends; nullopt takes the variable away.
-    virtual void set(std::string_view /*name*/, std::optional<std::string> /*value*/) {
-        throw RankFailure("RuntimeError: here a process keeps the environment that it was started with");
-    }
 };
 
-// A process that is no rank: a loader's worker, a daemon, a wrapper. It holds memory and waits for its end.
-struct ChildRequest {
-    std::string name;
-    Time lasts{0};  // results::never: until somebody ends it
-    int code = 0;   // then
-    std::int64_t device_bytes = 0, host_bytes = 0;
-    int device = -1;  // its own
-    bool ends_with_parent = false;
-    bool ignores_sigterm = false;
-};
-
-// What a process may do to others of its node, and to itself.
+// What becomes of signals that reach a process.
 class Signals {
 public:
     virtual ~Signals() = default;
-    virtual int pid() const = 0;
-    virtual std::optional<int> pid_of(Rank process) const = 0;  // by place in the launch
-    virtual bool send(int pid, int number) = 0;                 // false: this node has no such process
     // From now on a signal of this number is kept until it is taken; otherwise it does what it does.
     virtual void keep(int number, bool yes) = 0;
-    virtual int take() = 0;                         // a signal that was kept; 0: there is none
-    [[noreturn]] virtual void leave(int code) = 0;  // at once: nothing else of the process runs
-    // A child's pid; throws where it cannot be started. Of one that is over its code, a signal's below 0; the
-    // wait says false where it still runs when `patience` is over.
-    virtual int start(const ChildRequest& /*child*/) {
-        throw RankFailure("RuntimeError: here a process starts no others");
-    }
-    virtual std::optional<int> code_of(int /*child*/) { return std::nullopt; }
-    virtual bool wait_for(int /*child*/, Time /*patience*/) { return true; }
+    virtual int take() = 0;  // a signal that was kept; 0: there is none
 };
 
 // One accelerator. Times are nominal: a throttled or slow one takes longer.
@@ -84,8 +58,6 @@ public:
     virtual int seen(int number) const { return number < count() ? number : -1; }
     virtual int number() const { return index(); }
     virtual void choose_by_place() {}  // before all else: whatever LOCAL_RANK says
-    virtual void begin_at_first() {
-    }  // before all else: until it chooses one, the process has the first it sees
     virtual void choose(int device) {  // from now on this one, where a backend can
         if (device != index()) throw RankFailure("RuntimeError: here a rank keeps the device that it has");
     }
@@ -120,10 +92,6 @@ public:
     virtual bool kept() const { return false; }
     // Ranks make a communicator together that met at one store under one prefix: alike for those alone.
     virtual std::uint64_t meeting() const { return 0; }
-    // Costs nothing, as it is only for observers: which process of the launch has which number there. All of
-    // so many, or nobody where some are not known.
-    virtual void introduce(std::string_view /*among*/, Rank /*number*/, Rank /*process*/) {}
-    virtual std::vector<Rank> introduced(std::string_view /*among*/, Rank /*size*/) const { return {}; }
     // c10d's other calls: the value afterwards, whether the key was there, how many keys there are.
     virtual std::string compare_set(std::string_view, std::string_view, std::string_view) { unknown(); }
     virtual bool erase(std::string_view) { unknown(); }
@@ -180,7 +148,7 @@ public:
     virtual Env& env() = 0;
     virtual Device& device() = 0;
     virtual Storage& storage() = 0;
-    virtual Signals& signals() { throw RankFailure("RuntimeError: here a process cannot send signals"); }
+    virtual Signals& signals() { throw RankFailure("RuntimeError: here a process handles no signals"); }
 
     // Connects to the store at `endpoint` ("host:port"); the process whose RANK is 0 hosts it. Throws
     // LibraryError after the time-out.

@@ -22,6 +22,7 @@ const std::vector<Row> rows = {
      {"set_version 4 nccl 2.19.3"},
      {},
      "nccl"},
+    {"patch_program", {{"rank", "2"}, {"patch", "@@ -a +b"}}, {"patch_program 2 @@ -a +b"}, {}, ""},
     {"swap_ranks", {{"rank", "25"}}, {"swap_ranks 2 5"}, {}, "", "RANK"},
     {"break_package",
      {{"rank", "2"}, {"package", "torch"}, {"problem", "abi_skew"}},

@@ -25,6 +25,7 @@ std::string words_of(const SetEnv& pull) { return fmt::format("{} {}={}", pull.r
 
 std::string words_of(const UnsetEnv& pull) { return fmt::format("{} {}", pull.rank, pull.name); }
 
+std::string words_of(const PatchProgram& pull) { return fmt::format("{} {}", pull.rank, pull.patch); }
 std::string words_of(const SetVersion& pull) {
     return fmt::format("{} {} {}", pull.rank, pull.package, pull.version);
 }

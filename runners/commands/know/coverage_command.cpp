@@ -167,6 +167,8 @@ void print_coverage_json(const Coverage& coverage, const BackendReasons& reasons
                      {"missing", gaps},
                      {"without_fix", fix_gaps},
                      {"beyond", beyond}};
+    json["bugs"] = {
+        {"real_code", coverage.real_code}, {"planted", coverage.planted}, {"outside", coverage.outside}};
     json["backends"] = coverage.backends;
     json["unseen"] = coverage.unseen;
     json["without_report"] = coverage.without_report;
@@ -269,7 +271,11 @@ void print_coverage_text(const Coverage& coverage, bool cells, const std::option
     std::string backends;
     for (const auto& [backend, count] : coverage.backends) backends += fmt::format("{} {}  ", backend, count);
     print_out("\n  playable on  {}\n  cells        {} of symptom × cause × stage × fix\n", backends,
-              coverage.cells.size());
+               coverage.cells.size());
+    print_out(
+        "  bugs         {} are code of a real program, {} a switch planted in a workload, {} come from "
+        "outside\n",
+        coverage.real_code, coverage.planted, coverage.outside);
     if (!coverage.beyond.empty()) {
         print_out("  beyond       {} that the taxonomy does not propose\n",
                   results::counted(coverage.beyond.size(), "pair"));

@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/count_reduced_by_the_logging_rank_alone.py — The fixed program.
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

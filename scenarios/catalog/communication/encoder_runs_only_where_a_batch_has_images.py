@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/encoder_runs_only_where_a_batch_has_images.py — The fixed program.
 import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard

@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/excluded_member_never_destroys_its_group.py — The fixed program.
 import time
 
 import torch

@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/expert_gathers_differ_per_rank.py — The fixed program.
 import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard

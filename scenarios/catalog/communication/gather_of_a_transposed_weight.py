@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/gather_of_a_transposed_weight.py — The fixed program.
 import torch
 import torch.distributed as dist
 

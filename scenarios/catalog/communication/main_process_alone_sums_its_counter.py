@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/main_process_alone_sums_its_counter.py — The fixed program.
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/metric_logged_by_the_main_process_alone.py — The fixed program.
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

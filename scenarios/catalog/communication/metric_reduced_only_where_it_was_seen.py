@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/metric_reduced_only_where_it_was_seen.py — The fixed program.
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

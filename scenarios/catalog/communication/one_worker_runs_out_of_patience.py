@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/one_worker_runs_out_of_patience.py — The fixed program.
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

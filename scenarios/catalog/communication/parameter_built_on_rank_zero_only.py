@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/parameter_built_on_rank_zero_only.py — The fixed program.
 import torch
 import torch.distributed as dist
 

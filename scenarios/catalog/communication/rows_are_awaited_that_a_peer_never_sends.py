@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/rows_are_awaited_that_a_peer_never_sends.py — The fixed program.
 import torch
 import torch.distributed as dist
 from deadrank import check

@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/state_size_broadcast_from_host_memory.py — The fixed program.
 import os
 
 import torch

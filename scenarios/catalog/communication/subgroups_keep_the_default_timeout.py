@@ -1,3 +1,4 @@
+# scenarios/catalog/communication/subgroups_keep_the_default_timeout.py — The fixed program.
 import time
 from datetime import timedelta
 

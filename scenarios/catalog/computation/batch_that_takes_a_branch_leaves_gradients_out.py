@@ -1,3 +1,4 @@
+# scenarios/catalog/computation/batch_that_takes_a_branch_leaves_gradients_out.py — The fixed program.
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

@@ -1,3 +1,4 @@
+# scenarios/catalog/computation/evaluation_averages_batch_means.py — The fixed program.
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

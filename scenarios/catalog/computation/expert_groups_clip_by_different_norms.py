@@ -1,3 +1,4 @@
+# scenarios/catalog/computation/expert_groups_clip_by_different_norms.py — The fixed program.
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

@@ -1,3 +1,4 @@
+# scenarios/catalog/computation/gathered_buffer_sized_for_another_group.py — The fixed program.
 import torch
 import torch.distributed as dist
 

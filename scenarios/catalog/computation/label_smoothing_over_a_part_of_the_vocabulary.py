@@ -1,3 +1,4 @@
+# scenarios/catalog/computation/label_smoothing_over_a_part_of_the_vocabulary.py — The fixed program.
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

@@ -1,3 +1,4 @@
+# scenarios/catalog/computation/offloaded_gradient_counts_last_backward_only.py — The fixed program.
 import torch
 import torch.distributed as dist
 from deadrank import check

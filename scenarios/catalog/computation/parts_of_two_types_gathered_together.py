@@ -1,3 +1,4 @@
+# scenarios/catalog/computation/parts_of_two_types_gathered_together.py — The fixed program.
 import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard

@@ -1,3 +1,4 @@
+# scenarios/catalog/computation/recorded_splits_do_not_fit_the_padded_batch.py — The fixed program.
 import torch
 import torch.distributed as dist
 

@@ -1,3 +1,4 @@
+# scenarios/catalog/computation/reduce_scatter_input_one_element_short.py — The fixed program.
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

@@ -1,3 +1,4 @@
+# scenarios/catalog/computation/validation_is_a_mean_of_means.py — The fixed program.
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

@@ -1,3 +1,4 @@
+# scenarios/catalog/computation/zero_size_secondary_partition.py — The fixed program.
 import torch
 import torch.distributed as dist
 

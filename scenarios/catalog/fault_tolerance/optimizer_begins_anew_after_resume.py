@@ -1,3 +1,4 @@
+# scenarios/catalog/fault_tolerance/optimizer_begins_anew_after_resume.py — The fixed program.
 import os
 
 import torch

@@ -1,3 +1,4 @@
+# scenarios/catalog/fault_tolerance/second_resume_goes_on_where_the_first_did.py — The fixed program.
 import copy
 import os
 

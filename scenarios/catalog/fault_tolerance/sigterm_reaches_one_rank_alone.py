@@ -1,3 +1,4 @@
+# scenarios/catalog/fault_tolerance/sigterm_reaches_one_rank_alone.py — The fixed program.
 import signal
 import sys
 

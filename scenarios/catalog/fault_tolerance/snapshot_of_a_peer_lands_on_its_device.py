@@ -1,3 +1,4 @@
+# scenarios/catalog/fault_tolerance/snapshot_of_a_peer_lands_on_its_device.py — The fixed program.
 import io
 import os
 

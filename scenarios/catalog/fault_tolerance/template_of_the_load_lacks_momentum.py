@@ -1,3 +1,4 @@
+# scenarios/catalog/fault_tolerance/template_of_the_load_lacks_momentum.py — The fixed program.
 import os
 
 import torch

@@ -1,3 +1,4 @@
+# scenarios/catalog/fault_tolerance/wrapper_prefix_not_in_the_saved_keys.py — The fixed program.
 import os
 
 import torch

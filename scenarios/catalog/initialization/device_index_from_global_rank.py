@@ -1,3 +1,4 @@
+# scenarios/catalog/initialization/device_index_from_global_rank.py — The fixed program.
 import os
 
 import torch

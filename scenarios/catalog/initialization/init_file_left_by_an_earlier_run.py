@@ -1,3 +1,4 @@
+# scenarios/catalog/initialization/init_file_left_by_an_earlier_run.py — The fixed program.
 import os
 
 import torch

@@ -1,3 +1,4 @@
+# scenarios/catalog/initialization/rank_computed_without_the_node_number.py — The fixed program.
 import os
 
 import torch

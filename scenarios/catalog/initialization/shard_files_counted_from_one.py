@@ -1,3 +1,4 @@
+# scenarios/catalog/initialization/shard_files_counted_from_one.py — The fixed program.
 import glob
 
 import torch

@@ -1,3 +1,4 @@
+# scenarios/catalog/initialization/subgroups_created_in_another_order.py — The fixed program.
 import torch
 import torch.distributed as dist
 

@@ -1,3 +1,4 @@
+# scenarios/catalog/scheduling/warm_up_counts_micro_batches_that_do_not_exist.py — The fixed program.
 import torch
 import torch.distributed as dist
 from deadrank import loss, phase

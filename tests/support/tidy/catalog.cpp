@@ -37,7 +37,9 @@ bool uses(const SourceFile& scenario, const std::string& kind) {
 Complaints check_faults_have_scenarios(const Tree& tree, const std::vector<std::string_view>& waiting) {
     Complaints complaints;
     for (const SourceFile& fault : tree) {
-        if (!fault.path.starts_with("inject/faults/") || fault.path.find("/fault_catalog.") != std::string::npos) continue;
+        if (!fault.path.starts_with("inject/faults/") ||
+            fault.path.find("/fault_catalog.") != std::string::npos)
+            continue;
         const std::vector<std::string> kinds = kinds_of(fault);
         if (kinds.empty()) complaints.push_back({fault.path, "does not say what the fault is called"});
         for (const std::string& kind : kinds) {
@@ -60,7 +62,7 @@ Complaints check_faults_have_scenarios(const Tree& tree, const std::vector<std::
 Complaints check_scenarios_have_goldens(const Tree& tree) {
     Complaints complaints;
     for (const SourceFile& scenario : tree) {
-        if (!is_scenario(scenario)) continue;
+        if (!is_scenario(scenario) || uses(scenario, "python")) continue;  // digits of floats are torch's
         std::string id = scenario.path.substr(catalog.size());
         id.resize(id.size() - std::string_view(".toml").size());
         const std::string golden = "tests/golden/" + id + ".";

@@ -90,6 +90,8 @@ class ScenarioItem(pytest.Item):
         outcome = _program(self.config).run(self.path)
         for trial in outcome.trials:
             self.user_properties.append(("token", trial.get("token", "")))
+        if outcome.skipped:
+            pytest.skip(outcome.skipped)
         if not outcome.passed:
             raise NotNoticed(outcome.story or outcome.verdict)
 

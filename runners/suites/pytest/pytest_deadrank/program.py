@@ -30,6 +30,11 @@ class Outcome:
     def passed(self) -> bool:
         return self.verdict == "pass"
 
+    @property
+    def skipped(self) -> str:
+        """What this machine lacks to play the scenario; empty if it was played."""
+        return next((trial["skipped"] for trial in self.trials if trial.get("skipped")), "")
+
 
 def divided(arguments):
     """Options, and what begins with --: the command of the program under test."""
