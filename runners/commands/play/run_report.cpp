@@ -120,7 +120,7 @@ void RunReport::print_skipped() const {
     for (const Case& one : cases_)
         if (!one.skipped.empty()) lacking[one.skipped].insert(one.scenario);
     for (const auto& [what, scenarios] : lacking)
-        fmt::print("  {}\n", style_.paint(Ink::yellow,
+        print_out("  {}\n", style_.paint(Ink::yellow,
                                           fmt::format("{} skipped: {}",
                                                       results::counted(scenarios.size(), "scenario"), what)));
 }
