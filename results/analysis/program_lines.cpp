@@ -34,8 +34,13 @@ std::string_view trimmed_line(std::string_view line) {
 }
 
 bool is_users_file(std::string_view file) {
-    constexpr std::array<std::string_view, 6> foreign = {
-        "site-packages/", "dist-packages/", "/torch/", "<frozen ", "/lib/python3", "/deadrank_hook/"};
+    constexpr std::array<std::string_view, 7> foreign = {"/managed/python/deadrank/",
+                                                         "site-packages/",
+                                                         "dist-packages/",
+                                                         "/torch/",
+                                                         "<frozen ",
+                                                         "/lib/python3",
+                                                         "/deadrank_hook/"};
     return std::none_of(foreign.begin(), foreign.end(),
                         [&](std::string_view part) { return file.find(part) != std::string_view::npos; });
 }

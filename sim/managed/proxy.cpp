@@ -43,6 +43,26 @@ std::vector<Number> numbers_behind(const Request& request, std::size_t head, std
     return numbers;
 }
 
+bool is_post(const Request& request) {
+    switch (request.head.kind) {
+        case Kind::collective:
+        case Kind::message:
+        case Kind::group_start:
+        case Kind::group_end:
+        case Kind::store_close:
+        case Kind::record:
+        case Kind::keep_signal:
+        case Kind::exit:
+        case Kind::stack:
+            return true;
+        case Kind::step:
+        case Kind::phase:
+            return (request.head.flags & unanswered) != 0;
+        default:
+            return false;
+    }
+}
+
 json text_of(const Request& request) {
     json body = json::parse(request.body, nullptr, false);
     if (!body.is_object())
@@ -155,9 +175,16 @@ RankSpec Proxy::spec() const {
 }
 
 void Proxy::print(bool error, std::string_view line) {
-    const std::string shown = job_.shown(line);
-    world_.log(shown, results::log_level(shown, error));
+    std::string shown = job_.shown(line);
     if (job_.program().print) job_.program().print(world_.process(), error, shown);
+    printed_.emplace_back(error, std::move(shown));
+}
+
+// A process that has sent a post goes on, and prints earlier or later than the post is read. Once it waits,
+// all that it has printed is there.
+void Proxy::log_printed() {
+    for (const auto& [error, line] : std::exchange(printed_, {}))
+        world_.log(line, results::log_level(line, error));
 }
 
 // A signal that the program handles reaches the process before the reply does: its handler runs when the call
@@ -196,8 +223,11 @@ void Proxy::run() {
             request->body.assign(reinterpret_cast<const char*>(body.data()), body.size());
         }
         spend(request->head.charge);
+        const bool acknowledges = (request->head.flags & acknowledged) != 0;
+        if (!is_post(*request) || acknowledges) log_printed();
         play(*request);
         if (exit_) throw *exit_;
+        if (acknowledges) answer();
     }
 }
 
@@ -206,26 +236,7 @@ void Proxy::spend(std::int64_t charge) {
 }
 
 void Proxy::play(const Request& request) {
-    const auto is_post = [&] {
-        switch (request.head.kind) {
-            case Kind::collective:
-            case Kind::message:
-            case Kind::group_start:
-            case Kind::group_end:
-            case Kind::store_close:
-            case Kind::record:
-            case Kind::keep_signal:
-            case Kind::exit:
-            case Kind::stack:
-                return true;
-            case Kind::step:
-            case Kind::phase:
-                return (request.head.flags & unanswered) != 0;
-            default:
-                return false;
-        }
-    };
-    waits_ = !is_post();
+    waits_ = !is_post(request);
     waits_since_ = world_.timer().now();
     failing_.reset();
     try {
@@ -258,10 +269,10 @@ void Proxy::play(const Request& request) {
                 return;
             case Kind::step:
                 world_.step(head_of<std::int64_t>(request));
-                return is_post() ? void() : answer();
+                return is_post(request) ? void() : answer();
             case Kind::phase:
                 world_.phase(results::phase_named(request.body));
-                return is_post() ? void() : answer();
+                return is_post(request) ? void() : answer();
             case Kind::seam: {
                 const json body = text_of(request);
                 return ask_seam(body);
@@ -610,6 +621,7 @@ void Proxy::use_device(const json& body) {
 // The process has nothing left to do but to end, for which nobody waits before the run is over.
 void Proxy::leave(const json& body) {
     job_.ending.push_back(process_->leave());
+    log_printed();
     works_.clear();
     exit_.emplace(body.value("error", ""), body.value("code", 1));
     exit_->told = true;  // its traceback came through the pipe
@@ -633,6 +645,7 @@ void Proxy::ask_stack() {
 
 void Proxy::end() {
     const ProcessEnding ending = process_->wait();
+    log_printed();
     works_.clear();
     if (ending.signal != 0) throw RankKilled{ending.signal};
     RankFailure failure("", ending.code);

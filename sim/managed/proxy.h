@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/managed/rank_process.h"
@@ -46,6 +47,7 @@ private:
     void raise(const RankFailure& failure, std::optional<std::uint64_t> work = {});
     void spend(std::int64_t charge);
     void print(bool error, std::string_view line);
+    void log_printed();
 
     void collective(const Request& request);
     void message(const Request& request);
@@ -81,8 +83,9 @@ private:
     std::map<std::uint64_t, UnderWay> works_;  // destroyed before the arena that they read and write
     std::uint32_t next_comm_ = 0;
     std::optional<RankFailure> failed_post_;
-    std::optional<RankFailure> exit_;  // how the process said that it ends
-    bool waits_ = false;               // for an answer
+    std::vector<std::pair<bool, std::string>> printed_;  // and not in the evidence yet; true: to stderr
+    std::optional<RankFailure> exit_;                    // how the process said that it ends
+    bool waits_ = false;                                 // for an answer
     Time waits_since_{0};
     std::optional<std::uint64_t> failing_;  // the work that a wait is at
     int unwinding_ = 0;

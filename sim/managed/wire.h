@@ -36,6 +36,9 @@ constexpr std::uint8_t body_in_arena = 0x80;  // flag: the body is `<qq` offset 
 
 constexpr std::uint8_t unanswered = 0x40;  // flag of STEP and PHASE: no fault can act there
 
+constexpr std::uint8_t acknowledged =
+    0x20;  // flag of COLLECTIVE and MESSAGE: the rank waits for an empty answer
+
 enum class Status : std::uint8_t { answer = 0, raise = 1, query = 2 };
 
 struct RequestHead {

@@ -227,7 +227,7 @@ def hide_frames(trouble):
 
 
 def is_ours(name):
-    return name.startswith((OURS, "<frozen runpy"))
+    return name.startswith((OURS, "<frozen runpy")) or "/deadrank_hook/" in name
 
 
 def end(code, error):

@@ -228,7 +228,9 @@ def stored(op, file):
     if op == "write":
         os.truncate(file, size // 2)  # a write that a disk refused is left half done
     number = ERRORS.get(code, errno.EIO)
-    raise OSError(number, os.strerror(number), file)
+    refused = OSError(number, os.strerror(number), file)
+    refused.deadrank_work = None  # as what the simulator answers to a call: shown without deadrank's frames
+    raise refused
 
 
 def watch_the_end(hook):

@@ -447,7 +447,7 @@ class ProcessGroup(dist.ProcessGroup):
             out_offset,
             out_bytes,
         )
-        here.channel.post(wire.COLLECTIVE, body + tail)
+        here.channel.call(wire.COLLECTIVE, body + tail)
 
     def reduction(self, options, tensor):
         op = options.reduceOp if hasattr(options, "reduceOp") else options
@@ -728,7 +728,7 @@ class ProcessGroup(dist.ProcessGroup):
         body = wire.MESSAGE_BODY.pack(
             work.begin(), comm, is_send, dtype_of(tensor), 0, 0, place, tag, offset, size
         )
-        here.channel.post(wire.MESSAGE, body)
+        here.channel.call(wire.MESSAGE, body)
         if self.batch is not None:
             self.batch.append(work)
         return work

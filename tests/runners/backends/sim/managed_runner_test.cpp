@@ -95,6 +95,12 @@ protected:
         return spec;
     }
 
+    static scenarios::FaultSpec at_call(std::string kind, std::int64_t rank, std::int64_t nth) {
+        scenarios::FaultSpec spec = fault(std::move(kind), rank, -1);
+        spec.when.nth = nth;
+        return spec;
+    }
+
     ManagedSettings settings_;
     std::string launcher_ = "torchrun";
     std::optional<Scratch> scratch_;
@@ -138,6 +144,28 @@ TEST_F(DeviceManagedRanks, AreFoundAtTheLineOfTheProgramThatTheyWaitIn) {
     for (const results::Finding& finding : results::detect(record->evidence, results::all_detectors()))
         said += finding.says + "\n";
     EXPECT_THAT(said, HasSubstr("ranks 0,1,3 waited at train.py:11 loss.backward()"));
+}
+
+// A rank that is killed at a call has done nothing beyond it, and what it has printed before is there.
+TEST_F(DeviceManagedRanks, ThatAreKilledAtACallDoNothingBeyondIt) {
+    settings_.keep_files = true;
+    for (int i = 0; i < 5; ++i) {
+        const auto record = play(
+            "import torch, torch.distributed as dist\n"
+            "dist.init_process_group('nccl')\n"
+            "for step in range(4):\n"
+            "    print('before', step, flush=True)\n"
+            "    work = dist.all_reduce(torch.ones(4), async_op=True)\n"
+            "    print('beyond', step, flush=True)\n"
+            "    open(f'beyond-{dist.get_rank()}-{step}', 'w').close()\n"
+            "    work.wait()\n",
+            {}, {at_call("kill_rank", 1, 3)}, 2);
+        ASSERT_TRUE(record) << record.error().text();
+        EXPECT_THAT(lines(*record, 1), Contains("before 2"));
+        EXPECT_THAT(lines(*record, 1), testing::Not(Contains("beyond 2")));
+        EXPECT_TRUE(std::filesystem::exists(scratch_->path() / "beyond-1-1"));
+        EXPECT_FALSE(std::filesystem::exists(scratch_->path() / "beyond-1-2"));
+    }
 }
 
 TEST_F(DeviceManagedRanks, HearOfAClosedConnectionOverGloo) {
