@@ -34,14 +34,14 @@ TEST_F(TextSources, RefuseDevices) {
     }
 }
 
-TEST_F(TextSources, DoNotWaitForTheWriterOfANamedPipe) {
+TEST_F(TextSources, DoNotWaitForEverForTheWriterOfANamedPipe) {
     ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
     const auto begun = std::chrono::steady_clock::now();
     auto source = TextSource::open(file_);
     ASSERT_TRUE(source);
     std::string line;
     EXPECT_FALSE((*source)->next(line));
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
 }
 
 TEST_F(TextSources, ReadAPipeInPieces) {
