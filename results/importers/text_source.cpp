@@ -27,7 +27,7 @@ namespace io = boost::iostreams;
 using scenarios::ErrorCode;
 
 constexpr std::size_t block = 1 << 16, longest_line = 1 << 16;
-constexpr int pipe_patience = 10'000;  // milliseconds
+constexpr int pipe_patience = 3'000;  // milliseconds
 // Logs become some ten to hundred times shorter; half a megabyte that holds six gigabytes was made for that.
 constexpr std::int64_t unpacked_factor_most = 1'000, unpacked_free = std::int64_t{1} << 30;
 
@@ -160,6 +160,10 @@ scenarios::Result<std::unique_ptr<TextSource>> TextSource::open(const std::files
     if (known && !standard &&
         (S_ISBLK(what.st_mode) || (S_ISCHR(what.st_mode) && ::isatty(source->fd_) == 0))) {
         return scenarios::refuse(ErrorCode::io, "it is a device, not a log", "name a file", {file.string()});
+    }
+    if (known && S_ISFIFO(what.st_mode)) {  // its writer may not have come yet
+        pollfd pipe{source->fd_, POLLIN, 0};
+        ::poll(&pipe, 1, pipe_patience);
     }
     source->head_ = source->read_head();
     for (const Packing& packing : packings) {

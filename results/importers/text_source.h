@@ -17,7 +17,7 @@ namespace deadrank::results::importers {
 class TextSource {
 public:
     // "-" is standard input. Errors: io, when it cannot be opened, or is a device such as /dev/zero. A pipe
-    // that nobody writes into ends after ten seconds, and a packed file where it has become a thousand times
+    // that nobody writes into ends after three seconds, and a packed file where it has become a thousand times
     // as long and more than a gigabyte; trouble() says so.
     static scenarios::Result<std::unique_ptr<TextSource>> open(const std::filesystem::path& file);
     ~TextSource();

@@ -289,10 +289,8 @@ scenarios::Result<void> Reading::take(const Json& object) {
             return {};
         }
         const auto rank = object.value("rank", std::int64_t{no_rank});
-        const auto* start = std::get_if<JobStart>(&*payload);
-        const std::int64_t world = start ? start->world_size : 0;
-        if (rank < no_rank || rank >= most_ranks || world > most_ranks) {
-            return refuse(fmt::format("{} is no number of a rank or of ranks", std::max(rank, world)),
+        if (rank < no_rank || rank >= most_ranks) {
+            return refuse(fmt::format("{} is no number of a rank", rank),
                           fmt::format("a job has at most {} ranks", most_ranks));
         }
         evidence_.record({Time{object.at("t").get<std::int64_t>()}, static_cast<Rank>(rank), *payload});

@@ -53,15 +53,15 @@ TEST(PathBelow, RefusesWhatLeadsOut) {
 // The program, with evidence from a stranger.
 TEST(Emit, WritesNothingOutsideItsDirectory) {
     const auto place = processes::PrivateDirectory::make();
-    const fs::path run = place->path() / "run";
+    const fs::path run = place->path() / "seen";
     const auto answer = tests::shell(
         "cd '" + place->path().string() +
         "' && export DEADRANK_CATALOG='" DEADRANK_SOURCE_DIRECTORY
         "/scenarios/catalog' D='" DEADRANK_BINARY_DIRECTORY
-        "/deadrank'; $D run fault_tolerance/gpu_falls_off_the_bus --no-heal -q --out all; mkdir run; "
+        "/deadrank'; $D run fault_tolerance/gpu_falls_off_the_bus --no-heal -q --out all; mkdir seen; "
         "sed 's|\"host\":\"node|\"host\":\"../../X|g' "
         "all/fault_tolerance/gpu_falls_off_the_bus/1/evidence.jsonl "
-        "> run/evidence.jsonl; rm -r all; $D emit run --as all --out deep/out");
+        "> seen/evidence.jsonl; rm -r all; $D emit seen --as all --out deep/out");
     EXPECT_EQ(answer.code, 0) << answer.out;
     std::size_t files = 0;
     for (const auto& entry : fs::recursive_directory_iterator(place->path())) {

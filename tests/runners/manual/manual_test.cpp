@@ -91,7 +91,7 @@ TEST(Manual, HasEveryCommandOptionAndWordOfAScenario) {
 }
 
 TEST(Manual, RefusesAFileThatCannotBeWritten) {
-    const Answer answer = program("manual --out /nonexistent/manual.md");
+    const Answer answer = program("manual --out /dev/null/manual.md");
     EXPECT_EQ(answer.code, 64);
     EXPECT_THAT(answer.out, HasSubstr("cannot be written"));
 }
