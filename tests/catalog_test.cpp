@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "results/record/words.h"
-#include "scenarios/format/scenario_file.h"
+#include "scenarios/format/plan_file.h"
 
 namespace deadrank {
 namespace {

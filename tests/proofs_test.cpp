@@ -11,6 +11,7 @@
 
 #include "results/judging/coverage.h"
 #include "scenarios/format/taxonomy_file.h"
+#include "scenarios/model/python_program.h"
 #include "tests/support/catalog.h"
 
 namespace deadrank {
@@ -32,13 +33,14 @@ const runners::Proofs& proofs() {
     return once;
 }
 
-// The numbers only rise: a heal that is rewritten to what the fix really is raises them here. Workarounds are
-// none of these.
-constexpr std::size_t heals_that_leave_the_trigger = 159;
-constexpr std::size_t heals_that_differ = 163;
+// Of C++ workloads. The numbers only rise, unless a scenario becomes real code, whose healed run is its fixed
+// program: a heal that is rewritten to what the fix really is raises them here. Workarounds are none of
+// these.
+constexpr std::size_t heals_that_leave_the_trigger = 151;
+constexpr std::size_t heals_that_differ = 155;
 // Caught from plain evidence alone, with what hooks observe, with what programs assert of themselves.
-constexpr runners::BySource caught_at_least{145, 231, 271};
-constexpr std::size_t causes_first = 177;
+constexpr runners::BySource caught_at_least{135, 218, 254};
+constexpr std::size_t causes_first = 162;
 
 TEST(Catalogue, HealsLeaveTheTriggerOrSayWhyNot) {
     const tests::ShippedCatalog catalog;
@@ -62,7 +64,8 @@ TEST(Catalogue, EveryKindOfFaultMutedTurnsAScenarioSilentOrWrong) {
         EXPECT_FALSE(one.red.empty()) << kind << " muted leaves every scenario caught";
     }
     for (const scenarios::Kind& kind : tests::ShippedCatalog().vocabulary.faults)
-        EXPECT_TRUE(proofs().muted.contains(kind.name)) << "no scenario uses " << kind.name;
+        if (kind.name != scenarios::patch_fault)  // of real programs, which need torch
+            EXPECT_TRUE(proofs().muted.contains(kind.name)) << "no scenario uses " << kind.name;
 }
 
 TEST(Catalogue, ExpectationsStateWhomHowAndHowSoonOrSayWhyNot) {
@@ -134,8 +137,11 @@ TEST(Catalogue, IsCountedOnTheFrontPage) {
     std::ifstream in(DEADRANK_SOURCE_DIRECTORY "/README.md");
     const std::string page(std::istreambuf_iterator<char>(in), {});
     const runners::Proofs& all = proofs();
+    const tests::ShippedCatalog catalog;
     for (const std::string& said :
-         {fmt::format("{} heal with the trigger left in place and {} by another setting",
+         {fmt::format("{} bugs from public reports", catalog.all().size()),
+          fmt::format("{} scenarios are code of a real program", catalog.real.size()),
+          fmt::format("{} heal with the trigger left in place and {} by another setting",
                       all.heals_with_trigger.size(), all.heals_by_settings.size()),
           fmt::format("{} show a workaround", all.heals_that_work_around.size()),
           fmt::format("in {} the healed run is the control again", all.heals_that_are_controls.size()),

@@ -14,6 +14,7 @@
 #include "runners/manual/markdown.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
+#include "scenarios/model/python_program.h"
 
 namespace deadrank::runners::manual {
 
@@ -76,6 +77,7 @@ std::vector<DetectorNeeds> needs_of_detectors(const Library& library) {
     if (!catalog) return needs;
     SimRunner runner;
     for (const scenarios::Scenario& scenario : catalog->scenarios) {
+        if (scenario.workload_kind == scenarios::python_workload) continue;  // this page needs no torch
         const auto wants = [&](std::size_t i) {
             const auto symptoms = detectors[i]->symptoms();
             return needs[i].scenarios.size() < scenarios_most &&

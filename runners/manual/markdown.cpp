@@ -30,12 +30,6 @@ std::string heading_row(const std::vector<std::string>& cells) {
     return row(cells) + dashes + "\n";
 }
 
-std::string table_of(const std::vector<std::string>& heading, std::span<const TableRow> rows) {
-    std::string text = "\n" + heading_row(heading);
-    for (const TableRow& one : rows) text += row({std::string(one.of), std::string(one.is)});
-    return text;
-}
-
 std::string quoted(const std::vector<std::string>& words) {
     return words.empty() ? "" : fmt::format("`{}`", fmt::join(words, "`, `"));
 }

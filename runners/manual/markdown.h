@@ -1,7 +1,6 @@
 // runners/manual/markdown.h — Tables and lists as Markdown; a cell never breaks its row.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,11 +13,6 @@ std::string cell(std::string_view text);
 std::string row(const std::vector<std::string>& cells);
 std::string heading_row(const std::vector<std::string>& cells);  // with the line of dashes below it
 
-// Rows of two cells, with an empty line before.
-struct TableRow {
-    std::string_view of, is;
-};
-std::string table_of(const std::vector<std::string>& heading, std::span<const TableRow> rows);
 std::string quoted(const std::vector<std::string>& words);  // "`one`, `two`"
 
 // Keys with type, default and meaning; empty without parameters.

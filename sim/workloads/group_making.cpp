@@ -160,8 +160,7 @@ namespace {
 // One creation. Own groups carry communicators, those of others only a number. The first member leaves the
 // group's key in the store; a rank that asks under that name gets the first key left there. At the end all
 // ranks of the world are counted, until the store times out.
-std::unique_ptr<Comm> Job::created_group(std::string_view name, const std::vector<Rank>& wanted, bool mine,
-                                         Time timeout, CommLibrary library) {
+std::unique_ptr<Comm> Job::created_group(std::string_view name, const std::vector<Rank>& wanted, bool mine) {
     std::unique_ptr<Comm> own;
     // All ranks are at one creation, since each ends with all of them counted.
     std::int64_t number = world_.seam("group.number", ++groups_made_);
@@ -172,11 +171,8 @@ std::unique_ptr<Comm> Job::created_group(std::string_view name, const std::vecto
             store_->set(key + "/members", text_of(wanted));
         const auto found = store_->wait(key + "/members", settings_.store_timeout);
         if (!found) refuse_missing(key, settings_.store_timeout);
-        own = world_.communicator(met_at_the_store({.name = std::string(name),
-                                                    .members = members_in(*found),
-                                                    .rank = rank_,
-                                                    .timeout = timeout,
-                                                    .library = library}));
+        own = world_.communicator(
+            met_at_the_store({.name = std::string(name), .members = members_in(*found), .rank = rank_}));
     }
     const std::string barrier = fmt::format("store_based_barrier_key:{}", number);
     world_.record(results::RendezvousEnter{rank_, size_, world_.text(barrier)});
@@ -205,13 +201,6 @@ std::unique_ptr<Comm> Job::numbered_group(std::string_view name, Rank base, Rank
         if (mine) own = std::move(made);
     }
     return own;
-}
-
-std::unique_ptr<Comm> Job::new_group(std::string_view name, const std::vector<Rank>& members, Time timeout,
-                                     CommLibrary library) {
-    (void)comm();  // groups are cut out of the default one
-    const bool mine = std::find(members.begin(), members.end(), rank_) != members.end();
-    return created_group(name, members, mine, timeout, library);
 }
 
 Store& Job::store() {

@@ -47,11 +47,6 @@ public:
     // A communicator among `members` (of RANK space); nullptr for ranks outside it.
     std::unique_ptr<Comm> group(std::string_view name, const std::vector<Rank>& members);
 
-    // As torch makes one: every rank of the world calls this for every group, in one order, and stays until
-    // all have come. nullptr for ranks outside it.
-    // `timeout`: of its calls; 0 = that of all groups.
-    std::unique_ptr<Comm> new_group(std::string_view name, const std::vector<Rank>& members,
-                                    Time timeout = {}, CommLibrary library = CommLibrary::usual);
     Store& store();  // the one that start() met the others at; throws as comm() does
 
     void begin_at(std::int64_t step) { first_step_ = step; }  // for one that restores its state itself
@@ -148,8 +143,7 @@ private:
     void publish(std::int64_t step);
     void finish_saves(std::int64_t step);
     std::unique_ptr<Comm> numbered_group(std::string_view name, Rank base, Rank stride, Rank count);
-    std::unique_ptr<Comm> created_group(std::string_view name, const std::vector<Rank>& wanted, bool mine,
-                                        Time timeout = {}, CommLibrary library = CommLibrary::usual);
+    std::unique_ptr<Comm> created_group(std::string_view name, const std::vector<Rank>& wanted, bool mine);
     std::unique_ptr<Comm> make_group(CommRequest request);
     CommRequest met_at_the_store(CommRequest request) const;
     void restore();
