@@ -1,5 +1,6 @@
-# .ci/site.py — Lays out the tree's Markdown for MkDocs, which reads one directory, and builds the site. A page keeps its
-# place in the tree, so its links hold. What a page links to and is no page (a scenario, a source) is copied beside it.
+# .ci/site.py — Lays out the tree's Markdown for MkDocs, which reads one directory, and builds the site. A page
+# keeps its place in the tree, so its links hold. Linked files that are no pages (a scenario, a source) are
+# copied beside it.
 import pathlib
 import re
 import shutil
@@ -11,9 +12,8 @@ PAGES = ROOT / "build/docs/pages"
 
 
 def files_of_the_tree():
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.split("\n")
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
     return [ROOT / name for name in listed if name and (ROOT / name).is_file()]
 
 
@@ -26,12 +26,14 @@ def linked_files(page):
 
 def main():
     shutil.rmtree(PAGES, ignore_errors=True)
-    pages = [file for file in files_of_the_tree() if file.suffix == ".md" and not file.is_relative_to(ROOT / ".github")]
+    forms = ROOT / ".github"
+    pages = [file for file in files_of_the_tree() if file.suffix == ".md" and not file.is_relative_to(forms)]
     for file in {*pages, *(linked for page in pages for linked in linked_files(page))}:
         copy = PAGES / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-    return subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "--quiet"], cwd=ROOT, check=False).returncode
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "--quiet"]
+    return subprocess.run(build, cwd=ROOT, check=False).returncode
 
 
 if __name__ == "__main__":

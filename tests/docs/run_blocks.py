@@ -1,14 +1,14 @@
-# tests/docs/run_blocks.py — Goal: what README and tutorials show is what happens. Plays a page's code blocks, in order, in
-# an empty directory.
+# tests/docs/run_blocks.py — Goal: what README and tutorials show is what happens. Plays a page's code blocks,
+# in order, in an empty directory.
 #
 # A line of HTML comment above a block says what it is:
 #   <!-- file: NAME -->       the block becomes this file
 #   <!-- with: PAGE -->       the files of another page are here, too
 #   <!-- exits: 1 -->         the last command ends with this exit code instead of 0
 #   <!-- not run: REASON -->  the block is shown and not run
-# ```sh is run line by line. In ```console the lines after `$ ` are run, and those below are the output: each has to
-# occur, in this order, and … stands for anything. Blocks of other languages without such a line are only shown.
-"""Usage: run_blocks.py --deadrank PROGRAM --python PYTHON PAGE …; exit code 77 if the machine lacks something."""
+# ```sh is run line by line. In ```console the lines after `$ ` are run, and those below are the output: each has
+# to occur, in this order, and … stands for anything. Other blocks without such a line are only shown.
+"""Usage: run_blocks.py --deadrank PROGRAM --python PYTHON PAGE …; exit code 77 if something is missing."""
 import argparse
 import os
 import pathlib
@@ -51,11 +51,16 @@ def blocks_of(page):
     return blocks
 
 
+def write_file(block, place):
+    file = place / block.marks["file"]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(block.text) + "\n")
+
+
 def write_files(page, place):
     for block in blocks_of(page):
-        if name := block.marks.get("file"):
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            (place / name).write_text("\n".join(block.text) + "\n")
+        if "file" in block.marks:
+            write_file(block, place)
 
 
 def commands_of(block):
@@ -75,8 +80,10 @@ def first_missing(shown, said):
     """The first line that is shown and does not occur after those before it; None if all do."""
     lines = iter(said.splitlines())
     for line in shown:
+        if line.strip() in ("", "…"):
+            continue
         pattern = ".*".join(map(re.escape, line.rstrip().split("…")))
-        if line.strip() and line.strip() != "…" and not any(re.fullmatch(pattern, one.rstrip()) for one in lines):
+        if not any(re.fullmatch(pattern, one.rstrip()) for one in lines):
             return line
     return None
 
@@ -103,8 +110,24 @@ def environment(arguments, place):
     }
 
 
+def complaint(command, shown, due, work, surroundings):
+    """Runs a command, and returns how it differs from what is shown; empty if it does not."""
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=work, env=surroundings, stdin=subprocess.DEVNULL, text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=400,
+    )  # fmt: skip
+    missing = first_missing(shown, done.stdout)
+    if done.returncode == due and missing is None:
+        return ""
+    printed = "\n    ".join(done.stdout.splitlines()[:60])
+    wrong = f"{command}\n  exit code {done.returncode}, due {due}\n"
+    if missing is not None:
+        wrong += f"  is shown and was not printed: {missing}\n"
+    return f"{wrong}  it printed:\n    {printed}"
+
+
 def play(page, arguments):
-    """Takes a page, and returns what differs from it, a line each, and how many commands were run."""
+    """Takes a page, and returns what differs from it, and how many commands were run."""
     complaints, count = [], 0
     with tempfile.TemporaryDirectory(prefix="deadrank-docs-") as name:
         place = pathlib.Path(name)
@@ -114,26 +137,15 @@ def play(page, arguments):
         for block in blocks_of(page):
             if other := block.marks.get("with"):
                 write_files(SOURCE / other, work)
-            if name := block.marks.get("file"):
-                (work / name).parent.mkdir(parents=True, exist_ok=True)
-                (work / name).write_text("\n".join(block.text) + "\n")
+            if "file" in block.marks:
+                write_file(block, work)
             elif block.language in RUN and "not run" not in block.marks:
                 pairs = commands_of(block)
-                for place_of, (command, shown) in enumerate(pairs, 1):
-                    count += 1
-                    done = subprocess.run(
-                        ["bash", "-c", command], cwd=work, env=surroundings, stdin=subprocess.DEVNULL, text=True,
-                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=400, check=False,
-                    )
-                    due = [int(block.marks.get("exits", 0))] if place_of == len(pairs) else [0]
-                    missing = first_missing(shown, done.stdout)
-                    if done.returncode not in due or missing is not None:
-                        complaints.append(
-                            f"{page.relative_to(SOURCE)}:{block.line}: {command}\n"
-                            f"  exit code {done.returncode}, due {due[0]}"
-                            + (f"\n  is shown and was not printed: {missing}" if missing is not None else "")
-                            + "\n  it printed:\n    " + "\n    ".join(done.stdout.splitlines()[:60])
-                        )
+                count += len(pairs)
+                for number, (command, shown) in enumerate(pairs, 1):
+                    due = int(block.marks.get("exits", 0)) if number == len(pairs) else 0
+                    if wrong := complaint(command, shown, due, work, surroundings):
+                        complaints.append(f"{page.relative_to(SOURCE)}:{block.line}: {wrong}")
     return complaints, count
 
 
