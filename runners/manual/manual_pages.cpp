@@ -178,11 +178,10 @@ Page taxonomy_page(const Library& library) {
 
 Page index_of(const std::vector<Page>& pages) {
     std::string text =
-        "# The manual\n\nWritten by `deadrank manual --pages docs` from the tables that the program works "
-        "with; "
-        "`deadrank manual` prints all of it, and `deadrank explain WORD` tells one word.\n\n";
+        "# Reference\n\nThe program writes these pages from its own tables: `deadrank manual --pages docs`. "
+        "`deadrank manual` prints all of them, and `deadrank explain WORD` prints one word.\n\n";
     for (const Page& page : pages) text += fmt::format("- [{}]({})\n", page.title, page.path);
-    return {"README.md", "The manual", text};
+    return {"reference.md", "Reference", text};
 }
 
 }  // namespace

@@ -39,11 +39,12 @@ std::string content(const fs::path& file) {
     return text.str();
 }
 
-// Pages that `deadrank manual` does not write: TidyHouse.IsDrawn keeps structure.md, and guides and
-// measurements are written by hand.
+// Pages that `deadrank manual` does not write: TidyHouse.IsDrawn keeps structure.md, and the map, tutorials,
+// guides, explanations and measurements are written by hand.
 bool is_written_elsewhere(const std::string& page) {
-    return page == "structure.md" || page == "trials.md" || page.starts_with("measurements/") ||
-           page.starts_with("guides/");
+    return page == "README.md" || page == "how_it_decides.md" || page == "structure.md" ||
+           page == "trials.md" || page.starts_with("measurements/") || page.starts_with("guides/") ||
+           page.starts_with("tutorials/");
 }
 
 std::map<std::string, std::string> pages_below(const fs::path& directory) {
