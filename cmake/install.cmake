@@ -27,7 +27,7 @@ install(DIRECTORY inject/standin/operators DESTINATION ${deadrank_data}/inject/s
 install(FILES inject/standin/device/virtual_time.h DESTINATION ${deadrank_data}/inject/standin/device)
 install(DIRECTORY runners/promises DESTINATION ${deadrank_data}/runners
         FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
-install(DIRECTORY runners/suites/pytest runners/suites/ci DESTINATION ${deadrank_data}
+install(DIRECTORY runners/suites/pytest runners/suites/ci runners/suites/agents DESTINATION ${deadrank_data}
         PATTERN "__pycache__" EXCLUDE PATTERN "*.egg-info" EXCLUDE)
 
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/manual FILES_MATCHING PATTERN "*.md")
