@@ -207,11 +207,12 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
     text << in.rdbuf();
     RuleFile file{
         .path = path.string(), .loaded = std::filesystem::absolute(path).string(), .content = text.str()};
-    if (auto checked = check_kind(file.content, file.path); !checked) return tl::unexpected(checked.error());
     if (file.content.size() > file_bytes_most)
         return refuse(ErrorCode::bad_input, "is larger than 64 MiB", "split it", {file.path});
     try {
-        check_depth(file.content);
+        check_depth(file.content);  // before the patterns of check_kind, which take long on deep indentation
+        if (auto checked = check_kind(file.content, file.path); !checked)
+            return tl::unexpected(checked.error());
         std::vector<YAML::Node> groups;
         bool wrapped = false;
         const auto documents = YAML::LoadAll(file.content);
