@@ -183,7 +183,10 @@ void Lives::see(const Event& event, const Evidence& evidence, Lines& said) {
     const bool own = !event.as<LinkSample>() && !event.as<DeviceError>() && !event.as<EvidenceLost>();
     if (own) life.last_seen = event.at;
     if (const auto* log = event.as<RankLog>()) {
-        const std::string kind = kind_of_line(evidence.text(log->line));
+        const std::string_view line = evidence.text(log->line);
+        // faulthandler's heading: somebody else asked where the rank is, and it did nothing new.
+        if (line.starts_with("Current thread (most recent call ") || line.starts_with("Thread 0x")) return;
+        const std::string kind = kind_of_line(line);
         if (said[event.rank].insert(std::hash<std::string>()(kind)).second) life.moved = event.at;
     } else if (own && !is_sample(event)) {
         life.moved = event.at;

@@ -115,7 +115,7 @@ private:
         if (arguments_.expect.empty()) return;
         answer.met = explore::meets(arguments_.expect, answer.run);
         if (!answer.met) {
-            answer.unmet = fmt::format("expected '{}'", arguments_.expect);
+            answer.unmet = fmt::format("not met: {}", arguments_.expect);
             return;
         }
         if (arguments_.within.empty()) return;
@@ -124,7 +124,7 @@ private:
         const results::Time took = settled - answer.run.fault_at();
         answer.met = limit && settled != results::never && took.count() <= limit->number;
         if (!answer.met)
-            answer.unmet = fmt::format("expected within {}, and it took {}", arguments_.within,
+            answer.unmet = fmt::format("not met: within {}, and it took {}", arguments_.within,
                                        results::duration_text(took));
     }
 
