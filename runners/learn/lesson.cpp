@@ -8,6 +8,7 @@
 #include "results/judging/alarm.h"
 #include "results/record/words.h"
 #include "runners/learn/course.h"
+#include "scenarios/model/python_program.h"
 #include "scenarios/model/release.h"
 
 namespace deadrank::runners::learn {
@@ -30,6 +31,8 @@ std::string job_words(const scenarios::Plan& plan) {
         return fmt::format("{} ranks on {}, with {}, and with {}", plan.world_size(), on, release.bug.text(),
                            release.fixed.text());
     }
+    if (plan.workload_kind == scenarios::python_workload)
+        return fmt::format("{} ranks on {}, a program of PyTorch", plan.world_size(), on);
     return fmt::format("{} ranks on {}, workload {}, {} steps", plan.world_size(), on, plan.workload_kind,
                        plan.number(plan.workload, "steps"));
 }

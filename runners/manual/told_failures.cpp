@@ -211,15 +211,6 @@ constexpr ToldRow failure_rows[] = {
      .scenario = "communication/remote_side_closes_the_connection",
      .names = "fault"},
     {.part = "Errors",
-     .symptom = "remote_peer_connection_error",
-     .shows = "`Failed to recv, got 0 bytes`: the store is gone while ranks train",
-     .who = "the rank that was its host",
-     .soon = "when somebody asks it",
-     .program =
-         "if rank == 0 and step == 1:\n    sys.exit()\ntime.sleep(3)\nif rank > 0:\n    store.get(\"key\")",
-     .names = "rank 0, step 1",
-     .cluster = "launcher = bare"},
-    {.part = "Errors",
      .symptom = "device_out_of_memory",
      .shows =
          "an allocation on a device fails, and the process ends; one that is caught, and the job goes on, is "
@@ -321,8 +312,9 @@ constexpr ToldRow failure_rows[] = {
      .who = "the sender that went on; where the other one stands in a call, of whatever group, in which who "
             "waits for the message is missing, that one",
      .soon = "as above",
-     .program = "if rank == 1:\n    dist.recv(zeros(2), 3)\ndist.barrier()",
-     .names = "rank 1, step 0",
+     .program = "if rank == 3 and step == 0:\n    dist.send(zeros(2), 1)\nif rank == 1:\n    "
+                "dist.recv(zeros(2), 3)\ndist.barrier()",
+     .names = "rank 1, step 1",
      .cluster = "watchdog = false"},
     {.part = "Standstills",
      .symptom = "collective_deadlock_hang",
@@ -331,16 +323,6 @@ constexpr ToldRow failure_rows[] = {
      .soon = "as above",
      .scenario = "communication/devices_of_a_node_do_not_reach_each_other",
      .names = "nobody"},
-    {.part = "Standstills",
-     .symptom = "collective_deadlock_hang",
-     .shows = "a rank waits in no call, for a process or a lock, and all others have ended",
-     .who = "that rank, in its last step",
-     .soon = "10 min after the others' end, which `observe` has to outlast (2 min unless stated); none if it "
-             "ends after "
-             "all",
-     .program = "dist.all_reduce(ones(4))\nif rank == 1 and step == 11:\n    threading.Event().wait()",
-     .names = "rank 1, step 11",
-     .cluster = "observe = 15m"},
     {.part = "Standstills",
      .symptom = "collective_timeout_abort",
      .shows = "`monitored_barrier`: some do not come",

@@ -203,9 +203,4 @@ std::unique_ptr<Comm> Job::numbered_group(std::string_view name, Rank base, Rank
     return own;
 }
 
-Store& Job::store() {
-    if (!store_) (void)comm();
-    return *store_;
-}
-
 }  // namespace deadrank::sim

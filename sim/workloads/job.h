@@ -47,8 +47,6 @@ public:
     // A communicator among `members` (of RANK space); nullptr for ranks outside it.
     std::unique_ptr<Comm> group(std::string_view name, const std::vector<Rank>& members);
 
-    Store& store();  // the one that start() met the others at; throws as comm() does
-
     void begin_at(std::int64_t step) { first_step_ = step; }  // for one that restores its state itself
     // Training goes on with this step, before which so many samples were read, by whatever number of ranks.
     void go_on_at(std::int64_t step, std::int64_t samples);

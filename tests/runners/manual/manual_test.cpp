@@ -121,12 +121,6 @@ TEST(Explain, KnowsTheTablesKeysAndListsOfAScenarioFile) {
     EXPECT_THAT(program("explain buckets").out,
                 AllOf(HasSubstr("setting of workloads"), HasSubstr("data_parallel")));
     EXPECT_THAT(program("explain mpirun").out, HasSubstr("launcher"));
-    for (const char* word : {"new_group", "check", "digest", "save", "allocate", "set_device"})
-        EXPECT_THAT(program(std::string("explain ") + word).out, HasSubstr("function of a program")) << word;
-    EXPECT_THAT(program("explain reference").out,
-                AllOf(HasSubstr("reference(name, value, expected)"), HasSubstr("one rank alone")));
-    EXPECT_THAT(program("explain get_coordinate").out, HasSubstr("of a mesh of a program"));
-    EXPECT_THAT(program("explain new_gruop").out, HasSubstr("did you mean 'new_group'?"));
     const Answer unknown = program("explain chekpoint_every");
     EXPECT_EQ(unknown.code, 64);
     EXPECT_THAT(unknown.out, HasSubstr("did you mean 'checkpoint_every'?"));

@@ -90,67 +90,6 @@ TEST_F(Cli, NamesThePlaceOfAMistakeInAScenario) {
         "collective_hang");
 }
 
-// Goal: a control without the time of a step says what keeps it from one.
-TEST_F(Cli, PlanSaysWhyNoStepHasATime) {
-    const auto notes = [&](const std::string& step) {
-        const std::string file =
-            write("control.toml",
-                  "# A story.\nformat = 1\n[bug]\nstage = \"communication\"\nsymptom = "
-                  "\"collective_deadlock_hang\"\ncause = \"unpropagated_rank_failure\"\nfix "
-                  "= \"validation_and_failure_handling\"\n[cluster]\nnodes = 1\n[workload]\n"
-                  "kind = \"program\"\nsteps = 2\nstep = \"\"\"\n" +
-                      step +
-                      "\n\"\"\"\n[[fault]]\nkind = \"kill_rank\"\nrank = 1\nwhen = { step = 1 "
-                      "}\n[expect]\nsymptom = \"collective_deadlock_hang\"\nblames = "
-                      "[\"rank\"]\nrank = 1\n[heal]\nfault = \"none\"\n");
-        return deadrank("plan " + file).out;
-    };
-    EXPECT_THAT(notes("compute('10ms')\nbarrier()"), HasSubstr("# control: a step takes 10"));
-    EXPECT_THAT(notes("class Work:\n  def waits(self):\n    pass\nx = all_reduce(ones(1), "
-                      "async_op=True)\nwait = x.waits\nwait()"),
-                HasSubstr("# control: rank 0 ends no step, so none has a time: rank 0 fails in step 0: "));
-    const std::string later = notes("compute('10ms')\nbarrier()\nassert step == 0");
-    EXPECT_THAT(later, HasSubstr("# control: a step takes 10"));
-    EXPECT_THAT(later, HasSubstr("fails in step 1: AssertionError"));
-    EXPECT_THAT(notes("barrier()\ncheck('v', 1, 2)"),
-                HasSubstr("# control: it rings by itself: wrong_intermediate_value: v of "));
-    EXPECT_THAT(notes("barrier()\ncheck('v', 2, 2)"), testing::Not(HasSubstr("rings")));
-}
-
-// Goal: a plan shows a program in lines, and says what the run will not be judged by.
-TEST_F(Cli, PlanSaysWhatCannotBeAskedAndWhatIsNotProved) {
-    const auto plan = [&](const std::string& step, const std::string& blames, const std::string& heal) {
-        const std::string file =
-            write("asked.toml",
-                  "# A story.\nformat = 1\n[bug]\nstage = \"communication\"\nsymptom = "
-                  "\"collective_deadlock_hang\"\ncause = \"unpropagated_rank_failure\"\nfix "
-                  "= \"validation_and_failure_handling\"\n[cluster]\nnodes = 1\n[workload]\n"
-                  "kind = \"program\"\nsteps = 2\nstep = '''\n" +
-                      step + "\n'''\n[[fault]]\nkind = \"skip_block\"\nblock = \"call\"\nrank = 1\n" +
-                      "[expect]\nsymptom = \"collective_deadlock_hang\"\nblames = " + blames + "\n" + heal);
-        return deadrank("plan " + file).out;
-    };
-    const std::string step = "if block(\"call\"):\n    barrier()  # \"quoted\"";
-    const std::string control = "[heal]\nfault = \"none\"\nas_control = \"the call is made\"\n";
-    const std::string variable = plan(step, "[\"rank\", \"variable\"]", control);
-    EXPECT_THAT(variable, HasSubstr("\nstep = '''\n" + step + "\n'''\n"));
-    EXPECT_THAT(variable,
-                HasSubstr("`blames` asks for the variable, which the truth of skip_block never names "
-                          "here: the run will be unjudged. It can name: node, rank, step"));
-    const std::string node = plan(step, "[\"node\"]", control);
-    EXPECT_THAT(node, HasSubstr("asks for a node and for no rank, so a finding may name any ranks of it"));
-    EXPECT_THAT(node, testing::Not(HasSubstr("unjudged")));
-    const std::string kept = plan(step, "[\"rank\"]",
-                                  "[heal]\nfault = \"keep\"\n[heal.workload]\nstep = '''\n"
-                                  "block(\"call\")\nbarrier()\n'''\n");
-    EXPECT_THAT(kept, HasSubstr("the healed run equals its control event for event"));
-    const std::string other =
-        plan(step, "[\"rank\"]",
-             "[heal]\nfault = \"keep\"\n[heal.workload]\nstep = '''\n"
-             "if not block(\"call\"):\n    log(\"made all the same\")\nbarrier()\n'''\n");
-    EXPECT_THAT(other, testing::Not(HasSubstr("event for event")));
-}
-
 TEST_F(Cli, RefusesDirectoriesThatGiveNothing) {
     expect_refusal("run " + directory_.string(), "holds no scenario");
     expect_refusal("list --catalog /nonexistent/catalog", "not a directory that can be read");
