@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <sstream>
 
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
@@ -131,7 +132,10 @@ int run_commands(int argc, const char* const* argv, const Extension& given) {
         std::reverse(words.begin(), words.end());  // this parse() takes them in reverse
         app.parse(std::move(words));
     } catch (const CLI::Success& asked) {  // --help, --version
-        return app.exit(asked);
+        std::ostringstream text;
+        const int code = app.exit(asked, text, text);
+        print_out("{}", text.str());
+        return code;
     } catch (const CLI::ParseError& error) {
         session.complain(usage_error(app, error));
     }

@@ -95,7 +95,7 @@ TEST(Gloo, NeverGivesUpANetworkThatIsSilent) {
             });
         const auto gives_up = [&](Rank rank) { return trial.says(rank, "IBV_WC_RETRY_EXC_ERR"); };
         EXPECT_EQ(gives_up(0) || gives_up(1), !gloo);
-        EXPECT_TRUE(trial.says(0, "Watchdog caught collective operation timeout") || !gloo);
+        EXPECT_FALSE(gloo && trial.says(0, "Watchdog caught")) << "torch watches NCCL's groups alone";
     }
 }
 
