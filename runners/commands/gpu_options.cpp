@@ -2,8 +2,11 @@
 // user's.
 #include "runners/commands/gpu_options.h"
 
+#include <fmt/format.h>
 #include <string>
 #include <vector>
+
+#include "scenarios/model/value.h"
 
 namespace deadrank::runners::commands {
 
@@ -31,6 +34,22 @@ void add_gpus(CLI::App& command, SimulatedGpus& gpus) {
         ->needs(count)
         ->check(CLI::IsMember(std::vector<std::string>(std::begin(gpu_models), std::end(gpu_models)))
                     .description(""));
+}
+
+void add_compute(CLI::App& command, std::int64_t& nanoseconds) {
+    const auto parsed = [](const std::string& text) {
+        return scenarios::parse_value(scenarios::ValueType::duration, text);
+    };
+    command
+        .add_option_function<std::string>(
+            "--compute", [parsed, &nanoseconds](const std::string& text) { nanoseconds = parsed(text)->number; },
+            "Virtual time that a step of each rank computes, such as 20ms; slow ranks take a multiple [0]")
+        ->type_name("TIME")
+        ->check([parsed](const std::string& text) {
+            const auto time = parsed(text);
+            if (!time) return time.error().text();
+            return time->number < 0 ? std::string("it cannot be negative") : std::string();
+        });
 }
 
 }  // namespace deadrank::runners::commands

@@ -13,4 +13,7 @@ namespace deadrank::runners::commands {
 void add_gpus(CLI::App& command, SimulatedGpus& gpus);
 void add_real_limit(CLI::App& command, std::int64_t& seconds);
 
+// `--compute`: virtual time that each step of the program's own takes.
+void add_compute(CLI::App& command, std::int64_t& nanoseconds);
+
 }  // namespace deadrank::runners::commands

@@ -36,6 +36,8 @@ void add_program_options(CLI::App& command, ProgramOptions& options) {
         ->check(CLI::Range(1, 100000).description(""));
     command.add_option("--seed", options.seed, "Decides every draw [1]")->type_name("N");
     add_gpus(command, options.gpus);
+    add_real_limit(command, options.real_limit);
+    add_compute(command, options.compute);
 }
 
 scenarios::Result<OpenedProgram> open_program(const ProgramOptions& options, const Extension& extension) {
@@ -44,6 +46,8 @@ scenarios::Result<OpenedProgram> open_program(const ProgramOptions& options, con
                                  "write its command behind --, as in -- torchrun --nproc-per-node 8 train.py");
     auto settings = managed_program(options.command, options.ranks, options.gpus);
     if (!settings) return tl::unexpected(settings.error());
+    settings->real_limit = std::chrono::seconds(options.real_limit);
+    settings->compute = options.compute;
     OpenedProgram program{.settings = *settings,
                           .healthy = plan_of(settings->command, {options.seed}),
                           .make_runner = {}};
@@ -58,6 +62,8 @@ std::string command_line(std::string_view verb, const ProgramOptions& options,
     std::string line = fmt::format("deadrank {}", verb);
     if (options.seed != 1) line += fmt::format(" --seed {}", options.seed);
     if (options.ranks > 0) line += fmt::format(" --ranks {}", options.ranks);
+    if (options.compute > 0) line += " --compute " +
+                value_text({.type = scenarios::ValueType::duration, .number = options.compute});
     if (options.gpus.count > 0) line += " " + options.gpus.words();
     for (const std::string& fault : faults) line += " " + shell_quoted(fault);
     line += " --";

@@ -11,6 +11,7 @@
 #include "runners/backends/sim/managed_runner.h"
 #include "results/reports/page.h"
 #include "runners/commands/command.h"
+#include "runners/commands/under_test.h"
 #include "runners/explore/program_trials.h"
 #include "runners/pipeline/workers.h"
 
@@ -21,6 +22,7 @@ struct ProgramOptions {
     std::int64_t ranks = 0;            // 0: as the command says
     std::uint64_t seed = 1;
     SimulatedGpus gpus;
+    std::int64_t real_limit = real_limit_usual, compute = 0;
 };
 void add_program_options(CLI::App& command, ProgramOptions& options);
 

@@ -90,6 +90,7 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
         auto managed = managed_program(options.command, options.ranks, options.gpus);
         if (!managed) return tl::unexpected(managed.error());
         managed->real_limit = std::chrono::seconds(options.real_limit);
+        managed->compute = options.compute;
         const std::string words = joined_pair(joined_pair(options.gpus.words(), size),
                                               fmt::format("-- {}", fmt::join(options.command, " ")));
         const auto make = [settings = *managed, faults = extension.all_faults()] {

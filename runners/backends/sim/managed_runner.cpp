@@ -138,6 +138,7 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     program.real_limit = settings.real_limit;
     program.print = settings.print;
     program.options["armed"] = plan.faults.empty() ? "false" : "true";
+    if (settings.compute > 0) program.options["compute"] = std::to_string(settings.compute);
     if (settings.tell_lines) program.options["tell_lines"] = "true";
     program.options["ranks_per_node"] = std::to_string(settings.command.ranks_per_node);
     if (settings.command.local_rank_argument) program.options["local_rank_argument"] = "true";

@@ -35,6 +35,7 @@ struct ManagedSettings {
     std::string text = {};     // the script's, which a patch may change; empty: it is the user's file
     bool own_settings = true;  // ranks get this process's variables of torch, NCCL and CUDA
     std::chrono::seconds real_limit{120};
+    std::int64_t compute = 0;  // nanoseconds of virtual time that each step computes
     bool tell_lines = false;  // evidence has a line for each line of the program that calls the simulator
     bool keep_files = false;  // what the program writes stays; else each run begins and ends with the user's
     std::function<void(results::Rank process, bool error, std::string_view line)> print =

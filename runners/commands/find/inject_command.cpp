@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 
 #include "results/record/words.h"
 #include "results/reports/json_files.h"
@@ -258,7 +259,7 @@ void add_inject(CLI::App& command, Session& session) {
         ->type_name("TIME")
         ->check([](const std::string& text) {
             const auto time = scenarios::parse_value(scenarios::ValueType::duration, text);
-            return time ? std::string() : fmt::format("--within: {}", time.error().text());
+            return time ? std::string() : time.error().text();
         });
     command.add_option("--record", arguments->record, "Keep the evidence here, for diagnose")->type_name("DIR");
     command.add_option("--html", arguments->html, "Write a page that shows both runs")->type_name("FILE");

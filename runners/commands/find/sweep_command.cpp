@@ -17,6 +17,7 @@
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
 #include "runners/commands/find/sweep_program.h"
+#include "runners/commands/gpu_options.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/find/harm.h"
@@ -401,6 +402,8 @@ void add_sweep(CLI::App& command, Session& session) {
     command.add_option("--ranks", program.program.ranks, "Of a program: so many ranks instead of the command's")
         ->type_name("N")
         ->check(CLI::Range(1, 100000).description(""));
+    add_real_limit(command, program.program.real_limit);
+    add_compute(command, program.program.compute);
     command.add_option("--at", program.moments, "Of a program: before its calls, at its steps, or at its files [calls]")
         ->type_name("WHAT")
         ->check(CLI::IsMember({"calls", "steps", "files"}).description(""));

@@ -12,6 +12,7 @@
 #include "results/record/text_file.h"
 #include "results/record/words.h"
 #include "results/reports/json_files.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/explore/program_sweep.h"

@@ -224,6 +224,7 @@ private:
 
 void add_under_test(CLI::App& command, SubjectOptions& under_test) {
     add_real_limit(command, under_test.real_limit);
+    add_compute(command, under_test.compute);
     command
         .add_option("--subject", under_test.names,
                     "The program under test on real processes: a name of ours or a manifest FILE.toml; "

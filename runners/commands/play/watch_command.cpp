@@ -38,7 +38,7 @@ struct WatchArguments {
     SimulatedGpus gpus;
     int port = -1, attach = 0;
     bool quiet = false, simulated = false, keep_files = false;
-    std::int64_t ranks = 0, real_limit = real_limit_usual;
+    std::int64_t ranks = 0, real_limit = real_limit_usual, compute = 0;
     std::uint64_t seed = 1;
 };
 
@@ -176,6 +176,7 @@ void watch_simulated(const WatchArguments& arguments, Session& session) {
     if (!session.take(settings)) return;
     settings->keep_files = arguments.keep_files;
     settings->real_limit = std::chrono::seconds(arguments.real_limit);
+    settings->compute = arguments.compute;
     std::mutex printing;
     if (!arguments.quiet)
         settings->print = [&](results::Rank, bool error, std::string_view line) {
@@ -313,6 +314,7 @@ void add_watch(CLI::App& command, Session& session) {
     command.add_flag("--simulated", arguments->simulated,
                      "Play the program on the simulated cluster: any number of ranks, virtual time");
     add_real_limit(command, arguments->real_limit);
+    add_compute(command, arguments->compute);
     command.add_flag(
         "--keep-files", arguments->keep_files,
         "With --simulated: what the program writes stays; else its files are restored at the end");

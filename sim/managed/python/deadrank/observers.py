@@ -131,6 +131,8 @@ class Moments:
             return
         if call == "step":
             here.channel.pass_moment(wire.STEP, wire.NUMBER.pack(self.hook.step))
+            if here.options.get("compute"):
+                here.channel.request(wire.COMPUTE, wire.NUMBER.pack(here.options["compute"]))
         elif call == "phase":
             here.channel.pass_moment(wire.PHASE, self.shown.encode())
 
