@@ -32,6 +32,7 @@ struct SubjectOptions {
     std::int64_t ranks = 0;                      // --ranks; 0 = as the scenario says
     SimulatedGpus gpus;                          // --gpus, --gpu
     std::int64_t real_limit = real_limit_usual;  // --real-limit
+    bool trust = false;                          // --trust
 };
 
 // A command as the simulator plays it. `ranks`: of --ranks; 0: as the command says.
