@@ -11,6 +11,7 @@
 
 #include "results/analysis/calls.h"
 #include "results/analysis/findings.h"
+#include "results/analysis/pairs.h"
 #include "results/detectors/detector.h"
 #include "scenarios/model/taxonomy_ids.h"
 
@@ -83,6 +84,20 @@ std::vector<Finding> permuted(const Lives& lives, const std::vector<Claim>& clai
                                id_of(Cause::rank_or_device_derivation_error))};
 }
 
+// True if no odd rank has a WORLD_SIZE that some other rank has: the wrong member list comes from it.
+// Example: ranks 0, 2 and 3 have 4 and join with 0-3, rank 1 has 2 and joins with 0-1.
+bool read_another_size(const Evidence& evidence, int attempt, const std::vector<Rank>& odd,
+                       const std::vector<Rank>& usual) {
+    const PairTables environment(evidence, attempt, PairTables::Of::environment);
+    std::set<std::string_view> sizes;
+    for (const Rank rank : usual)
+        if (const auto size = environment.held(rank, "WORLD_SIZE")) sizes.insert(*size);
+    return !sizes.empty() && std::all_of(odd.begin(), odd.end(), [&](Rank rank) {
+        const auto size = environment.held(rank, "WORLD_SIZE");
+        return size && !sizes.contains(*size);
+    });
+}
+
 // Members of one communicator that believe in different member lists, or that are not in the list.
 std::vector<Finding> disputed(const Evidence& evidence, const Communicator& comm) {
     const Lives& lives = evidence.facts<Lives>();
@@ -106,8 +121,9 @@ std::vector<Finding> disputed(const Evidence& evidence, const Communicator& comm
     const auto most = std::max_element(beliefs.begin(), beliefs.end(), [](const auto& a, const auto& b) {
         return a.second.size() < b.second.size();
     });
-    std::vector<Rank> odd;
+    std::vector<Rank> odd, usual;
     const Joining* one = nullptr;
+    for (const Joining* joining : most->second) usual.push_back(joining->process);
     for (const auto& [belief, joinings] : beliefs) {
         if (belief == most->first) continue;
         for (const Joining* joining : joinings) {
@@ -116,11 +132,14 @@ std::vector<Finding> disputed(const Evidence& evidence, const Communicator& comm
             one = joining;
         }
     }
-    return {rank_order_finding(
+    const bool sized = read_another_size(evidence, comm.attempt, odd, usual);
+    Finding found = rank_order_finding(
         lives, odd, at,
         fmt::format("rank {} joins {} with members {}, the others with {}", one->process, comm.name,
                     evidence.text(one->what->members), evidence.text(most->first.first)),
-        id_of(Cause::group_construction_error))};
+        sized ? id_of(Cause::misconfigured_environment_variable) : id_of(Cause::group_construction_error));
+    if (sized) found.blame.variable = "WORLD_SIZE";
+    return {std::move(found)};
 }
 
 bool parts_the_world(std::string_view name) {

@@ -53,7 +53,7 @@ struct Weighing {
     Time due;
 
     Fit fit(const Finding& finding) const {
-        if (finding.symptom != expect.symptom) return other_symptom;
+        if (!expect.is_answered_by(finding.symptom)) return other_symptom;
         if (!differing_fields(expect.blames, finding.blame, culprit).empty()) return other_blame;
         if (finding.at < fault_at) return too_early;
         return finding.at > due ? too_late : exact;
@@ -109,7 +109,7 @@ Alarm early(const Weighing& weighing, const Finding& finding) {
 std::string due_text(const Weighing& weighing) {
     const std::string who = blame_text(weighing.culprit, weighing.expect.blames);
     const bool somebody = !weighing.expect.blames.empty();
-    return weighing.expect.symptom + (somebody ? " about " + who : std::string());
+    return weighing.expect.symptom_text() + (somebody ? " about " + who : std::string());
 }
 
 Alarm no_answer(const Weighing& weighing, const std::vector<Finding>& findings,
@@ -204,7 +204,7 @@ Together put_together(const Weighing& weighing, const std::vector<Finding>& find
     std::size_t last = 0;
     for (std::size_t i = 0; i < findings.size(); ++i) {
         const Finding& one = findings[i];
-        const bool part = one.symptom == weighing.expect.symptom && one.at >= weighing.fault_at &&
+        const bool part = weighing.expect.is_answered_by(one.symptom) && one.at >= weighing.fault_at &&
                           within(one.blame.ranks, weighing.culprit.ranks) &&
                           within(one.blame.nodes, weighing.culprit.nodes);
         if (!part) {
@@ -304,7 +304,7 @@ bool says_what_provokes(const Finding& finding, const scenarios::Plan& plan, con
     const bool of_an_end = finding.symptom == Symptom::framework_runtime_exception ||
                            finding.symptom == Symptom::native_crash_or_illegal_access;
     if (!of_an_end || finding.blame.ranks.empty()) return false;
-    if (finding.symptom == plan.bug.symptom || finding.symptom == plan.expect.symptom) return false;
+    if (finding.symptom == plan.bug.symptom || plan.expect.is_answered_by(finding.symptom)) return false;
     return std::any_of(truth.marks.begin(), truth.marks.end(), [&](const Mark& mark) {
         const auto index = static_cast<std::size_t>(std::max(mark.fault, 0));
         if (mark.kind != MarkKind::applied || index >= plan.faults.size()) return false;
@@ -323,7 +323,7 @@ std::vector<Finding> answers_in(const Finding& finding, const scenarios::Plan& p
     if (says_what_provokes(finding, plan, truth)) return finding.followed_by;
     if (told_outright) return {finding};
     for (const Finding& next : finding.followed_by)
-        if (next.symptom == plan.expect.symptom) return {next};
+        if (plan.expect.is_answered_by(next.symptom)) return {next};
     return {finding};
 }
 
@@ -332,7 +332,7 @@ std::vector<Finding> answers_in(const Finding& finding, const scenarios::Plan& p
 Alarm weigh_alarm(const scenarios::Plan& plan, const Truth& truth, const Blame& culprit,
                   const std::vector<Finding>& findings) {
     const bool told_outright = std::any_of(findings.begin(), findings.end(), [&](const Finding& one) {
-        return one.symptom == plan.expect.symptom;
+        return plan.expect.is_answered_by(one.symptom);
     });
     std::vector<Finding> heard;
     std::vector<std::size_t> indices;
@@ -376,7 +376,7 @@ std::vector<std::size_t> list_unexpected_findings(const scenarios::Expectation& 
     std::vector<std::size_t> others;
     for (std::size_t i = 0; i < findings.size(); ++i) {
         const std::string& symptom = findings[i].symptom;
-        if (symptom != expect.symptom && !has(expect.also, symptom)) others.push_back(i);
+        if (!expect.is_answered_by(symptom) && !has(expect.also, symptom)) others.push_back(i);
     }
     return others;
 }

@@ -19,7 +19,7 @@ bool right_blame(const Case& one, const Finding& finding) {
 
 bool is_right(const Case& one, const Finding& finding) {
     if (has(one.expect.also, finding.symptom)) return true;
-    return finding.symptom == one.expect.symptom && finding.at >= one.fault->fault_at &&
+    return one.expect.is_answered_by(finding.symptom) && finding.at >= one.fault->fault_at &&
            right_blame(one, finding);
 }
 
@@ -56,7 +56,7 @@ void count_alarm(ScoreRow& row, const Case& one, const Counts& counts) {
     bool noticed = false;
     const Finding* named = nullptr;
     for (const Finding& finding : one.fault->findings) {
-        if (!counts(finding) || finding.symptom != one.expect.symptom) continue;
+        if (!counts(finding) || !one.expect.is_answered_by(finding.symptom)) continue;
         noticed = true;
         if (is_right(one, finding) && (!named || finding.at < named->at)) named = &finding;
     }

@@ -70,6 +70,7 @@ Json expectation_json(const scenarios::Expectation& expect) {
                  {"within", expect.within},
                  {"also", expect.also},
                  {"reaction", expect.reaction}};
+    if (!expect.alternatives.empty()) json["symptoms"] = expect.symptoms();
     if (!expect.unseen.empty()) json["unseen"] = expect.unseen;
     return json;
 }

@@ -57,7 +57,7 @@ Json card_view(const Scorecard& card) {
 std::string due_text(const Case& one) {
     if (!one.expect.unseen.empty()) return "silence, since " + one.expect.unseen;
     if (one.expect.symptom.empty()) return {};
-    std::string text = one.expect.symptom;
+    std::string text = one.expect.symptom_text();
     if (!one.expect.blames.empty() && one.fault)
         text += " about " + blame_text(one.fault->culprit, one.expect.blames);
     return text + ", within " + duration_text(Time{one.expect.within});

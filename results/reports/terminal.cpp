@@ -76,7 +76,7 @@ private:
 };
 
 std::string due(const Case& one) {
-    std::string text = one.expect.symptom;
+    std::string text = one.expect.symptom_text();
     if (!one.expect.unseen.empty()) return "silence, since " + one.expect.unseen;
     if (!one.expect.blames.empty() && one.fault) {
         text += " about " + blame_text(one.fault->culprit, one.expect.blames);

@@ -15,6 +15,7 @@
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/local/shared_controls.h"
 #include "runners/backends/sim/python_play.h"
+#include "runners/commands/trust.h"
 
 namespace deadrank::runners::commands {
 
@@ -61,7 +62,8 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
                                                               const Extension& extension,
                                                               const SubjectOptions& options) {
     if (auto known = make_runner(runner, extension); !known) return tl::unexpected(known.error());
-    const std::string size = options.ranks > 0 ? fmt::format("--ranks {}", options.ranks) : "";
+    const std::string size = joined_pair(options.trust ? "--trust" : "",
+                                         options.ranks > 0 ? fmt::format("--ranks {}", options.ranks) : "");
     std::vector<UnderTest> programs;
     std::map<std::string, std::string> gpu_variables;
     if (options.gpus.count > 0) {
@@ -120,6 +122,10 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
     for (const std::string& name : options.names) {
         auto manifest = subject_named(name);
         if (!manifest) return tl::unexpected(manifest.error());
+        if (name.ends_with(".toml") && !options.trust) {
+            if (auto trusted = refuse_code(name, list_code_settings(*manifest)); !trusted)
+                return tl::unexpected(trusted.error());
+        }
         add("--subject " + name, *manifest);
     }
     if (!options.command.empty())
@@ -158,7 +164,8 @@ results::ResilienceCell standing_of(const Trialled& trial, const std::string& wo
 using namespace std::string_view_literals;
 
 std::vector<std::string> with_command(int argc, const char* const* argv) {
-    static constexpr std::array takers = {"run"sv, "watch"sv, "inject"sv, "sweep"sv, "test"sv, "determinism"sv};
+    static constexpr std::array takers = {"run"sv,   "watch"sv, "inject"sv,
+                                          "sweep"sv, "test"sv,  "determinism"sv};
     const bool takes = argc > 1 && std::find(takers.begin(), takers.end(), argv[1]) != takers.end();
     std::vector<std::string> words;
     bool behind = false;

@@ -33,6 +33,7 @@ struct SubjectOptions {
     SimulatedGpus gpus;                          // --gpus, --gpu
     std::int64_t real_limit = real_limit_usual;  // --real-limit
     std::int64_t compute = 0;                    // --compute, in nanoseconds
+    bool trust = false;                          // --trust
 };
 
 // A command as the simulator plays it. `ranks`: of --ranks; 0: as the command says.

@@ -203,7 +203,10 @@ std::string fault_table(const FaultSpec& fault, const scenarios::Vocabulary& wor
 
 std::string expect_table(const scenarios::Bug& bug, const scenarios::Expectation& expect) {
     std::string text = "\n[expect]\n";
-    if (expect.symptom != bug.symptom) text += "symptom = " + toml_text(expect.symptom) + "\n";
+    if (!expect.alternatives.empty())
+        text += "symptom = " + toml_list(expect.symptoms()) + "\n";
+    else if (expect.symptom != bug.symptom)
+        text += "symptom = " + toml_text(expect.symptom) + "\n";
     if (!expect.blames.empty()) text += "blames = " + toml_list(expect.blames) + "\n";
     if (!expect.ranks.empty()) text += fmt::format("ranks = [{}]\n", fmt::join(expect.ranks, ", "));
     if (expect.step) text += fmt::format("step = {}\n", *expect.step);

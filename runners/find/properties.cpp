@@ -84,7 +84,7 @@ Ways expectation_is_met(const TrialedPlan& tried) {
     const auto judged = results::judge(tried.fault.plan, tried.fault.record, tried.fault.findings,
                                        &tried.control->record.evidence);
     if (judged.verdict != results::Verdict::fail) return {};
-    return {fmt::format("{}, {} was due", results::name_of(judged.outcome), expect.symptom)};
+    return {fmt::format("{}, {} was due", results::name_of(judged.outcome), expect.symptom_text())};
 }
 
 bool all_taken_back(const TrialedPlan& tried) {

@@ -56,6 +56,7 @@ Result<Library> open_library(const std::filesystem::path& executable, const Exte
                              const std::string& catalog) {
     Library library;
     library.data = extension.data.empty() ? find_data(executable) : extension.data;
+    library.shipped = library.data;
     const std::string stated = stated_catalog(catalog);
     std::error_code trouble;
     if (!stated.empty()) {

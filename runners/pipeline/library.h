@@ -14,6 +14,8 @@ namespace deadrank::runners {
 struct Library {
     std::filesystem::path catalog;  // directory of <stage>/<bug>.toml
     std::filesystem::path data;     // directory of taxonomy.toml
+    std::filesystem::path
+        shipped;  // the same where it came with the program, and not with --catalog; else empty
     scenarios::Taxonomy taxonomy;
     scenarios::Vocabulary vocabulary;
     const Extension* extension = nullptr;  // never null once opened

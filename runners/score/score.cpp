@@ -22,7 +22,7 @@ using results::has;
 bool in_field(const Tool& tool, const scenarios::Expectation& expect) {
     for (const auto& detector : tool.detectors) {
         for (const std::string_view symptom : detector->symptoms()) {
-            if (symptom == expect.symptom || has(expect.also, symptom)) return true;
+            if (expect.is_answered_by(symptom) || has(expect.also, symptom)) return true;
         }
     }
     return false;
@@ -48,7 +48,7 @@ scenarios::Expectation expectation_for(const Tool& tool, scenarios::Expectation 
     expect.reaction = "any";
     expect.recovers_within = -1;
     const bool due = std::any_of(findings.begin(), findings.end(),
-                                 [&](const Finding& one) { return one.symptom == expect.symptom; });
+                                 [&](const Finding& one) { return expect.is_answered_by(one.symptom); });
     if (due) return expect;
     for (const Finding& finding : findings) {
         if (!has(expect.also, finding.symptom)) continue;
@@ -144,7 +144,7 @@ public:
         if (!faulty || !control) return trial;
         trial.control_healthy = control->healthy();
         if (faulty->healthy()) return trial;
-        trial.symptom_right = faulty->finding->symptom == scenario.expect.symptom;
+        trial.symptom_right = scenario.expect.is_answered_by(faulty->finding->symptom);
         trial.cause_place =
             place_of(faulty->causes, scenario.bug.cause, &results::diagnosis::LikelyCause::cause);
         trial.fix_place = place_of(faulty->fixes, scenario.bug.fix, &results::diagnosis::LikelyFix::fix);

@@ -1,16 +1,23 @@
 // runners/serve/http.cpp — HTTP on loopback: our server, and requests to other people's.
 #include "runners/serve/http.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
+#include <array>
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <cctype>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fmt/format.h>
 #include <optional>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -32,16 +39,51 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 
 constexpr std::uint64_t body_max = 256 << 20;
+constexpr auto idle_most = std::chrono::seconds(30);
+constexpr auto accept_again = std::chrono::milliseconds(50);  // after a failure, or with enough connections
+
+// Connections at a time. The rest of the process needs descriptors, too.
+int find_connections_most() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 64;
+    return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 4, 4, 256));
+}
+
+// Whether the Host of a request names a server on this address. Example: 127.0.0.1:8080 is served for
+// "localhost:8080", and refuses "attacker.example:8080", whose name may resolve to 127.0.0.1.
+bool names_this_server(const std::string& host, const tcp::endpoint& own) {
+    const std::string port = fmt::format(":{}", own.port());
+    if (!host.ends_with(port)) return false;
+    std::string name = host.substr(0, host.size() - port.size());
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (name == "localhost" || name == "127.0.0.1" || name == "[::1]") return true;
+    if (own.address().is_loopback()) return false;
+    std::array<char, 256> machine{};
+    if (gethostname(machine.data(), machine.size() - 1) == 0 && name == machine.data()) return true;
+    if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+    beast::error_code trouble;
+    asio::ip::make_address(name, trouble);
+    return !trouble;
+}
 
 class Session : public std::enable_shared_from_this<Session> {
 public:
-    Session(tcp::socket&& socket, const HttpServer::Handler& handler)
-        : stream_(std::move(socket)), handler_(handler) {}
+    Session(tcp::socket&& socket, tcp::endpoint listens_on, const HttpServer::Handler& handler,
+            std::atomic<int>& sessions)
+        : stream_(std::move(socket)),
+          listens_on_(std::move(listens_on)),
+          handler_(handler),
+          sessions_(sessions) {
+        ++sessions_;
+    }
+    ~Session() { --sessions_; }
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
 
     void read() {
         parser_.emplace();
         parser_->body_limit(body_max);
-        stream_.expires_after(std::chrono::minutes(5));
+        stream_.expires_after(idle_most);
         http::async_read(stream_, buffer_, *parser_,
                          [self = shared_from_this()](beast::error_code trouble, std::size_t) {
                              if (!trouble) self->answer();
@@ -51,8 +93,7 @@ public:
 private:
     void answer() {
         const auto& request = parser_->get();
-        HttpResponse made =
-            handler_({std::string(request.method_string()), std::string(request.target()), request.body()});
+        HttpResponse made = respond(request);
         response_ = {};
         response_.version(request.version());
         response_.result(static_cast<unsigned>(made.status));
@@ -60,14 +101,26 @@ private:
         response_.keep_alive(request.keep_alive());
         response_.body() = std::move(made.body);
         response_.prepare_payload();
+        stream_.expires_after(idle_most);
         http::async_write(stream_, response_,
                           [self = shared_from_this()](beast::error_code trouble, std::size_t) {
                               if (!trouble && self->response_.keep_alive()) self->read();
                           });
     }
 
+    HttpResponse respond(const http::request<http::string_body>& request) const {
+        if (!names_this_server(std::string(request[http::field::host]), listens_on_))
+            return {.status = 421,
+                    .body = fmt::format("this server is localhost:{}, and not the Host of this request\n",
+                                        listens_on_.port())};
+        return handler_(
+            {std::string(request.method_string()), std::string(request.target()), request.body()});
+    }
+
     beast::tcp_stream stream_;
+    tcp::endpoint listens_on_;
     const HttpServer::Handler& handler_;
+    std::atomic<int>& sessions_;
     beast::flat_buffer buffer_;
     std::optional<http::request_parser<http::string_body>> parser_;
     http::response<http::string_body> response_;
@@ -76,20 +129,43 @@ private:
 }  // namespace
 
 struct HttpServer::Parts {
-    explicit Parts(Handler handler_) : handler(std::move(handler_)), acceptor(context) {}
+    explicit Parts(Handler handler_) : handler(std::move(handler_)), acceptor(context), later(context) {}
 
+    // By accept4(), since Asio's accept leaves a moment in which a child inherits the connection.
     void accept() {
-        acceptor.async_accept(asio::make_strand(context),
-                              [this](beast::error_code trouble, tcp::socket socket) {
-                                  if (trouble == asio::error::operation_aborted) return;
-                                  if (!trouble) std::make_shared<Session>(std::move(socket), handler)->read();
-                                  accept();
-                              });
+        acceptor.async_wait(tcp::acceptor::wait_read, [this](beast::error_code trouble) {
+            if (trouble == asio::error::operation_aborted) return;
+            if (!trouble && sessions < sessions_most && take_connection()) return accept();
+            later.expires_after(accept_again);
+            later.async_wait([this](beast::error_code stopped) {
+                if (!stopped) accept();
+            });
+        });
+    }
+
+    bool take_connection() {
+        const int descriptor =
+            ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (descriptor < 0) return false;
+        tcp::socket socket(asio::make_strand(context));
+        beast::error_code trouble;
+        socket.assign(protocol, descriptor, trouble);
+        if (trouble) {
+            close(descriptor);
+            return false;
+        }
+        std::make_shared<Session>(std::move(socket), listens_on, handler, sessions)->read();
+        return true;
     }
 
     Handler handler;
+    std::atomic<int> sessions{0};  // outlives the context, whose end ends them
+    const int sessions_most = find_connections_most();
+    tcp protocol = tcp::v4();
+    tcp::endpoint listens_on;
     asio::io_context context;
     tcp::acceptor acceptor;
+    asio::steady_timer later;
     std::vector<std::thread> threads;
 };
 
@@ -108,7 +184,15 @@ scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::str
     beast::error_code trouble;
     const auto ip = asio::ip::make_address(address, trouble);
     const tcp::endpoint endpoint(ip, static_cast<unsigned short>(port));
-    if (!trouble) parts->acceptor.open(endpoint.protocol(), trouble);
+    if (!trouble) {
+        parts->protocol = endpoint.protocol();
+        const int descriptor =
+            socket(parts->protocol.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (descriptor < 0)
+            trouble.assign(errno, boost::system::system_category());
+        else
+            parts->acceptor.assign(parts->protocol, descriptor, trouble);
+    }
     if (!trouble) parts->acceptor.set_option(asio::socket_base::reuse_address(true), trouble);
     if (!trouble) parts->acceptor.bind(endpoint, trouble);
     if (!trouble) parts->acceptor.listen(asio::socket_base::max_listen_connections, trouble);
@@ -117,6 +201,7 @@ scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::str
                       fmt::format("cannot listen on {}:{}: {}", address, port, trouble.message()),
                       "choose another with --port, or 0 for any");
     }
+    parts->listens_on = parts->acceptor.local_endpoint();
     parts->accept();
     for (int i = 0; i < 2; ++i) {
         parts->threads.emplace_back([context = &parts->context] { context->run(); });

@@ -26,8 +26,11 @@ struct HttpResponse {
     std::string location = {};  // of a redirect
 };
 
-// Answers on 127.0.0.1 with its own threads until destroyed. The handler may be called from several threads
-// at once.
+// Answers with its own threads until destroyed. The handler may be called from several threads at once.
+// A request's Host must name this server, so that a page of a stranger in a browser cannot ask it under a name
+// of the stranger's (421 otherwise). On loopback these are localhost, 127.0.0.1 and [::1] with the port; on
+// another address any IP address and this machine's name with the port, too. A connection that is silent for
+// 30 s is closed, at most a quarter of the process's descriptors are connections, and no child inherits any.
 class HttpServer {
 public:
     using Handler = std::function<HttpResponse(const HttpRequest&)>;

@@ -53,7 +53,8 @@ FileTable heal_expect_table(const Taxonomy& taxonomy) {
         "this process raised an error or crashed is no alarm, unless it is the bug's own symptom. A "
         "healed run that restarts, or that ends with the error which the fix is meant to give, has to "
         "say so here",
-        {{"symptom", Form::word, "what must still be noticed, as in [expect]; \"none\" = no alarm"},
+        {{"symptom", Form::texts,
+          "what must still be noticed, one symptom or a list, as in [expect]; \"none\" = no alarm"},
          {"blames", Form::words, "what of the truth that finding must name", blame_words()},
          {"rank", Form::ranks, "instead of the fault's own ranks, as in [expect]"},
          {"step", Form::integer, "instead of the fault's own step"},
@@ -85,8 +86,10 @@ FileTable expect_table(const Taxonomy& taxonomy) {
     return {
         "[expect]",
         "What must be noticed, about whom and how soon",
-        {{"symptom", Form::word,
-          "what must be noticed; the bug's own where it is absent. A standstill is noticed too where the "
+        {{"symptom", Form::words,
+          "what must be noticed; the bug's own where it is absent. Any symptom of a list answers; the "
+          "scenario "
+          "is counted under the first. A standstill is noticed too where the "
           "finding names the error that it follows from",
           symptoms, false, list},
          {"blames", Form::words,

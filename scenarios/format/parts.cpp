@@ -260,6 +260,24 @@ void read_ranks(Reader& reader, Expectation& expect) {
     }
 }
 
+// One symptom or a list of them, of which any answers. "none" alone asks for silence where that may be asked.
+void read_symptoms(Reader& reader, Expectation& expect, const std::vector<std::string>& symptoms) {
+    const bool may_be_silent = expect.silent();
+    std::vector<std::string> named = reader.texts("symptom");
+    expect.symptom.clear();
+    expect.alternatives.clear();
+    if (named.empty()) {
+        reader.problems().add(reader.find("symptom")->place, "'symptom' names no symptom",
+                              "leave it out, or name a symptom of the taxonomy");
+        return;
+    }
+    if (may_be_silent && named == std::vector<std::string>{std::string(no_symptom)}) return;
+    check_each(reader, "symptom", named, symptoms, "symptom");
+    expect.symptom = std::move(named.front());
+    named.erase(named.begin());
+    expect.alternatives = std::move(named);
+}
+
 // `also`, or a list, names what else may be reported; "none" stresses that everything else is a false alarm.
 void read_others(Reader& reader, Expectation& expect, const std::vector<std::string>& symptoms) {
     expect.also = reader.texts("also");
@@ -289,13 +307,7 @@ Expectation read_expect_table(const Node& table, std::string name, Expectation e
     Reader reader(table, std::move(name), problems);
     std::vector<std::string> symptoms = ids(taxonomy.symptoms);
     if (reader.find("symptom")) {
-        const bool may_be_silent = expect.silent();
-        expect.symptom = reader.text("symptom");
-        if (may_be_silent && expect.symptom == no_symptom) {
-            expect.symptom.clear();
-        } else {
-            check_each(reader, "symptom", {expect.symptom}, symptoms, "symptom");
-        }
+        read_symptoms(reader, expect, symptoms);
     }
     expect.blames = reader.texts("blames");
     check_each(reader, "blames", expect.blames, blame_words(), "field of a blame");

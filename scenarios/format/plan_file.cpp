@@ -34,9 +34,11 @@ std::string bug_table(const Bug& bug) {
 }
 
 std::string expect_table(const Expectation& expect) {
-    std::string out = fmt::format("\n[expect]\nsymptom = {}\nblames = {}\n",
-                                  toml_text(expect.silent() ? no_symptom : std::string_view(expect.symptom)),
-                                  toml_list(expect.blames));
+    const std::string symptom = expect.silent()               ? toml_text(no_symptom)
+                                : expect.alternatives.empty() ? toml_text(expect.symptom)
+                                                              : toml_list(expect.symptoms());
+    std::string out =
+        fmt::format("\n[expect]\nsymptom = {}\nblames = {}\n", symptom, toml_list(expect.blames));
     if (!expect.ranks.empty()) out += fmt::format("ranks = [{}]\n", fmt::join(expect.ranks, ", "));
     if (expect.step) out += fmt::format("step = {}\n", *expect.step);
     out += fmt::format("within = {}\nalso = {}\nreaction = {}\n", toml_duration(expect.within),

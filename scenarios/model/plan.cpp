@@ -53,6 +53,24 @@ std::int64_t cluster_number(const Plan& plan, const std::string& name, std::int6
     return found == plan.cluster.end() ? otherwise : found->second.number;
 }
 
+bool Expectation::is_answered_by(std::string_view reported) const {
+    return reported == symptom ||
+           std::find(alternatives.begin(), alternatives.end(), reported) != alternatives.end();
+}
+
+std::vector<std::string> Expectation::symptoms() const {
+    if (silent()) return {};
+    std::vector<std::string> all = {symptom};
+    all.insert(all.end(), alternatives.begin(), alternatives.end());
+    return all;
+}
+
+std::string Expectation::symptom_text() const {
+    std::string text = symptom;
+    for (const std::string& other : alternatives) text += " or " + other;
+    return text;
+}
+
 bool Heal::keeps_a_fault() const {
     return std::any_of(faults.begin(), faults.end(), [](const HealedFault& fault) { return fault.kept; });
 }

@@ -61,7 +61,9 @@ struct FaultSettings {
 
 // What must be noticed, what must be blamed, how soon, and how the job must react.
 struct Expectation {
-    std::string symptom;
+    std::string symptom;  // the main one, under which the scenario is counted
+    // Symptoms that answer just as well: what is seen first of one cause may depend on timing.
+    std::vector<std::string> alternatives;
     std::vector<std::string> blames;   // what must agree with the truth: "rank", "step", "variable", …
     std::vector<std::int64_t> ranks;   // overrides the truth's ranks when the file states them; else empty
     std::string rank_words;            // the same in words, "node 1", until a plan makes ranks of them
@@ -78,6 +80,9 @@ struct Expectation {
 
     // No finding is expected, and the job finishes: the default of a healed run without [heal.expect].
     bool silent() const { return symptom.empty(); }
+    bool is_answered_by(std::string_view reported) const;
+    std::vector<std::string> symptoms() const;  // the main one first; empty if it is silent
+    std::string symptom_text() const;           // "checkpoint_save_failure or host_resource_exhaustion"
 
     bool operator==(const Expectation&) const = default;
 };

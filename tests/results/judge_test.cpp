@@ -152,6 +152,22 @@ TEST(Judge, CallsFurtherFindingsNoiseUnlessTheScenarioExpectsThem) {
                      "only said what `also` allows beside it: straggler_step_time_skew about rank 3");
 }
 
+// Goal: of one cause two symptoms may be seen first; either is caught, with the blame that the scenario asks
+// for, and both together are no noise.
+TEST(Judge, TakesAnyOfTheSymptomsThatTheScenarioNames) {
+    scenarios::Expectation expect = expect_hang_of_a_rank();
+    expect.alternatives = {"remote_peer_connection_error"};
+    expect.blames = {"rank"};
+    const Finding lost = finding("remote_peer_connection_error", {3}, 20s);
+    expect_judgement(judged({lost}, expect), Verdict::pass, Outcome::caught, "");
+    expect_judgement(judged({hang_of({3}, 40s)}, expect), Verdict::pass, Outcome::caught, "");
+    expect_judgement(judged({hang_of({3}, 40s), lost}, expect), Verdict::pass, Outcome::caught, "");
+    expect_judgement(judged({finding("remote_peer_connection_error", {5}, 20s)}, expect), Verdict::fail,
+                     Outcome::wrong_rank, "it was rank 3");
+    expect_judgement(judged({}, expect), Verdict::fail, Outcome::silent,
+                     "collective_deadlock_hang or remote_peer_connection_error about rank 3 was expected");
+}
+
 TEST(Judge, CallsASecondFindingAboutSomebodyElseNoise) {
     expect_judgement(judged({hang_of({5}, 30s), hang_of({3}, 40s)}), Verdict::fail, Outcome::noisy,
                      "about rank 5");

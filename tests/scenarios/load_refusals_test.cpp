@@ -76,6 +76,11 @@ TEST(LoadRefuses, UnknownIdsWithTheNearest) {
               "25:11: there is no symptom 'banana' — known are build_or_install_failure, import_or_symbol");
     EXPECT_EQ(with_expect("symptom = \"banana\"\n").substr(with_expect("symptom = \"banana\"\n").size() - 11),
               "and 22 more");
+    EXPECT_EQ(
+        with_expect("symptom = [\"collective_deadlock_hang\", \"collective_timeout_abrt\"]\n"),
+        "25:11: there is no symptom 'collective_timeout_abrt' — did you mean 'collective_timeout_abort'?");
+    EXPECT_EQ(with_expect("symptom = []\n"),
+              "25:11: 'symptom' names no symptom — leave it out, or name a symptom of the taxonomy");
     EXPECT_EQ(with_expect("blames = [\"rnak\"]\n"),
               "25:10: there is no field of a blame 'rnak' — did you mean 'rank'?");
     EXPECT_EQ(with_expect("reaction = \"restrt\"\n"),

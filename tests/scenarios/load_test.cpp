@@ -116,6 +116,20 @@ TEST(Load, TakesASelectorANumberOrAListOfRanks) {
               (std::vector<std::int64_t>{3, 5}));
 }
 
+TEST(Load, TakesOneSymptomOrAListOfThem) {
+    SampleFile file;
+    file.expect = "symptom = \"collective_timeout_abort\"\n";
+    EXPECT_EQ(loaded(file).expect.symptom, "collective_timeout_abort");
+    EXPECT_TRUE(loaded(file).expect.alternatives.empty());
+    file.expect = "symptom = [\"checkpoint_save_failure\", \"host_resource_exhaustion\"]\n";
+    const scenarios::Expectation several = loaded(file).expect;
+    EXPECT_EQ(several.symptom, "checkpoint_save_failure");
+    EXPECT_EQ(several.alternatives, (std::vector<std::string>{"host_resource_exhaustion"}));
+    EXPECT_TRUE(several.is_answered_by("host_resource_exhaustion"));
+    EXPECT_FALSE(several.is_answered_by("loss_nan_or_divergence"));
+    EXPECT_EQ(several.symptom_text(), "checkpoint_save_failure or host_resource_exhaustion");
+}
+
 TEST(Load, TakesOthersAsNoneOrAsAListAndAlsoBesideIt) {
     SampleFile file;
     file.expect = "others = \"none\"\n";

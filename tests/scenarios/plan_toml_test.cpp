@@ -61,6 +61,22 @@ TEST(PlanToml, ReadsBackToTheSamePlanAndTheSameBytes) {
     }
 }
 
+TEST(PlanToml, KeepsEverySymptomThatAnswers) {
+    SampleFile file;
+    file.expect = "symptom = [\"checkpoint_save_failure\", \"host_resource_exhaustion\"]\n";
+    file.heal += "[heal.expect]\nsymptom = [\"loss_nan_or_divergence\", \"wrong_intermediate_value\"]\n";
+    const auto trial = resolve_sample(file);
+    ASSERT_TRUE(trial) << trial.error().text();
+    EXPECT_EQ(trial->healed.expect.symptom_text(), "loss_nan_or_divergence or wrong_intermediate_value");
+    for (const Plan& plan : {trial->fault, trial->healed}) {
+        const auto back = read(to_toml(plan));
+        ASSERT_TRUE(back) << back.error().text() << "\n" << to_toml(plan);
+        EXPECT_EQ(*back, plan);
+    }
+    file.expect = "symptom = \"checkpoint_save_failure\"\n";
+    EXPECT_NE(scenarios::digest(resolve_sample(file)->fault), scenarios::digest(trial->fault));
+}
+
 TEST(PlanToml, KeepsTheLargestSeed) {
     Plan plan = resolve_sample({})->fault;
     plan.seed.number = UINT64_MAX;

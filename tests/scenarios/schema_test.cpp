@@ -55,6 +55,14 @@ TEST(Schema, TellsKindsApartByTheirKind) {
     EXPECT_EQ(schema()["properties"]["workload"]["oneOf"].size(), vocabulary.workloads.size());
 }
 
+TEST(Schema, LetsAnExpectationNameOneSymptomOrSeveral) {
+    const json all = schema();
+    const json& expect = all["properties"]["expect"]["properties"]["symptom"]["anyOf"];
+    EXPECT_EQ(expect[0]["enum"].size(), 34u);
+    EXPECT_EQ(expect[1]["type"], "array");
+    EXPECT_EQ(all["properties"]["heal"]["properties"]["expect"]["properties"]["symptom"]["anyOf"], expect);
+}
+
 TEST(Schema, ListsTheIdsOfTheTaxonomy) {
     const json& bug = schema()["properties"]["bug"]["properties"];
     EXPECT_EQ(bug["symptom"]["enum"].size(), 34u);

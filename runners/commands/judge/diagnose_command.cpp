@@ -66,7 +66,7 @@ std::string similar_to(const results::diagnosis::Diagnosis& diagnosis, const Lib
     std::string alike;
     for (const std::string& id : *ids) {
         const auto scenario = load_scenario(library, library.catalog / (id + ".toml"));
-        if (!scenario || scenario->expect.symptom != diagnosis.finding->symptom) continue;
+        if (!scenario || !scenario->expect.is_answered_by(diagnosis.finding->symptom)) continue;
         if (!diagnosis.causes.empty() && scenario->bug.cause == diagnosis.causes.front().cause) return id;
         if (alike.empty()) alike = id;
     }

@@ -18,6 +18,7 @@
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
+#include "runners/commands/trust.h"
 #include "runners/parity/parity.h"
 #include "runners/pipeline/workers.h"
 #include "runners/releases/release_results.h"
@@ -37,7 +38,7 @@ struct ParityArguments {
     std::optional<std::uint64_t> held_out;
     std::int64_t ranks_most = 4;
     int jobs = 1;
-    bool json = false, plan = false, releases = false;
+    bool json = false, plan = false, releases = false, trust = false;
 };
 
 void print_compared(const Compared& one, const Style& style) {
@@ -70,6 +71,10 @@ public:
         auto selection = select(*library, arguments_.selection);
         if (!session_.take(selection)) return;
         for (const scenarios::Error& error : selection->broken) session_.complain(error);
+        if (!arguments_.plan && !arguments_.trust) {
+            if (auto trusted = check_trust(*library, selection->scenarios); !trusted)
+                return session_.complain(trusted.error());
+        }
         page_.backend = arguments_.runner;
         page_.held_out = arguments_.held_out;
         for (const scenarios::Scenario& scenario : selection->scenarios) sort_out(scenario, **reality);
@@ -301,6 +306,7 @@ void add_parity(CLI::App& command, Session& session) {
         .add_option("--runner", arguments->runner,
                     "What is held against the simulator: local, mpi, gpu [local]")
         ->type_name("NAME");
+    add_trust(command, arguments->trust);
     add_seeds(command, arguments->seeds);
     command
         .add_option("--held-out", arguments->held_out,

@@ -10,6 +10,7 @@
 #include "runners/commands/judge/score_report.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
+#include "runners/commands/trust.h"
 
 namespace deadrank::runners::commands {
 
@@ -22,7 +23,7 @@ struct ScoreArguments {
     std::string runner = "sim", out_json, out_csv;
     double time_limit = 60;
     int jobs = 1;
-    bool json = false, list = false;
+    bool json = false, list = false, trust = false;
 };
 
 scenarios::Result<std::vector<Tool>> tools_for(const ScoreArguments& arguments,
@@ -85,6 +86,10 @@ public:
         auto selection = select(*library, chosen);
         if (!session_.take(selection)) return;
         for (const scenarios::Error& error : selection->broken) session_.complain(error);
+        if (arguments_.runner != "sim" && !arguments_.trust) {
+            if (auto trusted = check_trust(*library, selection->scenarios); !trusted)
+                return session_.complain(trusted.error());
+        }
         play(*library, *selection, *seeds, *tools);
     }
 
@@ -177,6 +182,7 @@ void add_score(CLI::App& command, Session& session) {
         ->type_name("COMMAND")
         ->allow_extra_args(false);
     command.add_option("--runner", arguments->runner, "Where to play: sim or local [sim]")->type_name("NAME");
+    add_trust(command, arguments->trust);
     command.add_option("--time-limit", arguments->time_limit, "Seconds for each answer of a tool [60]")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 3600.0).description(""));

@@ -45,7 +45,7 @@ std::string fault_text(const scenarios::FaultSettings& fault) {
 
 std::string expected_text(const scenarios::Expectation& expect) {
     if (!expect.unseen.empty()) return "nothing: " + expect.unseen;
-    std::string text = expect.symptom;
+    std::string text = expect.symptom_text();
     if (!expect.blames.empty()) text += ", naming the " + joined(expect.blames);
     text += ", within " + results::duration_text(results::Time{expect.within});
     if (expect.reaction != "any")

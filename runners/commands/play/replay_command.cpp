@@ -18,6 +18,7 @@
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
+#include "runners/commands/trust.h"
 #include "runners/commands/under_test.h"
 #include "runners/pipeline/build.h"
 #include "runners/pipeline/excerpt.h"
@@ -36,6 +37,8 @@ struct Wanted {
     scenarios::Plan plan;
     std::optional<scenarios::Plan> control;  // played as well, so that the verdict is that of `run`
     std::string runner;
+    std::string file;                        // the plan's, or the token's scenario's
+    bool shipped = false;                    // that file came with the program
     bool explore_order = false;
     std::uint64_t trace_hash = 0;      // 0 = unknown
     std::filesystem::path against;     // the earlier run's evidence; empty = none
@@ -159,6 +162,8 @@ Result<Wanted> wanted_by_token(const Library& library, const std::string& text, 
     Wanted wanted{.plan = trial->fault,
                   .control = trial->control,
                   .runner = token->runner,
+                  .file = scenario.file.string(),
+                  .shipped = is_shipped(library, scenario.file),
                   .explore_order = token->explored,
                   .trace_hash = token->trace_hash,
                   .build = token->build};
@@ -178,6 +183,7 @@ Result<Wanted> wanted_by_plan(const Library& library, const fs::path& file, cons
     Wanted wanted;
     wanted.plan = std::move(*plan);
     wanted.runner = runner;
+    wanted.file = file.string();
     std::error_code ignored;
     if (const fs::path beside = file.parent_path() / "evidence.jsonl"; fs::exists(beside, ignored)) {
         wanted.against = beside;
@@ -238,7 +244,7 @@ using results::reports::Ink;
 
 struct ReplayArguments {
     std::string what, scenario, against, catalog, html, runner = "sim";
-    bool json = false;
+    bool json = false, trust = false;
 };
 
 int replay_code(const Replayed& replayed) {
@@ -323,6 +329,12 @@ void replay(const ReplayArguments& arguments, Session& session) {
                       ? wanted_by_token(*library, arguments.what, arguments.scenario)
                       : wanted_by_plan(*library, arguments.what, arguments.runner);
     if (!session.take(wanted)) return;
+    if (wanted->runner != "sim" && !wanted->shipped && !arguments.trust) {
+        std::vector<std::string> settings = list_code_settings(wanted->plan);
+        if (wanted->control && settings.empty()) settings = list_code_settings(*wanted->control);
+        if (auto trusted = refuse_code(wanted->file, settings); !trusted)
+            return session.complain(trusted.error());
+    }
     if (!arguments.against.empty()) wanted->against = arguments.against;
     auto replayed = play_again(*library, *wanted, stop_on_interrupt());
     if (!session.take(replayed)) return;
@@ -357,6 +369,7 @@ void add_replay(CLI::App& command, Session& session) {
     command.add_option("--runner", arguments->runner, "Where to play a plan; a token says it itself [sim]")
         ->type_name("NAME");
     add_catalog(command, arguments->catalog);
+    add_trust(command, arguments->trust);
     add_json(command, arguments->json, "A JSON object");
     command.callback([arguments, &session] { replay(*arguments, session); });
 }

@@ -16,6 +16,7 @@
 #include "runners/commands/play/run_report.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
+#include "runners/commands/trust.h"
 #include "runners/commands/under_test.h"
 #include "runners/pipeline/campaign.h"
 #include "runners/pipeline/library.h"
@@ -104,6 +105,11 @@ public:
         if (!session_.take(selection)) return;
         for (const scenarios::Error& error : selection->broken) session_.complain(error);
         keep_playable(*selection);
+        const bool real = arguments_.runner != "sim" || programs->front().launch;
+        if (real && !arguments_.under_test.trust) {
+            if (auto trusted = check_trust(*library, selection->scenarios); !trusted)
+                return session_.complain(trusted.error());
+        }
         if (arguments_.releases && !prepare(*library, *selection)) return;
         if (const auto& launch = programs->front().launch) {
             for (auto& scenario : selection->scenarios) scenario = launched_by(std::move(scenario), *launch);
@@ -263,6 +269,7 @@ void add_run(CLI::App& command, Session& session) {
         "Play bugs of published releases, in real processes: names and filters choose among those; what is "
         "missing is fetched first");
     add_under_test(command, arguments->under_test);
+    add_trust(command, arguments->under_test.trust);
     command.add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors; 1 on real processes]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));

@@ -10,6 +10,7 @@
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
+#include "runners/commands/trust.h"
 #include "runners/pipeline/play_trial.h"
 #include "runners/pipeline/run_files.h"
 #include "scenarios/format/plan_file.h"
@@ -24,6 +25,7 @@ using scenarios::Result;
 struct TraceArguments {
     std::string what, catalog, runner = "sim", variant = "fault", out = "trace.json";
     std::uint64_t seed = 1;
+    bool trust = false;
     std::size_t most = results::reports::trace_events_most;
 };
 
@@ -53,6 +55,10 @@ Result<Trace> of_scenario(const TraceArguments& arguments, const Library& librar
                                  fmt::format("'{}' means {} scenarios, and a trace shows one run",
                                              arguments.what, selection->scenarios.size()),
                                  "name one of them; deadrank list has their names");
+    }
+    if (arguments.runner != "sim" && !arguments.trust) {
+        if (auto trusted = check_trust(library, selection->scenarios); !trusted)
+            return tl::unexpected(trusted.error());
     }
     auto trial = scenarios::resolve(selection->scenarios.front(), scenarios::Seed{arguments.seed},
                                     (*runner)->capabilities(), library.vocabulary);
@@ -107,6 +113,7 @@ void add_trace(CLI::App& command, Session& session) {
         ->type_name("NAME")
         ->check(CLI::IsMember({"fault", "control", "healed"}).description(""));
     command.add_option("--runner", arguments->runner, "Where to play: sim, local [sim]")->type_name("NAME");
+    add_trust(command, arguments->trust);
     command.add_option("-o,--out", arguments->out, "The file to write; - is standard output [trace.json]")
         ->type_name("FILE");
     command.add_option("--most", arguments->most, "Events at most [400000]")

@@ -42,7 +42,7 @@ TEST(DeviceLocalRunnerOnTheStandIn, HearsTheRealWatchdogAndSeesWhomTheLauncherBl
         shell("DEADRANK_PYTHON=" + python_with_torch().string() +
               " " DEADRANK_BINARY_DIRECTORY
               "/deadrank run communication/one_rank_skips_a_bucket --runner local --ranks 2 "
-              "--no-control --no-heal --json --subject " +
+              "--no-control --no-heal --json --trust --subject " +
               manifest_here(folder).string() + " 2>" + (folder / "errors").string());
     fs::remove_all(folder);
     const json said = json::parse(answer.out, nullptr, false);

@@ -108,6 +108,24 @@ TEST(RankOrder, NamesWhoBelievesInAnotherGroup) {
     EXPECT_EQ(found_by("rank_order", job.watched()).blame.ranks, ranks({3}));
 }
 
+// Goal: a member list that comes from another WORLD_SIZE names that variable; one that does not, names none.
+TEST(RankOrder, NamesTheWorldSizeThatDiffers) {
+    const auto blamed = [](const std::string& more, const std::vector<Rank>& believed) {
+        EvidenceBuilder job = started(4, {1}, more);
+        for (const Rank rank : job.everybody()) job.rendezvous(rank, rank, 4);
+        for (const Rank rank : {0, 2, 3}) job.joins(rank, 1, "world", job.everybody(), rank);
+        job.joins(1, 1, "world", believed, 1);
+        return found_by("rank_order", job.watched());
+    };
+    const Finding sized = blamed("WORLD_SIZE=2", {0, 1});
+    EXPECT_EQ(sized.blame.variable, "WORLD_SIZE");
+    EXPECT_EQ(sized.blame.ranks, ranks({1}));
+    EXPECT_EQ(sized.causes.front(), "misconfigured_environment_variable");
+    const Finding built = blamed("", {0, 1});
+    EXPECT_EQ(built.blame.variable, "");
+    EXPECT_EQ(built.causes.front(), "group_construction_error");
+}
+
 TEST(RankOrder, SeesGroupsThatOverlap) {
     EvidenceBuilder job(8);
     job.start().world().comm(2, "ep", {0, 2, 4, 6}).comm(3, "ep", {0, 1, 2, 3});

@@ -1,9 +1,15 @@
 // tests/runners/serve/serve_test.cpp — Goal: a failure can be scraped live, a whole Prometheus and
 // Alertmanager can be rehearsed against it, and the second path fires when promtool does.
+#include <arpa/inet.h>
+#include <atomic>
 #include <chrono>
+#include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
 
@@ -72,6 +78,102 @@ TEST(Serve, TakesWebhooksAndRefusesWhatIsNone) {
     EXPECT_EQ(post(R"({"alerts":[3,{"labels":null}]})"), 200);
     ASSERT_GE(stage.replay->notices().size(), 1u);
     EXPECT_EQ(stage.replay->notices()[0].alert, "A");
+}
+
+// Goal: a page in a browser that reaches the port under a name of a stranger's gets nothing.
+TEST(HttpServer, AnswersOnlyToItsOwnNames) {
+    std::atomic<int> asked{0};
+    const auto server = HttpServer::listen("127.0.0.1", 0, [&](const HttpRequest&) {
+                            ++asked;
+                            return HttpResponse{.body = "told"};
+                        }).value();
+    const int port = server->port();
+    const auto status = [&](const std::string& host) {
+        return ask(port, {"GET", "/", ""}, {{"Host", host}}).value().status;
+    };
+    for (const char* name : {"localhost", "LocalHost", "127.0.0.1", "[::1]"})
+        EXPECT_EQ(status(fmt::format("{}:{}", name, port)), 200) << name;
+    EXPECT_EQ(asked, 4);
+    for (const std::string& host :
+         {fmt::format("attacker.example:{}", port), std::string("localhost"), std::string("127.0.0.1:1"),
+          fmt::format("10.0.0.1:{}", port), fmt::format("localhost.attacker.example:{}", port)})
+        EXPECT_EQ(status(host), 421) << host;
+    EXPECT_EQ(asked, 4);
+    const auto open = HttpServer::listen("0.0.0.0", 0, [&](const HttpRequest&) {
+                          return HttpResponse{.body = "told"};
+                      }).value();
+    const auto of_open = [&](const std::string& name) {
+        const std::string host = fmt::format("{}:{}", name, open->port());
+        return ask(open->port(), {"GET", "/", ""}, {{"Host", host}}).value().status;
+    };
+    EXPECT_EQ(of_open("10.0.0.1"), 200);
+    EXPECT_EQ(of_open("attacker.example"), 421);
+}
+
+// Sockets of this process that a child without our care would inherit.
+std::vector<std::string> list_inherited_sockets() {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        const std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
+        if (!target.starts_with("socket:")) continue;
+        const int flags = fcntl(std::stoi(entry.path().filename()), F_GETFD);
+        if (flags >= 0 && (flags & FD_CLOEXEC) == 0) found.push_back(target);
+    }
+    return found;
+}
+
+TEST(HttpServer, LeavesNoSocketToAChild) {
+    const auto before = list_inherited_sockets();
+    std::vector<std::string> within;
+    const auto server = HttpServer::listen("127.0.0.1", 0, [&](const HttpRequest&) {
+                            within = list_inherited_sockets();  // the connection is open now
+                            return HttpResponse{};
+                        }).value();
+    EXPECT_EQ(list_inherited_sockets().size(), before.size());
+    const int own = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(server->port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(connect(own, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const std::string request =
+        fmt::format("GET / HTTP/1.1\r\nHost: localhost:{}\r\nConnection: close\r\n\r\n", server->port());
+    ASSERT_EQ(write(own, request.data(), request.size()), static_cast<ssize_t>(request.size()));
+    char byte = 0;
+    while (read(own, &byte, 1) > 0) {
+    }
+    close(own);
+    EXPECT_EQ(within.size(), before.size());
+}
+
+// Goal: two hundred silent clients neither take all descriptors nor end the service, and silence ends.
+TEST(HttpServer, SurvivesMoreClientsThanDescriptors) {
+    rlimit usual{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    const rlimit few{64, usual.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    const auto server =
+        HttpServer::listen("127.0.0.1", 0, [](const HttpRequest&) { return HttpResponse{}; }).value();
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    std::vector<int> clients;
+    for (int i = 0; i < 200; ++i) {
+        clients.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(static_cast<std::uint16_t>(server->port()));
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        ASSERT_EQ(connect(clients.back(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::size_t sockets = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        sockets += std::filesystem::read_symlink(entry.path(), gone).string().starts_with("socket:");
+    }
+    EXPECT_LE(sockets, 200u + 16u + 8u) << "a quarter of 64, the listener, and what the test itself has";
+    for (const int client : clients) close(client);
+    EXPECT_EQ(ask(server->port(), {"GET", "/", ""}).value().status, 200);
 }
 
 TEST(RemoteWrite, IsProtobufInSnappyLiterals) {
