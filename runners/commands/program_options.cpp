@@ -63,7 +63,7 @@ std::string command_line(std::string_view verb, const ProgramOptions& options,
     if (options.seed != 1) line += fmt::format(" --seed {}", options.seed);
     if (options.ranks > 0) line += fmt::format(" --ranks {}", options.ranks);
     if (options.compute > 0) line += " --compute " +
-                value_text({.type = scenarios::ValueType::duration, .number = options.compute});
+                scenarios::value_text({.type = scenarios::ValueType::duration, .number = options.compute});
     if (options.gpus.count > 0) line += " " + options.gpus.words();
     for (const std::string& fault : faults) line += " " + shell_quoted(fault);
     line += " --";
