@@ -17,7 +17,7 @@ TEST_F(DeviceWatch, SaysInOneSentenceWhatItCouldNotWatch) {
     const auto alone = watched({"/bin/sh", "-c", "exit 3"});
     ASSERT_TRUE(alone) << alone.error().text();
     EXPECT_EQ(alone->code, 3);
-    EXPECT_THAT(alone->notes, ElementsAre(HasSubstr("no Python process with a RANK")));
+    EXPECT_THAT(alone->notes, ElementsAre(HasSubstr("before any Python process with a RANK was started")));
     const auto without = watched(torchrun(script("import os\nprint(os.environ['RANK'])\n")));
     ASSERT_TRUE(without) << without.error().text();
     EXPECT_EQ(without->code, 0);
