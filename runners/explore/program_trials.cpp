@@ -133,8 +133,7 @@ void judge_run(ProgramRun& run) {
             return;
         case Reaction::silent_wrong_result:
         case Reaction::not_checked:
-            run.outcome = Outcome::wrong_result;
-            return;
+            return judge_completion(run, Outcome::wrong_result);
     }
 }
 

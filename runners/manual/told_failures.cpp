@@ -314,7 +314,7 @@ constexpr ToldRow failure_rows[] = {
      .soon = "as above",
      .program = "if rank == 3 and step == 0:\n    dist.send(zeros(2), 1)\nif rank == 1:\n    "
                 "dist.recv(zeros(2), 3)\ndist.barrier()",
-     .names = "rank 1, step 1",
+     .names = "rank 3, step 1",
      .cluster = "watchdog = false"},
     {.part = "Standstills",
      .symptom = "collective_deadlock_hang",

@@ -116,6 +116,7 @@ private:
         settings.variables = gpu_variables_;
         settings.directory = request.at("cwd").get<std::string>();
         settings.warm = warm_;
+        settings.keep_files = true;  // a suite cleans up after itself, and the ranks leave their results
         settings.command.launcher = "bare";
         settings.command.ranks_per_node = request.at("ranks").get<std::int64_t>();
         settings.command.argv = {"-m", "deadrank.suite_rank", file.string()};
