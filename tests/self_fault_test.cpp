@@ -130,7 +130,8 @@ TEST_F(SlowSelfFault, ChangesNoVerdictOfACampaign) {
         .line =
             "campaign communication/rank_leaves_all_reduce --seeds 1..2 --jobs 1 --json --out {}/a.sqlite"};
     sweep(campaign, "malloc", 20, 2003);
-    for (const char* kind : {"write", "open", "fork"}) sweep(campaign, kind, 1000, 1);
+    // SQLite writes with pwrite, which no call here fails.
+    for (const char* kind : {"open", "fork"}) sweep(campaign, kind, 1000, 1);
 }
 
 TEST_F(SlowSelfFault, ChangesNoDiagnosis) {

@@ -107,6 +107,7 @@ scenarios::Result<Gathered> gather(const Snapshot& own, const GatherPlan& plan,
         return gathered;
     }
     std::error_code trouble;
+    fs::create_directories(plan.directory.parent_path(), trouble);  // of --gather; what is wrong is said below
     if (auto shared = results::processes::share_private_directory(plan.directory); !shared)
         return tl::unexpected(shared.error());
     const std::string name = fmt::format("{}-{:010}", own.host, own.pid);

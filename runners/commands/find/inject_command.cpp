@@ -85,10 +85,12 @@ public:
         explore::ProgramTrials trials(program->healthy,
                                       {.stop = &stop_on_interrupt(), .detectors = &detectors});
         const auto runner = program->make_runner();
-        if (auto control = trials.control(*runner); !session_.take(control)) return;
+        const auto control = trials.control(*runner);
+        if (was_stopped()) return;
+        if (!control) return session_.complain(control.error());
         const auto loud = arguments_.verbose ? make_loud(*program) : nullptr;
         auto run = trials.play(*plan, loud ? *loud : *runner);
-        if (stop_on_interrupt().load()) session_.code = exit_interrupted;
+        if (was_stopped()) return;
         if (!session_.take(run)) return;
         Answer answer{.run = std::move(*run), .met = true, .unmet = {}};
         judge(answer);
@@ -101,6 +103,11 @@ public:
     }
 
 private:
+    bool was_stopped() {
+        if (stop_on_interrupt().load()) session_.code = exit_interrupted;
+        return stop_on_interrupt().load();
+    }
+
     // The same program with its output on this terminal.
     std::unique_ptr<Runner> make_loud(const OpenedProgram& program) const {
         ManagedSettings settings = program.settings;

@@ -113,7 +113,10 @@ public:
         explore::ProgramTrials trials(program->healthy, {.stop = &stop, .detectors = &detectors});
         const auto runner = program->make_runner();
         const auto differs = trials.difference_of_two(*runner);
-        if (stop.load()) session_.code = exit_interrupted;
+        if (stop.load()) {
+            session_.code = exit_interrupted;
+            return;
+        }
         if (!differs) return session_.complain(differs.error());
         if (!differs->empty())
             return session_.complain({scenarios::ErrorCode::unsupported,
