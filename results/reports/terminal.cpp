@@ -12,10 +12,7 @@ namespace deadrank::results::reports {
 
 // ── The token repeats the run bit for bit; the seed repeats the draws, whatever the build.
 
-namespace {
-
-// A word quoted for a shell, or as it is if it needs no quotes.
-std::string quoted(const std::string& word) {
+std::string shell_quoted(const std::string& word) {
     constexpr std::string_view plain =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%=";
     if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
@@ -24,18 +21,16 @@ std::string quoted(const std::string& word) {
     return safe + "'";
 }
 
-}  // namespace
-
 std::vector<std::string> list_repeat_commands(const Case& one) {
     if (!one.commands.empty()) return one.commands;
-    if (one.runner == from_files) return {"deadrank judge " + quoted(one.directory.string())};
+    if (one.runner == from_files) return {"deadrank judge " + shell_quoted(one.directory.string())};
     std::vector<std::string> commands;
     if (!one.token.empty()) {
-        const std::string where = one.file.empty() ? "" : " --scenario " + quoted(one.file.string());
+        const std::string where = one.file.empty() ? "" : " --scenario " + shell_quoted(one.file.string());
         commands.push_back("deadrank replay " + one.token + where);
     }
     const std::string runner = one.runner == "sim" ? "" : " --runner " + one.runner;
-    const std::string which = one.file.empty() ? one.scenario : quoted(one.file.string());
+    const std::string which = one.file.empty() ? one.scenario : shell_quoted(one.file.string());
     commands.push_back(fmt::format("deadrank run {} --seed {}{}", which, one.seed, runner));
     return commands;
 }

@@ -35,6 +35,9 @@ std::string verdict_mark(Verdict verdict, const Style& style);  // ✔ ✘ ?
 // The `runner` of a case that was judged from files, not played.
 inline constexpr std::string_view from_files = "files";
 
+// A word quoted for a shell, or as it is if it needs no quotes.
+std::string shell_quoted(const std::string& word);
+
 // "deadrank replay TOKEN" if there is a token, and the run that makes the same draws from the catalog.
 std::vector<std::string> list_repeat_commands(const Case& one);
 

@@ -2,9 +2,9 @@
 #include "runners/commands/program_options.h"
 
 #include <CLI/CLI.hpp>
-#include <cctype>
 #include <fmt/format.h>
 
+#include "results/reports/terminal.h"
 #include "runners/commands/gpu_options.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/under_test.h"
@@ -12,22 +12,7 @@
 
 namespace deadrank::runners::commands {
 
-namespace {
-
-std::string shell_quoted(const std::string& word) {
-    const auto plain = [](char letter) {
-        return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
-               std::string_view("-_./=:,+@%").find(letter) != std::string_view::npos;
-    };
-    bool safe = !word.empty();
-    for (const char letter : word) safe = safe && plain(letter);
-    if (safe) return word;
-    std::string quoted = "'";
-    for (const char letter : word) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-    return quoted + "'";
-}
-
-}  // namespace
+using results::reports::shell_quoted;
 
 void add_program_options(CLI::App& command, ProgramOptions& options) {
     command.add_option("--command", options.command)->allow_extra_args(false)->group("");

@@ -58,6 +58,13 @@ scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string
     return settings;
 }
 
+std::int64_t count_steps(const results::Evidence& evidence) {
+    std::int64_t steps = 0;
+    for (const results::Event* event : evidence.each<results::StepEnd>())
+        steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
+    return steps;
+}
+
 scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string& runner,
                                                               const Extension& extension,
                                                               const SubjectOptions& options) {

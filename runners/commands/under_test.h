@@ -41,6 +41,9 @@ struct SubjectOptions {
 scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string>& words, std::int64_t ranks,
                                                    const SimulatedGpus& gpus = {});
 
+// Steps that any rank has ended.
+std::int64_t count_steps(const results::Evidence& evidence);
+
 struct UnderTest {
     std::string words;  // the options that repeat it: "--ranks 2 --subject ddp"
     MakeRunner make;

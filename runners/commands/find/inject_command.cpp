@@ -36,13 +36,6 @@ struct InjectArguments {
     bool json = false, verbose = false;
 };
 
-std::int64_t steps_in(const results::Evidence& evidence) {
-    std::int64_t steps = 0;
-    for (const results::Event* event : evidence.each<results::StepEnd>())
-        steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
-    return steps;
-}
-
 // One fault of a plan, in words for people: "kill_rank rank 1".
 std::vector<std::string> applied_marks(const results::Truth& truth) {
     std::vector<std::string> lines;
@@ -157,7 +150,7 @@ private:
         const ProgramRun& run = answer.run;
         const results::Evidence& healthy = run.control->record.evidence;
         row("healthy", fmt::format("{} ranks, {} in {} of virtual time{}", healthy.world_size(),
-                                   results::counted(steps_in(healthy), "step"),
+                                   results::counted(count_steps(healthy), "step"),
                                    results::duration_text(run.control->record.ended),
                                    run.control->findings.empty() ? "" : ", and an alarm"));
         for (const results::Finding& finding : run.control->findings)
@@ -196,7 +189,7 @@ private:
                      {"findings", results::reports::findings_json(run.fault.findings)},
                      {"trace_hash", fmt::format("{:016x}", run.fault.record.trace_hash)}};
         json["healthy"] = {{"ranks", run.control->record.evidence.world_size()},
-                           {"steps", steps_in(run.control->record.evidence)},
+                           {"steps", count_steps(run.control->record.evidence)},
                            {"ended_ns", run.control->record.ended.count()},
                            {"findings", results::reports::findings_json(run.control->findings)},
                            {"trace_hash", fmt::format("{:016x}", run.control->record.trace_hash)}};

@@ -140,9 +140,7 @@ void write_page(const WatchArguments& arguments, const fs::path& evidence, Sessi
 void say_at_the_end(const WatchArguments& arguments, const watch::Watched& watched) {
     for (const std::string& note : watched.notes) print_error("deadrank: {}\n", note);
     if (arguments.quiet || watched.evidence.each<results::RankStart>().empty()) return;
-    std::int64_t steps = 0;
-    for (const results::Event* event : watched.evidence.each<results::StepEnd>())
-        steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
+    const std::int64_t steps = count_steps(watched.evidence);
     std::string alarms = watched.rang.empty() ? "no alarm" : results::counted(watched.rang.size(), "alarm");
     const auto lost = watched.evidence.each<results::EvidenceLost>();
     if (!lost.empty())
@@ -206,9 +204,7 @@ void watch_simulated(const WatchArguments& arguments, Session& session) {
             !kept)
             session.complain(kept.error());
     }
-    std::int64_t steps = 0;
-    for (const results::Event* event : evidence.each<results::StepEnd>())
-        steps = std::max(steps, event->as<results::StepEnd>()->step + 1);
+    const std::int64_t steps = count_steps(evidence);
     for (const std::string& note : played->record.notes)
         if (!arguments.quiet) print_error("deadrank: {}\n", note);
     if (!arguments.quiet)
