@@ -3,11 +3,13 @@
 #include "runners/manual/manual_pages.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "runners/manual/markdown.h"
 #include "runners/manual/meanings.h"
+#include "runners/manual/output_words.h"
 #include "scenarios/format/file_words.h"
 #include "scenarios/model/plan.h"
 #include "sim/workloads/workload_catalog.h"
@@ -85,8 +87,22 @@ Page scenario_page(const Library& library) {
     return {"scenario.md", "A scenario file", text + list_section("Values", "value")};
 }
 
+std::string output_section() {
+    std::string text, where;
+    for (const OutputWord& word : output_words()) {
+        if (word.where != where) {
+            where = word.where;
+            text +=
+                fmt::format("\n### {}{}\n\n", static_cast<char>(std::toupper(where[0])), where.substr(1)) +
+                heading_row({"word", "meaning"});
+        }
+        text += row({fmt::format("`{}`", word.word), cell(word.says)});
+    }
+    return "## Words of output\n" + text + "\n";
+}
+
 Page words_page() {
-    return {"words.md", "Launchers, phases, calls, reactions and other closed lists",
+    return {"words.md", "Launchers, phases, calls and other closed lists; the words of output",
             "# Words\n\n" + list_section("Launchers", "launcher") + list_section("Phases", "phase") +
                 list_section("Reactions", "reaction") +
                 "What a job did is graded by evidence, its control run and the culprit; the rules stand in "
@@ -95,7 +111,7 @@ Page words_page() {
                 list_section("Libraries", "library") + list_section("Topologies", "topology") +
                 list_section("What a finding may blame", "blame") +
                 "Which ranks, for each symptom: [what to expect](expect.md).\n\n" +
-                list_section("Backends", "backend")};
+                list_section("Backends", "backend") + output_section()};
 }
 
 Page faults_page(const Library& library) {
@@ -178,8 +194,9 @@ Page taxonomy_page(const Library& library) {
 
 Page index_of(const std::vector<Page>& pages) {
     std::string text =
-        "# Reference\n\nThe program writes these pages from its own tables: `deadrank manual --pages docs`. "
-        "`deadrank manual` prints all of them, and `deadrank explain WORD` prints one word.\n\n";
+        "# Reference\n\nThe program writes these pages from its own tables: `deadrank help manual --pages "
+        "docs`. "
+        "`deadrank help manual` prints all of them, and `deadrank explain WORD` prints one word.\n\n";
     for (const Page& page : pages) text += fmt::format("- [{}]({})\n", page.title, page.path);
     return {"reference.md", "Reference", text};
 }

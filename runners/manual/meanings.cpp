@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "runners/manual/markdown.h"
+#include "runners/manual/output_words.h"
 #include "scenarios/format/file_words.h"
 #include "scenarios/format/parts.h"
 #include "scenarios/model/plan.h"
@@ -131,6 +132,10 @@ void explain_listed(const std::string& word, std::vector<Meaning>& found) {
     for (const scenarios::ListedWord& one : scenarios::listed_words()) {
         if (one.word == word) found.push_back({std::string(one.list), word, std::string(one.says)});
     }
+    for (const OutputWord& one : output_words()) {
+        if (is_same_word(one.word, word))
+            found.push_back({std::string(one.where), std::string(one.word), std::string(one.says)});
+    }
     const auto& calls = scenarios::call_words();
     const bool is_call = std::find(calls.begin(), calls.end(), word) != calls.end();
     const bool told =
@@ -174,6 +179,7 @@ std::vector<std::string> words_with_meaning(const Library& library) {
     }
     for (const scenarios::ListedWord& one : scenarios::listed_words()) words.emplace_back(one.word);
     for (const std::string& call : scenarios::call_words()) words.push_back(call);
+    for (const OutputWord& one : output_words()) words.emplace_back(one.word);
     for (const EnvironmentWord& one : environment_words()) words.emplace_back(one.name);
     return words;
 }

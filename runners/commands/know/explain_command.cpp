@@ -1,6 +1,6 @@
 // runners/commands/know/explain_command.cpp — deadrank explain: what a scenario, a fault kind, a workload, a
-// setting, a detector, an id of the taxonomy or any other word of a scenario file means. Prints every meaning
-// found, or the nearest known word.
+// setting, a detector, an id of the taxonomy, any other word of a scenario file or of the output means.
+// Prints every meaning found, or the nearest known word.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -51,6 +51,7 @@ void add_explain(CLI::App& command, Session& session) {
         "Examples:\n"
         "  deadrank explain communication/rank_leaves_all_reduce\n"
         "  deadrank explain kill_rank\n"
+        "  deadrank explain wrong_class                    a word that a run prints\n"
         "  deadrank explain collective_deadlock_hang\n"
         "  deadrank explain checkpoint_every               a setting; cluster, when: a table; torchrun: a "
         "launcher");
@@ -64,7 +65,6 @@ void add_explain(CLI::App& command, Session& session) {
 }  // namespace
 
 extern const CommandRow explain_row{
-    "explain", "Says what any word means: scenario, fault, workload, setting, detector, symptom, launcher, …",
-    add_explain};
+    "explain", "Explains any word: scenario, fault, setting, symptom, verdict, …", add_explain};
 
 }  // namespace deadrank::runners::commands

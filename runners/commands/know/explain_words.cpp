@@ -7,8 +7,11 @@
 #include <fmt/ranges.h>
 
 #include "results/detectors/detector.h"
+#include "results/exporters/signature.h"
 #include "results/record/sources.h"
+#include "runners/commands/alert_site.h"
 #include "runners/commands/selection.h"
+#include "runners/find/properties.h"
 #include "runners/manual/meanings.h"
 #include "runners/manual/told.h"
 #include "sim/workloads/workload_catalog.h"
@@ -89,6 +92,28 @@ Explanation explain_entry(const Library& library, const Axis& axis, const Taxono
     return explanation;
 }
 
+// A failure that `alerts` and `alerts serve` know, such as gpu_off_bus. Tables that cannot be read have none.
+void explain_failure(const results::exporters::SignatureCatalog& failures, const std::string& word,
+                     std::vector<Explanation>& found) {
+    const results::exporters::Signature* failure = failures.find(word);
+    if (!failure) return;
+    Explanation explanation{"failure of alerts", word, failure->title, {}};
+    add_row(explanation, "source", failure->source);
+    add_row(explanation, "faults", joined(failure->kinds));
+    for (const auto& one : failure->then) add_row(explanation, "then", one.signature);
+    add_row(explanation, "a rule", failure->suggest.expr);
+    add_row(explanation, "see it", "deadrank alerts serve --scenarios " + word);
+    found.push_back(std::move(explanation));
+}
+
+void explain_property(const std::string& word, std::vector<Explanation>& found) {
+    if (const find::Property* property = find::find_property(word))
+        found.push_back({"property of sweep swarm",
+                         word,
+                         property->says,
+                         {{"kind", std::string(find::name_of(property->modality))}}});
+}
+
 void explain_detector(const Library& library, const std::string& word, std::vector<Explanation>& found) {
     for (const auto& detector : library.detectors()) {
         if (detector->name() != word) continue;
@@ -141,8 +166,15 @@ void explain_vocabulary(const Library& library, const std::string& word, std::ve
     explain_place(library, "block", "skip_block", &scenarios::Kind::blocks, word, found);
 }
 
-std::vector<std::string> list_known_phrases(const Library& library) {
-    std::vector<std::string> words;
+results::exporters::SignatureCatalog failures_of(const Library& library) {
+    auto failures = results::exporters::load_signatures(tables_of(library) / "signatures");
+    return failures ? std::move(*failures) : results::exporters::SignatureCatalog{};
+}
+
+std::vector<std::string> list_known_phrases(const Library& library,
+                                            const results::exporters::SignatureCatalog& failures) {
+    std::vector<std::string> words = failures.ids();
+    for (const find::Property& property : find::all_properties()) words.push_back(property.name);
     for (std::string& word : manual::words_with_meaning(library)) words.push_back(std::move(word));
     for (const auto& kind : library.vocabulary.faults) words.push_back(kind.name);
     for (const auto& kind : library.vocabulary.workloads) words.push_back(kind.name);
@@ -175,13 +207,16 @@ scenarios::Result<std::vector<Explanation>> explain_word(const Library& library,
     std::vector<Explanation> found;
     explain_vocabulary(library, word, found);
     explain_detector(library, word, found);
+    const results::exporters::SignatureCatalog failures = failures_of(library);
+    explain_failure(failures, word, found);
+    explain_property(word, found);
     for (const results::KindSource& kind : results::kind_sources()) {
         if (kind.kind != word) continue;
         found.push_back(
             {"event", word, std::string(kind.from), {{"source", std::string(name_of(kind.source))}}});
     }
     for (const Axis& axis : taxonomy_axes(library.taxonomy)) {
-        if (const auto* entry = find(axis.entries, word))
+        if (const auto* entry = scenarios::find(axis.entries, word))
             found.push_back(explain_entry(library, axis, *entry));
     }
     for (manual::Meaning& one : manual::meanings_of(library, word))
@@ -195,9 +230,9 @@ scenarios::Result<std::vector<Explanation>> explain_word(const Library& library,
         for (const auto& scenario : selection->scenarios) found.push_back(explain_scenario(scenario));
         return found;
     }
-    const std::string near = scenarios::nearest(word, list_known_phrases(library));
+    const std::string near = scenarios::nearest(word, list_known_phrases(library, failures));
     return scenarios::refuse(ErrorCode::usage, fmt::format("nothing is called '{}'", word),
-                             near.empty() ? "deadrank list and deadrank taxonomy show what there is"
+                             near.empty() ? "deadrank list and deadrank list taxonomy show what there is"
                                           : fmt::format("did you mean '{}'?", near));
 }
 
