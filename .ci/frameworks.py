@@ -159,7 +159,7 @@ def write_pages(options, pairs, lines, scratch):
     files = sorted(scratch.glob("*.jsonl"), key=lambda file: -len(read_lines(file)))  # most bugs met first
     for option, page in (("--table", options.table), *(("--summary", page) for page in options.summary)):
         if page and files:
-            command = [options.program, "resilience", *files, option, page.resolve()]
+            command = [options.program, "report", "resilience", *files, option, page.resolve()]
             subprocess.run(command, cwd=ROOT, check=False)
 
 

@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def listed(program):
     """The cells that something is promised for, and the names of all faults."""
-    said = subprocess.run([program, "promises", "--list", "--json"], stdout=subprocess.PIPE, text=True,
+    said = subprocess.run([program, "report", "promises", "--list", "--json"], stdout=subprocess.PIPE, text=True,
                           cwd=ROOT, check=True).stdout
     rows = [json.loads(line) for line in said.splitlines()]
     promised = [row for row in rows if row["cell"] != "not_promised"]
@@ -41,7 +41,7 @@ def in_parts(program, arguments, place, at_once, work):
             except queue.Empty:
                 return
             began = time.monotonic()
-            words = [program, "promises", "--prepare", "--json", "--subject", subject, "--fault",
+            words = [program, "report", "promises", "--prepare", "--json", "--subject", subject, "--fault",
                      ",".join(faults), *arguments]
             with open(place / (subject + ".jsonl"), "w", encoding="utf-8") as out:
                 done = subprocess.run(words, stdout=out, stderr=subprocess.PIPE, text=True, cwd=ROOT,
@@ -106,7 +106,7 @@ def write_table(program, lines, table, page, seconds, at_once):
                             cwd=ROOT, check=False).stdout.strip() or "unknown"
     about = f"At commit {commit}, {time.strftime('%Y-%m-%d', time.gmtime())}; {seconds:.0f} s in all" \
             f", {at_once} subjects at once."
-    words = [program, "promises", "--from", str(lines), "--about", about, "--json"]
+    words = [program, "report", "promises", "--from", str(lines), "--about", about, "--json"]
     for option, file in (("--table", table), ("--html", page)):
         words += [option, str(file)] if file else []
     told = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT,

@@ -30,7 +30,7 @@ def main():
     options = parser.parse_args()
     play = [options.program, "run", "--releases", "--no-heal", "--quiet", "--out", str(options.out)]
     subprocess.run(play, check=False)
-    ask = [options.program, "releases", "--runs", str(options.out), "--json"]
+    ask = [options.program, "report", "releases", "--runs", str(options.out), "--json"]
     lines = subprocess.run(ask, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     suite = junit.suite("releases", (judged(json.loads(line)) for line in lines))
     junit.write(suite, options.junit)

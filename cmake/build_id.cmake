@@ -1,4 +1,4 @@
-# cmake/build_id.cmake — The header behind `deadrank version` and every token: version, commit, compiler.
+# cmake/build_id.cmake — The header behind `deadrank help version` and every token: version, commit, compiler.
 set(commit "unknown")
 execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD OUTPUT_VARIABLE answer
                 OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE code)

@@ -36,7 +36,7 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/manual FILES_MATCHIN
 install(CODE "
   set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
   file(MAKE_DIRECTORY \"\${prefix}/${CMAKE_INSTALL_MANDIR}/man1\")
-  execute_process(COMMAND \"\${prefix}/${CMAKE_INSTALL_BINDIR}/deadrank\" manual --man
+  execute_process(COMMAND \"\${prefix}/${CMAKE_INSTALL_BINDIR}/deadrank\" help manual --man
                           --out \"\${prefix}/${CMAKE_INSTALL_MANDIR}/man1/deadrank.1\"
                   COMMAND_ERROR_IS_FATAL ANY)")
 

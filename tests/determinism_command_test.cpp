@@ -1,4 +1,4 @@
-// tests/determinism_command_test.cpp — Goal: `deadrank determinism` is quiet on what is deterministic, and
+// tests/determinism_command_test.cpp — Goal: `deadrank replay determinism` is quiet on what is deterministic, and
 // names the event where a planted workload is not.
 #include <cstdio>
 #include <filesystem>
@@ -57,7 +57,7 @@ tests::Answer check_planted(const std::string& workload) {
     std::string text = scenario_text;
     text.replace(text.find("{}"), 2, workload);
     std::ofstream(file) << text;
-    return tests::shell(fmt::format("{}/tests/deadrank_planted determinism --json --jobs 1 --catalog {} {}",
+    return tests::shell(fmt::format("{}/tests/deadrank_planted replay determinism --json --jobs 1 --catalog {} {}",
                                     DEADRANK_BINARY_DIRECTORY, catalog, file.string()));
 }
 
@@ -92,7 +92,7 @@ TEST(DeterminismCommand, NamesAnEventThatDiffersFromProcessToProcess) {
 
 TEST(DeterminismCommand, IsQuietAboutWhatIsOneRun) {
     const tests::Answer answer = tests::shell(fmt::format(
-        "{}/deadrank determinism --json --seeds 1..2 --catalog {} communication/rank_leaves_all_reduce",
+        "{}/deadrank replay determinism --json --seeds 1..2 --catalog {} communication/rank_leaves_all_reduce",
         DEADRANK_BINARY_DIRECTORY, catalog));
     EXPECT_EQ(answer.code, 0) << answer.out;
     EXPECT_THAT(answer.out, HasSubstr(R"("outcome":"same")"));
@@ -101,7 +101,7 @@ TEST(DeterminismCommand, IsQuietAboutWhatIsOneRun) {
 
 TEST(DeterminismCommand, RefusesWhatIsNoScenario) {
     const tests::Answer answer =
-        tests::shell(fmt::format("{}/deadrank determinism --catalog {} communication/rank_leaves_al",
+        tests::shell(fmt::format("{}/deadrank replay determinism --catalog {} communication/rank_leaves_al",
                                  DEADRANK_BINARY_DIRECTORY, catalog));
     EXPECT_EQ(answer.code, 64) << answer.out;
 }
@@ -123,7 +123,7 @@ TEST(SlowDeterminismCommand, TheCatalogIsOneRunAlsoWhereOrderIsExplored) {
     }
     for (const char* order : {"", "--explore-order"}) {
         const tests::Answer answer =
-            tests::shell(fmt::format("{}/deadrank determinism --quiet --seeds 1..3 {} --catalog {}",
+            tests::shell(fmt::format("{}/deadrank replay determinism --quiet --seeds 1..3 {} --catalog {}",
                                      DEADRANK_BINARY_DIRECTORY, order, simulated.string()));
         EXPECT_EQ(answer.code, 0) << answer.out;
         EXPECT_THAT(answer.out, HasSubstr(" 0 differ · 0 unknown"));

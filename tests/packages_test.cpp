@@ -89,12 +89,12 @@ TEST_F(DeviceWheel, PlaysTheCatalogueInACleanEnvironmentFromAnywhere) {
     EXPECT_EQ(played.code, 0) << played.out;
     EXPECT_THAT(played.out, ContainsRegex("[1-9][0-9] pass · 0 fail · 0 unknown"));
     // What reads files of its own: signatures and metrics, rates, variables of the preflight, subjects.
-    EXPECT_EQ(call("deadrank", "storm llama_3 --days 1").code, 0);
+    EXPECT_EQ(call("deadrank", "alerts storm llama_3 --days 1").code, 0);
     EXPECT_EQ(call("deadrank", "doctor --help").code, 0);
     EXPECT_THAT(
         call("deadrank", "run communication/rank_leaves_all_reduce --runner local --subject fsdp").out,
         HasSubstr("no Python on this machine can import torch"));
-    EXPECT_THAT(call("deadrank", "version").out, Not(HasSubstr(checkout.string())));
+    EXPECT_THAT(call("deadrank", "help version").out, Not(HasSubstr(checkout.string())));
 }
 
 // The stand-in's libraries find each other beside themselves.

@@ -99,8 +99,8 @@ void compare(runners::Runner& reality, const Comparison& comparison) {
                   << "\n    simulated: " << runners::listed(one.simulated)
                   << "\n    real:      " << runners::listed(one.real) << "\n";
         if (one.parity == runners::Parity::differ)
-            apart +=
-                fmt::format("deadrank parity --runner {} --seed {} {}\n", backend, seed.number, scenario.id);
+            apart += fmt::format("deadrank report parity --runner {} --seed {} {}\n", backend, seed.number,
+                                 scenario.id);
     }
     std::cout << rate.text(backend) << "\n" << apart;
     EXPECT_GE(rate.played(), comparison.least);
@@ -112,7 +112,8 @@ void compare(runners::Runner& reality, const Comparison& comparison) {
 TEST(DeviceParity, RealProcessesAndTheSimulatorAgreeOnFindings) {
     if (const auto python = runners::best_python(); !python) GTEST_SKIP() << python.error().text();
     runners::LocalRunner local;
-    compare(local, {.least = 4, .share = 0.5, .drawn = 6});  // all of them: deadrank parity --seeds 1..3
+    compare(local,
+            {.least = 4, .share = 0.5, .drawn = 6});  // all of them: deadrank report parity --seeds 1..3
 }
 
 TEST(DeviceParity, MpiRanksAndTheSimulatorAgreeOnFindings) {

@@ -125,10 +125,10 @@ TEST_F(SlowSelfFault, ChangesNoVerdictOfAReplay) {
 }
 
 TEST_F(SlowSelfFault, ChangesNoVerdictOfACampaign) {
-    const Command campaign{
-        .name = "campaign",
-        .line =
-            "campaign communication/rank_leaves_all_reduce --seeds 1..2 --jobs 1 --json --out {}/a.sqlite"};
+    const Command campaign{.name = "campaign",
+                           .line =
+                               "sweep campaign communication/rank_leaves_all_reduce --seeds 1..2 --jobs 1 "
+                               "--json --out {}/a.sqlite"};
     sweep(campaign, "malloc", 20, 2003);
     // SQLite writes with pwrite, which no call here fails.
     for (const char* kind : {"open", "fork"}) sweep(campaign, kind, 1000, 1);

@@ -30,7 +30,7 @@ struct Emitter {
     std::vector<EmittedFile> (*emit)(const Evidence& evidence, const Snapshot& snapshot);
 };
 
-// In the order of `deadrank emit --list`.
+// In the order of `deadrank score emit --list`.
 const std::vector<Emitter>& all_emitters();
 const Emitter* find_emitter(std::string_view name);
 

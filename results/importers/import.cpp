@@ -248,7 +248,7 @@ Result<Imported> import_paths(const std::vector<fs::path>& places, const ImportO
         return refuse(
             ErrorCode::bad_input, std::move(why),
             "logs of any kind, Flight Recorder dumps, torchrun's files, dmesg and RAS answers are read; "
-            "see `deadrank emit --list`",
+            "see `deadrank score emit --list`",
             {places.empty() ? std::string() : places[0].string()});
     }
     imported.files.insert(imported.files.end(), left_out.begin(), left_out.end());

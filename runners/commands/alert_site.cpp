@@ -1,5 +1,5 @@
 // runners/commands/alert_site.cpp — The operator's site as one value: cluster, exporters, names, times and
-// failures; read from the command line once for `alerts` and `serve`.
+// failures; read from the command line once for `alerts` and `alerts serve`.
 #include "runners/commands/alert_site.h"
 
 #include <CLI/CLI.hpp>

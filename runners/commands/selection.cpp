@@ -125,7 +125,7 @@ Result<void> check_ids(const std::vector<std::string>& wanted, const std::vector
     for (const std::string& word : wanted) {
         if (has(known, word)) continue;
         return refuse(ErrorCode::usage, fmt::format("{} '{}' is not in the taxonomy", option, word),
-                      or_nearest(word, known, "deadrank taxonomy lists what is"));
+                      or_nearest(word, known, "deadrank list taxonomy lists what is"));
     }
     return {};
 }

@@ -170,20 +170,18 @@ results::ResilienceCell standing_of(const Trialled& trial, const std::string& wo
 
 using namespace std::string_view_literals;
 
-std::vector<std::string> with_command(int argc, const char* const* argv) {
+bool takes_program(std::string_view command) {
     static constexpr std::array takers = {"run"sv,   "watch"sv, "inject"sv,
-                                          "sweep"sv, "test"sv,  "determinism"sv};
-    const bool takes = argc > 1 && std::find(takers.begin(), takers.end(), argv[1]) != takers.end();
-    std::vector<std::string> words;
-    bool behind = false;
-    for (int i = 0; i < argc; ++i) {
-        const std::string word = argv[i];
-        if (!behind && i > 1 && takes && word == "--") {
-            behind = true;
-        } else {
-            words.push_back(behind ? "--command=" + word : word);
-        }
-    }
+                                          "sweep"sv, "test"sv,  "replay determinism"sv};
+    return std::find(takers.begin(), takers.end(), command) != takers.end();
+}
+
+std::vector<std::string> with_program(std::string_view command, std::vector<std::string> words) {
+    if (!takes_program(command)) return words;
+    const auto dashes = std::find(words.begin(), words.end(), "--");
+    if (dashes == words.end()) return words;
+    for (auto word = dashes + 1; word != words.end(); ++word) *word = "--command=" + *word;
+    words.erase(dashes);
     return words;
 }
 

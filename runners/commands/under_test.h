@@ -62,9 +62,13 @@ results::Case of_program(results::Case one, const std::string& words);
 // Without a name when no real program was under test.
 results::ResilienceCell standing_of(const Trialled& trial, const std::string& words);
 
-// `run A --runner local -- torchrun b c` as the parser needs it: each word after `--` in an option of its
-// own.
-std::vector<std::string> with_command(int argc, const char* const* argv);
+// Whether the command takes a program of the user's behind `--`. `command` has its verb: "replay
+// determinism".
+bool takes_program(std::string_view command);
+
+// `A --runner local -- torchrun b c` as the parser needs it: each word after `--` in an option of its own.
+// The words of a command that takes no program stay as they are.
+std::vector<std::string> with_program(std::string_view command, std::vector<std::string> words);
 
 }  // namespace deadrank::runners::commands
 

@@ -123,7 +123,8 @@ std::string sources_text() {
         "## Where evidence comes from\n\n*Plain*: logs, exit codes, kernel log, Flight Recorder, metrics. "
         "*Observed*: a hook of ours in an unmodified program. *Asserted*: a check that the program makes of "
         "itself, computed apart from what it checks. {} kinds are plain, {} observed; a logged value is "
-        "asserted where a definition stands beside it. `deadrank coverage --played` counts what is caught "
+        "asserted where a definition stands beside it. `deadrank list coverage --played` counts what is "
+        "caught "
         "from each.\n\n{}\n",
         counts[results::Source::plain], counts[results::Source::observed], text);
 }

@@ -385,7 +385,7 @@ std::string workload_page(const sim::WorkloadKind& kind) {
     if (!kind.words.phases.empty()) text += phases_section(kind);
     text += places_section(kind, *job);
     const std::string run = fmt::format(
-        "`deadrank manual` played it for this page: {} ranks on the default cluster", job->ranks.size());
+        "`deadrank help manual` played it for this page: {} ranks on the default cluster", job->ranks.size());
     text += told_by_ranks(*job, -1, false, "Start-up", run + ", what comes before the first step.");
     text += told_by_ranks(*job, usual_step, false, "One step",
                           "In order. `before = \"NAME\"` of a fault's `when` waits for any of these.");

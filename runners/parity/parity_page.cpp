@@ -20,7 +20,7 @@ using results::reports::plain_cell;
 
 namespace {
 
-constexpr std::string_view written_by = "<!-- Written by `deadrank parity --table`; not by hand. -->";
+constexpr std::string_view written_by = "<!-- Written by `deadrank report parity --table`; not by hand. -->";
 constexpr results::reports::PagePlace table_place{"<!-- parity table -->", "<!-- end of the parity table -->",
                                                   written_by};
 constexpr results::reports::PagePlace summary_place{"<!-- parity summary -->",
@@ -30,7 +30,7 @@ scenarios::Result<Compared> parsed(const std::string& line, const std::filesyste
                                    std::uint64_t unsaid) {
     const auto bad = [&] {
         return scenarios::refuse(scenarios::ErrorCode::bad_input,
-                                 "this is no line of `deadrank parity --json`",
+                                 "this is no line of `deadrank report parity --json`",
                                  "name a file that such a run wrote", {file.string(), number, 0});
     };
     const Json json = Json::parse(line, nullptr, false);

@@ -1,5 +1,5 @@
-// runners/pipeline/build.h — Which build this is: printed in every token and report, and by `deadrank
-// version`.
+// runners/pipeline/build.h — Which build this is: printed in every token and report, and by
+// `deadrank help version`.
 #pragma once
 
 #include <string>

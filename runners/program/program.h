@@ -10,13 +10,19 @@
 
 namespace deadrank::runners {
 
-// Commands with one purpose are listed together in `deadrank --help`.
+// A command, and the verbs that may come directly behind its name: `deadrank sweep swarm`.
+struct Command {
+    const commands::CommandRow* row;
+    std::vector<const commands::CommandRow*> verbs = {};
+};
+
+// Commands for one kind of user are listed together in `deadrank --help`.
 struct CommandGroup {
     std::string_view title;
-    std::vector<const commands::CommandRow*> rows;
+    std::vector<Command> commands;
 };
 const std::vector<CommandGroup>& command_groups();
-const std::vector<const commands::CommandRow*>& all_commands();  // of all groups, in their order
+std::vector<Command> all_commands();  // of all groups, in their order
 
 // An extension adds words that every command knows.
 int run_program(int argc, const char* const* argv, const Extension& extension = {});

@@ -59,7 +59,7 @@ Result<Overlay> overlay_of(const PromiseSubject& subject) {
         return scenarios::refuse(
             ErrorCode::environment,
             fmt::format("{} is not there: no {}", subject.package, overlay.packages.string()),
-            fmt::format("fetch it with `deadrank promises --subject {}{} --prepare`", subject.name,
+            fmt::format("fetch it with `deadrank report promises --subject {}{} --prepare`", subject.name,
                         subject.again));
     return overlay;
 }

@@ -149,7 +149,7 @@ scenarios::Result<PromiseTable> table_of_lines(const PromiseBook& book,
         if (!in)
             return scenarios::refuse(scenarios::ErrorCode::io,
                                      fmt::format("'{}' cannot be read", file.string()),
-                                     "name a file that `deadrank promises --json` wrote");
+                                     "name a file that `deadrank report promises --json` wrote");
         std::string text;
         for (int number = 1; std::getline(in, text); ++number) {
             auto cell = cell_of_line(book, text);
@@ -158,7 +158,7 @@ scenarios::Result<PromiseTable> table_of_lines(const PromiseBook& book,
                     scenarios::ErrorCode::bad_input,
                     fmt::format("{}:{} is no cell of a subject and a fault that are known", file.string(),
                                 number),
-                    "name a file that `deadrank promises --json` wrote");
+                    "name a file that `deadrank report promises --json` wrote");
             std::erase_if(table.cells, [&](const PromiseCell& old) {
                 return old.subject == cell->subject && old.fault == cell->fault;
             });

@@ -45,7 +45,7 @@ scenarios::Result<Collection> open_collection(const Library& library, const std:
         const std::string near = scenarios::nearest(name, *ids);
         return refuse(
             ErrorCode::usage, fmt::format("'{}' is not a bug of a release", name),
-            near.empty() ? "`deadrank releases` lists them" : fmt::format("did you mean '{}'?", near));
+            near.empty() ? "`deadrank report releases` lists them" : fmt::format("did you mean '{}'?", near));
     }
     for (const std::string& id : *ids) {
         const std::string last = id.substr(id.rfind('/') + 1);

@@ -154,7 +154,7 @@ std::string table_text(const std::vector<ReleaseRow>& rows) {
 scenarios::Result<void> write_table(const std::vector<ReleaseRow>& rows, const fs::path& file) {
     constexpr results::reports::PagePlace place{
         "<!-- releases table -->", "<!-- end of the releases table -->",
-        "<!-- Written by `deadrank releases --table`; not by hand. -->"};
+        "<!-- Written by `deadrank report releases --table`; not by hand. -->"};
     return results::reports::write_in_place(table_text(rows), place, file);
 }
 

@@ -125,7 +125,7 @@ void read_head(Reader& top, Plan& plan) {
     const Node* table = top.table("plan");
     if (!table) {
         top.problems().add(top.node().place, "there is no [plan]",
-                           "a scenario becomes a plan by `deadrank plan SCENARIO --seed N`");
+                           "a scenario becomes a plan by `deadrank replay plan SCENARIO --seed N`");
         return;
     }
     Reader reader(*table, "[plan]", top.problems());

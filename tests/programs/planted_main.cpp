@@ -1,5 +1,5 @@
 // tests/programs/planted_main.cpp — deadrank with two workloads that are not deterministic: they write down
-// where a variable lies. `deadrank determinism` must find both and name the event.
+// where a variable lies. `deadrank replay determinism` must find both and name the event.
 #include <cstdint>
 #include <memory>
 #include <vector>

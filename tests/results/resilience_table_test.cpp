@@ -228,9 +228,9 @@ TEST(ResilienceTable, OfThePageHasTheFormOfWhatIsPrinted) {
 // A stand-in for deadrank: its third run of a bug hangs, and it tells nothing of the bug "unsure" but once.
 constexpr std::string_view stand_in = R"(#!/usr/bin/env python3
 import json, pathlib, sys
-if sys.argv[1] == "resilience":
+if sys.argv[1:3] == ["report", "resilience"]:
     at = sys.argv.index("--table")
-    lines = [pathlib.Path(file).read_text() for file in sys.argv[2:at]]
+    lines = [pathlib.Path(file).read_text() for file in sys.argv[3:at]]
     pathlib.Path(sys.argv[at + 1]).write_text("".join(lines))
     sys.exit()
 count = pathlib.Path(__file__).with_name("count")

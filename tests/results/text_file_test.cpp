@@ -61,7 +61,7 @@ TEST(Emit, WritesNothingOutsideItsDirectory) {
         "/deadrank'; $D run fault_tolerance/gpu_falls_off_the_bus --no-heal -q --out all; mkdir seen; "
         "sed 's|\"host\":\"node|\"host\":\"../../X|g' "
         "all/fault_tolerance/gpu_falls_off_the_bus/1/evidence.jsonl "
-        "> seen/evidence.jsonl; rm -r all; $D emit seen --as all --out deep/out");
+        "> seen/evidence.jsonl; rm -r all; $D score emit seen --as all --out deep/out");
     EXPECT_EQ(answer.code, 0) << answer.out;
     std::size_t files = 0;
     for (const auto& entry : fs::recursive_directory_iterator(place->path())) {

@@ -145,7 +145,8 @@ TEST(PlanToml, RefusesContradictionsAsAScenarioDoes) {
 TEST(PlanToml, TellsAScenarioFromAPlan) {
     EXPECT_NE(
         plan_refusal(SampleFile{}.toml())
-            .find("there is no [plan] — a scenario becomes a plan by `deadrank plan SCENARIO --seed N`"),
+            .find(
+                "there is no [plan] — a scenario becomes a plan by `deadrank replay plan SCENARIO --seed N`"),
         std::string::npos);
 }
 

@@ -37,7 +37,7 @@ TEST(ShippedCatalog, CanBeMeantUnderTwentySeedsAndReadsBack) {
     for (const auto& scenario : catalog().scenarios) {
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
             const auto trial = scenarios::resolve(scenario, {seed}, all, shipped_words());
-            ASSERT_TRUE(trial) << "deadrank plan " << scenario.id << " --seed " << seed << "\n"
+            ASSERT_TRUE(trial) << "deadrank replay plan " << scenario.id << " --seed " << seed << "\n"
                                << trial.error().text();
             const auto back = scenarios::parse_plan(scenarios::to_toml(trial->fault), "plan.toml",
                                                     sample_taxonomy(), shipped_words());

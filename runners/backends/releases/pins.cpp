@@ -36,10 +36,11 @@ scenarios::Result<Pins> parse_pins(std::string_view text, const std::string& nam
         const bool matches = std::regex_match(line, found, shape);
         const auto pin = matches ? scenarios::parse_pin(found[1].str()) : scenarios::Result<scenarios::Pin>{};
         if (!matches || !pin)
-            return refuse(ErrorCode::bad_input, fmt::format("'{}' is not a pinned release", line),
-                          "write NAME==VERSION --hash=sha256:…  # FILE N bytes N ms, as `deadrank releases "
-                          "--pin` does",
-                          {name, number, 1});
+            return refuse(
+                ErrorCode::bad_input, fmt::format("'{}' is not a pinned release", line),
+                "write NAME==VERSION --hash=sha256:…  # FILE N bytes N ms, as `deadrank report releases "
+                "--pin` does",
+                {name, number, 1});
         pins[*pin] = {found[2].str(), found[3].str(), std::stoll(found[4].str()), std::stoll(found[5].str())};
     }
     return pins;
@@ -59,7 +60,7 @@ std::string to_text(const Pins& pins) {
     std::string out =
         "# scenarios/releases/pins.txt — The releases that scenarios here name: what the package index gave "
         "for\n"
-        "# each, and what it costs on disk. Written by `deadrank releases --pin`; pip reads it as "
+        "# each, and what it costs on disk. Written by `deadrank report releases --pin`; pip reads it as "
         "requirements.\n";
     for (const auto& [pin, archive] : pins)
         out += fmt::format("{} --hash=sha256:{}  # {} {} bytes {} ms\n", pin.text(), archive.sha256,

@@ -85,7 +85,7 @@ Error trouble_of(const std::string& said, const std::string& subject) {
     if (says(said, {"DO NOT MATCH THE HASHES", "do not match the hashes"}))
         return {ErrorCode::environment,
                 fmt::format("the index gave another file for {} than the one that was pinned", subject),
-                "look at it before you trust it; `deadrank releases --pin` writes down what there is"};
+                "look at it before you trust it; `deadrank report releases --pin` writes down what there is"};
     if (says(said, {"No matching distribution", "Could not find a version"}))
         return {ErrorCode::environment,
                 fmt::format("the index has {} no more, or not for this Python and machine", subject),

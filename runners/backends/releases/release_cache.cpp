@@ -92,7 +92,7 @@ scenarios::Result<void> ReleaseCache::prepare(const std::vector<Pin>& wanted, co
         const auto known = pins.find(pin);
         if (known == pins.end())
             return refuse(ErrorCode::bad_input, fmt::format("{} is not pinned", pin.text()),
-                          "`deadrank releases --pin` asks the index for its hash");
+                          "`deadrank report releases --pin` asks the index for its hash");
         if (has(pin, known->second)) continue;
         if (const std::string why = known->second.refused_by(interpreter_version(python)); !why.empty())
             return refuse(ErrorCode::environment, why, "name a Python of that version in DEADRANK_PYTHON");
@@ -145,11 +145,11 @@ scenarios::Result<fs::path> ReleaseCache::find(const Pin& pin, const Pins& pins)
     const auto known = pins.find(pin);
     if (known == pins.end())
         return refuse(ErrorCode::environment, fmt::format("{} is not pinned", pin.text()),
-                      "`deadrank releases --pin` asks the index for its hash");
+                      "`deadrank report releases --pin` asks the index for its hash");
     if (has(pin, known->second)) return directory_of(pin, known->second);
     return refuse(
         ErrorCode::environment, fmt::format("{} is not on this machine", pin.text()),
-        "`deadrank releases --prepare all` fetches it from the package index; a run needs no network");
+        "`deadrank report releases --prepare all` fetches it from the package index; a run needs no network");
 }
 
 std::int64_t size_of(const fs::path& directory) {

@@ -1,5 +1,6 @@
-// runners/commands/find/campaign_command.cpp — deadrank campaign: scenarios × seeds over the cores of one
-// machine or, under mpirun, of many. Rank 0 keeps the ledger and hands out trials; the other ranks play them.
+// runners/commands/find/campaign_command.cpp — deadrank sweep campaign: scenarios × seeds over the cores of
+// one machine or, under mpirun, of many. Rank 0 keeps the ledger and hands out trials; the other ranks play
+// them.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
@@ -21,7 +22,7 @@
 
 namespace deadrank::runners::commands {
 
-// What `deadrank campaign` prints at the end.
+// What `deadrank sweep campaign` prints at the end.
 struct CampaignEnd {
     campaign::Totals totals;
     std::uint64_t asked = 0;   // trials of the campaign
@@ -98,10 +99,11 @@ constexpr const char* campaign_footer =
     "Exit code: 0 all passed, 1 something failed, 2 something is unknown, 64 the command line or a file is "
     "wrong, 130 stopped (what was answered is kept).\n\n"
     "Examples:\n"
-    "  deadrank campaign --seeds 1..100                              this machine's processors\n"
-    "  mpirun -np 2 deadrank campaign communication --seeds 1..500   two processes, one trial each at a "
+    "  deadrank sweep campaign --seeds 1..100                              this machine's processors\n"
+    "  mpirun -np 2 deadrank sweep campaign communication --seeds 1..500   two processes, one trial each at "
+    "a "
     "time\n"
-    "  srun -n 64 --mpi=pmix deadrank campaign --seeds 1..1000 --out /shared/all.sqlite\n"
+    "  srun -n 64 --mpi=pmix deadrank sweep campaign --seeds 1..1000 --out /shared/all.sqlite\n"
     "  sqlite3 campaign.sqlite \"select scenario, count(*) from trials where verdict <> 'pass' group by 1\"";
 
 class CampaignCommand {

@@ -270,7 +270,7 @@ void add_inject(CLI::App& command, Session& session) {
 
 }  // namespace
 
-extern const CommandRow inject_row{"inject", "Injects a fault into a program of yours: what does it do?",
+extern const CommandRow inject_row{"inject", "Injects a fault into a program of yours, and tells what it did",
                                    add_inject};
 
 }  // namespace deadrank::runners::commands

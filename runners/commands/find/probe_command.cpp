@@ -1,6 +1,6 @@
-// runners/commands/find/probe_command.cpp — deadrank probe: the magnitude from which a detector, a tool or an
-// alert rule notices a fault, how soon, and how often it raises a false alarm. The command's options, text
-// and files.
+// runners/commands/find/probe_command.cpp — deadrank sweep probe: the magnitude from which a detector, a tool
+// or an alert rule notices a fault, how soon, and how often it raises a false alarm. The command's options,
+// text and files.
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <fmt/format.h>
@@ -195,9 +195,10 @@ bool is_complete(const ProbeArguments& arguments, Session& session) {
         return false;
     }
     if (arguments.rules.empty() == arguments.scenario.empty()) {
-        session.complain({ErrorCode::usage, "a scenario or a rule file is needed, and not both",
-                          "deadrank probe SCENARIO --vary …, or deadrank probe --rules FILE --alert NAME "
-                          "--failure ID --vary …"});
+        session.complain(
+            {ErrorCode::usage, "a scenario or a rule file is needed, and not both",
+             "deadrank sweep probe SCENARIO --vary …, or deadrank sweep probe --rules FILE --alert NAME "
+             "--failure ID --vary …"});
         return false;
     }
     if (!arguments.rules.empty() && (arguments.alert.empty() || arguments.failure.empty())) {
@@ -260,11 +261,13 @@ void add_probe(CLI::App& command, Session& session) {
         "(the "
         "points so far are shown).\n\n"
         "Examples:\n"
-        "  deadrank probe scheduling/one_slow_device --vary slow_rank.factor=1x..4x --detector straggler\n"
-        "  deadrank probe communication/rank_leaves_all_reduce --vary workload.steps=20..40 --tool "
+        "  deadrank sweep probe scheduling/one_slow_device --vary slow_rank.factor=1x..4x --detector "
+        "straggler\n"
+        "  deadrank sweep probe communication/rank_leaves_all_reduce --vary workload.steps=20..40 --tool "
         "torchfrtrace\n"
-        "  deadrank probe my.toml --vary pause_rank.for=1s..5m --command 'python3 mine.py {evidence}'\n"
-        "  deadrank probe --rules my.yml --alert GpuHot --failure thermal_throttle --vary lasts=10s..20m");
+        "  deadrank sweep probe my.toml --vary pause_rank.for=1s..5m --command 'python3 mine.py {evidence}'\n"
+        "  deadrank sweep probe --rules my.yml --alert GpuHot --failure thermal_throttle --vary "
+        "lasts=10s..20m");
     auto arguments = std::make_shared<ProbeArguments>();
     command.add_option("scenario", arguments->scenario, "Its fault is turned")->type_name("SCENARIO");
     command.add_option("--vary", arguments->vary, "What, from where to where: slow_rank.factor=1x..4x")

@@ -1,6 +1,6 @@
-// runners/commands/find/shrink_command.cpp — deadrank shrink: from any failing plan to a minimal one that
-// fails in the same way, as a scenario file. The file is written only after it was loaded, resolved and seen
-// to fail in that way.
+// runners/commands/find/shrink_command.cpp — deadrank sweep shrink: from any failing plan to a minimal one
+// that fails in the same way, as a scenario file. The file is written only after it was loaded, resolved and
+// seen to fail in that way.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -69,9 +69,9 @@ Result<Signature> wanted_signature(const ShrinkArguments& arguments, const scena
 
 std::string story_of(const scenarios::Plan& plan, const Signature& signature, const find::Shrunk& shrunk) {
     std::string story =
-        fmt::format("Shrunk from {} (seed {}) by `deadrank shrink`: {}. From {} to {} in {}.", plan.scenario,
-                    plan.seed.number, signature.text(), size_text(shrunk.before), size_text(shrunk.after),
-                    results::counted(shrunk.tries, "run"));
+        fmt::format("Shrunk from {} (seed {}) by `deadrank sweep shrink`: {}. From {} to {} in {}.",
+                    plan.scenario, plan.seed.number, signature.text(), size_text(shrunk.before),
+                    size_text(shrunk.after), results::counted(shrunk.tries, "run"));
     if (const auto seed = shrunk.plan.seed.number; seed != 1)
         story += fmt::format(" Play it with --seed {}.", seed);
     return story;
@@ -168,9 +168,9 @@ void add_shrink(CLI::App& command, Session& session) {
         "Exit code: 0 done, 2 the plan shows no failure, 64 the command line or a file is wrong, 130 stopped "
         "(what there is is kept).\n\n"
         "Examples:\n"
-        "  deadrank shrink my_bug.toml --seed 7 -o my_bug_small.toml\n"
-        "  deadrank shrink plan.toml --signature 'harm_is_noticed: the job hung'\n"
-        "  deadrank shrink communication/rank_leaves_all_reduce --keep collective_deadlock_hang");
+        "  deadrank sweep shrink my_bug.toml --seed 7 -o my_bug_small.toml\n"
+        "  deadrank sweep shrink plan.toml --signature 'harm_is_noticed: the job hung'\n"
+        "  deadrank sweep shrink communication/rank_leaves_all_reduce --keep collective_deadlock_hang");
     auto arguments = std::make_shared<ShrinkArguments>();
     command.add_option("what", arguments->what, "A plan's file, or a scenario's id or file")
         ->required()

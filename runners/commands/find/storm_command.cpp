@@ -1,6 +1,6 @@
-// runners/commands/find/storm_command.cpp — deadrank storm: days of incidents from a published table, and how
-// detection did on them. A scorecard with a row per table row: detected, correctly named, how soon, false
-// alarms, time lost.
+// runners/commands/find/storm_command.cpp — deadrank alerts storm: days of incidents from a published table,
+// and how detection did on them. A scorecard with a row per table row: detected, correctly named, how soon,
+// false alarms, time lost.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -164,10 +164,10 @@ void add_storm(CLI::App& command, Session& session) {
         "Exit code: 0 every incident played was named and nothing rang falsely, 1 otherwise, 64 usage, 130 "
         "stopped.\n\n"
         "Examples:\n"
-        "  deadrank storm                          the shipped storm llama_3\n"
-        "  deadrank storm stragglers --seed 7\n"
-        "  deadrank storm --gaps lanl_2            in bursts, as on a machine of Los Alamos\n"
-        "  deadrank storm --days 7 --nodes 256 --json");
+        "  deadrank alerts storm                          the shipped storm llama_3\n"
+        "  deadrank alerts storm stragglers --seed 7\n"
+        "  deadrank alerts storm --gaps lanl_2            in bursts, as on a machine of Los Alamos\n"
+        "  deadrank alerts storm --days 7 --nodes 256 --json");
     auto arguments = std::make_shared<StormArguments>();
     command.add_option("storm", arguments->storm, "Name of a shipped storm, or a file [llama_3]")
         ->type_name("STORM");
@@ -193,6 +193,6 @@ void add_storm(CLI::App& command, Session& session) {
 }  // namespace
 
 extern const CommandRow storm_row{
-    "storm", "Days of incidents drawn from a published table, and what was noticed of them", add_storm};
+    "storm", "Plays days of incidents drawn from a published table, and counts what was noticed", add_storm};
 
 }  // namespace deadrank::runners::commands

@@ -1,6 +1,6 @@
-// runners/commands/find/swarm_command.cpp — deadrank swarm: random plans checked against properties, findings
-// grouped, coverage steering the next draws. Each witness is given the bug that was seen, so that it loads,
-// replays and shrinks like any other plan.
+// runners/commands/find/swarm_command.cpp — deadrank sweep swarm: random plans checked against properties,
+// findings grouped, coverage steering the next draws. Each witness is given the bug that was seen, so that it
+// loads, replays and shrinks like any other plan.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -346,10 +346,10 @@ void add_swarm(CLI::App& command, Session& session) {
         "\nExit code: 0 nothing broke, 1 something did, 2 some plans could not be played, 64 the command "
         "line is wrong, 130 stopped.\n\n"
         "Examples:\n"
-        "  deadrank swarm --seeds 1..2000\n"
-        "  deadrank swarm --fault slow_rank --fault slow_link --property harm_is_noticed\n"
-        "  deadrank swarm --workload elastic --fault kill_rank --set commit=alone\n"
-        "  deadrank swarm --shrink --out found");
+        "  deadrank sweep swarm --seeds 1..2000\n"
+        "  deadrank sweep swarm --fault slow_rank --fault slow_link --property harm_is_noticed\n"
+        "  deadrank sweep swarm --workload elastic --fault kill_rank --set commit=alone\n"
+        "  deadrank sweep swarm --shrink --out found");
     auto arguments = std::make_shared<SwarmArguments>();
     command.add_option("--seeds", arguments->seeds.range, "Each seed from A to B [1..500]")
         ->type_name("A..B");

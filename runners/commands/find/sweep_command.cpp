@@ -425,6 +425,6 @@ void add_sweep(CLI::App& command, Session& session) {
 }  // namespace
 
 extern const CommandRow sweep_row{
-    "sweep", "Plays every fault at every rank and step of a job: what is caught?", add_sweep};
+    "sweep", "Plays every fault at every rank and call of a job", add_sweep};
 
 }  // namespace deadrank::runners::commands

@@ -390,7 +390,7 @@ void add_alerts(CLI::App& command, Session& session) {
 
 }  // namespace
 
-extern const CommandRow alerts_row{
-    "alerts", "Says which failures your Prometheus alert rules catch, how fast and where", add_alerts};
+extern const CommandRow alerts_row{"alerts", "Tries which failures your Prometheus rules catch, and how fast",
+                                   add_alerts};
 
 }  // namespace deadrank::runners::commands

@@ -1,5 +1,5 @@
-// runners/commands/judge/conformance_command.cpp — deadrank conformance: does a user's detector keep to the
-// protocol? Plays one small scenario as material, and runs the command on it.
+// runners/commands/judge/conformance_command.cpp — deadrank score conformance: does a user's detector keep to
+// the protocol? Plays one small scenario as material, and runs the command on it.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -95,8 +95,8 @@ void add_conformance(CLI::App& command, Session& session) {
         "protocol.\n\n"
         "Exit code: 0 it keeps to it, 1 it does not, 64 the command line is wrong.\n\n"
         "Examples:\n"
-        "  deadrank conformance 'python3 results/external/examples/who_never_came.py'\n"
-        "  deadrank conformance 'mine=./mine.sh {evidence}' --time-limit 5");
+        "  deadrank score conformance 'python3 results/external/examples/who_never_came.py'\n"
+        "  deadrank score conformance 'mine=./mine.sh {evidence}' --time-limit 5");
     auto arguments = std::make_shared<ConformanceArguments>();
     command.add_option("command", arguments->command, "The detector's command, in quotes")
         ->required()

@@ -184,6 +184,6 @@ void add_diagnose(CLI::App& command, Session& session) {
 }  // namespace
 
 extern const CommandRow diagnose_row{
-    "diagnose", "Says from evidence alone what the cause probably was, and which fix helps", add_diagnose};
+    "diagnose", "Names the probable cause and a fix, from logs and dumps alone", add_diagnose};
 
 }  // namespace deadrank::runners::commands

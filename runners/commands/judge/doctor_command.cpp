@@ -42,8 +42,7 @@ struct DoctorArguments {
     bool json = false, rules = false, libraries = false;
 };
 
-constexpr const char* doctor_description =
-    "Checks this machine or job before it begins: variables, versions, network, limits";
+constexpr const char* doctor_description = "Checks a machine or job before it begins: versions, network, limits";
 constexpr const char* doctor_footer =
     "Started alone it looks at this process's environment and machine; started as the ranks of a job, by "
     "torchrun "

@@ -1,5 +1,5 @@
-// runners/commands/judge/emit_command.cpp — deadrank emit: a run's evidence as the files that other people's
-// tools read. Each file is written whole or not at all.
+// runners/commands/judge/emit_command.cpp — deadrank score emit: a run's evidence as the files that other
+// people's tools read. Each file is written whole or not at all.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -104,9 +104,9 @@ void add_emit(CLI::App& command, Session& session) {
         "Dumps and answers are taken at one moment: when watchdogs ended the job, after a minute without "
         "progress, or at the end; --at names another.\n\n"
         "Examples:\n"
-        "  deadrank emit out/communication/rank_leaves_all_reduce/1 --as flight_recorder --out dumps\n"
+        "  deadrank score emit out/communication/rank_leaves_all_reduce/1 --as flight_recorder --out dumps\n"
         "  torchfrtrace dumps -p comm_lib_trace_rank_ --allow-incomplete-ranks\n"
-        "  deadrank emit --list");
+        "  deadrank score emit --list");
     auto arguments = std::make_shared<EmitArguments>();
     command.add_option("run", arguments->place, "A run's directory, or an evidence file")->type_name("PLACE");
     command.add_option("--as", arguments->forms, "Formats, separated by commas, or all [all]")

@@ -1,5 +1,5 @@
-// runners/commands/judge/import_command.cpp — deadrank import: turns a real incident's dumps and logs into
-// evidence. Reads files and directories, writes evidence.jsonl, and lists what no file could tell.
+// runners/commands/judge/import_command.cpp — deadrank diagnose import: turns a real incident's dumps and
+// logs into evidence. Reads files and directories, writes evidence.jsonl, and lists what no file could tell.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <map>
@@ -96,7 +96,7 @@ void add_import(CLI::App& command, Session& session) {
         "How long somebody watched decides whether silence is a hang: the newest file says it, or "
         "--until.\n\n"
         "Examples:\n"
-        "  deadrank import /incident/dumps --out incident\n"
+        "  deadrank diagnose import /incident/dumps --out incident\n"
         "  deadrank diagnose incident");
     auto arguments = std::make_shared<ImportArguments>();
     command

@@ -1,4 +1,4 @@
-// runners/commands/judge/parity_command.cpp — deadrank parity: how often the simulator finds what real
+// runners/commands/judge/parity_command.cpp — deadrank report parity: how often the simulator finds what real
 // processes find. Plays each scenario that both can play on both; the agreement rate is the project's claim
 // to accuracy.
 #include <CLI/CLI.hpp>
@@ -293,12 +293,14 @@ void add_parity(CLI::App& command, Session& session) {
         "each, the least and the most.\n\n"
         "Exit code: 0 each difference has a reason, 1 one has none, 2 nothing could be played by both.\n\n"
         "Examples:\n"
-        "  deadrank parity                               the catalog, against real PyTorch processes\n"
-        "  deadrank parity --plan                        which could be played, and of the others why not\n"
-        "  deadrank parity --runner mpi                  against Open MPI\n"
-        "  deadrank parity --jobs 3 --seeds 1..3 --held-out 20261123 --lines parity.jsonl --table PARITY.md\n"
+        "  deadrank report parity                               the catalog, against real PyTorch processes\n"
+        "  deadrank report parity --plan                        which could be played, and of the others why "
+        "not\n"
+        "  deadrank report parity --runner mpi                  against Open MPI\n"
+        "  deadrank report parity --jobs 3 --seeds 1..3 --held-out 20261123 --lines parity.jsonl --table "
+        "PARITY.md\n"
         "                                                goes on where it was stopped, and writes a page\n"
-        "  deadrank parity --seeds 1..2 --lines one.jsonl --lines two.jsonl --table PARITY.md\n"
+        "  deadrank report parity --seeds 1..2 --lines one.jsonl --lines two.jsonl --table PARITY.md\n"
         "                                                a file for each seed");
     auto arguments = std::make_shared<ParityArguments>();
     add_selection(command, arguments->selection);

@@ -1,5 +1,5 @@
-// runners/commands/judge/promises_command.cpp — deadrank promises: do frameworks keep their promises to
-// survive faults?
+// runners/commands/judge/promises_command.cpp — deadrank report promises: do frameworks keep their promises
+// to survive faults?
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -41,7 +41,8 @@ void list_promises(const PromiseBook& book, const PromisesArguments& arguments) 
             const promises::Promise* promise = promises::promise_under(subject, fault.name);
             if (!promise) continue;
             PromiseCell cell{subject.name, fault.name, promise, {}, ""};
-            cell.again = fmt::format("deadrank promises --subject {} --fault {}", subject.name, fault.name);
+            cell.again =
+                fmt::format("deadrank report promises --subject {} --fault {}", subject.name, fault.name);
             if (arguments.json)
                 print_out("{}", promises::promise_line(cell));
             else
@@ -143,13 +144,13 @@ void add_promises(CLI::App& command, Session& session) {
         "is "
         "wrong.\n\n"
         "Examples:\n"
-        "  deadrank promises --list                        who promises what, and what is ready here\n"
-        "  deadrank promises --subject torchft --prepare   fetch it, then play all that it promises\n"
-        "  deadrank promises --subject torchft --fault kill_in_collective --out runs\n"
+        "  deadrank report promises --list                        who promises what, and what is ready here\n"
+        "  deadrank report promises --subject torchft --prepare   fetch it, then play all that it promises\n"
+        "  deadrank report promises --subject torchft --fault kill_in_collective --out runs\n"
         "                                                  one cell, with its logs\n"
-        "  deadrank promises --subject torchft --release 2026.9.1 --prepare\n"
+        "  deadrank report promises --subject torchft --release 2026.9.1 --prepare\n"
         "                                                  an older one, or yours with --packages DIR\n"
-        "  deadrank promises --table PROMISES.md --html promises.html");
+        "  deadrank report promises --table PROMISES.md --html promises.html");
     auto arguments = std::make_shared<PromisesArguments>();
     auto& suite = arguments->suite;
     command.add_option("--subject", suite.subjects, "These frameworks alone")

@@ -1,5 +1,5 @@
-// runners/commands/judge/ras_command.cpp — deadrank ras: both ends of NCCL's RAS protocol. `serve` lets any
-// RAS client query a run; `ask` queries a live NCCL and judges its answer.
+// runners/commands/judge/ras_command.cpp — deadrank score ras: both ends of NCCL's RAS protocol. `serve` lets
+// any RAS client query a run; `ask` queries a live NCCL and judges its answer.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fmt/format.h>
@@ -87,8 +87,8 @@ void add_ras(CLI::App& command, Session& session) {
         "Exit code of ask: 0 nothing is wrong, 1 somebody lags or does not answer, 64 nobody could be "
         "asked.\n\n"
         "Examples:\n"
-        "  deadrank ras serve out/communication/rank_leaves_all_reduce/1\n"
-        "  deadrank ras ask --host node0\n"
+        "  deadrank score ras serve out/communication/rank_leaves_all_reduce/1\n"
+        "  deadrank score ras ask --host node0\n"
         "  ncclras -h localhost -v");
     command.require_subcommand(1);
     auto serving = std::make_shared<Serving>();

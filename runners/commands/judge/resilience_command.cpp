@@ -1,6 +1,6 @@
-// runners/commands/judge/resilience_command.cpp — deadrank resilience: tables of how frameworks reacted to
-// bugs, from lines that `run --json` printed. Merges several files: of a bug and a program the last line of
-// each run counts, so that a repeated run replaces the earlier one.
+// runners/commands/judge/resilience_command.cpp — deadrank report resilience: tables of how frameworks
+// reacted to bugs, from lines that `run --json` printed. Merges several files: of a bug and a program the
+// last line of each run counts, so that a repeated run replaces the earlier one.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -87,9 +87,9 @@ void add_resilience(CLI::App& command, Session& session) {
         "Examples:\n"
         "  deadrank run bugs --runner local --subject ddp --json > ddp.jsonl\n"
         "  deadrank run bugs --runner local --subject fsdp2 --json > fsdp2.jsonl\n"
-        "  deadrank resilience ddp.jsonl fsdp2.jsonl                     the table, to the terminal\n"
-        "  deadrank resilience *.jsonl --html resilience.html            a page to click through\n"
-        "  deadrank resilience *.jsonl --table TABLE.md --summary README.md\n"
+        "  deadrank report resilience ddp.jsonl fsdp2.jsonl                     the table, to the terminal\n"
+        "  deadrank report resilience *.jsonl --html resilience.html            a page to click through\n"
+        "  deadrank report resilience *.jsonl --table TABLE.md --summary README.md\n"
         "                                                               each into its place on a page");
     auto arguments = std::make_shared<ResilienceArguments>();
     command.add_option("files", arguments->files, "Lines of JSON, as run printed them")

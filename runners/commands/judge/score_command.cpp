@@ -199,7 +199,6 @@ void add_score(CLI::App& command, Session& session) {
 
 }  // namespace
 
-extern const CommandRow score_row{
-    "score", "Judges other people's detection tools, unmodified, over scenarios", add_score};
+extern const CommandRow score_row{"score", "Judges other people's detection tools over scenarios", add_score};
 
 }  // namespace deadrank::runners::commands

@@ -1,5 +1,5 @@
-// runners/commands/judge/serve_command.cpp — deadrank serve: a failure on live /metrics endpoints, for a
-// rehearsal with real servers. Serves until the run ends, --for has passed, or Ctrl-C.
+// runners/commands/judge/serve_command.cpp — deadrank alerts serve: a failure on live /metrics endpoints, for
+// a rehearsal with real servers. Serves until the run ends, --for has passed, or Ctrl-C.
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
@@ -103,8 +103,8 @@ void add_serve(CLI::App& command, Session& session) {
         "One failure of `deadrank alerts --list`, on loopback, in real or accelerated time.\n\n"
         "Exit code: 0 the run is over or was stopped, 64 the command line is wrong or the port is taken.\n\n"
         "Examples:\n"
-        "  deadrank serve --scenarios thermal_throttle\n"
-        "  deadrank serve --scenarios thermal_throttle --speed 60 --port 0 --for 2m\n"
+        "  deadrank alerts serve --scenarios thermal_throttle\n"
+        "  deadrank alerts serve --scenarios thermal_throttle --speed 60 --port 0 --for 2m\n"
         "  curl http://127.0.0.1:9400/prometheus.yml");
     auto arguments = std::make_shared<ServeArguments>();
     runners::commands::add_site(command, arguments->site);

@@ -69,6 +69,6 @@ void add_undo(CLI::App& command, Session& session) {
 
 }  // namespace
 
-extern const CommandRow undo_row{"undo", "Takes back what a killed run left on this machine", add_undo};
+extern const CommandRow undo_row{"undo", "Cleans up what a killed run left on this machine", add_undo};
 
 }  // namespace deadrank::runners::commands

@@ -1,4 +1,4 @@
-// runners/commands/know/coverage_command.cpp — deadrank coverage: which cells of symptom × cause × stage ×
+// runners/commands/know/coverage_command.cpp — deadrank list coverage: which cells of symptom × cause × stage ×
 // fix × backend have a scenario, and which do not. First the four shares, then what is missing, and on
 // request every cell.
 #include <CLI/CLI.hpp>
@@ -312,10 +312,10 @@ void add_coverage(CLI::App& command, Session& session) {
         "not "
         "played there.\nExit code 0, and with --require-all 1 while something is missing.\n\n"
         "Examples:\n"
-        "  deadrank coverage\n"
-        "  deadrank coverage --json | jq .pairs.missing\n"
-        "  deadrank coverage --played           what the checks prove, found by playing them\n"
-        "  deadrank coverage --require-all      in CI, once everything is covered");
+        "  deadrank list coverage\n"
+        "  deadrank list coverage --json | jq .pairs.missing\n"
+        "  deadrank list coverage --played           what the checks prove, found by playing them\n"
+        "  deadrank list coverage --require-all      in CI, once everything is covered");
     auto arguments = std::make_shared<CoverageArguments>();
     add_catalog(command, arguments->catalog);
     command.add_flag("--cells", arguments->cells, "List every cell");
@@ -331,6 +331,6 @@ void add_coverage(CLI::App& command, Session& session) {
 }  // namespace
 
 extern const CommandRow coverage_row{
-    "coverage", "Says which cells of the taxonomy have a scenario, and which not", add_coverage};
+    "coverage", "Counts which cells of the taxonomy have a scenario", add_coverage};
 
 }  // namespace deadrank::runners::commands

@@ -95,6 +95,6 @@ void add_list(CLI::App& command, Session& session) {
 
 }  // namespace
 
-extern const CommandRow list_row{"list", "Lists scenarios, with the same names and filters as run", add_list};
+extern const CommandRow list_row{"list", "Lists scenarios, with the names and filters of run", add_list};
 
 }  // namespace deadrank::runners::commands

@@ -1,5 +1,5 @@
-// runners/commands/know/manual.h — `deadrank manual`: the reference, written from the parser, the vocabulary
-// and the taxonomy of this build.
+// runners/commands/know/manual.h — `deadrank help manual`: the reference, written from the parser, the
+// vocabulary and the taxonomy of this build.
 #pragma once
 
 #include <string>

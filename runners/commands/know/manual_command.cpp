@@ -24,9 +24,9 @@ struct ManualArguments {
 
 constexpr const char* manual_footer =
     "Examples:\n"
-    "  deadrank manual > MANUAL.md               commands, then every word of a scenario file\n"
-    "  deadrank manual --pages docs              the same as pages, with an index\n"
-    "  deadrank manual --man | man -l -          the commands as a manual page";
+    "  deadrank help manual > MANUAL.md               commands, then every word of a scenario file\n"
+    "  deadrank help manual --pages docs              the same as pages, with an index\n"
+    "  deadrank help manual --man | man -l -          the commands as a manual page";
 
 scenarios::Result<void> put(const std::string& text, const std::string& file) {
     if (file.empty()) {
@@ -77,7 +77,7 @@ void add_manual(CLI::App& command, Session& session) {
         ->type_name("DIR")
         ->excludes("--man")
         ->excludes("--out");
-    command.callback([arguments, program = command.get_parent(), &session] {
+    command.callback([arguments, program = command.get_parent()->get_parent(), &session] {
         write_manual(*arguments, *program, session);
     });
 }

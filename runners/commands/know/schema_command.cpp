@@ -1,4 +1,4 @@
-// runners/commands/know/schema_command.cpp — deadrank schema: the schema of scenario files for editors,
+// runners/commands/know/schema_command.cpp — deadrank new schema: the schema of scenario files for editors,
 // printed from the words that this build knows, so that it cannot go stale.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ void add_schema(CLI::App& command, Session& session) {
         "settings of "
         "taplo (Even Better TOML); the editor then completes and checks while one types.\n\n"
         "Example:\n"
-        "  deadrank schema > scenario.schema.json");
+        "  deadrank new schema > scenario.schema.json");
     auto catalog = std::make_shared<std::string>();
     add_catalog(command, *catalog);
     command.callback([catalog, &session] {

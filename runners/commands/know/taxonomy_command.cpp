@@ -1,5 +1,5 @@
-// runners/commands/know/taxonomy_command.cpp — deadrank taxonomy: the bug taxonomy as a tree or a matrix.
-// Every entry shows its provenance, below a general disclosure.
+// runners/commands/know/taxonomy_command.cpp — deadrank list taxonomy: the bug taxonomy as a tree or a
+// matrix. Every entry shows its provenance, below a general disclosure.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -167,9 +167,9 @@ void add_taxonomy(CLI::App& command, Session& session) {
     command.footer(
         "`deadrank explain ID` says what one entry means and which scenarios show it.\n\n"
         "Examples:\n"
-        "  deadrank taxonomy\n"
-        "  deadrank taxonomy --matrix\n"
-        "  deadrank taxonomy --json");
+        "  deadrank list taxonomy\n"
+        "  deadrank list taxonomy --matrix\n"
+        "  deadrank list taxonomy --json");
     auto arguments = std::make_shared<TaxonomyArguments>();
     command.add_flag("--matrix", arguments->matrix, "Symptoms against causes instead of a tree");
     add_json(command, arguments->json, "A JSON object with every entry");
@@ -179,7 +179,7 @@ void add_taxonomy(CLI::App& command, Session& session) {
 
 }  // namespace
 
-extern const CommandRow taxonomy_row{
-    "taxonomy", "Prints the bug taxonomy, saying where each entry comes from", add_taxonomy};
+extern const CommandRow taxonomy_row{"taxonomy", "Prints the bug taxonomy with the source of each entry",
+                                     add_taxonomy};
 
 }  // namespace deadrank::runners::commands

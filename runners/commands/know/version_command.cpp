@@ -1,5 +1,5 @@
-// runners/commands/know/version_command.cpp — deadrank version: what a bug report needs: which build this is,
-// and the libraries that affect what it does.
+// runners/commands/know/version_command.cpp — deadrank help version: what a bug report needs: which build
+// this is, and the libraries that affect what it does.
 #include <CLI/CLI.hpp>
 #include <boost/version.hpp>
 #include <fmt/format.h>
@@ -74,7 +74,8 @@ void version(bool json) {
 
 void add_version(CLI::App& command, Session&) {
     command.footer(
-        "Exit code: 0.\n\nExamples:\n  deadrank version\n  deadrank version --json   for a bug report");
+        "Exit code: 0.\n\nExamples:\n  deadrank help version\n  deadrank help version --json   for a bug "
+        "report");
     auto json = std::make_shared<bool>(false);
     add_json(command, *json, "A JSON object");
     command.callback([json] { version(*json); });
@@ -82,7 +83,6 @@ void add_version(CLI::App& command, Session&) {
 
 }  // namespace
 
-extern const CommandRow version_row{"version", "Says which build this is, and with which libraries",
-                                    add_version};
+extern const CommandRow version_row{"version", "Prints which build this is, and its libraries", add_version};
 
 }  // namespace deadrank::runners::commands

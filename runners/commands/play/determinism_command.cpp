@@ -1,6 +1,6 @@
-// runners/commands/play/determinism_command.cpp — deadrank determinism: one plan gives one run, here and in
-// another process. The other process is this program, started with the same arguments and asked for its
-// prints.
+// runners/commands/play/determinism_command.cpp — deadrank replay determinism: one plan gives one run, here
+// and in another process. The other process is this program, started with the same arguments and asked for
+// its prints.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -22,7 +22,7 @@
 
 namespace deadrank::runners::commands {
 
-// ── What `deadrank determinism` prints about the trials that it compared.
+// ── What `deadrank replay determinism` prints about the trials that it compared.
 
 void print_checked_json(const std::vector<Checked>& all);
 
@@ -161,10 +161,11 @@ constexpr const char* determinism_footer =
     "Exit code: 0 all the same, 1 something differs, 2 something could not be told, 64 the command line or a "
     "file is wrong, 130 stopped by Ctrl-C.\n\n"
     "Examples:\n"
-    "  deadrank determinism                                  the whole catalog, seed 1\n"
-    "  deadrank determinism communication --seeds 1..20      twenty draws of each scenario of a stage\n"
-    "  deadrank determinism my_bug.toml --explore-order      also where ties in time fall by chance\n"
-    "  deadrank determinism --runs 5 -- torchrun --nproc-per-node 8 train.py   a program of yours";
+    "  deadrank replay determinism                                  the whole catalog, seed 1\n"
+    "  deadrank replay determinism communication --seeds 1..20      twenty draws of each scenario of a "
+    "stage\n"
+    "  deadrank replay determinism my_bug.toml --explore-order      also where ties in time fall by chance\n"
+    "  deadrank replay determinism --runs 5 -- torchrun --nproc-per-node 8 train.py   a program of yours";
 
 struct Asked {
     scenarios::Variant variant = scenarios::Variant::fault;
@@ -265,7 +266,7 @@ private:
     }
 
     std::vector<std::string> command() const {
-        std::vector<std::string> words = {session_.executable.string(), "determinism"};
+        std::vector<std::string> words = {session_.executable.string(), "replay", "determinism"};
         const SelectionOptions& selection = arguments_.selection;
         if (!selection.catalog.empty()) words.insert(words.end(), {"--catalog", selection.catalog});
         if (arguments_.explore_order) words.emplace_back("--explore-order");

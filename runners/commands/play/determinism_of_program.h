@@ -1,4 +1,4 @@
-// runners/commands/play/determinism_of_program.h — deadrank determinism -- torchrun …: plays a program of the user's
+// runners/commands/play/determinism_of_program.h — deadrank replay determinism -- torchrun …: plays a program of the user's
 // several times, and names the first event that differs with the line of Python that caused it.
 #pragma once
 

@@ -59,7 +59,7 @@ void add_judge(CLI::App& command, Session& session) {
         "Examples:\n"
         "  deadrank judge out/communication/rank_leaves_all_reduce/1\n"
         "  deadrank judge out/*/*/1 --html report.html\n"
-        "  deadrank judge incident/evidence.jsonl --json               after deadrank import");
+        "  deadrank judge incident/evidence.jsonl --json               after deadrank diagnose import");
     auto arguments = std::make_shared<JudgeArguments>();
     command.add_option("places", arguments->places, "Directories of runs, or evidence files")
         ->required()

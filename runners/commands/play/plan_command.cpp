@@ -1,5 +1,5 @@
-// runners/commands/play/plan_command.cpp — deadrank plan: a scenario with every draw made, as TOML to replay
-// and attach to a bug report.
+// runners/commands/play/plan_command.cpp — deadrank replay plan: a scenario with every draw made, as TOML to
+// replay and attach to a bug report.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/format.h>
@@ -86,7 +86,7 @@ void add_plan(CLI::App& command, Session& session) {
         "control takes, or why it has none, where the control rings, that a fault has no effect, "
         "and what of the scenario asks for little. Of the faulty run they say nothing else.\n\n"
         "Example:\n"
-        "  deadrank plan communication/rank_leaves_all_reduce --seed 7 > plan.toml");
+        "  deadrank replay plan communication/rank_leaves_all_reduce --seed 7 > plan.toml");
     auto arguments = std::make_shared<PlanArguments>();
     command.add_option("scenario", arguments->scenario, "An id or a file")->required()->type_name("SCENARIO");
     command.add_option("--seed", arguments->seed, "The seed that makes every draw [1]")->type_name("N");
@@ -101,7 +101,6 @@ void add_plan(CLI::App& command, Session& session) {
 
 }  // namespace
 
-extern const CommandRow plan_row{"plan", "Prints what a seed makes of a scenario: nothing is left to chance",
-                                 add_plan};
+extern const CommandRow plan_row{"plan", "Prints what a seed makes of a scenario: a plan", add_plan};
 
 }  // namespace deadrank::runners::commands

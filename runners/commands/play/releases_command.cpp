@@ -1,5 +1,5 @@
-// runners/commands/play/releases_command.cpp — deadrank releases: bugs of published releases, what they cost
-// to fetch, and fetching them before a run.
+// runners/commands/play/releases_command.cpp — deadrank report releases: bugs of published releases, what
+// they cost to fetch, and fetching them before a run.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -25,7 +25,7 @@ struct ReleasesArguments {
 };
 
 constexpr const char* releases_description =
-    "Bugs of published releases: which there are, what they cost, and their releases fetched";
+    "Lists bugs of published releases, fetches the releases, and makes their table";
 constexpr const char* releases_footer =
     "Each is played by `deadrank run --releases NAME`: the faulty run is the release with the bug, control "
     "and "
@@ -34,8 +34,8 @@ constexpr const char* releases_footer =
     "hashes in "
     "scenarios/releases/pins.txt, and lie in ~/.cache/deadrank/releases; a run itself asks no network.\n\n"
     "Examples:\n"
-    "  deadrank releases                        the bugs, with size and time of what is not here yet\n"
-    "  deadrank releases --prepare all          fetch everything\n"
+    "  deadrank report releases                        the bugs, with size and time of what is not here yet\n"
+    "  deadrank report releases --prepare all          fetch everything\n"
     "  deadrank run --releases                  fetch what is missing, and play all of them";
 
 class ReleasesCommand {

@@ -39,8 +39,7 @@ struct RunArguments {
     bool releases = false;
 };
 
-constexpr const char* run_description =
-    "Plays scenarios and judges whether the right thing was noticed, in time";
+constexpr const char* run_description = "Plays scenarios and judges whether the right alarm rang in time";
 constexpr const char* run_footer =
     "Each scenario is played three times from one set of draws: with its fault, without it (the control), "
     "and with its fix "

@@ -1,5 +1,5 @@
-// runners/commands/play/trace_command.cpp — deadrank trace: writes what the ranks of a run did as a trace for
-// ui.perfetto.dev. Plays a scenario, or reads a kept run.
+// runners/commands/play/trace_command.cpp — deadrank replay trace: writes what the ranks of a run did as a
+// trace for ui.perfetto.dev. Plays a scenario, or reads a kept run.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
@@ -98,9 +98,10 @@ void add_trace(CLI::App& command, Session& session) {
         "last; loss and memory are counters; faults and alarms are marked. What does not fit under --most is "
         "named, and ranks at fault come first.\n\n"
         "Examples:\n"
-        "  deadrank trace communication/rank_leaves_all_reduce\n"
-        "  deadrank trace scheduling/one_slow_device --seed 4 --variant healed -o healed.json\n"
-        "  deadrank trace out/communication/rank_leaves_all_reduce/1      a run that was kept with run "
+        "  deadrank replay trace communication/rank_leaves_all_reduce\n"
+        "  deadrank replay trace scheduling/one_slow_device --seed 4 --variant healed -o healed.json\n"
+        "  deadrank replay trace out/communication/rank_leaves_all_reduce/1      a run that was kept with "
+        "run "
         "--out");
     auto arguments = std::make_shared<TraceArguments>();
     command

@@ -95,7 +95,7 @@ scenarios::Result<void> check(const WatchArguments& arguments) {
             fmt::format("process {} cannot be watched from now on: the hook comes in when Python starts",
                         arguments.attach),
             "restart it under deadrank watch -- …, or read its Flight Recorder dumps with deadrank "
-            "import");
+            "diagnose import");
     }
     if (arguments.command.empty())
         return scenarios::refuse(ErrorCode::usage, "there is no program to watch",
@@ -330,6 +330,7 @@ void add_watch(CLI::App& command, Session& session) {
 
 }  // namespace
 
-extern const CommandRow watch_row{"watch", "Watches a program of yours while it runs, and rings", add_watch};
+extern const CommandRow watch_row{"watch", "Watches a program of yours while it runs, and raises alarms",
+                                  add_watch};
 
 }  // namespace deadrank::runners::commands

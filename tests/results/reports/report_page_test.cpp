@@ -67,7 +67,7 @@ TEST_F(DeviceReportPage, DrawsFiveHundredRanksInLessThanTwoMegabytes) {
 }
 // Of real frameworks: the lines are what `deadrank run --runner local --json` printed.
 TEST_F(DeviceReportPage, OpensEachCellOfHowFrameworksStoodBugs) {
-    expect_good(report("resilience '" DEADRANK_SOURCE_DIRECTORY "/tests/data/standings.jsonl'"));
+    expect_good(report("report resilience '" DEADRANK_SOURCE_DIRECTORY "/tests/data/standings.jsonl'"));
 }
 TEST_F(DeviceReportPage, DrawsRunsThatWereReadBackFromFiles) {
     const std::string out = (directory_ / "runs").string();

@@ -27,7 +27,8 @@ protected:
 
     std::string command(const std::string& file, const std::string& seeds) const {
         return fmt::format(
-            "{} campaign communication/rank_leaves_all_reduce --no-control --no-heal --json --seeds {} --out "
+            "{} sweep campaign communication/rank_leaves_all_reduce --no-control --no-heal --json --seeds {} "
+            "--out "
             "{}",
             program, seeds, (place_ / file).string());
     }

@@ -1,5 +1,6 @@
-// tests/runners/commands/determinism_of_program_test.cpp — Goal: of a program of the user's `deadrank
-// determinism` says that it is one run, or names the event that differs and the line of Python behind it.
+// tests/runners/commands/determinism_of_program_test.cpp — Goal: of a program of the user's
+// `deadrank replay determinism` says that it is one run, or names the event that differs and the line of
+// Python behind it.
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -25,9 +26,9 @@ protected:
         std::ofstream(directory_ / "train.py")
             << "import torch, torch.distributed as dist\ndist.init_process_group('gloo')\n"
             << text;
-        return tests::shell(
-            fmt::format("cd {} && {}/deadrank determinism -- torchrun --nproc-per-node 2 train.py 2>&1",
-                        directory_.string(), DEADRANK_BINARY_DIRECTORY));
+        return tests::shell(fmt::format(
+            "cd {} && {}/deadrank replay determinism -- torchrun --nproc-per-node 2 train.py 2>&1",
+            directory_.string(), DEADRANK_BINARY_DIRECTORY));
     }
 
     const std::filesystem::path directory_ =

@@ -67,8 +67,8 @@ TEST_F(Trust, AsksBeforeAScenarioLoadsCodeIntoRealProcesses) {
     }
     expect_refusal("run " + file + " --runner local", line);
     expect_refusal("score " + file + " --runner local --tools deadrank", line);
-    expect_refusal("trace " + file + " --runner local -o " + (directory_ / "t.json").string(), line);
-    expect_refusal("parity " + file, line);
+    expect_refusal("replay trace " + file + " --runner local -o " + (directory_ / "t.json").string(), line);
+    expect_refusal("report parity " + file, line);
     EXPECT_THAT(deadrank("run " + file).out, Not(HasSubstr("decides which code"))) << "it is simulated";
     expect_refusal("run " + file + " --runner local -- false", line);
 }
@@ -88,7 +88,7 @@ TEST_F(Trust, AsksBeforeAPlanIsReplayedOnRealProcesses) {
     const std::string file =
         write("scenario.toml", scenario("environment = { PYTHONPATH = \"/x\" }\n", harmless_));
     const std::string plan = (directory_ / "plan.toml").string();
-    ASSERT_EQ(deadrank("plan " + file + " >" + plan).code, 0);
+    ASSERT_EQ(deadrank("replay plan " + file + " >" + plan).code, 0);
     expect_refusal("replay " + plan + " --runner local", "[cluster] environment: PYTHONPATH = \"/x\"");
 }
 

@@ -15,11 +15,12 @@ namespace {
 using testing::ElementsAre;
 
 TEST(UnderTest, TakesEachWordBehindTheDashes) {
-    const char* typed[] = {"deadrank", "run", "a", "--runner", "local", "--", "torchrun", "--x", "a b"};
-    EXPECT_THAT(with_command(9, typed), ElementsAre("deadrank", "run", "a", "--runner", "local",
-                                                    "--command=torchrun", "--command=--x", "--command=a b"));
-    const char* other[] = {"deadrank", "list", "--", "a"};
-    EXPECT_THAT(with_command(4, other), ElementsAre("deadrank", "list", "--", "a"));
+    EXPECT_THAT(
+        with_program("run", {"run", "a", "--runner", "local", "--", "torchrun", "--x", "a b"}),
+        ElementsAre("run", "a", "--runner", "local", "--command=torchrun", "--command=--x", "--command=a b"));
+    EXPECT_THAT(with_program("replay determinism", {"replay", "determinism", "--", "a"}),
+                ElementsAre("replay", "determinism", "--command=a"));
+    EXPECT_THAT(with_program("list", {"list", "--", "a"}), ElementsAre("list", "--", "a"));
 }
 
 TEST(UnderTest, IsRefusedByARunnerThatPlaysNoPrograms) {

@@ -1,5 +1,5 @@
-// tests/runners/find/probe_command_test.cpp — Goal: `deadrank probe` measures what is not ours: for a command
-// of anybody's and for an alert rule it finds the threshold that we know they have.
+// tests/runners/find/probe_command_test.cpp — Goal: `deadrank sweep probe` measures what is not ours: for a
+// command of anybody's and for an alert rule it finds the threshold that we know they have.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -46,7 +46,7 @@ protected:
         const Answer answer =
             shell("cd '" + place_.string() +
                   "' && DEADRANK_CATALOG='" DEADRANK_SOURCE_DIRECTORY
-                  "/scenarios/catalog' " DEADRANK_BINARY_DIRECTORY "/deadrank probe --json " +
+                  "/scenarios/catalog' " DEADRANK_BINARY_DIRECTORY "/deadrank sweep probe --json " +
                   arguments);
         EXPECT_EQ(answer.code, 0) << answer.out;
         const json curve = json::parse(answer.out, nullptr, false);
@@ -96,7 +96,7 @@ TEST_F(DeviceProbe, FindsTheThresholdOfAnAlertRule) {
 TEST_F(DeviceProbe, SaysThatACommandCannotBeAskedInsteadOfCallingItBlind) {
     const Answer answer =
         shell("DEADRANK_CATALOG='" DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog' " DEADRANK_BINARY_DIRECTORY
-              "/deadrank probe scheduling/one_slow_device --vary slow_rank.factor=1x..4x "
+              "/deadrank sweep probe scheduling/one_slow_device --vary slow_rank.factor=1x..4x "
               "--points 2 --seeds 1..1 --command /no/such/detector");
     EXPECT_EQ(answer.code, 2) << answer.out;
     EXPECT_NE(answer.out.find("/no/such/detector"), std::string::npos) << answer.out;

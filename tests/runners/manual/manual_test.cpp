@@ -39,8 +39,8 @@ std::string content(const fs::path& file) {
     return text.str();
 }
 
-// Pages that `deadrank manual` does not write: TidyHouse.IsDrawn keeps structure.md, and the map, tutorials,
-// guides, explanations and measurements are written by hand.
+// Pages that `deadrank help manual` does not write: TidyHouse.IsDrawn keeps structure.md, and the map,
+// tutorials, guides, explanations and measurements are written by hand.
 bool is_written_elsewhere(const std::string& page) {
     return page == "README.md" || page == "how_it_decides.md" || page == "structure.md" ||
            page == "trials.md" || page.starts_with("measurements/") || page.starts_with("guides/") ||
@@ -61,7 +61,7 @@ std::map<std::string, std::string> pages_below(const fs::path& directory) {
 TEST(Manual, ThePagesInTheTreeAreThoseOfThisProgram) {
     const fs::path written = fs::path(testing::TempDir()) / "deadrank_manual_pages";
     fs::remove_all(written);
-    const Answer answer = program("manual --pages '" + written.string() + "'");
+    const Answer answer = program("help manual --pages '" + written.string() + "'");
     ASSERT_EQ(answer.code, 0) << answer.out;
     const auto now = pages_below(written);
     ASSERT_GT(now.size(), 15u);
@@ -83,7 +83,7 @@ TEST(Manual, ThePagesInTheTreeAreThoseOfThisProgram) {
 }
 
 TEST(Manual, HasEveryCommandOptionAndWordOfAScenario) {
-    const Answer manual = program("manual");
+    const Answer manual = program("help manual");
     ASSERT_EQ(manual.code, 0) << manual.out;
     for (const char* word : {"## deadrank run", "--explore-order", "## kill_rank", "# Workload data_parallel",
                              "gpus_per_node", "collective_deadlock_hang", "before"}) {
@@ -92,7 +92,7 @@ TEST(Manual, HasEveryCommandOptionAndWordOfAScenario) {
 }
 
 TEST(Manual, RefusesAFileThatCannotBeWritten) {
-    const Answer answer = program("manual --out /dev/null/manual.md");
+    const Answer answer = program("help manual --out /dev/null/manual.md");
     EXPECT_EQ(answer.code, 64);
     EXPECT_THAT(answer.out, HasSubstr("cannot be written"));
 }

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string>
 
+#include "results/reports/style.h"
+#include "runners/program/old_names.h"
 #include "runners/program/program.h"
 #include "tests/support/shell.h"
 
@@ -75,7 +77,7 @@ TEST_F(Cli, RefusesValuesWithWhatWouldDo) {
     expect_refusal("run --seeds 5..", "--seeds '5..' is not a range");
     expect_refusal("run --seed x", "--seed");
     expect_refusal("run --jobs 0", "--jobs");
-    expect_refusal("plan", "scenario is required");
+    expect_refusal("replay plan", "scenario is required");
     EXPECT_EQ(deadrank("").code, 64);
     expect_refusal("alerts --prometheus localhost:9090", "'localhost:9090' is no address");
 }
@@ -196,29 +198,102 @@ TEST_F(Cli, WritesJunitForCi) {
 }
 
 TEST_F(Cli, PrintsListingsAsJson) {
-    for (const std::string command : {"list", "taxonomy", "coverage", "version", "explain kill_rank",
-                                      "plan communication/rank_leaves_all_reduce"}) {
+    for (const std::string command :
+         {"list", "list taxonomy", "list coverage", "help version", "explain kill_rank",
+          "replay plan communication/rank_leaves_all_reduce"}) {
         const Answer answer = deadrank(command + " --json", "2>/dev/null");
         EXPECT_TRUE(nlohmann::json::accept(answer.out)) << command << "\n" << answer.out.substr(0, 400);
     }
 }
 
 TEST_F(Cli, HasHelpForEachCommandAndCompletionsThatParse) {
-    for (const auto* command : runners::all_commands()) {
-        const Answer answer = deadrank(std::string(command->name) + " --help");
-        EXPECT_EQ(answer.code, 0) << command->name;
-        EXPECT_THAT(answer.out, HasSubstr("Usage")) << command->name;
-        EXPECT_THAT(answer.out, testing::ContainsRegex("Examples?:\n  [a-z]")) << command->name;
+    const auto expect_help = [](const std::string& path, const std::string& help) {
+        const Answer answer = deadrank(help);
+        EXPECT_EQ(answer.code, 0) << path;
+        EXPECT_THAT(answer.out, HasSubstr("Usage: deadrank " + path)) << path;
+        EXPECT_THAT(answer.out, testing::ContainsRegex("Examples?:\n  [a-z]")) << path;
+        return answer.out;
+    };
+    for (const runners::Command& command : runners::all_commands()) {
+        const std::string name(command.row->name);
+        const std::string help = expect_help(name, name + " --help");
+        for (const auto* verb : command.verbs) {
+            EXPECT_THAT(help, HasSubstr("  " + std::string(verb->name) + " ")) << name;
+            const std::string path = name + " " + std::string(verb->name);
+            expect_help(path, "help " + path);
+        }
     }
     EXPECT_EQ(
-        std::system((std::string(DEADRANK_BINARY_DIRECTORY) + "/deadrank completion bash | bash -n").c_str()),
+        std::system(
+            (std::string(DEADRANK_BINARY_DIRECTORY) + "/deadrank help completion bash | bash -n").c_str()),
         0);
+}
+
+TEST_F(Cli, CompletesCommandsVerbsAndOptions) {
+    // What bash offers behind the words, of which the last one is under way.
+    const auto completed = [&](const std::string& words) {
+        const std::string script =
+            write("complete.bash", "source <(" DEADRANK_BINARY_DIRECTORY
+                                   "/deadrank help completion bash)\nCOMP_WORDS=(deadrank " +
+                                       words +
+                                       ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_deadrank\necho \" "
+                                       "${COMPREPLY[*]} \"\n");
+        return shell("bash '" + script + "'").out;
+    };
+    EXPECT_THAT(completed("''"), testing::AllOf(HasSubstr(" sweep "), Not(HasSubstr(" swarm "))));
+    EXPECT_THAT(completed("report ''"), testing::AllOf(HasSubstr(" parity "), HasSubstr(" promises ")));
+    EXPECT_THAT(completed("score ras ''"), HasSubstr(" ask "));
+    EXPECT_EQ(completed("sweep shrink --k"), " --keep \n");
+    EXPECT_EQ(completed("sweep shrink a.toml --k"), " --keep \n");
+}
+
+TEST_F(Cli, HasFewerThanTwentyCommandsOnOneScreen) {
+    EXPECT_LT(runners::all_commands().size(), 20u);
+    std::istringstream help(deadrank("--help").out);
+    int lines = 0;
+    for (std::string line; std::getline(help, line); ++lines)
+        EXPECT_LE(results::reports::columns_of(line), 80u) << line;
+    EXPECT_LE(lines, 40);
+}
+
+// Scripts with old names work as before: the notice is on standard error.
+TEST_F(Cli, AnswersToOldNamesAndNamesTheNewForm) {
+    ASSERT_GE(runners::old_names().size(), 20u);
+    for (const runners::OldName& name : runners::old_names()) {
+        const std::string old(name.old), now(name.now);
+        EXPECT_EQ(deadrank(old + " --help", "2>/dev/null").out, deadrank(now + " --help").out) << old;
+        const Answer notice = deadrank(old + " --help", "2>&1 >/dev/null");
+        EXPECT_EQ(notice.out,
+                  "deadrank: '" + old + "' is now '" + now + "'; the next release drops the old name\n");
+        if (now.starts_with("help ")) continue;  // these answer to `help NAME` for good
+        EXPECT_EQ(deadrank("help " + old, "2>/dev/null").out, deadrank(now + " --help").out) << old;
+    }
+    const Answer plan = deadrank("plan communication/rank_leaves_all_reduce", "2>/dev/null");
+    EXPECT_EQ(plan.code, 0);
+    EXPECT_EQ(plan.out, deadrank("replay plan communication/rank_leaves_all_reduce").out);
+}
+
+TEST_F(Cli, NamesTheWordThatIsWrong) {
+    expect_refusal("sweep shrink --runner local f.toml", "'--runner' is not understood here");
+    expect_refusal("sweep shrink --tires 3 f.toml", "did you mean '--tries'?");
+    expect_refusal("watch torchrun x.py",
+                   "'torchrun' begins the command of a program — put -- before the command: deadrank watch "
+                   "-- torchrun x.py");
+    expect_refusal("sweep --rank 0 python train.py", "deadrank sweep --rank 0 -- python train.py");
+    expect_refusal("watch ./x.sh",
+                   "put -- before the command of a program: deadrank watch -- torchrun train.py");
+    expect_refusal("sweep --seed 3 shrink",
+                   "'shrink' is a verb of sweep — write it first: deadrank sweep shrink");
+    expect_refusal("report pariyt", "did you mean 'parity'?");
+    expect_refusal("report", "report has no verb");
+    expect_refusal("shrnk", "did you mean 'sweep shrink'?");
+    expect_refusal("explain kill_rank run", "'run' is not understood here");
 }
 
 TEST_F(Cli, GroupsItsCommandsAndHelpsWithOneByEitherWord) {
     const Answer all = deadrank("--help");
     std::size_t at = 0;
-    for (const std::string title : {"To play", "To find", "To judge", "To know"}) {
+    for (const std::string title : {"For all", "For framework developers", "For operators", "For teachers"}) {
         const std::size_t next = all.out.find(title, at);
         ASSERT_NE(next, std::string::npos) << title << " is missing, or out of order:\n" << all.out;
         at = next;
@@ -231,13 +306,13 @@ TEST_F(Cli, GroupsItsCommandsAndHelpsWithOneByEitherWord) {
 }
 
 TEST_F(Cli, SaysOpenlyThatTheTaxonomyIsReconstructed) {
-    EXPECT_THAT(deadrank("taxonomy").out, HasSubstr("reconstructed by this project"));
-    EXPECT_THAT(deadrank("taxonomy --matrix").out, HasSubstr("reconstructed by this project"));
+    EXPECT_THAT(deadrank("list taxonomy").out, HasSubstr("reconstructed by this project"));
+    EXPECT_THAT(deadrank("list taxonomy --matrix").out, HasSubstr("reconstructed by this project"));
 }
 
 TEST_F(Cli, SaysOnPaperWhatARealJobCanPlay) {
     const Answer answer = deadrank(
-        "parity --plan --json communication/rank_leaves_all_reduce "
+        "report parity --plan --json communication/rank_leaves_all_reduce "
         "communication/draft_skipped_near_length_limit",
         "2>/dev/null");
     ASSERT_EQ(answer.code, 0) << answer.out;
@@ -258,16 +333,16 @@ TEST_F(Cli, LostOutputIsAnError) {
     ASSERT_EQ(deadrank(run + " -q --out '" + directory_.string() + "'").code, 0);
     const std::string kept = "'" + (directory_ / "communication/rank_leaves_all_reduce/1").string() + "'";
     const std::vector<std::string> all = {"list",
-                                          "manual",
-                                          "schema",
-                                          "taxonomy",
-                                          "version",
+                                          "help manual",
+                                          "new schema",
+                                          "list taxonomy",
+                                          "help version",
                                           "--help",
                                           "explain collective_deadlock_hang",
-                                          "coverage",
-                                          "completion bash",
-                                          "emit --list",
-                                          "plan communication/rank_leaves_all_reduce",
+                                          "list coverage",
+                                          "help completion bash",
+                                          "score emit --list",
+                                          "replay plan communication/rank_leaves_all_reduce",
                                           run,
                                           run + " --json",
                                           "judge " + kept,

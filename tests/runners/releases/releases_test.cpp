@@ -19,7 +19,7 @@ class DeviceReleases : public testing::TestWithParam<std::string> {};
 
 TEST_P(DeviceReleases, ShowTheBugOfTheReportAndNotInTheFixedOne) {
     if (const auto python = best_python(); !python) GTEST_SKIP() << python.error().text();
-    const Answer fetched = shell(program + " releases --prepare " + GetParam());
+    const Answer fetched = shell(program + " report releases --prepare " + GetParam());
     if (fetched.code != 0) GTEST_SKIP() << "its releases cannot be had here: " << fetched.out;
     const Answer played = shell(program + " run --releases " + GetParam() + " --no-heal --json 2>/dev/null");
     // Whether a detector noticed is another question; unknown means that the bug was not seen.
@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Small, DeviceReleases,
 TEST(DeviceReleaseLesson, IsMadeFromRealProcesses) {
     if (const auto python = best_python(); !python) GTEST_SKIP() << python.error().text();
     const std::string name = "pearson_of_three_ranks_is_wrong";
-    const Answer fetched = shell(program + " releases --prepare " + name);
+    const Answer fetched = shell(program + " report releases --prepare " + name);
     if (fetched.code != 0) GTEST_SKIP() << "its releases cannot be had here: " << fetched.out;
     const Answer lesson = shell(program + " learn " + name + " --show 2>&1");
     EXPECT_EQ(lesson.code, 0) << lesson.out;

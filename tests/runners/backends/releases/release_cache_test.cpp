@@ -54,7 +54,7 @@ TEST_F(ReleaseCacheTest, HasWhatWasInstalledWhole) {
     EXPECT_FALSE(cache_.has(pin, known.at(pin)));
     const auto missing = cache_.find(pin, known);
     ASSERT_FALSE(missing);
-    EXPECT_THAT(missing.error().text(), HasSubstr("deadrank releases --prepare all"));
+    EXPECT_THAT(missing.error().text(), HasSubstr("deadrank report releases --prepare all"));
     const auto made = cache_.prepare({pin}, known, with_pip(installs), silent);
     ASSERT_TRUE(made) << made.error().text();
     EXPECT_TRUE(fs::exists(*cache_.find(pin, known) / "module.py"));
