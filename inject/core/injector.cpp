@@ -59,6 +59,8 @@ struct Injector::State {
     std::set<std::pair<Time, std::size_t>> alarms;
     results::Truth* truth = nullptr;
     std::optional<scenarios::Error> refusal;
+    Gate gate;
+    std::optional<std::size_t> alone;  // the one fault of the plan that acts
 
     const scenarios::Trigger& when(const ArmedFault& armed) const { return faults[armed.fault].spec.when; }
     std::size_t& watchers(Rank rank) {
@@ -79,6 +81,8 @@ struct Injector::State {
     void ring(ArmedFault& armed, Time now, Levers& levers);
     bool sits_on(const ArmedFault& armed, int node, const Levers& levers) const;
     void end(ArmedFault& armed, Time now, Levers& levers);
+    bool may_act(ArmedFault& armed);
+    void keep_only(std::size_t fault);
 };
 
 void Injector::State::add(std::size_t fault) {
@@ -157,9 +161,37 @@ void Injector::State::look(ArmedFault& armed, const Moment& moment, Levers& leve
     if (!waits) return;
     if (!fits(trigger, moment)) return note_nearest(armed, nearness(trigger, moment));
     if (++armed.matches < trigger.nth) return;
+    if (!may_act(armed)) return;
     const bool first = !armed.active;
     if (apply(armed, moment, levers) && first) {
         mark_applied(armed.fault, armed.rank, moment, levers);
+    }
+}
+
+bool Injector::State::may_act(ArmedFault& armed) {
+    if (!gate || armed.applied) return true;
+    switch (gate(armed.fault)) {
+        case Passage::act:
+            return true;
+        case Passage::act_alone:
+            keep_only(armed.fault);
+            return true;
+        case Passage::pass:
+            break;
+    }
+    armed.finished = true;
+    stop_watching(armed);
+    return false;
+}
+
+void Injector::State::keep_only(std::size_t fault) {
+    alone = fault;
+    gate = nullptr;
+    for (ArmedFault& armed : all_armed) {
+        if (armed.fault == fault) continue;
+        armed.finished = true;
+        stop_watching(armed);
+        set_alarm(armed, results::never);
     }
 }
 
@@ -294,10 +326,16 @@ void Injector::replaced(int node, Time now, Levers& levers) {
 }
 
 void Injector::conclude(Time now, const Levers& levers) {
+    const std::optional<std::size_t> alone = state_->alone;
     for (std::size_t fault = 0; fault < state_->faults.size(); ++fault) {
-        if (!state_->faults[fault].muted) state_->conclude(fault, now, levers);
+        if (!state_->faults[fault].muted && fault == alone.value_or(fault)) state_->conclude(fault, now, levers);
     }
+    if (!alone) return;
+    for (results::Mark& mark : state_->truth->marks)
+        if (mark.fault == static_cast<int>(*alone)) mark.fault = 0;
 }
+
+void Injector::ask(Gate gate) { state_->gate = std::move(gate); }
 
 void Injector::mute(std::string_view kind) {
     for (PlannedFault& planned : state_->faults) planned.muted = planned.muted || planned.spec.kind == kind;

@@ -2,6 +2,7 @@
 // what was done and who is to blame.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,6 +71,14 @@ struct ArmedFault {
     std::optional<Sighting> sighting;  // when the value that it changes was asked for last, before it acted
 };
 
+// What becomes of a fault whose moment has come.
+enum class Passage {
+    act,
+    pass,       // it never acts
+    act_alone,  // no other fault of the plan acts: the truth has this one only, as the first
+};
+using Gate = std::function<Passage(std::size_t fault)>;
+
 // Watches every rank's moments and applies each of the plan's faults at its own. Writes to the truth at once
 // what was done, who is really to blame, and what a backend refused.
 class Injector {
@@ -83,6 +92,9 @@ public:
 
     // Faults of the start. An `unsupported` answer ends the run as unknown, with that sentence.
     scenarios::Result<Done> at_start(Levers& levers);
+
+    // Asked before a fault acts for the first time.
+    void ask(Gate gate);
 
     // Does any fault still wait for a moment of this rank? Backends skip `at` for the others.
     bool armed(Rank rank) const;

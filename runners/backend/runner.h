@@ -16,6 +16,8 @@ namespace deadrank::runners {
 using results::Record;
 using results::TraceEvent;
 
+class Branches;
+
 struct RunOptions {
     std::filesystem::path directory;  // where raw logs may be kept; empty = nowhere
     std::int64_t memory = 0;  // bytes that the simulator may use; 0 = what is free
@@ -24,6 +26,8 @@ struct RunOptions {
     std::vector<std::string> muted = {};  // kinds of faults whose levers do not move (simulator only)
     std::uint64_t watch_first = 0, watch_last = 0;  // events of the trace to keep: [first, last)
     std::atomic<bool>* stop = nullptr;              // set by Ctrl-C: end soon, keep what there is
+    // Not null: the plan's faults are alternatives, each played in a copy of the run (managed ranks only).
+    Branches* branches = nullptr;
 };
 
 class Runner {
@@ -35,6 +39,11 @@ public:
     // Checks, without starting anything, whether all of the plan would be played. Errors: unsupported, for
     // what a run would refuse, and for what it would leave out, which matters only for comparisons.
     virtual scenarios::Result<void> on_paper(const scenarios::Plan&) { return {}; }
+
+    // Whether RunOptions::branches can be had. Errors: unsupported.
+    virtual scenarios::Result<void> can_branch() const {
+        return scenarios::refuse(scenarios::ErrorCode::unsupported, "runs of this backend cannot be copied");
+    }
 
     // What this machine lacks to play the scenario at all, in one sentence; empty: nothing. Such a trial is
     // skipped and counts neither way.

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "runners/backend/branches.h"
+#include "runners/explore/copies.h"
 #include "scenarios/format/fault_expression.h"
 #include "scenarios/format/plan_file.h"
-#include "scenarios/model/text.h"
 
 namespace deadrank::runners::explore {
 
@@ -83,8 +85,7 @@ Result<void> add_places(const ProgramTrials& trials, const results::Evidence& he
     return {};
 }
 
-void play_place(ProgramTrials& trials, Runner& runner, SweepPlace& place) {
-    const auto run = trials.play(place.plan, runner);
+void note(SweepPlace& place, const Result<ProgramRun>& run) {
     if (!run) {
         place.says = run.error().text();
         return;
@@ -92,18 +93,121 @@ void play_place(ProgramTrials& trials, Runner& runner, SweepPlace& place) {
     place.outcome = run->outcome;
     place.alarm = run->alarm();
     place.says = run->says;
+    place.trace_hash = run->fault.record.trace_hash;
     if (run->fault_at() != results::never) place.took = run->fault.record.ended - run->fault_at();
+}
+
+// What a copy of this process sends of its place, and what this one reads.
+std::string text_of(const SweepPlace& place) {
+    return nlohmann::json{{"outcome", static_cast<int>(place.outcome)},
+                          {"alarm", place.alarm},
+                          {"says", place.says},
+                          {"took", place.took.count()},
+                          {"trace_hash", place.trace_hash}}
+        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool read_text(const std::string& text, SweepPlace& place) {
+    const auto said = nlohmann::json::parse(text, nullptr, false);
+    if (!said.is_object()) return false;
+    place.outcome = static_cast<Outcome>(said.at("outcome").get<int>());
+    place.alarm = said.at("alarm").get<std::string>();
+    place.says = said.at("says").get<std::string>();
+    place.took = results::Time(said.at("took").get<std::int64_t>());
+    place.trace_hash = said.at("trace_hash").get<std::uint64_t>();
+    return true;
+}
+
+// Plays places in copies of one run, each from its moment on. Those for which the run cannot be copied there are
+// played from the start, in copies too.
+class BranchedPlaces final : public Branches {
+public:
+    BranchedPlaces(ProgramTrials& trials, ProgramSweep& sweep, const Workers& workers)
+        : trials_(trials),
+          sweep_(sweep),
+          places_(sweep.places),
+          workers_(workers),
+          played_(places_.size()),
+          copies_(workers.threads, workers.stop, [this](std::size_t place, const std::string& text) {
+              played_[place] = read_text(text, places_[place]);
+              if (!played_[place]) return;
+              if (!from_start_) ++sweep_.copied;
+              if (workers_.progress) workers_.progress(++done_, places_.size());
+          }) {}
+
+    // Which places were played. The rest was stopped, or ended without an answer.
+    std::vector<char> play(Runner& runner) {
+        for (const bool from_start : {false, true}) {
+            from_start_ = from_start;
+            plan_ = trials_.healthy();
+            of_fault_.clear();
+            for (std::size_t i = 0; i < places_.size(); ++i) {
+                if (played_[i]) continue;
+                plan_.faults.push_back(places_[i].plan.faults.front());
+                of_fault_.push_back(i);
+            }
+            if (of_fault_.empty() || stopped()) break;
+            plan_.variant = places_.front().plan.variant;
+            if (auto run = trials_.play_branches(plan_, runner, *this); !run) break;
+            copies_.wait();
+        }
+        copies_.wait();
+        for (std::size_t i = 0; i < places_.size() && !stopped(); ++i) {
+            if (played_[i]) continue;
+            places_[i].says = "the process that played it ended without an answer";
+            played_[i] = true;
+        }
+        return std::move(played_);
+    }
+
+    bool from_start() const override { return from_start_; }
+    pid_t fork(std::size_t fault) override { return copies_.fork(place_ = of_fault_[fault]); }
+    void leave_out(std::size_t, std::string_view why) override {
+        if (sweep_.obstacle.empty()) sweep_.obstacle = why;
+    }
+    [[noreturn]] void finish(Result<Record> record) override {
+        SweepPlace& place = places_[place_];
+        if (record)
+            note(place, trials_.judge(place.plan, std::move(*record)));
+        else
+            place.says = record.error().text();
+        copies_.answer(stopped() ? "" : text_of(place));
+    }
+
+private:
+    bool stopped() const { return workers_.stop && workers_.stop->load(); }
+
+    ProgramTrials& trials_;
+    ProgramSweep& sweep_;
+    std::vector<SweepPlace>& places_;
+    const Workers& workers_;
+    std::vector<char> played_;
+    std::size_t done_ = 0;
+    Copies copies_;
+    bool from_start_ = false;
+    scenarios::Plan plan_;                // of the places that are not played yet
+    std::vector<std::size_t> of_fault_;   // the place of each fault of that plan
+    std::size_t place_ = 0;               // of this process, in a copy
+};
+
+std::vector<char> play_places(ProgramTrials& trials, ProgramSweep& sweep, Runner& runner,
+                              const Workers& workers) {
+    std::vector<SweepPlace>& places = sweep.places;
+    const auto can = runner.can_branch();
+    if (can) return BranchedPlaces(trials, sweep, workers).play(runner);
+    sweep.obstacle = can.error().what;
+    std::vector<char> played(places.size());
+    for_each_index(places.size(), workers, [&](std::size_t i, Runner& one) {
+        note(places[i], trials.play(places[i].plan, one));
+        played[i] = !workers.stop || !workers.stop->load();
+    });
+    return played;
 }
 
 // Two places ended alike if fault, outcome, alarm and the words without numbers are the same.
 std::string likeness(const SweepPlace& place) {
-    std::string key = fmt::format("{}/{}/{}", place.row, name_of(place.outcome), place.alarm);
-    for (const std::string_view word : scenarios::parts_of(place.says, ' ')) {
-        const bool number = word.find_first_of("0123456789") != std::string_view::npos || word == "nan" ||
-                            word == "inf";
-        key += number ? " #" : fmt::format(" {}", word);
-    }
-    return key;
+    return fmt::format("{}/{}/{}{}", place.row, name_of(place.outcome), place.alarm,
+                       words_without_numbers(place.says));
 }
 
 }  // namespace
@@ -131,11 +235,7 @@ Result<ProgramSweep> sweep_program(ProgramTrials& trials, const ProgramSweepOpti
             return tl::unexpected(added.error());
     }
     sweep.planned = sweep.places.size();
-    std::vector<char> played(sweep.places.size());
-    for_each_index(sweep.places.size(), options.workers, [&](std::size_t i, Runner& runner) {
-        play_place(trials, runner, sweep.places[i]);
-        played[i] = !options.workers.stop || !options.workers.stop->load();
-    });
+    const std::vector<char> played = play_places(trials, sweep, *first, options.workers);
     std::vector<SweepPlace> kept;
     std::map<std::string, std::size_t> alike;
     for (std::size_t i = 0; i < sweep.places.size(); ++i) {

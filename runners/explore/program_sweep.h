@@ -24,6 +24,7 @@ struct SweepPlace {
     std::string alarm;        // as ProgramRun::alarm()
     std::string says;
     results::Time took = results::never;  // from the fault to the end of the job
+    std::uint64_t trace_hash = 0;         // of the run
     std::size_t like = 0;     // the first place that ended alike: its index in `places`
     scenarios::Plan plan = {};
 };
@@ -33,6 +34,8 @@ struct ProgramSweep {
     std::vector<SweepPlace> places;   // by fault, rank and moment; after a stop those that were played
     std::size_t planned = 0;
     std::vector<std::string> left_out;  // sentences
+    std::size_t copied = 0;  // places whose run was copied at its moment: what comes before was played once
+    std::string obstacle;    // why the others were played from the start; empty: there are none
 
     std::map<Outcome, std::size_t> counts() const;
     std::map<Outcome, std::size_t> counts(std::size_t row) const;

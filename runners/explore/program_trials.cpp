@@ -11,6 +11,7 @@
 #include "results/analysis/error_quote.h"
 #include "results/record/words.h"
 #include "runners/explore/moments.h"
+#include "scenarios/model/text.h"
 
 namespace deadrank::runners::explore {
 
@@ -170,6 +171,16 @@ bool is_bad(Outcome outcome) {
     return outcome >= Outcome::wrong_rank && outcome <= Outcome::wrong_result;
 }
 
+std::string words_without_numbers(std::string_view sentence) {
+    std::string words;
+    for (const std::string_view word : scenarios::parts_of(sentence, ' ')) {
+        const bool number = word.find_first_of("0123456789") != std::string_view::npos || word == "nan" ||
+                            word == "inf";
+        words += number ? " #" : fmt::format(" {}", word);
+    }
+    return words;
+}
+
 std::string_view ProgramRun::alarm() const {
     if (fault.findings.empty()) return "silent";
     const results::Blame culprit = fault.record.truth.culprit();
@@ -231,6 +242,24 @@ Result<ProgramRun> ProgramTrials::play(const scenarios::Plan& plan, Runner& runn
     auto played = play_plan(plan, runner, options_);
     if (!played) return tl::unexpected(played.error());
     ProgramRun run{.control = *healthy, .fault = std::move(*played), .grade = {}, .says = {}};
+    judge_run(run);
+    return run;
+}
+
+Result<void> ProgramTrials::play_branches(const scenarios::Plan& plan, Runner& runner,
+                                          Branches& branches) const {
+    PipelineOptions options = options_;
+    options.branches = &branches;
+    const auto played = play_plan(plan, runner, options);
+    if (!played) return tl::unexpected(played.error());
+    return {};
+}
+
+ProgramRun ProgramTrials::judge(const scenarios::Plan& plan, Record record) const {
+    ProgramRun run{.control = control_,
+                   .fault = with_findings(plan, std::move(record), options_),
+                   .grade = {},
+                   .says = {}};
     judge_run(run);
     return run;
 }

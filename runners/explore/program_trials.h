@@ -30,6 +30,9 @@ std::string_view text_of(Outcome);  // "silent wrong result"
 std::string_view sign_of(Outcome);  // one column wide
 bool is_bad(Outcome);               // somebody waits, is misled, or trusts a wrong result
 
+// "after # min: rank # …": of two sentences that differ in numbers alone this is the same.
+std::string words_without_numbers(std::string_view sentence);
+
 // One run of the program with its faults.
 struct ProgramRun {
     std::shared_ptr<const Played> control;
@@ -68,6 +71,11 @@ public:
 
     // `plan`: healthy() with faults. Errors: environment.
     scenarios::Result<ProgramRun> play(const scenarios::Plan& plan, Runner& runner);
+
+    // Plays the plan's faults as alternatives. Errors: environment, of the run that is copied.
+    scenarios::Result<void> play_branches(const scenarios::Plan& plan, Runner& runner, Branches& branches) const;
+    // A run of such a copy, after control() has been played.
+    ProgramRun judge(const scenarios::Plan& plan, Record record) const;
 
 private:
     scenarios::Plan healthy_;

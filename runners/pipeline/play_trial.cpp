@@ -121,15 +121,20 @@ scenarios::Result<Played> play_plan(const Plan& plan, Runner& runner, const Pipe
     how.explore_order = options.explore_order;
     how.memory = options.memory;
     how.stop = options.stop;
+    how.branches = options.branches;
     auto record = runner.run(plan, how);
     if (!record) return tl::unexpected(record.error());
-    record->truth.interrupted = stopped(options);
+    return with_findings(plan, std::move(*record), options);
+}
+
+Played with_findings(const Plan& plan, Record record, const PipelineOptions& options) {
+    record.truth.interrupted = stopped(options);
     std::vector<results::Finding> findings;
-    if (!record->truth.interrupted) {  // half a run proves nothing, and the user is waiting
-        findings = options.detectors ? results::detect(record->evidence, *options.detectors)
-                                     : results::detect(record->evidence, results::all_detectors());
+    if (!record.truth.interrupted) {  // half a run proves nothing, and the user is waiting
+        findings = options.detectors ? results::detect(record.evidence, *options.detectors)
+                                     : results::detect(record.evidence, results::all_detectors());
     }
-    return Played{plan, std::move(*record), std::move(findings)};
+    return {plan, std::move(record), std::move(findings)};
 }
 
 Trialled play(const scenarios::Scenario& scenario, scenarios::Seed seed, Runner& runner,

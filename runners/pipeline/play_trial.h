@@ -21,6 +21,7 @@ struct PipelineOptions {
     bool explore_order = false;      // break ties in time by chance
     std::int64_t memory = 0;         // bytes that one run in the simulator may take; 0 = what is free
     std::atomic<bool>* stop = nullptr;
+    Branches* branches = nullptr;  // as RunOptions'
     const results::Detectors* detectors = nullptr;  // null = all of ours
 };
 
@@ -33,6 +34,9 @@ struct Played {
 scenarios::Result<Played> play_plan(const scenarios::Plan& plan, Runner& runner,
                                     const PipelineOptions& options,
                                     const std::filesystem::path& raw_logs = {});
+
+// A record of that plan, with the findings. An interrupted run has none.
+Played with_findings(const scenarios::Plan& plan, Record record, const PipelineOptions& options);
 
 // One scenario under one seed: its runs and their outcome.
 struct Trialled {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <utility>
 
 #include "sim/managed/trouble.h"
 
@@ -16,6 +17,12 @@ namespace {
 
 constexpr std::size_t addresses = std::size_t{1} << 36;  // 2,000 ranks fit into 47 bits
 constexpr std::size_t size_at_first = 1 << 20;
+
+[[noreturn]] void no_copy() {
+    throw HostTrouble(
+        fmt::format("the shared memory of a rank cannot be copied: {}", std::strerror(errno)),
+        "free memory, or play fewer runs at once (--jobs)");
+}
 
 }  // namespace
 
@@ -35,6 +42,26 @@ Arena::Arena() : size_(size_at_first) {
 
 Arena::~Arena() {
     if (memory_) ::munmap(memory_, addresses);
+}
+
+Descriptor Arena::copy() const {
+    struct stat now {};
+    Descriptor file(::memfd_create("deadrank-arena", MFD_CLOEXEC));
+    if (!file || ::fstat(file_.get(), &now) != 0 || ::ftruncate(file.get(), now.st_size) != 0) no_copy();
+    for (off_t at = 0; at < now.st_size;) {
+        const ssize_t written =
+            ::pwrite(file.get(), memory_ + at, static_cast<std::size_t>(now.st_size - at), at);
+        if (written <= 0 && errno != EINTR) no_copy();
+        if (written > 0) at += written;
+    }
+    return file;
+}
+
+void Arena::use(Descriptor file) {
+    void* mapped = ::mmap(memory_, addresses, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+                          file.get(), 0);
+    if (mapped == MAP_FAILED) no_copy();
+    file_ = std::move(file);
 }
 
 std::span<std::byte> Arena::at(std::int64_t offset, std::int64_t size) const {

@@ -19,6 +19,10 @@ public:
     Arena& operator=(const Arena&) = delete;
 
     int descriptor() const { return file_.get(); }
+    // A new file with the same content. Throws HostTrouble.
+    Descriptor copy() const;
+    // The memory is that file's from now on, at the same addresses. Throws HostTrouble.
+    void use(Descriptor file);
     // Throws HostTrouble if the arena has no such bytes.
     std::span<std::byte> at(std::int64_t offset, std::int64_t size) const;
 

@@ -31,11 +31,9 @@ constexpr std::int64_t look_again_ms = 200;  // whether the run was interrupted
 }  // namespace
 
 Channel::Channel(Descriptor socket, Descriptor out, Descriptor err, Print print)
-    : socket_(std::move(socket)), print_(std::move(print)) {
-    pipes_[0].file = std::move(out);
-    pipes_[1].file = std::move(err);
+    : print_(std::move(print)) {
     pipes_[1].error = true;
-    for (Pipe& pipe : pipes_) ::fcntl(pipe.file.get(), F_SETFL, O_NONBLOCK);
+    use(std::move(socket), std::move(out), std::move(err));
 }
 
 // A process that prints more than a pipe holds waits for a reader, so the pipes are read while the channel is
@@ -98,6 +96,18 @@ void Channel::reply(Status status, std::int64_t now, std::string_view body) {
             if (errno != EINTR) fail("cannot answer a rank");
         }
     } while (!body.empty());
+}
+
+void Channel::ask_for_copy(std::int64_t now, int socket, int out, int err, int arena) {
+    reply(Status::fork, now, {});
+    send_with(socket_.get(), "files", {socket, out, err, arena});  // a process that is gone: receive() tells
+}
+
+void Channel::use(Descriptor socket, Descriptor out, Descriptor err) {
+    socket_ = std::move(socket);
+    pipes_[0].file = std::move(out);
+    pipes_[1].file = std::move(err);
+    for (Pipe& pipe : pipes_) ::fcntl(pipe.file.get(), F_SETFL, O_NONBLOCK);
 }
 
 void Channel::drain(Pipe& pipe) {

@@ -31,6 +31,10 @@ public:
     std::optional<Request> receive(std::chrono::milliseconds limit, const std::function<bool()>& stop = {});
     // A process that is gone is no error: receive() tells.
     void reply(Status status, std::int64_t now, std::string_view body);
+    // Asks for a copy of the process, which is to have these files. It answers with Kind::forked.
+    void ask_for_copy(std::int64_t now, int socket, int out, int err, int arena);
+    // From now on the other end is the copy.
+    void use(Descriptor socket, Descriptor out, Descriptor err);
     void print_rest();  // after the process has ended
 
 private:

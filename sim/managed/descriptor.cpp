@@ -41,4 +41,24 @@ std::array<Descriptor, 2> packet_sockets() {
     return pair;
 }
 
+bool send_with(int socket, std::string_view text, std::initializer_list<int> descriptors) {
+    const std::size_t bytes = descriptors.size() * sizeof(int);
+    iovec piece{const_cast<char*>(text.data()), text.size()};
+    alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(bytes);
+    cmsghdr* head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(bytes);
+    std::memcpy(CMSG_DATA(head), std::data(descriptors), bytes);
+    ssize_t sent = 0;
+    while ((sent = ::sendmsg(socket, &message, MSG_NOSIGNAL)) < 0 && errno == EINTR) {
+    }
+    return sent >= 0;
+}
+
 }  // namespace deadrank::sim::managed

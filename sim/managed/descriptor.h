@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
+#include <string_view>
 #include <unistd.h>
 #include <utility>
 
@@ -31,5 +33,8 @@ private:
 // Two ends each, closed when a program is executed. They throw HostTrouble.
 std::array<Descriptor, 2> pipe_pair();       // to read from, to write to
 std::array<Descriptor, 2> packet_sockets();  // SEQPACKET, with room for messages of the wire
+
+// Sends `text` with at most four descriptors over a socket. False: errno says why.
+bool send_with(int socket, std::string_view text, std::initializer_list<int> descriptors);
 
 }  // namespace deadrank::sim::managed

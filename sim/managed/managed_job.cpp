@@ -1,6 +1,8 @@
 // sim/managed/managed_job.cpp — An unmodified Python program as the workload of a simulated job.
 #include "sim/managed/managed_job.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
 #include <utility>
 
 #include "sim/managed/proxy.h"
@@ -23,6 +25,34 @@ void ManagedJob::finish() {
         for (const pid_t pid : std::exchange(ending, {})) RankProcess::end(*zygote_, pid);
     } catch (const HostTrouble&) {  // the zygote is gone, and its children with it
     }
+}
+
+tl::expected<pid_t, std::string> ManagedJob::copy(const std::function<pid_t()>& fork,
+                                                  const std::function<void()>& enter) {
+    for (const auto& [process, proxy] : proxies)
+        if (proxy->is_answered())
+            return tl::unexpected(fmt::format("rank {} does not wait for the simulator", process));
+    Descriptor connection = zygote_->connect();
+    std::map<Rank, RankProcess::Copy> copies;
+    for (const auto& [process, proxy] : proxies) copies[process] = proxy->process().begin_copy(proxy->now());
+    std::string obstacle;
+    std::vector<pid_t> pids;
+    for (auto& [process, copy] : copies) {
+        const std::string why = proxies[process]->process().finish_copy(copy, program_.real_limit);
+        if (copy.pid > 0) pids.push_back(copy.pid);
+        if (!why.empty() && obstacle.empty()) obstacle = fmt::format("rank {} cannot be copied: {}", process, why);
+    }
+    Zygote::adopt(connection, pids);
+    if (!obstacle.empty()) return tl::unexpected(obstacle);  // the zygote ends the copies with the connection
+    const pid_t pid = fork();
+    if (pid != 0) return pid;
+    zygote_->use(std::move(connection));
+    ending.clear();  // they belong to the other process
+    for (auto& [process, copy] : copies) proxies[process]->process().use(std::move(copy));
+    enter();
+    program_.options["within"] = std::to_string(::getpid());
+    for (const auto& [process, proxy] : proxies) proxy->enter_files_of(::getpid());
+    return 0;
 }
 
 void ManagedJob::show_stacks() {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "sim/managed/trouble.h"
@@ -66,6 +67,13 @@ public:
 
     // Each rank that waits logs where in the program it does. For a run that has come to a standstill.
     void show_stacks();
+
+    // Copies the job as it stands: `fork` is called once every rank has a copy of its process, and forks this
+    // process. In the copy, where it returns 0, the job is made of these copies, and `enter` is called before
+    // they do anything: ranks then see the files of the copy. Returns the pid, or why the job cannot be copied.
+    // Call this from a rank's fiber. Throws HostTrouble.
+    tl::expected<pid_t, std::string> copy(const std::function<pid_t()>& fork,
+                                          const std::function<void()>& enter);
 
     const Program& program() const { return program_; }
 

@@ -54,6 +54,7 @@ bool is_post(const Request& request) {
         case Kind::keep_signal:
         case Kind::exit:
         case Kind::stack:
+        case Kind::forked:
             return true;
         case Kind::step:
         case Kind::phase:
@@ -193,8 +194,12 @@ void Proxy::deliver_signals() {
     while (const int number = world_.signals().take()) process_->signal(number);
 }
 
+void Proxy::enter_files_of(pid_t pid) {
+    process_->channel().reply(Status::enter, world_.timer().now().count(), dumped(json{{"process", pid}}));
+}
+
 void Proxy::answer(std::string_view body) {
-    waits_ = false;
+    waits_ = awaits_answer_ = false;
     deliver_signals();
     process_->channel().reply(Status::answer, world_.timer().now().count(), body);
 }
@@ -202,7 +207,7 @@ void Proxy::answer(std::string_view body) {
 void Proxy::answer(const json& body) { answer(std::string_view(dumped(body))); }
 
 void Proxy::raise(const RankFailure& failure, std::optional<std::uint64_t> work) {
-    waits_ = false;
+    waits_ = awaits_answer_ = false;
     const std::string text = failure.what();
     json body = text.empty() ? json{{"type", "SystemExit"}, {"text", std::to_string(failure.code)}}
                              : exception_of(text);
@@ -224,7 +229,8 @@ void Proxy::run() {
         }
         spend(request->head.charge);
         const bool acknowledges = (request->head.flags & acknowledged) != 0;
-        if (!is_post(*request) || acknowledges) log_printed();
+        awaits_answer_ = !is_post(*request) || acknowledges;
+        if (awaits_answer_) log_printed();
         play(*request);
         if (exit_) throw *exit_;
         if (acknowledges) answer();
@@ -293,6 +299,7 @@ void Proxy::play(const Request& request) {
             case Kind::exit:
                 return leave(text_of(request));
             case Kind::stack:
+            case Kind::forked:
                 return;
         }
         throw HostTrouble(

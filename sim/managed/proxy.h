@@ -31,6 +31,12 @@ public:
     // Until the process has ended. Throws RankFailure or RankKilled as it ended, HostTrouble, and what the
     // engine throws when the rank is killed.
     void run();
+    // The rank's process waits for an answer, so that a copy of it can be made.
+    bool is_answered() const { return !awaits_answer_; }
+    RankProcess& process() { return *process_; }
+    std::int64_t now() const { return world_.timer().now().count(); }
+    // In a copy of this process: the rank sees the files of process `pid`, that is of this one.
+    void enter_files_of(pid_t pid);
     // Logs where in the program the rank waits, if it does.
     void show_stack() noexcept;
 
@@ -85,7 +91,8 @@ private:
     std::optional<RankFailure> failed_post_;
     std::vector<std::pair<bool, std::string>> printed_;  // and not in the evidence yet; true: to stderr
     std::optional<RankFailure> exit_;                    // how the process said that it ends
-    bool waits_ = false;                                 // for an answer
+    bool waits_ = false;          // for an answer: it is at a call that has one in every run
+    bool awaits_answer_ = true;   // its process does nothing until it is answered
     Time waits_since_{0};
     std::optional<std::uint64_t> failing_;  // the work that a wait is at
     int unwinding_ = 0;

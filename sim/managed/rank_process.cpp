@@ -2,6 +2,7 @@
 #include "sim/managed/rank_process.h"
 
 #include <csignal>
+#include <nlohmann/json.hpp>
 #include <sys/wait.h>
 #include <utility>
 
@@ -45,6 +46,29 @@ pid_t RankProcess::leave() {
 
 void RankProcess::signal(int number) {
     if (pid_ > 0) ::kill(pid_, number);
+}
+
+RankProcess::Copy RankProcess::begin_copy(std::int64_t now) {
+    auto [socket, its_socket] = packet_sockets();
+    auto [out, its_out] = pipe_pair();
+    auto [err, its_err] = pipe_pair();
+    Copy copy{std::move(socket), std::move(out), std::move(err), arena_.copy(), -1};
+    channel_->ask_for_copy(now, its_socket.get(), its_out.get(), its_err.get(), copy.arena.get());
+    return copy;
+}
+
+std::string RankProcess::finish_copy(Copy& copy, std::chrono::milliseconds limit) {
+    const auto answer = channel_->receive(limit);
+    if (!answer || answer->head.kind != Kind::forked) return "it did not answer";
+    const auto body = nlohmann::json::parse(answer->body, nullptr, false);
+    copy.pid = body.value("pid", -1);
+    return body.value("why", "");
+}
+
+void RankProcess::use(Copy copy) {
+    channel_->use(std::move(copy.socket), std::move(copy.out), std::move(copy.err));
+    arena_.use(std::move(copy.arena));
+    pid_ = copy.pid;
 }
 
 ProcessEnding RankProcess::wait() {

@@ -1,8 +1,10 @@
 // sim/managed/rank_process.h — The process of one rank: forked from the zygote, ended with its owner.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
 #include <sys/types.h>
 
 #include "sim/managed/arena.h"
@@ -34,6 +36,18 @@ public:
     // Waits for a process that was left, and ends all that it has started. Its status as waitpid() gives it.
     static int end(Zygote& zygote, pid_t pid);
     void signal(int number);
+
+    // What a copy of the process has in place of these.
+    struct Copy {
+        Descriptor socket, out, err, arena;  // our ends, and its memory
+        pid_t pid = -1;
+    };
+    // Asks the process, which waits for a reply, for a copy of itself; it has answered when finish_copy()
+    // returns: with why there is none, or with nothing. Both throw HostTrouble.
+    Copy begin_copy(std::int64_t now);
+    std::string finish_copy(Copy& copy, std::chrono::milliseconds limit);
+    // In a copy of this process: the rank is the copy of the rank.
+    void use(Copy copy);
 
 private:
     Zygote& zygote_;

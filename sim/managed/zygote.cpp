@@ -106,8 +106,10 @@ Zygote::~Zygote() {
 }
 
 // The mutex is held, or nobody else knows this object yet.
-std::string Zygote::receive() {
-    pollfd ready{control_.get(), POLLIN, 0};
+std::string Zygote::receive() { return receive_over(control_.get()); }
+
+std::string Zygote::receive_over(int control) {
+    pollfd ready{control, POLLIN, 0};
     int came = 0;
     while ((came = ::poll(&ready, 1, answer_limit_ms)) < 0 && errno == EINTR) {
     }
@@ -115,7 +117,7 @@ std::string Zygote::receive() {
         fail(fmt::format("the warm Python did not answer within {} s", answer_limit_ms / 1000),
              "the machine may be overloaded: run it again");
     std::vector<char> buffer(message_max);
-    const ssize_t size = ::recv(control_.get(), buffer.data(), buffer.size(), 0);
+    const ssize_t size = ::recv(control, buffer.data(), buffer.size(), 0);
     if (size <= 0)
         fail("the warm Python ended; what it said stands above",
              "see that `python -c 'import torch'` works with this interpreter, or name another with "
@@ -155,29 +157,30 @@ pid_t Zygote::spawn(const RankSpec& spec) {
                                               {"seed", spec.seed},
                                               {"options", options}}
                                              .dump(-1, ' ', false, json::error_handler_t::replace));
-    iovec piece{const_cast<char*>(text.data()), text.size()};
-    alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(4 * sizeof(int));
-    const int files[] = {spec.channel, spec.out, spec.err, spec.arena};
-    std::memcpy(CMSG_DATA(head), files, sizeof files);
-    while (::sendmsg(control_.get(), &message, MSG_NOSIGNAL) < 0) {
-        if (errno != EINTR)
-            fail(fmt::format("cannot start a rank: {}", std::strerror(errno)),
-                 "see that the arguments and the environment of the program are below 1 MB");
-    }
+    if (!send_with(control_.get(), text, {spec.channel, spec.out, spec.err, spec.arena}))
+        fail(fmt::format("cannot start a rank: {}", std::strerror(errno)),
+             "see that the arguments and the environment of the program are below 1 MB");
     while (!answers_.contains(id)) read_one();
     const auto [pid, why] = answers_.extract(id).mapped();
     if (pid < 0) fail(fmt::format("cannot fork a rank: {}", why), "free memory, or play fewer ranks");
     ended_.erase(pid);  // of an earlier process with this number
     return pid;
+}
+
+Descriptor Zygote::connect() {
+    const std::lock_guard lock(mutex_);
+    auto [ours, theirs] = packet_sockets();
+    if (!send_with(control_.get(), json{{"copy", true}}.dump(), {theirs.get()}))
+        fail(fmt::format("the warm Python takes no connection: {}", std::strerror(errno)), "run it again");
+    theirs.close();
+    receive_over(ours.get());  // from now on it lets live what it does not know
+    return std::move(ours);
+}
+
+void Zygote::adopt(const Descriptor& connection, const std::vector<pid_t>& copies) {
+    const std::string text = json{{"adopt", copies}}.dump();
+    while (::send(connection.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
+    }
 }
 
 int Zygote::wait_for(pid_t child) {

@@ -51,10 +51,19 @@ public:
     // Waits until a spawned process has ended; its status as waitpid() gives it. Thread-safe. Throws
     // HostTrouble.
     int wait_for(pid_t child);
+
+    // Another connection to the same interpreter, for a copy of this process. Until adopt() is called with the
+    // ranks that were copied for it, the interpreter ends no process that it does not know. Throws HostTrouble.
+    Descriptor connect();
+    static void adopt(const Descriptor& connection, const std::vector<pid_t>& copies);
+    // In the copy: talks over that connection from now on.
+    void use(Descriptor connection) { control_ = std::move(connection); }
+
     const std::string& description() const { return description_; }  // "Python 3.11.2, torch 2.11.0"
 
 private:
     std::string receive();
+    static std::string receive_over(int control);
     void read_one();
 
     const std::shared_ptr<void> holds_;

@@ -82,6 +82,7 @@ public:
         std::vector<Kept> list = first_of_each_path(directory_ / inject::kept_list);
         const auto by_depth = [](const Kept& a, const Kept& b) { return a.path.size() < b.path.size(); };
         std::stable_sort(list.begin(), list.end(), by_depth);
+        for (const Kept& kept : list) given_.directories.insert(fs::path(kept.path).parent_path());
         // Names that did not exist before are removed first, the innermost before their directories.
         for (auto kept = list.rbegin(); kept != list.rend(); ++kept) {
             if (kept->what == What::absent) take_away(*kept);

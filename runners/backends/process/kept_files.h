@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct GivenBack {
     std::size_t files = 0, removed = 0;
     std::vector<std::string> told;  // a sentence for each path that is not as it was
     std::string lost;               // the first of these about a file without a copy
+    std::set<std::filesystem::path> directories;  // those in which the job changed something
     std::string says;
 };
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ struct ManagedSettings {
     std::function<void(results::Rank process, bool error, std::string_view line)> print =
         {};                                                             // from any thread
     std::shared_ptr<WarmPython> warm = std::make_shared<WarmPython>();  // copies share it
+    // In which directories runs of the program have changed something; copies share it.
+    std::shared_ptr<std::set<std::filesystem::path>> changed =
+        std::make_shared<std::set<std::filesystem::path>>();
 };
 
 // The scenario with the nodes and ranks of a command. Launcher, restarts and monitor interval are the
@@ -61,6 +65,9 @@ public:
 
     // Thread-safe. Errors: environment, if this machine was in the way: then the run proves nothing.
     scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) override;
+
+    // Each copy of a run changes files for itself alone.
+    scenarios::Result<void> can_branch() const override;
 
 private:
     ManagedSettings settings_;

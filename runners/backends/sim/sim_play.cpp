@@ -127,6 +127,7 @@ Result<Record> simulate(sim::Engine& engine, const inject::FaultCatalog& faults,
     auto injector = inject::Injector::make(faults, plan.faults, record.truth);
     if (!injector) return tl::unexpected(injector.error());
     for (const std::string& kind : options.muted) injector->mute(kind);
+    if (performance.gate) injector->ask(performance.gate);
     sim::Cluster cluster(engine, performance.cluster, sim::Seed{plan.seed.number}, record.evidence,
                          cluster_options(plan, performance, options, budget));
     Conductor conductor(cluster, *injector, performance.patch);

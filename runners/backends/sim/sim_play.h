@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "inject/core/fault.h"
+#include "inject/core/injector.h"
 #include "runners/backend/runner.h"
 #include "runners/backends/sim/sim_levers.h"
 #include "sim/cluster/cluster.h"
@@ -19,6 +20,7 @@ struct Performance {
     std::function<bool()> stop = {};  // besides that of the options
     std::uint64_t stop_asked_every = 1 << 20;
     std::size_t stack_bytes = 64 << 10;
+    inject::Gate gate = {};  // asked before each fault acts
     std::function<void()> at_standstill = {};  // at the end of a run whose ranks still wait
 };
 

@@ -12,6 +12,7 @@
 #include "results/record/words.h"
 #include "results/reports/json_files.h"
 #include "runners/commands/command.h"
+#include "runners/commands/find/shrink_program.h"
 #include "runners/commands/program_options.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
@@ -33,7 +34,7 @@ struct InjectArguments {
     ProgramOptions program;
     std::vector<std::string> faults;
     std::string expect, within, record, html;
-    bool json = false, verbose = false;
+    bool json = false, verbose = false, shrink = false;
 };
 
 // One fault of a plan, in words for people: "kill_rank rank 1".
@@ -50,6 +51,7 @@ struct Answer {
     ProgramRun run;
     bool met = true;  // what --expect asked for
     std::string unmet;
+    std::optional<LeastProgram> least;
 };
 
 class InjectCommand {
@@ -85,8 +87,11 @@ public:
         auto run = trials.play(*plan, loud ? *loud : *runner);
         if (was_stopped()) return;
         if (!session_.take(run)) return;
-        Answer answer{.run = std::move(*run), .met = true, .unmet = {}};
+        Answer answer{.run = std::move(*run), .met = true, .unmet = {}, .least = {}};
         judge(answer);
+        if (arguments_.shrink && is_played(answer.run))
+            answer.least = shrink_program(arguments_.program, arguments_.faults, answer.run, *library,
+                                          session_.extension);
         keep(answer);
         if (arguments_.json)
             print_out("{}\n", results::reports::dumped(json_of(answer), 2));
@@ -129,9 +134,13 @@ private:
                                        results::duration_text(took));
     }
 
+    static bool is_played(const ProgramRun& run) {
+        return run.outcome != Outcome::never_came && run.outcome != Outcome::unknown;
+    }
+
     int code_of_answer(const Answer& answer) const {
-        if (answer.run.outcome == Outcome::never_came || answer.run.outcome == Outcome::unknown)
-            return exit_unknown;
+        if (!is_played(answer.run)) return exit_unknown;
+        if (stop_on_interrupt().load()) return exit_interrupted;
         return answer.met ? exit_pass : exit_fail;
     }
 
@@ -163,10 +172,17 @@ private:
         if (!arguments_.expect.empty())
             row("expected", answer.met ? style_.paint(Ink::green, "met") : style_.paint(Ink::red, answer.unmet));
         row("again", again());
+        if (!answer.least) return;
+        const explore::ShrunkProgram& shrunk = answer.least->shrunk;
+        row("least", fmt::format("{}, {} ({}{})", results::counted(static_cast<std::size_t>(shrunk.least.ranks), "rank"),
+                                 fmt::join(shrunk.least.faults, "; "), results::counted(shrunk.tries, "run"),
+                                 shrunk.finished ? "" : ", stopped before the end"));
+        row("", answer.least->again);
+        print_out("\n{}", answer.least->test);
     }
 
     void print_alarms(const ProgramRun& run) const {
-        if (run.outcome == Outcome::never_came || run.outcome == Outcome::unknown) return;
+        if (!is_played(run)) return;
         if (run.fault.findings.empty()) return row("alarm", "none");
         for (const results::Finding& finding : run.fault.findings) {
             const std::string who = finding.blame.text();
@@ -195,6 +211,13 @@ private:
                            {"trace_hash", fmt::format("{:016x}", run.control->record.trace_hash)}};
         if (!arguments_.expect.empty()) json["expect"] = {{"wanted", arguments_.expect}, {"met", answer.met}};
         json["again"] = again();
+        if (answer.least)
+            json["least"] = {{"faults", answer.least->shrunk.least.faults},
+                             {"ranks", answer.least->shrunk.least.ranks},
+                             {"tries", answer.least->shrunk.tries},
+                             {"finished", answer.least->shrunk.finished},
+                             {"again", answer.least->again},
+                             {"test", answer.least->test}};
         return json;
     }
 
@@ -240,6 +263,7 @@ std::string verbs_footer() {
            "  deadrank inject 'kill rank 1 before all_reduce 7' -- torchrun --nproc-per-node 8 train.py\n"
            "  deadrank inject 'stop rank 3 at step 5' --expect clear_error --within 10min -- torchrun "
            "--nnodes 4 --nproc-per-node 8 train.py\n"
+           "  deadrank inject 'stop rank 5 at step 3' --shrink -- torchrun --nproc-per-node 8 train.py\n"
            "  deadrank inject 'kill rank 1 at step 3' --expect recovers -- torchrun --nproc-per-node 4 "
            "--max-restarts 2 train.py";
 }
@@ -263,6 +287,8 @@ void add_inject(CLI::App& command, Session& session) {
         });
     command.add_option("--record", arguments->record, "Keep the evidence here, for diagnose")->type_name("DIR");
     command.add_option("--html", arguments->html, "Write a page that shows both runs")->type_name("FILE");
+    command.add_flag("--shrink", arguments->shrink,
+                     "Then find the least faults and ranks with which it ends alike, and print a test");
     command.add_flag("-v,--verbose", arguments->verbose, "Print what the program prints under the faults");
     add_json(command, arguments->json, "A JSON object instead of text");
     command.callback([arguments, &session] { InjectCommand(*arguments, session)(); });

@@ -225,6 +225,9 @@ private:
             text += fmt::format("\n  {}\n", style_.paint(Ink::dim, "left out: " + sentence));
         text += fmt::format("\n  {} · {} · {:.1f} s\n", results::counted(sweep.places.size(), "run"),
                             counts_text(sweep.counts(), style_), seconds);
+        if (!sweep.obstacle.empty())
+            text += fmt::format("  {} played from the start: {}\n", sweep.places.size() - sweep.copied,
+                                sweep.obstacle);
         if (sweep.places.size() < sweep.planned)
             text += fmt::format("  stopped before {} of {} were played\n", sweep.planned - sweep.places.size(),
                                 sweep.planned);
@@ -242,6 +245,7 @@ private:
                              {"says", place.says},
                              {"alarm", place.alarm},
                              {"took_ns", place.took == results::never ? Json(nullptr) : Json(place.took.count())},
+                             {"trace_hash", fmt::format("{:016x}", place.trace_hash)},
                              {"again", again(place)}});
         }
         Json counts = Json::object();
@@ -249,6 +253,8 @@ private:
         return {{"planned", sweep.planned},
                 {"counts", counts},
                 {"left_out", sweep.left_out},
+                {"copied", sweep.copied},
+                {"obstacle", sweep.obstacle},
                 {"cells", std::move(cells)}};
     }
 

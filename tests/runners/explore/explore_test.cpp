@@ -183,6 +183,76 @@ TEST_F(DeviceExplore, AMomentThatNeverComesNamesThoseThatExist) {
     EXPECT_THAT(run.says, HasSubstr("all_reduce × 3"));
 }
 
+ProgramSweep sweep_of(ProgramTrials& trials, const ManagedSettings& settings, std::vector<std::string> faults) {
+    ProgramSweepOptions options{.faults = std::move(faults), .ranks = {}, .steps = {}};
+    options.words = &testing_vocabulary();
+    options.workers.make_runner = [&] { return std::make_unique<ManagedRunner>(settings); };
+    options.workers.threads = 2;
+    auto sweep = sweep_program(trials, options);
+    if (!sweep) throw std::runtime_error(sweep.error().text());
+    return std::move(*sweep);
+}
+
+// Fails if a copy lacks anything of the run's state, or if the copied run differs from one without other faults.
+TEST_F(DeviceExplore, ARunThatIsCopiedAtItsMomentIsTheRunFromTheStart) {
+    settings_.command.argv.push_back("save");
+    ManagedRunner runner(settings_);
+    ProgramTrials trials(plan_of(settings_.command, {1}), {});
+    const ProgramSweep sweep = sweep_of(trials, settings_, {"kill", "flip bit 30", "disk full"});
+    EXPECT_EQ(sweep.copied, sweep.places.size()) << sweep.obstacle;
+    EXPECT_GT(sweep.places.size(), 20U);
+    for (const SweepPlace& place : sweep.places) {
+        const auto run = trials.play(place.plan, runner);
+        ASSERT_TRUE(run) << run.error().text();
+        EXPECT_EQ(place.trace_hash, run->fault.record.trace_hash) << place.line;
+        EXPECT_EQ(name_of(place.outcome), name_of(run->outcome)) << place.line;
+        EXPECT_EQ(place.says, run->says) << place.line;
+    }
+}
+
+constexpr const char* writer = R"(
+import os, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+for step in range(4):
+    with open(f"log{rank}", "a") as log:
+        log.write("line\n")
+    with open(f"log{rank}") as log:
+        lines = len(log.readlines())
+    assert lines == step + 2, f"the log has {lines} lines in step {step}"
+    dist.all_reduce(torch.ones(1))
+)";
+
+// Fails if copies write into one file, or into the user's.
+TEST_F(DeviceExplore, EachCopyOfARunHasFilesOfItsOwn) {
+    std::ofstream(scratch_->path() / "train.py") << writer;
+    for (const char* name : {"log0", "log1"}) std::ofstream(scratch_->path() / name) << "before\n";
+    ManagedRunner runner(settings_);
+    ProgramTrials trials(plan_of(settings_.command, {1}), {});
+    const ProgramSweep sweep = sweep_of(trials, settings_, {"skip"});
+    EXPECT_EQ(sweep.copied, sweep.places.size()) << sweep.obstacle;
+    EXPECT_EQ(sweep.places.size(), 8U);
+    for (const SweepPlace& place : sweep.places) EXPECT_EQ(place.says.find("the log has"), std::string::npos) << place.says;
+    for (const char* name : {"log0", "log1"}) {
+        std::ifstream log(scratch_->path() / name);
+        const std::string text{std::istreambuf_iterator<char>(log), {}};
+        EXPECT_EQ(text, "before\n");
+    }
+}
+
+// A thread of the program's keeps it from being copied: each run begins anew, in a process of its own.
+TEST_F(DeviceExplore, ARunThatCannotBeCopiedIsPlayedFromTheStart) {
+    const std::string with_thread =
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n";
+    std::ofstream(scratch_->path() / "train.py") << with_thread << trainer;
+    ManagedRunner runner(settings_);
+    ProgramTrials trials(plan_of(settings_.command, {1}), {});
+    const ProgramSweep sweep = sweep_of(trials, settings_, {"kill"});
+    EXPECT_EQ(sweep.copied, 0U);
+    EXPECT_THAT(sweep.obstacle, HasSubstr("threads"));
+    for (const SweepPlace& place : sweep.places) EXPECT_EQ(name_of(place.outcome), "clear_error") << place.says;
+}
+
 TEST_F(DeviceExplore, AProgramThatFailsByItselfIsRefusedInItsOwnWords) {
     settings_.command.argv.push_back("fail");
     ManagedRunner runner(settings_);

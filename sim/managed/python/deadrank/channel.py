@@ -24,13 +24,14 @@ WAIT, POLL = 0x20, 0x21
 STORE_OPEN, STORE, STORE_CLOSE = 0x30, 0x31, 0x32
 COMM_OPEN, COMM_CLOSE, COMM_ERROR = 0x40, 0x41, 0x42
 RECORD, STEP, PHASE, SEAM, BLOCK, STORAGE, DEVICE = 0x50, 0x51, 0x52, 0x53, 0x54, 0x55, 0x56
-COMPUTE, KEEP_SIGNAL, EXIT, STACK = 0x60, 0x61, 0x70, 0x71
+COMPUTE, KEEP_SIGNAL, EXIT, STACK, FORKED = 0x60, 0x61, 0x70, 0x71, 0x72
 
-ANSWER, RAISE, QUERY = 0, 1, 2
+ANSWER, RAISE, QUERY, FORK, ENTER = 0, 1, 2, 3, 4
 IN_ARENA = 0x80  # flag: the body lies in the arena, the message holds its offset and size
 ACKNOWLEDGED = 0x20  # flag: a post that is answered, with nothing
 UNANSWERED = 0x40  # flag: a post of a kind that is a request otherwise
 NEVER = -1
+ARENA_MAP = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)  # arguments of mmap()
 LEAST = 16 << 20  # bytes of addresses with which a rank can begin
 LONGEST = 64 << 10  # bytes of a message; a longer body goes through the arena
 GONE = 9  # exit code of a rank whose simulator is gone
@@ -44,6 +45,7 @@ class Here:
     turns = None
     options = {}
     orphan = False  # a child of a rank
+    fork = enter = None  # of forks.py
 
 
 here = Here()
@@ -111,7 +113,7 @@ def map_shared(file, size):
     """Returns how much could be mapped, and where. mmap.mmap refuses to map more than the file holds so far."""
     library = ctypes.CDLL(None, use_errno=True)
     library.mmap.restype = ctypes.c_void_p
-    library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
+    library.mmap.argtypes = ARENA_MAP
     read_write, shared, no_reserve = 3, 1, 0x4000
     while size >= LEAST:
         address = library.mmap(None, size, read_write, shared | no_reserve, file, 0)
@@ -229,7 +231,13 @@ class Channel:
             if not message:
                 os._exit(GONE)
             status, more, _, length, now = HEADER.unpack_from(message)
+            if status == FORK:
+                here.fork(self)
+                continue
             parts.append(message[HEADER.size : HEADER.size + length])
+            if status == ENTER:
+                here.enter(json.loads(parts.pop())["process"])
+                continue
             if not more:
                 return status, b"".join(parts), now
 

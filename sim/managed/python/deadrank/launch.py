@@ -16,18 +16,17 @@ import traceback
 import types
 
 from . import channel as wire
-from . import clocks, threads
+from . import clocks, forks, threads
 from .channel import Channel, here
 
 FIRST_NUMBER = 1000
-KILL = (1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 OURS = os.path.dirname(os.path.abspath(__file__))
 
 
 def await_rank(control, longest):
     """In a fork of the zygote: which rank it is comes with the four files of that rank. Never returns."""
-    ctypes.CDLL(None).prctl(*KILL, 0, 0, 0)
+    ctypes.CDLL(None).prctl(*forks.KILL, 0, 0, 0)
     adopt_orphans()
     os.setpgid(0, 0)  # what the program starts ends with the rank
     message, files, _, _ = socket.recv_fds(control, longest, 4)
@@ -70,11 +69,14 @@ def prepare(spawn, channel, arena):
     os.environ.clear()
     os.environ.update(spawn["environment"])
     keep_files()
+    if "within" in here.options:
+        forks.enter(here.options["within"])
     os.chdir(spawn["cwd"])
     for one in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         if one and one not in sys.path:
             sys.path.insert(1, one)
     here.channel = open_channel(channel, arena)
+    here.fork, here.enter = forks.fork, forks.enter
     here.turns = threads.Turns(here.channel)
     here.channel.stack = show_stack
     if here.options.get("tell_lines"):

@@ -129,8 +129,8 @@ class Spares:
 
     AHEAD = 2
 
-    def __init__(self, children, own):
-        self.children, self.own = children, own
+    def __init__(self, own):
+        self.own = own
         self.due = 0  # ranks that are still to begin
         self.waiting = deque()  # (pid, socket)
 
@@ -139,11 +139,12 @@ class Spares:
         while len(self.waiting) < min(self.AHEAD, self.due):
             self.fork()
 
-    def begin(self, message, files):
-        """The pid of a child that runs this message."""
+    def begin(self, control, message, files):
+        """The pid of a child that runs this message, which came over `control`."""
         if not self.waiting:
             self.fork()
         child, its_socket = self.waiting.popleft()
+        self.own.children[child] = control
         socket.send_fds(its_socket, [message], files)
         its_socket.close()
         return child
@@ -161,39 +162,104 @@ class Spares:
             ours.close()
             for _, other in self.waiting:
                 other.close()
-            forget(*self.own)
+            self.own.forget()
             launch.await_rank(theirs, LONGEST)
         theirs.close()
-        self.children.add(child)
+        self.own.children[child] = None
         self.waiting.append((child, ours))
+
+
+class Own:
+    """What the zygote has that its children must not: connections to simulations, and what it knows of children."""
+
+    def __init__(self):
+        self.controls = set()
+        self.children = {}  # pid: the connection that it was started over; None: not begun yet
+        self.forking = set()  # connections of copies whose ranks are still being copied
+        self.unclaimed = {}  # pid: status, of children that no connection has named so far
+        self.wake, self.woken = os.pipe()
+        for end in (self.wake, self.woken):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(self.woken)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self.chosen = selectors.DefaultSelector()
+        self.chosen.register(self.wake, selectors.EVENT_READ)
+
+    def listen(self, control):
+        self.controls.add(control)
+        self.chosen.register(control, selectors.EVENT_READ)
+
+    def listen_to_copy(self, file):
+        """Another simulation will talk over this socket: a copy of one that is under way."""
+        control = socket.socket(fileno=file)
+        control.set_inheritable(False)
+        self.listen(control)
+        self.forking.add(control)
+        tell(control, {"copying": True})
+
+    def adopt(self, control, pids):
+        """Ranks have copied themselves for this connection; their copies are children of this process."""
+        self.forking.discard(control)
+        for pid in pids:
+            self.children[pid] = control
+            if pid in self.unclaimed:
+                self.end(pid, self.unclaimed.pop(pid))
+
+    def end(self, child, status):
+        control = self.children.pop(child)
+        if control is not None:
+            tell(control, {"ended": child, "status": status})
+
+    def close(self, control):
+        self.forking.discard(control)
+        for child in [one for one, its in self.children.items() if its is control]:
+            self.children[child] = None  # reap() finds it
+            os.kill(child, signal.SIGKILL)
+        self.chosen.unregister(control)
+        self.controls.discard(control)
+        control.close()
+
+    def forget(self):
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self.chosen.close()
+        for control in self.controls:
+            control.close()
+        os.close(self.wake)
+        os.close(self.woken)
 
 
 def serve(control):
     launch.adopt_orphans()
-    wake, woken = os.pipe()
-    for end in (wake, woken):
-        os.set_blocking(end, False)
-    signal.set_wakeup_fd(woken)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    children = set()
-    chosen = selectors.DefaultSelector()
-    chosen.register(control, selectors.EVENT_READ)
-    chosen.register(wake, selectors.EVENT_READ)
-    spares = Spares(children, (control, (chosen, wake, woken)))
+    own = Own()
+    own.listen(control)
+    spares = Spares(own)
     while True:
-        for key, _ in chosen.select():
-            if key.fileobj is wake or key.fd == wake:
-                os.read(wake, 4096)
-                reap(control, children)
-                continue
-            message, files = receive(control)
-            if not message:
-                end_all()
-                os._exit(0)
-            if message.startswith(b"{\"expect"):
-                expect(spares, json.loads(message)["expect"])
-            else:
-                spawn(control, message, files, spares)
+        for key, _ in own.chosen.select():
+            if key.fd == own.wake:
+                os.read(own.wake, 4096)
+                reap(own)
+            elif key.fileobj in own.controls:
+                take(own, key.fileobj, spares)
+                if control not in own.controls:
+                    end_all()
+                    os._exit(0)
+
+
+def take(own, control, spares):
+    message, files = receive(control)
+    if not message:
+        own.close(control)
+    elif message.startswith(b"{"):
+        said = json.loads(message)
+        if "expect" in said:
+            expect(spares, said["expect"])
+        if "copy" in said:
+            own.listen_to_copy(*files)
+        if "adopt" in said:
+            own.adopt(control, said["adopt"])
+    else:
+        spawn(control, message, files, spares)
 
 
 def receive(control):
@@ -222,7 +288,7 @@ def spawn(control, message, files, spares):
     try:
         if len(files) != 4:
             raise OSError(0, f"{len(files)} file descriptors came, 4 are needed")
-        child = spares.begin(said, files)
+        child = spares.begin(control, said, files)
         tell(control, {"spawned": number, "pid": child})
     except OSError as trouble:
         tell(control, {"refused": number, "why": trouble.strerror})
@@ -234,18 +300,7 @@ def spawn(control, message, files, spares):
         pass
 
 
-def forget(control, own):
-    """What the child has of the zygote's."""
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    chosen, wake, woken = own
-    chosen.close()
-    control.close()
-    os.close(wake)
-    os.close(woken)
-
-
-def reap(control, children):
+def reap(own):
     while True:
         try:
             child, status = os.waitpid(-1, os.WNOHANG)
@@ -253,10 +308,12 @@ def reap(control, children):
             return
         if child == 0:
             return
-        if child in children:
-            end_orphans(children)
-            children.discard(child)
-            tell(control, {"ended": child, "status": status})
+        if child in own.children:
+            if not own.forking:
+                end_orphans(own.children)
+            own.end(child, status)
+        elif own.forking:
+            own.unclaimed[child] = status
 
 
 def list_children():
