@@ -7,7 +7,7 @@
 #include <set>
 
 #include "runners/backend/branches.h"
-#include "runners/explore/copies.h"
+#include "runners/backend/copies.h"
 #include "scenarios/format/fault_expression.h"
 #include "scenarios/format/plan_file.h"
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/socket.h>
 #include <vector>
@@ -101,6 +102,12 @@ void Channel::reply(Status status, std::int64_t now, std::string_view body) {
 void Channel::ask_for_copy(std::int64_t now, int socket, int out, int err, int arena) {
     reply(Status::fork, now, {});
     send_with(socket_.get(), "files", {socket, out, err, arena});  // a process that is gone: receive() tells
+}
+
+void Channel::open_debugger(std::int64_t now, std::string_view obstacle, int in, int out) {
+    reply(Status::debug, now,
+          nlohmann::json{{"obstacle", obstacle}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    send_with(socket_.get(), "files", {in, out});
 }
 
 void Channel::use(Descriptor socket, Descriptor out, Descriptor err) {

@@ -33,6 +33,8 @@ public:
     void reply(Status status, std::int64_t now, std::string_view body);
     // Asks for a copy of the process, which is to have these files. It answers with Kind::forked.
     void ask_for_copy(std::int64_t now, int socket, int out, int err, int arena);
+    // Opens a debugger over these files. `obstacle`: why it has no way back; empty: it has one.
+    void open_debugger(std::int64_t now, std::string_view obstacle, int in, int out);
     // From now on the other end is the copy.
     void use(Descriptor socket, Descriptor out, Descriptor err);
     void print_rest();  // after the process has ended

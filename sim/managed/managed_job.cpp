@@ -55,6 +55,14 @@ tl::expected<pid_t, std::string> ManagedJob::copy(const std::function<pid_t()>& 
     return 0;
 }
 
+void ManagedJob::open_debugger(Rank process, std::string_view obstacle, std::function<void()> back) {
+    const auto found = proxies.find(process);
+    if (found == proxies.end()) return;
+    back_ = std::move(back);
+    program_.real_limit = std::chrono::hours(24);
+    found->second->process().channel().open_debugger(found->second->now(), obstacle, STDIN_FILENO, STDOUT_FILENO);
+}
+
 void ManagedJob::show_stacks() {
     for (const auto& [process, proxy] : proxies) proxy->show_stack();
 }

@@ -75,6 +75,14 @@ public:
     tl::expected<pid_t, std::string> copy(const std::function<pid_t()>& fork,
                                           const std::function<void()>& enter);
 
+    // Opens a debugger in this rank, which waits for the simulator, over standard input and output. `back` is
+    // called when it is to begin anew; without one `obstacle` says why it cannot. From now on ranks may take as
+    // long as they like.
+    void open_debugger(Rank process, std::string_view obstacle, std::function<void()> back);
+    void go_back() {
+        if (back_) back_();
+    }
+
     const Program& program() const { return program_; }
 
     // Before the job is played: this rank reads its script from another file, under the same name.
@@ -98,6 +106,7 @@ private:
     std::optional<HostTrouble> trouble_;
     const std::atomic<bool>* interrupted_;
     bool expects_ = false;
+    std::function<void()> back_;
 };
 
 }  // namespace deadrank::sim::managed

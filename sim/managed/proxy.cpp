@@ -55,6 +55,7 @@ bool is_post(const Request& request) {
         case Kind::exit:
         case Kind::stack:
         case Kind::forked:
+        case Kind::back:
             return true;
         case Kind::step:
         case Kind::phase:
@@ -301,6 +302,8 @@ void Proxy::play(const Request& request) {
             case Kind::stack:
             case Kind::forked:
                 return;
+            case Kind::back:
+                return job_.go_back();
         }
         throw HostTrouble(
             fmt::format("a rank sent a message of unknown kind {}", static_cast<int>(request.head.kind)),

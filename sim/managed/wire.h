@@ -31,6 +31,7 @@ enum class Kind : std::uint8_t {
     exit = 0x70,
     stack = 0x71,
     forked = 0x72,
+    back = 0x73,
 };
 
 constexpr std::uint8_t body_in_arena = 0x80;  // flag: the body is `<qq` offset and size in the arena
@@ -41,8 +42,8 @@ constexpr std::uint8_t acknowledged =
     0x20;  // flag of COLLECTIVE and MESSAGE: the rank waits for an empty answer
 
 // fork: four descriptors follow in a message of their own; enter: a JSON body names the process whose files
-// the rank is to see. Neither is the answer that the rank waits for.
-enum class Status : std::uint8_t { answer = 0, raise = 1, query = 2, fork = 3, enter = 4 };
+// the rank is to see; debug: a JSON body, and two descriptors in a message of their own. None is the answer that the rank waits for.
+enum class Status : std::uint8_t { answer = 0, raise = 1, query = 2, fork = 3, enter = 4, debug = 5 };
 
 struct RequestHead {
     Kind kind;

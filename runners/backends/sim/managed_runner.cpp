@@ -7,9 +7,9 @@
 #include <fstream>
 
 #include "results/record/payload_line.h"
-#include "runners/backend/branches.h"
 #include "runners/backends/process/guard.h"
 #include "runners/backends/process/private_files.h"
+#include "runners/backends/sim/job_copies.h"
 #include "runners/backends/sim/sim_play.h"
 #include "scenarios/model/python_program.h"
 #include "sim/machine/plan_settings.h"
@@ -250,82 +250,12 @@ scenarios::Result<inject::Done> patch_rank(const ManagedSettings& settings, sim:
 }
 
 // Where a copy of a run has files of its own.
-std::vector<std::filesystem::path> private_directories(const ManagedSettings& settings,
-                                                       const std::filesystem::path& temporary) {
-    std::vector<std::filesystem::path> directories(settings.changed->begin(), settings.changed->end());
-    directories.push_back(settings.directory);
-    directories.push_back(temporary / "tmp");
-    return directories;
+PrivateLayers private_layers(const ManagedSettings& settings, const std::filesystem::path& temporary) {
+    PrivateLayers layers{{settings.changed->begin(), settings.changed->end()}, temporary / "layers"};
+    layers.directories.push_back(settings.directory);
+    layers.directories.push_back(temporary / "tmp");
+    return layers;
 }
-
-// The run forks itself where a fault is due; the copy ends its process.
-class BranchingRun {
-public:
-    BranchingRun(const ManagedSettings& settings, sim::managed::ManagedJob& job,
-                 const std::filesystem::path& temporary, Branches& branches)
-        : settings_(settings), job_(job), temporary_(temporary), branches_(branches) {}
-
-    inject::Passage ask(std::size_t fault) {
-        if (is_copy_) return inject::Passage::act;
-        const auto fork = [&] {
-            const pid_t pid = branches_.fork(fault);
-            is_copy_ = pid == 0;
-            return pid;
-        };
-        const auto pid = job_.copy(fork, [&] { have_private_files(); });
-        if (!pid || *pid < 0)
-            branches_.leave_out(fault, pid ? "this machine starts no further process" : pid.error());
-        return is_copy_ ? inject::Passage::act_alone : inject::Passage::pass;
-    }
-
-    // What is thrown in the process that the run began in is for its caller; a copy has none.
-    void play(const std::function<scenarios::Result<Record>()>& simulation, scenarios::Result<Record>& record) {
-        try {
-            record = simulation();
-        } catch (const sim::managed::HostTrouble& trouble) {
-            record = refuse(ErrorCode::environment, trouble.what(), trouble.help);
-        } catch (const std::exception& thrown) {
-            if (!is_copy_) throw;
-            record = refuse(ErrorCode::internal, thrown.what());
-        }
-        if (is_copy_) end_copy(record);
-    }
-
-    // One copy for each fault, before the run begins. Returns in the process that it began in.
-    void play_each(const scenarios::Plan& plan,
-                   const std::function<scenarios::Result<Record>(const scenarios::Plan&)>& simulation,
-                   scenarios::Result<Record>& record) {
-        for (std::size_t i = 0; i < plan.faults.size(); ++i) {
-            scenarios::Plan one = plan;
-            one.faults = {plan.faults[i]};
-            const auto attempt = [&] {
-                return ask(i) == inject::Passage::pass ? Record() : simulation(one);
-            };
-            play(attempt, record);
-        }
-    }
-
-private:
-    [[noreturn]] void end_copy(scenarios::Result<Record>& record) {
-        job_.finish();
-        if (job_.trouble())
-            record = refuse(ErrorCode::environment, job_.trouble()->what(), job_.trouble()->help);
-        branches_.finish(std::move(record));
-        std::abort();  // g++ 12 does not believe a virtual function that it never returns
-    }
-
-    void have_private_files() {
-        const auto made =
-            make_files_private(private_directories(settings_, temporary_), temporary_ / "layers");
-        if (!made) throw sim::managed::HostTrouble(made.error().what, made.error().remedy);
-    }
-
-    const ManagedSettings& settings_;
-    sim::managed::ManagedJob& job_;
-    const std::filesystem::path temporary_;
-    Branches& branches_;
-    bool is_copy_ = false;
-};
 
 }  // namespace
 
@@ -334,7 +264,8 @@ scenarios::Result<void> ManagedRunner::can_branch() const {
         return refuse(ErrorCode::unsupported, "the program's files are kept, so its runs share them");
     auto temporary = Scratch::make({}, {"tmp", "layers"});
     if (!temporary) return tl::unexpected(temporary.error());
-    return try_private_files(private_directories(settings_, temporary->path()), temporary->path() / "layers");
+    const PrivateLayers layers = private_layers(settings_, temporary->path());
+    return try_private_files(layers.directories, layers.memory);
 }
 
 scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const RunOptions& options) {
@@ -354,8 +285,11 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
     }
     sim::managed::ManagedJob job(*warm, std::move(program), read_record, options.stop);
     std::optional<BranchingRun> branching;
-    if (options.branches && around)
-        branching.emplace(settings_, job, around->temporary->path(), *options.branches);
+    std::optional<DebuggedRun> debugged;
+    if (around && options.branches)
+        branching.emplace(job, private_layers(settings_, around->temporary->path()), *options.branches);
+    if (around && settings_.debugged)
+        debugged.emplace(job, private_layers(settings_, around->temporary->path()), plan, options.stop);
     const Performance performance{
         .cluster = *cluster,
         .script = [&](sim::World& world) { job.play(world); },
@@ -364,14 +298,18 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
         .stop = [&] { return job.stopped(); },
         .stop_asked_every = 64,
         .stack_bytes = 512 << 10,
-        .gate = branching ? inject::Gate([&](std::size_t fault) { return branching->ask(fault); }) : nullptr,
+        .gate = branching  ? inject::Gate([&](std::size_t fault) { return branching->ask(fault); })
+                : debugged ? inject::Gate([&](std::size_t fault) { return debugged->ask(fault); })
+                           : nullptr,
         .at_standstill = [&] { job.show_stacks(); }};
     scenarios::Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
     stages_.play([&](sim::Engine& engine) {
         const auto simulation = [&](const scenarios::Plan& played) {
             return simulate(engine, faults_, played, performance, options);
         };
-        if (!branching) {
+        if (debugged) {
+            debugged->play([&] { return simulation(plan); }, record);
+        } else if (!branching) {
             record = simulation(plan);
         } else if (options.branches->from_start()) {
             branching->play_each(plan, simulation, record);

@@ -38,6 +38,7 @@ struct ManagedSettings {
     std::chrono::seconds real_limit{120};
     std::int64_t compute = 0;  // nanoseconds of virtual time that each step computes
     bool tell_lines = false;  // evidence has a line for each line of the program that calls the simulator
+    bool debugged = false;  // at the moment of the plan's last fault its rank has a debugger; that fault never acts
     bool keep_files = false;  // what the program writes stays; else each run begins and ends with the user's
     std::function<void(results::Rank process, bool error, std::string_view line)> print =
         {};                                                             // from any thread

@@ -33,7 +33,7 @@ using results::reports::Json;
 struct InjectArguments {
     ProgramOptions program;
     std::vector<std::string> faults;
-    std::string expect, within, record, html;
+    std::string expect, within, record, html, debug;
     bool json = false, verbose = false, shrink = false;
 };
 
@@ -68,6 +68,15 @@ public:
             if (!fault) return complain_of_line(session_, fault.error(), line);
             faults.push_back(std::move(*fault));
         }
+        if (!arguments_.debug.empty()) {
+            // A moment is read as that of a fault, which never acts.
+            auto moment = scenarios::read_fault_expression("stop " + arguments_.debug, library->vocabulary);
+            if (!moment) return session_.complain(moment.error());
+            faults.push_back(std::move(*moment));
+        }
+        if (faults.empty())
+            return session_.complain({scenarios::ErrorCode::usage, "there is no fault",
+                                      "name one, as in 'kill rank 1 before all_reduce 7', or --debug"});
         auto program = open_program(arguments_.program, session_.extension);
         if (!session_.take(program)) return;
         auto plan = scenarios::with_faults(program->healthy, faults, library->vocabulary);
@@ -84,9 +93,13 @@ public:
         if (was_stopped()) return;
         if (!control) return session_.complain(control.error());
         const auto loud = arguments_.verbose ? make_loud(*program) : nullptr;
-        auto run = trials.play(*plan, loud ? *loud : *runner);
+        const auto debugged = arguments_.debug.empty() ? nullptr : make_debugged(*program);
+        auto run = trials.play(*plan, loud ? *loud : debugged ? *debugged : *runner);
         if (was_stopped()) return;
         if (!session_.take(run)) return;
+        if (arguments_.faults.empty() && !run->fault.record.truth.idle())
+            return row("ended", fmt::format("as without the debugger: {} of virtual time",
+                                            results::duration_text(run->control->record.ended)));
         Answer answer{.run = std::move(*run), .met = true, .unmet = {}, .least = {}};
         judge(answer);
         if (arguments_.shrink && is_played(answer.run))
@@ -114,6 +127,12 @@ private:
             const std::lock_guard lock(printing);
             results::reports::write_unchanged(error ? stderr : stdout, fmt::format("{}\n", line));
         };
+        return std::make_unique<ManagedRunner>(settings, session_.extension.all_faults());
+    }
+
+    std::unique_ptr<Runner> make_debugged(const OpenedProgram& program) const {
+        ManagedSettings settings = program.settings;
+        settings.debugged = true;
         return std::make_unique<ManagedRunner>(settings, session_.extension.all_faults());
     }
 
@@ -263,6 +282,7 @@ std::string verbs_footer() {
            "  deadrank inject 'kill rank 1 before all_reduce 7' -- torchrun --nproc-per-node 8 train.py\n"
            "  deadrank inject 'stop rank 3 at step 5' --expect clear_error --within 10min -- torchrun "
            "--nnodes 4 --nproc-per-node 8 train.py\n"
+           "  deadrank inject --debug 'rank 3 before all_reduce 7' -- torchrun --nproc-per-node 8 train.py\n"
            "  deadrank inject 'stop rank 5 at step 3' --shrink -- torchrun --nproc-per-node 8 train.py\n"
            "  deadrank inject 'kill rank 1 at step 3' --expect recovers -- torchrun --nproc-per-node 4 "
            "--max-restarts 2 train.py";
@@ -272,8 +292,7 @@ void add_inject(CLI::App& command, Session& session) {
     command.footer(verbs_footer());
     auto arguments = std::make_shared<InjectArguments>();
     command.add_option("faults", arguments->faults, "One line each: 'kill rank 1 before all_reduce 7'")
-        ->type_name("FAULT")
-        ->required();
+        ->type_name("FAULT");
     add_program_options(command, arguments->program);
     command.add_option("--expect", arguments->expect, "Fail unless it: recovers, completes, clear_error, refuses")
         ->type_name("WHAT")
@@ -287,6 +306,9 @@ void add_inject(CLI::App& command, Session& session) {
         });
     command.add_option("--record", arguments->record, "Keep the evidence here, for diagnose")->type_name("DIR");
     command.add_option("--html", arguments->html, "Write a page that shows both runs")->type_name("FILE");
+    command.add_option("--debug", arguments->debug,
+                       "Open Python's debugger there, as in 'rank 3 at step 12'; its command back begins anew")
+        ->type_name("MOMENT");
     command.add_flag("--shrink", arguments->shrink,
                      "Then find the least faults and ranks with which it ends alike, and print a test");
     command.add_flag("-v,--verbose", arguments->verbose, "Print what the program prints under the faults");

@@ -24,9 +24,9 @@ WAIT, POLL = 0x20, 0x21
 STORE_OPEN, STORE, STORE_CLOSE = 0x30, 0x31, 0x32
 COMM_OPEN, COMM_CLOSE, COMM_ERROR = 0x40, 0x41, 0x42
 RECORD, STEP, PHASE, SEAM, BLOCK, STORAGE, DEVICE = 0x50, 0x51, 0x52, 0x53, 0x54, 0x55, 0x56
-COMPUTE, KEEP_SIGNAL, EXIT, STACK, FORKED = 0x60, 0x61, 0x70, 0x71, 0x72
+COMPUTE, KEEP_SIGNAL, EXIT, STACK, FORKED, BACK = 0x60, 0x61, 0x70, 0x71, 0x72, 0x73
 
-ANSWER, RAISE, QUERY, FORK, ENTER = 0, 1, 2, 3, 4
+ANSWER, RAISE, QUERY, FORK, ENTER, DEBUG = 0, 1, 2, 3, 4, 5
 IN_ARENA = 0x80  # flag: the body lies in the arena, the message holds its offset and size
 ACKNOWLEDGED = 0x20  # flag: a post that is answered, with nothing
 UNANSWERED = 0x40  # flag: a post of a kind that is a request otherwise
@@ -45,7 +45,7 @@ class Here:
     turns = None
     options = {}
     orphan = False  # a child of a rank
-    fork = enter = None  # of forks.py
+    fork = enter = debug = None  # of forks.py and debugger.py
 
 
 here = Here()
@@ -237,6 +237,9 @@ class Channel:
             parts.append(message[HEADER.size : HEADER.size + length])
             if status == ENTER:
                 here.enter(json.loads(parts.pop())["process"])
+                continue
+            if status == DEBUG:
+                here.debug(self, json.loads(parts.pop()))
                 continue
             if not more:
                 return status, b"".join(parts), now

@@ -76,7 +76,7 @@ def prepare(spawn, channel, arena):
         if one and one not in sys.path:
             sys.path.insert(1, one)
     here.channel = open_channel(channel, arena)
-    here.fork, here.enter = forks.fork, forks.enter
+    here.fork, here.enter, here.debug = forks.fork, forks.enter, debug
     here.turns = threads.Turns(here.channel)
     here.channel.stack = show_stack
     if here.options.get("tell_lines"):
@@ -89,6 +89,12 @@ def prepare(spawn, channel, arena):
 
         c10d.begin()
         observers.begin(here.options)
+
+
+def debug(channel, said):
+    from . import debugger
+
+    debugger.begin(channel, said)
 
 
 def keep_files():

@@ -1,4 +1,4 @@
-// runners/explore/copies.h — Copies of this process that work at the same time, each of which sends back one
+// runners/backend/copies.h — Copies of this process that work at the same time, each of which sends back one
 // text before it ends.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <sys/types.h>
 
-namespace deadrank::runners::explore {
+namespace deadrank::runners {
 
 class Copies {
 public:
@@ -47,4 +47,4 @@ private:
     int to_ = -1;  // in a copy
 };
 
-}  // namespace deadrank::runners::explore
+}  // namespace deadrank::runners

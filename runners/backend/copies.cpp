@@ -1,5 +1,5 @@
-// runners/explore/copies.cpp — Copies of this process, and the pipes over which they answer.
-#include "runners/explore/copies.h"
+// runners/backend/copies.cpp — Copies of this process, and the pipes over which they answer.
+#include "runners/backend/copies.h"
 
 #include <cerrno>
 #include <csignal>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace deadrank::runners::explore {
+namespace deadrank::runners {
 
 namespace {
 
@@ -89,4 +89,4 @@ void Copies::read_some() {
     }
 }
 
-}  // namespace deadrank::runners::explore
+}  // namespace deadrank::runners
