@@ -183,10 +183,12 @@ void Proxy::print(bool error, std::string_view line) {
 }
 
 // A process that has sent a post goes on, and prints earlier or later than the post is read. Once it waits,
-// all that it has printed is there.
+// all that it has printed is there. Which of its two pipes was read first depends on the machine: what it wrote to
+// stdout comes first.
 void Proxy::log_printed() {
-    for (const auto& [error, line] : std::exchange(printed_, {}))
-        world_.log(line, results::log_level(line, error));
+    auto printed = std::exchange(printed_, {});
+    std::stable_partition(printed.begin(), printed.end(), [](const auto& one) { return !one.first; });
+    for (const auto& [error, line] : printed) world_.log(line, results::log_level(line, error));
 }
 
 // A signal that the program handles reaches the process before the reply does: its handler runs when the call
