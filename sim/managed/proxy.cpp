@@ -207,6 +207,11 @@ void Proxy::answer(std::string_view body) {
     process_->channel().reply(Status::answer, world_.timer().now().count(), body);
 }
 
+void Proxy::let_go() {
+    awaits_answer_ = false;
+    process_->channel().reply(Status::answer, world_.timer().now().count(), {});
+}
+
 void Proxy::answer(const json& body) { answer(std::string_view(dumped(body))); }
 
 void Proxy::raise(const RankFailure& failure, std::optional<std::uint64_t> work) {
@@ -232,11 +237,13 @@ void Proxy::run() {
         }
         spend(request->head.charge);
         const bool acknowledges = (request->head.flags & acknowledged) != 0;
-        awaits_answer_ = !is_post(*request) || acknowledges;
-        if (awaits_answer_) log_printed();
+        const bool is_held = (request->head.flags & held) != 0;
+        awaits_answer_ = !is_post(*request) || acknowledges || is_held;
+        if (!is_post(*request) || acknowledges) log_printed();
         play(*request);
         if (exit_) throw *exit_;
         if (acknowledges) answer();
+        if (is_held) let_go();
     }
 }
 

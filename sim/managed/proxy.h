@@ -50,6 +50,7 @@ private:
     void deliver_signals();
     void answer(std::string_view body = {});
     void answer(const nlohmann::json& body);
+    void let_go();  // of a post
     void raise(const RankFailure& failure, std::optional<std::uint64_t> work = {});
     void spend(std::int64_t charge);
     void print(bool error, std::string_view line);

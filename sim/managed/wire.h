@@ -43,6 +43,10 @@ constexpr std::uint8_t acknowledged =
 
 // fork: four descriptors follow in a message of their own; enter: a JSON body names the process whose files
 // the rank is to see; debug: a JSON body, and two descriptors in a message of their own. None is the answer that the rank waits for.
+// flag of a post: its process waits for an empty answer, and its clock does not learn of it. So the whole job can be
+// copied at any moment.
+constexpr std::uint8_t held = 0x10;
+
 enum class Status : std::uint8_t { answer = 0, raise = 1, query = 2, fork = 3, enter = 4, debug = 5 };
 
 struct RequestHead {

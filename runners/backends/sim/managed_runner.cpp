@@ -277,6 +277,7 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
     const auto warm = warm_zygote(*settings_.warm, zygote_of(settings_));
     if (!warm) return tl::unexpected(warm.error());
     sim::managed::Program program = program_of(settings_, plan);
+    if (options.branches || settings_.debugged) program.options["held"] = "true";
     std::optional<Surroundings> around;
     if (!settings_.keep_files) {
         auto made = surround(settings_.directory, options.stop);

@@ -28,6 +28,8 @@ COMPUTE, KEEP_SIGNAL, EXIT, STACK, FORKED, BACK = 0x60, 0x61, 0x70, 0x71, 0x72, 
 
 ANSWER, RAISE, QUERY, FORK, ENTER, DEBUG = 0, 1, 2, 3, 4, 5
 IN_ARENA = 0x80  # flag: the body lies in the arena, the message holds its offset and size
+HELD = 0x10  # flag of a post: the rank waits until it is played, and its clock does not learn of it
+LAST_WORDS = (EXIT, STACK, BACK)  # posts that no answer follows
 ACKNOWLEDGED = 0x20  # flag: a post that is answered, with nothing
 UNANSWERED = 0x40  # flag: a post of a kind that is a request otherwise
 NEVER = -1
@@ -158,11 +160,19 @@ class Channel:
         self.now = now
 
     def post(self, kind, body=b"", flags=0):
+        """Where the job may be copied, the rank is held until the post is played: at no moment does it run on."""
+        if here.options.get("held", False) and kind not in LAST_WORDS:
+            self.send(kind, body, flags | HELD)
+            self.receive()
+        else:
+            self.send(kind, body, flags)
+
+    def send(self, kind, body, flags):
         if self.line is not None:
             self.tell_where()
         length = len(body)
         if length > LONGEST:
-            self.post_long(kind, body, flags)
+            self.send_long(kind, body, flags)
             return
         charge = self.take_charge()
         try:
@@ -180,22 +190,22 @@ class Channel:
             self.tell(RECORD, kind="rank.log", level=0, line=f"deadrank: at {line}")
         self.line = tell
 
-    def post_long(self, kind, body, flags):
+    def send_long(self, kind, body, flags):
         """The proxy reads the body when it takes the message, so the block is never reused before that: it is
         kept until the next reply."""
         offset = self.arena.allocate(len(body))
         ctypes.memmove(self.arena.address(offset), body, len(body))
         self.kept = [*self.kept, (offset, len(body))]
-        self.post(kind, PAIR.pack(offset, len(body)), flags | IN_ARENA)
+        self.send(kind, PAIR.pack(offset, len(body)), flags | IN_ARENA)
 
     def request(self, kind, body=b"", flags=0):
         """Returns the body of the reply, or raises what the simulator answers."""
-        self.post(kind, body, flags)
+        self.send(kind, body, flags)
         self.clock_reads = 0
         while True:
             status, body, now = self.receive()
             if status == QUERY:
-                self.post(STACK, json.dumps(self.stack()).encode())
+                self.send(STACK, json.dumps(self.stack()).encode(), 0)
                 continue
             self.arrive(now)
             if self.kept:
