@@ -235,10 +235,10 @@ void Proxy::run() {
             const std::span<std::byte> body = process_->arena().at(offset, size);
             request->body.assign(reinterpret_cast<const char*>(body.data()), body.size());
         }
-        spend(request->head.charge);
         const bool acknowledges = (request->head.flags & acknowledged) != 0;
         const bool is_held = (request->head.flags & held) != 0;
         awaits_answer_ = !is_post(*request) || acknowledges || is_held;
+        spend(request->head.charge);
         if (!is_post(*request) || acknowledges) log_printed();
         play(*request);
         if (exit_) throw *exit_;

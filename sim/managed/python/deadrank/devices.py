@@ -49,6 +49,12 @@ def find():
     return Devices(library) if use(None) == 0 else None
 
 
+def run_backward_here():
+    """Autograd has a thread for each device. It computes in the thread that calls backward() instead, so that a
+    rank stays one thread, in whose order everything happens."""
+    sys.modules["torch"]._C._set_multithreading_enabled(False)
+
+
 class DeviceChannel(Channel):
     """`now` is the simulator's time. The host's clock may be behind it: a stream waits for a call, and the host
     goes on meanwhile."""

@@ -17,6 +17,7 @@ NEW_MOUNTS, NEW_USER = 0x00020000, 0x10000000  # CLONE_NEWNS, CLONE_NEWUSER
 GETTID = {"x86_64": 186, "aarch64": 178}.get(platform.machine())
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())
 KILL = (1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+AUTOGRAD = "pt_autograd_"
 THREAD_SIZE = 2048  # bytes of glibc's struct pthread in which the thread's number is looked for
 
 library = ctypes.PyDLL(None, use_errno=True)  # a call keeps the lock of the interpreter
@@ -42,13 +43,22 @@ def find_obstacle(own):
     """Why a copy of this process could not go on as it would; empty: it can."""
     if CLONE is None or number_address() is None:
         return f"processes cannot be copied on {platform.machine()} with this C library"
-    threads = len(os.listdir("/proc/self/task"))
+    threads = count_threads()
     if threads > 1:
         return f"it has {threads} threads"
     with open("/proc/thread-self/children", encoding="ascii") as file:
         if file.read().strip():
             return "it has started a process"
     return find_shared_file(own)
+
+
+def count_threads():
+    """Without autograd's, one for each device, which do nothing in a rank (devices.py)."""
+    count = 0
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{task}/comm", encoding="ascii", errors="replace") as file:
+            count += not file.read().startswith(AUTOGRAD)
+    return count
 
 
 def find_shared_file(own):

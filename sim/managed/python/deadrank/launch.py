@@ -113,6 +113,7 @@ def open_channel(channel, arena):
 
         found = devices.find()
         if found is not None:
+            devices.run_backward_here()
             return devices.DeviceChannel(channel, arena, found)
     return Channel(channel, arena)
 
