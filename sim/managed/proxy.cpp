@@ -596,8 +596,8 @@ void Proxy::use_storage(const json& body) {
         const std::int64_t numbers = (body.value("bytes", std::int64_t{0}) + 7) / 8;
         const std::vector<Number> content(
             static_cast<std::size_t>(std::clamp(numbers, std::int64_t{1}, numbers_max)));
-        job_.written.insert(path);
         code = storage.write(path, content);
+        job_.written.insert(path);  // not by a rank that is killed while it writes
     } else if (op == "sync") {
         code = storage.sync(path);
     } else if (op == "rename") {

@@ -218,17 +218,29 @@ def renamed(real):
 ERRORS = {"no_space": errno.ENOSPC, "read_only": errno.EROFS, "not_found": errno.ENOENT}
 
 
+def cut_in_half(file, size):
+    """Returns the half that is gone."""
+    with open(file, "rb") as whole:
+        whole.seek(size // 2)
+        rest = whole.read()
+    os.truncate(file, size // 2)
+    return rest
+
+
 def stored(op, file):
     if here.channel is None:
         return
     size = os.path.getsize(file)
+    rest = b""
     if op == "write":
         written.add(os.path.abspath(file))
+        rest = cut_in_half(file, size)  # what a rank leaves that is killed now, or whose disk refuses
     code = here.channel.ask(wire.STORAGE, op=op, path=os.path.abspath(file), bytes=size).get("code", "ok")
     if code == "ok":
+        if rest:
+            with open(file, "ab") as half:
+                half.write(rest)
         return
-    if op == "write":
-        os.truncate(file, size // 2)  # a write that a disk refused is left half done
     number = ERRORS.get(code, errno.EIO)
     refused = OSError(number, os.strerror(number), file)
     refused.deadrank_work = None  # as what the simulator answers to a call: shown without deadrank's frames
