@@ -111,9 +111,9 @@ constexpr Row rows[] = {
     {Topic::reshard, Nearness::own, Symptom::reshard_restore_failure, {layout, incomplete, misaligned},
      "used a DP world size of|Automatic adjustment of ZeRO|Missing key(s) in state_dict|"
      "Missing key in checkpoint|Error(s) in loading state_dict|Size mismatch between saved|"
-     "didn't get saved by one or more processes"},
+     "didn't get saved by one or more processes|Cannot merge two lists"},
     {Topic::none, Nearness::own, Symptom::reshard_restore_failure, {layout, incomplete, misaligned},
-     "Unexpected key(s) in state_dict|Cannot merge two lists|values missing out of|zero_shard_files|"
+     "Unexpected key(s) in state_dict|values missing out of|zero_shard_files|"
      "contains a parameter group|different number of parameter groups|create_local_plan|"
      "_rigid_load_state_dict"},
     {Topic::disk, Nearness::own, Symptom::host_resource_exhaustion, {settings, placement},

@@ -76,6 +76,9 @@ from deadrank import block, check, digest, loss, phase, samples, seam
 | | |
 |---|---|
 | `check("norm", value, expected)` | a value beside its definition. Compute `expected` from what the rank really has |
+| `check("reference.loss", value, expected)` | a value beside that of the same training on one rank: a `parallel_result_mismatch` where they differ |
+| `check("evaluation.samples", counted, expected)` | samples that an evaluation counted, and those of its set |
+| `check("weights.sum", held, expected)` | what the model holds after a load, and what the file has |
 | `digest("weights", tensor, group="replica")` | ranks of a group must hold the same |
 | `loss(value)` | of a loop without `backward()` |
 | `samples(ids, epoch=0, group=None)` | of a loop without `DataLoader` |

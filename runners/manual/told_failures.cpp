@@ -95,7 +95,7 @@ constexpr ToldRow failure_rows[] = {
      .soon = "60 s after the last one came; where the wait ends with an error, that is told instead, when it "
              "ends",
      .scenario = "communication/group_made_by_a_call_that_some_leave_out",
-     .names = "fault"},
+     .names = "rank 3"},
     {.part = "Start-up",
      .symptom = "communication_setup_hang",
      .shows = "the same, and all have come",
@@ -131,7 +131,7 @@ constexpr ToldRow failure_rows[] = {
      .who = "on whom it is not",
      .soon = "at once",
      .scenario = "initialization/pretrained_weights_silently_not_loaded",
-     .names = "fault"},
+     .names = "all"},
     {.part = "Start-up",
      .symptom = "unexpected_parallelization",
      .shows = "replicas share no call",

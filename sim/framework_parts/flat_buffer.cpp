@@ -38,12 +38,7 @@ void FlatBuffer::fill(std::span<const Number> tensors, const std::vector<bool>& 
             throw RankFailure(fmt::format(
                 "IndexError: index {} is out of bounds for dimension 0 with size {}", from, tensors.size()));
         }
-        const std::int64_t to = world_.seam("pack.offset", layout_.offset(i));
-        if (to < 0 || to + length > layout_.size()) {
-            throw RankFailure(
-                fmt::format("RuntimeError: start ({}) + length ({}) exceeds dimension size ({}).", to, length,
-                            layout_.size()));
-        }
+        const std::int64_t to = layout_.offset(i);
         // A copy that is not waited for is not there yet when the buffer is reduced.
         const bool last = i + 1 == layout_.tensors();
         const bool arrives = !last || world_.block("pack.wait") || one_stream_;

@@ -47,11 +47,9 @@ void Job::save(std::int64_t step) {
             ask_helper(world_.seam("checkpoint.helper", 0),
                        "RuntimeError: Checkpoint background process encountered an error and died");
         finish_saves(std::numeric_limits<std::int64_t>::max());
-        open_save_ = OpenSave{.step = step, .captured = {}};
-        if (world_.block("checkpoint.capture")) open_save_->captured = *state_.numbers;
+        open_save_ = OpenSave{.step = step, .captured = *state_.numbers};
         return;
     }
-    (void)world_.block("checkpoint.capture");  // what is written at once needs no copy
     world_.phase(results::Phase::checkpoint);
     write_own(step, *state_.numbers);
     publish(step);
@@ -82,7 +80,7 @@ void Job::finish_saves(std::int64_t step) {
     const OpenSave save = *std::exchange(open_save_, std::nullopt);
     if (world_.seam("checkpoint.helper", 0) != 0) return;  // nobody is left to write it, and nobody looks
     world_.phase(results::Phase::checkpoint);
-    write_own(save.step, save.captured ? *save.captured : *state_.numbers);
+    write_own(save.step, save.captured);
     publish(save.step);
     world_.phase(results::Phase::none);
 }
@@ -208,7 +206,7 @@ void Job::restore() {
     }
     call_across_releases(world_, Calling::load);
     if (settings_.optimizer_steps && !keyed) {
-        optimizer_steps_ = world_.seam("optimizer.restored_step", content.back());
+        optimizer_steps_ = content.back();
         content.pop_back();
     }
     const bool takes = world_.block("checkpoint.restore");

@@ -49,7 +49,7 @@ scenarios::Kind data_parallel_words() {
                              "dp.size", "bucket.first"})
         kind.seams.emplace_back(seam);
     for (const char* block :
-         {"gradient.all_reduce", "bucket.wait", "parameters.broadcast", "gradient.accumulate",
+         {"gradient.all_reduce", "parameters.broadcast", "gradient.accumulate",
           "bucket.after_backward", "weights.download", "weights.assign", "overlap.stream", "unused.find"}) {
         kind.blocks.emplace_back(block);
     }
@@ -181,8 +181,7 @@ void data_parallel_rank(World& world, const DataParallelSettings& settings) {
         Reducer reducer(job, group, settings);
         reducer.run(reduced, complete);
         if (!complete) refuse_unfinished(job.rank(), shape.layers);
-        const bool waits = alone || world.block("bucket.wait");
-        if (waits) reducer.wait();
+        reducer.wait();
         unflatten(world, reduced);
         const std::int64_t everything = normaliser(job, group, share, samples.size());
         const Rank times = averages ? group.size() : 1;  // an average over ranks lacks this factor
@@ -196,13 +195,11 @@ void data_parallel_rank(World& world, const DataParallelSettings& settings) {
         group.all_reduce(std::span(logged).first(job.audits() ? 2 : 1));
         const bool right = job.audit_reduction(step, sums.empty() ? reduced : sums, logged[1], times);
         if (settings.validate_results && !right) refuse_result(step);
-        if (!waits) reducer.wait();  // too late, but a stream never forgets its work
         job.digest(step, "replica", "parameters", parameters);
-        const Number norm_at_the_end = waits ? norm_of_mean : scaled(norm(reduced), times, divisor);
         const Number mean_loss = scaled(logged[0], 1, world.seam("loss.divisor", everything));
         job.compare(step, parameters, 0, mean_loss, job.size());
         job.evaluate(step, parameters);
-        return StepResult{mean_loss, norm_at_the_end};
+        return StepResult{mean_loss, norm_of_mean};
     });
 }
 

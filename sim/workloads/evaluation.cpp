@@ -45,12 +45,12 @@ void Job::evaluate(std::int64_t step, std::span<const Number> parameters) {
         Number both[] = {0, 0};
         for (std::int64_t i = 0; i < batch; ++i) {
             const std::int64_t place = pass * at_once + rank_ * batch + i;
-            if (place >= samples && (uneven || world_.block("evaluation.trim"))) continue;
-            both[0] = plus(both[0], loss_of(place % samples));
+            if (place >= samples) continue;  // it only fills the last batch up
+            both[0] = plus(both[0], loss_of(place));
             ++both[1];
         }
         if (of_means) both[0] = mean_of(both[0], both[1]);
-        if (world_.block("evaluation.gather")) comm().all_reduce(both);
+        comm().all_reduce(both);
         for (std::int64_t more = 1; more < reductions; ++more)  // of a sum that all ranks have already
             comm().all_reduce(std::span(both).first(1));
         sum = plus(sum, both[0]);

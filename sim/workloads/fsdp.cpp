@@ -42,7 +42,7 @@ scenarios::Kind fsdp_words() {
           "sharding.size", "gather.output", "gather.type", "scatter.input", "scatter.type"}) {
         kind.seams.emplace_back(seam);
     }
-    for (const char* block : {"gather.wait", "gradient.reduce_scatter", "reduce.wait", "parameters.reshard",
+    for (const char* block : {"gradient.reduce_scatter", "reduce.wait", "parameters.reshard",
                               "experts.gather_all"}) {
         kind.blocks.emplace_back(block);
     }
@@ -57,8 +57,8 @@ constexpr Number leftover = one << 20;
 
 class Layers {
 public:
-    Layers(Job& job, std::vector<Number>& mine, std::size_t each, std::size_t count, bool ahead)
-        : job_(job), mine_(mine), each_(each), ahead_(ahead), whole_(count), work_(count) {}
+    Layers(Job& job, std::vector<Number>& mine, std::size_t each, std::size_t count)
+        : job_(job), mine_(mine), each_(each), whole_(count), work_(count) {}
 
     void prefetch(std::size_t layer) {
         const auto seam = job_.world().seam("prefetch.layer", static_cast<std::int64_t>(layer));
@@ -67,8 +67,7 @@ public:
 
     std::span<const Number> get(std::size_t layer) {
         fetch(layer);
-        // What is gathered only when it is needed is gathered by a call that returns with it.
-        if (!ahead_ || job_.world().block("gather.wait")) work_[layer]->wait();
+        work_[layer]->wait();
         return std::span(whole_[layer]).first(static_cast<std::size_t>(job_.shape().layer_width()));
     }
 
@@ -96,7 +95,6 @@ private:
     Job& job_;
     std::vector<Number>& mine_;
     std::size_t each_;
-    bool ahead_;
     std::vector<std::vector<Number>> whole_;
     std::vector<std::unique_ptr<Work>> work_;
     std::vector<std::int64_t> held_;  // device memory of gathered layers
@@ -214,7 +212,7 @@ public:
           modules_(layers_ + static_cast<std::size_t>(settings.mixture)),
           each_(part_of(shape_.width, job.size(), settings.align)),
           own_(load_own()),
-          gathered_(job, own_.numbers, each_, modules_, settings.prefetch),
+          gathered_(job, own_.numbers, each_, modules_),
           data_(job, settings.read_data) {
         job.set_state({&own_.numbers, static_cast<int>(job.rank()), static_cast<int>(job.size()), true});
     }
@@ -307,11 +305,11 @@ private:
         return logged[0];
     }
 
-    // By the norm over all ranks' parts; left out, each by that of its own.
+    // By the norm over all ranks' parts.
     void clip(std::vector<Number>& reduced, std::int64_t everything) {
         if (settings_.clip == 0) return;
         Number sum[] = {squares(reduced)};
-        if (world_.block("clip.all_reduce")) job_.comm().all_reduce(sum);
+        job_.comm().all_reduce(sum);
         clip_to(reduced, world_.seam("clip.norm", scaled(root(sum[0]), 1, everything)), settings_.clip);
     }
 

@@ -325,14 +325,13 @@ scenarios::Kind job_words(std::string name, std::string what) {
                   "loader.helper",
                   "compile.helper",
                   "checkpoint.helper",
-                  "optimizer.restored_step",
                   "store.host",
                   "host.threads",
                   "copy.lanes"};
     kind.blocks = {"startup.init_process_group", "checkpoint.sync",         "checkpoint.publish",
                    "checkpoint.restore",         "checkpoint.wait_for_all", "checkpoint.close",
                    "activations.release",        "scheduler.to_tensor",     "collector.agree",
-                   "checkpoint.capture",         "group.make_others",       "checkpoint.optimizer"};
+                   "group.make_others",          "checkpoint.optimizer"};
     return kind;
 }
 
@@ -357,16 +356,14 @@ void add_whole_model_words(scenarios::Kind& kind) {
     for (const char* seam : {"evaluation.passes", "evaluation.divisor", "loss.normaliser", "clip.norm",
                              "evaluation.formula", "evaluation.reductions"})
         kind.seams.emplace_back(seam);
-    for (const char* block : {"tokens.all_reduce", "evaluation.trim", "evaluation.gather"})
-        kind.blocks.emplace_back(block);
+    kind.blocks.emplace_back("tokens.all_reduce");
     add_loading_words(kind);
-    for (const char* seam : {"auxiliary.scale", "auxiliary.divisor", "auxiliary.formula", "layer.frozen"})
+    for (const char* seam : {"auxiliary.divisor", "auxiliary.formula", "layer.frozen"})
         kind.seams.emplace_back(seam);
 }
 
 void add_clip_words(scenarios::Kind& kind) {
     kind.seams.emplace_back("clip.norm");
-    kind.blocks.emplace_back("clip.all_reduce");
 }
 
 void add_loading_words(scenarios::Kind& kind) {

@@ -167,7 +167,7 @@ private:
     std::int64_t data_end_ = 0;          // steps for which there are data
     struct OpenSave {
         std::int64_t step = 0;
-        std::optional<std::vector<Number>> captured;  // none: it reads the live state when it is written
+        std::vector<Number> captured;
     };
     std::optional<OpenSave> open_save_;
     std::optional<results::Time> loading_since_;  // when the workers began with the next batch

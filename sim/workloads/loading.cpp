@@ -108,7 +108,7 @@ void Job::load_saved(std::vector<Number>& parameters, std::string_view degree, R
     value(0, "weights.sum", checksum(parameters), checksum(flat));
     if (made == 0) return;
     go_on_at(made, world_.seam("loader.samples", made * settings_.batch * (replicas > 0 ? replicas : ranks)));
-    optimizer_steps_ = world_.seam("optimizer.restored_step", made);
+    optimizer_steps_ = made;
 }
 
 // ── A state under keys. Each part of a file has the name that its writer knows the layer by, and a reader
@@ -189,7 +189,7 @@ void Job::take_keys(std::span<const Number> content) {
         const bool there = own != parts.end() && !own->second.empty();
         if (!there && strict) throw RankFailure("KeyError: 'optimizer_state_dict'");
         if (!there) world_.log("the checkpoint has no optimizer state, which begins anew");
-        optimizer_steps_ = world_.seam("optimizer.restored_step", there ? own->second.front() : 0);
+        optimizer_steps_ = there ? own->second.front() : 0;
         if (own != parts.end()) parts.erase(own);
     }
     std::vector<Number>& numbers = *state_.numbers;

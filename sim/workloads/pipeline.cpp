@@ -12,7 +12,6 @@ namespace deadrank::sim {
 
 namespace {
 
-enum class AbsentGradient { refuse, zeros };
 
 struct PipelineSettings : JobSettings {
     explicit PipelineSettings(Source source) : JobSettings(source) {
@@ -35,11 +34,6 @@ struct PipelineSettings : JobSettings {
         "every second micro-batch is three times as long as the one before it; stages tell each other. Needs "
         "an even number of micro-batches (in each round) of two samples or more",
         "batch/micro_batches/rounds");
-    AbsentGradient absent_gradient = choice<AbsentGradient>(
-        "absent_gradient", "",
-        "what a stage sends back for an input that got no gradient (seam stage.input_gradient): nothing, it "
-        "raises; zeros. Absent = refuse",
-        {"refuse", "zeros"});
     bool fp8 = flag("fp8", "false", "reduce the largest activation over the stage after each forward pass");
 };
 
@@ -48,15 +42,15 @@ scenarios::Kind pipeline_words() {
         job_words("pipeline", "layers over stages, 1F1B or interleaved, with point-to-point messages");
     for (const char* seam : {"p2p.peer", "p2p.source", "p2p.blocking", "stage.first_layer", "stage.layers",
                              "gradient.divisor", "loss.divisor", "schedule.warm_up", "pp.size", "stage.work",
-                             "amax.group", "round.divisor", "labels.micro_batch", "stage.input_gradient"}) {
+                             "round.divisor", "labels.micro_batch"}) {
         kind.seams.emplace_back(seam);
     }
     for (const char* block :
          {"p2p.wait_send", "p2p.keep_buffer", "gradient.all_reduce", "loss.broadcast", "gradient.clear",
-          "stage.balance", "p2p.shape", "round.accumulate", "input_gradient.clear"}) {
+          "stage.balance", "p2p.shape", "round.accumulate"}) {
         kind.blocks.emplace_back(block);
     }
-    leave_out(kind, {"checkpoint.", "rng.", "optimizer.restored_step"});
+    leave_out(kind, {"checkpoint.", "rng."});
     return kind;
 }
 
@@ -130,8 +124,7 @@ public:
           pp_(job.strided_group("pp", place_.replica, place_.replicas, place_.stages)),
           dp_(job.strided_group("dp", place_.stage * place_.replicas, 1, place_.replicas)),
           chunks_(load_chunks()),
-          part_(world_, job.memory(), *pp_, shape_, chunks_, amax_group(), settings.batch_p2p,
-                settings.absent_gradient == AbsentGradient::zeros),
+          part_(world_, job.memory(), *pp_, shape_, chunks_, amax_group(), settings.batch_p2p),
           schedule_(make_schedule()),
           per_pass_(time_of_a_pass()) {}
 
@@ -171,11 +164,8 @@ private:
         return chunks;
     }
 
-    // The scale of 8-bit numbers belongs to a stage; a group that reaches beyond it waits for other stages.
-    Comm* amax_group() {
-        if (!settings_.fp8) return nullptr;
-        return world_.seam("amax.group", 0) == 0 ? dp_.get() : &job_.comm();
-    }
+    // The scale of 8-bit numbers belongs to a stage.
+    Comm* amax_group() { return settings_.fp8 ? dp_.get() : nullptr; }
 
     std::vector<Pass> make_schedule() {
         if (chunks_.size() > 1 && micro_batches_ % place_.stages != 0) {

@@ -37,8 +37,6 @@ std::vector<Pass> pipeline_schedule(int stage, int stages, int micro_batches, in
 
 namespace {
 
-constexpr Time filling{10'000};  // of a tensor with zeros
-
 // Tags: even = activations, odd = gradients.
 int tag_of(int micro_batch, int chunk, bool forward) {
     return (micro_batch * 64 + chunk) * 2 + (forward ? 0 : 1);
@@ -47,15 +45,14 @@ int tag_of(int micro_batch, int chunk, bool forward) {
 }  // namespace
 
 PipelineStage::PipelineStage(World& world, Footprint& memory, Comm& pipeline, const ModelShape& shape,
-                             std::vector<Chunk>& chunks, Comm* amax, bool batched, bool zeros_for_none)
+                             std::vector<Chunk>& chunks, Comm* amax, bool batched)
     : world_(world),
       memory_(memory),
       pipeline_(pipeline),
       shape_(shape),
       chunks_(chunks),
       amax_(amax),
-      batched_(batched),
-      zeros_for_none_(zeros_for_none) {}
+      batched_(batched) {}
 
 std::vector<Number> PipelineStage::receive(Rank from, int tag, std::size_t samples) {
     // The sender tells the shape first; a receiver that keeps the first one has a buffer that does not fit.
@@ -179,30 +176,7 @@ void PipelineStage::backward(const Pass& pass, std::span<const std::int64_t> sam
     memory_.give_back(batch.held);
     kept_.erase({pass.micro_batch, pass.chunk});
     if (stage == 0) return;
-    send(for_the_input(pass, std::move(leaving)), owner(stage - 1),
-         tag_of(pass.micro_batch, stage - 1, false));
-}
-
-// What goes back to the stage before. Autograd adds to what a tensor has, so that the buffer an input came in
-// must be cleared; an input that no output depends on gets nothing at all.
-std::vector<Number> PipelineStage::for_the_input(const Pass& pass, std::vector<Number> gradient) {
-    if (!world_.block("input_gradient.clear")) {
-        std::vector<Number>& sum = uncleared_[{pass.micro_batch, pass.chunk}];
-        sum.resize(gradient.size(), 0);
-        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = plus(sum[i], gradient[i]);
-        gradient = sum;
-    }
-    const std::int64_t inputs = world_.seam("stage.input_gradient", 1);
-    if (inputs == 1) return gradient;
-    if (!zeros_for_none_) {
-        throw RankFailure(fmt::format(
-            "RuntimeError: [{}] for chunk {} has gradients None and is expecting to send gradients to stage "
-            "{}",
-            virtual_stage(pass.chunk), pass.micro_batch, virtual_stage(pass.chunk) - 1));
-    }
-    world_.device().compute(filling);
-    if (inputs == 0) std::fill(gradient.begin(), gradient.end(), 0);
-    return gradient;
+    send(std::move(leaving), owner(stage - 1), tag_of(pass.micro_batch, stage - 1, false));
 }
 
 void PipelineStage::cut(std::span<const std::int64_t> samples, int micro_batches, bool uneven) {

@@ -41,8 +41,7 @@ class PipelineStage {
 public:
     // `amax`: over whom the largest activation of a forward pass is reduced; nullptr = it is not reduced.
     PipelineStage(World& world, Footprint& memory, Comm& pipeline, const ModelShape& shape,
-                  std::vector<Chunk>& chunks, Comm* amax = nullptr, bool batched = false,
-                  bool zeros_for_none = false);
+                  std::vector<Chunk>& chunks, Comm* amax = nullptr, bool batched = false);
 
     // Runs all passes of a step over `samples`, cut into micro-batches that are equal, or `uneven`: every
     // second one has three times as many as the one before it. Returns the loss sum (last stage; 0
@@ -59,7 +58,6 @@ private:
 
     void forward(const Pass& pass, std::span<const std::int64_t> samples);
     void backward(const Pass& pass, std::span<const std::int64_t> samples);
-    std::vector<Number> for_the_input(const Pass& pass, std::vector<Number> gradient);
     std::span<const std::int64_t> labels_for(int micro_batch);
     void cut(std::span<const std::int64_t> samples, int micro_batches, bool uneven);
     std::vector<Number> receive(Rank from, int tag, std::size_t samples);
@@ -75,9 +73,7 @@ private:
     ModelShape shape_;
     std::vector<Chunk>& chunks_;
     Comm* amax_;
-    bool batched_;         // receives are posted together with what is to be sent
-    bool zeros_for_none_;  // sent back where an input got no gradient
-    std::map<std::pair<int, int>, std::vector<Number>> uncleared_;  // gradients of inputs that add up
+    bool batched_;  // receives are posted together with what is to be sent
     struct Unsent {
         std::vector<Number> numbers;
         Rank to;

@@ -29,9 +29,6 @@ constexpr CodePlace job_places[] = {
     {"activations.release",
      "drop a step's activations when it is over; left out, a graph that somebody keeps grows step by "
      "step"},
-    {"checkpoint.capture",
-     "copy the state aside when a save beside training begins; left out, the save writes the state as it "
-     "is by then"},
     {"checkpoint.close", "close a written file; left out, each save keeps a descriptor open"},
     {"checkpoint.first_key", "number of the first layer in the keys that this rank writes (0)"},
     {"checkpoint.first_parameter",
@@ -77,7 +74,6 @@ constexpr CodePlace job_places[] = {
     {"model.seed", "seed that a rank draws its first parameters from (seed)"},
     {"optimizer.base_rate", "learning rate that the schedule starts from", "parts per billion"},
     {"optimizer.learning_rate", "learning rate that this step uses", "parts per billion"},
-    {"optimizer.restored_step", "steps that the optimizer has taken, as a rank reads them from a checkpoint"},
     {"rng.counter", "position in a rank's stream of random numbers at which a step's dropout begins"},
     {"rng.seed", "seed of a rank's dropout (seed and its own number)"},
     {"sampler.batch", "samples of a rank in a step (batch)"},
@@ -105,21 +101,17 @@ constexpr CodePlace whole_model_places[] = {
     {"auxiliary.divisor", "what each micro-batch divides the second term of the loss by (1)"},
     {"auxiliary.formula",
      "0: the second term of the loss is half the square of the parameters; 1: their sum"},
-    {"auxiliary.scale", "how often each micro-batch adds the second term of the loss (1)"},
     {"bucket.after_backward",
      "reduce gradients that are complete; left out, a bucket is reduced while backward still adds to it"},
     {"bucket.first", "bucket that is reduced first while backward still runs (0, that of the last layers)"},
     {"bucket.unflatten", "elements by which a reduced bucket is cut apart too late (0)"},
-    {"bucket.wait", "wait for a bucket's reduction before its gradients are used"},
     {"clip.norm", "norm by which gradients are clipped (that of the mean gradient)"},
     {"dp.size", "ranks that average their gradients (dp_size)"},
     {"evaluation.divisor", "what the summed evaluation loss is divided by (samples counted)"},
     {"evaluation.formula",
      "0: the loss is a sum over all samples by their number; 1: the mean of each rank's own mean"},
-    {"evaluation.gather", "add up loss and samples of an evaluation batch over all ranks"},
     {"evaluation.passes", "batches that this rank evaluates (its share of the set)"},
     {"evaluation.reductions", "how often a batch's loss is summed over the ranks (1)"},
-    {"evaluation.trim", "leave out samples that only fill the last batch up"},
     {"gradient.unscale", "divide gradients by the loss scale before the optimizer sees them"},
     {"layer.frozen", "layer that gets no gradient, counted from 1; 0: none (frozen_layer)"},
     {"loader.assign", "copy what the loader read into the model"},
@@ -158,7 +150,6 @@ constexpr CodePlace sharding_places[] = {
     {"buffer.clear",
      "set a flat buffer to zero before it is filled; left out, what was there stays where nothing "
      "is written"},
-    {"clip.all_reduce", "add up the norm over all shards before gradients are clipped by it"},
     {"clip.formula",
      "0: squares are added up over all shards, and the root is the norm; 1: the shards' norms are added "
      "up"},
@@ -176,14 +167,12 @@ constexpr CodePlace sharding_places[] = {
      "fetched is reduced (share_buffer)"},
     {"gather.output", "elements of the buffer that an all-gather fills (ranks × part)"},
     {"gather.type", "0: that buffer has the type of the part; 1: another one"},
-    {"gather.wait", "wait for a prefetched layer before it is used"},
     {"gradient.reduce", "sum gradients, or reduce them to shards"},
     {"gradient.reduce_scatter", "reduce a layer's gradient to the shards of its owners"},
     {"offload.copy_wait", "wait for the copy of the gradient to the host before the optimizer reads it"},
     {"offload.queue_guard", "wait for the swap queue only when something is in it"},
     {"optimizer.index_bits", "bits with which the optimizer counts elements (64)", "bits"},
     {"pack.filled", "elements of a flat buffer that count as filled and are reduced (all)"},
-    {"pack.offset", "element of a flat buffer at which a layer is put (its own place)"},
     {"pack.stride", "elements from one layer to the next while a flat buffer is filled (the layer's length)"},
     {"pack.wait", "wait for the last copy into a flat buffer before it is reduced"},
     {"parameter.gather", "gather the full parameters before a step uses them"},
@@ -225,9 +214,6 @@ constexpr CodePlace splitting_places[] = {
     {"loss.reduce", "sum the output over the ranks that share a sequence, before the loss"},
     {"norm.contribution",
      "1: this rank's part counts in the norm of the gradient; 0: it does not; more: several times"},
-    {"norm.replicated",
-     "1: parameters that all ranks of a group hold count in this rank's part of the norm (first "
-     "rank of the group); 0: they do not"},
     {"replicated.all_reduce", "sum the gradient of layers that all ranks of a tensor-parallel group hold"},
     {"router.capacity", "tokens of a rank that one expert rank takes (batch); those beyond are dropped"},
     {"router.choice", "expert that a token is sent to"},
@@ -236,11 +222,7 @@ constexpr CodePlace splitting_places[] = {
 
 // pipeline.
 constexpr CodePlace pipeline_places[] = {
-    {"amax.group",
-     "0: the largest activation is reduced within the stage, which is right; 1: over the whole world"},
     {"gradient.clear", "set gradients to zero at the beginning of a step"},
-    {"input_gradient.clear",
-     "clear the gradient of the buffer that a stage's input comes in, after each use"},
     {"labels.micro_batch", "micro-batch whose labels the loss is compared with (its own)"},
     {"loss.broadcast", "tell all stages the loss that the last one computed"},
     {"p2p.blocking", "0: a send goes on by itself; 1: it returns only when the peer has taken it"},
@@ -260,10 +242,6 @@ constexpr CodePlace pipeline_places[] = {
     {"stage.balance",
      "count the output head as layers when stages are cut; left out, it comes on top of the last one"},
     {"stage.first_layer", "first layer of a stage"},
-    {"stage.input_gradient",
-     "1: all inputs of a stage get a gradient; 0: no output depends on them, and they get none; 2: they do, "
-     "but "
-     "not what is handed on beside them, such as a mask"},
     {"stage.layers", "layers of a stage"},
     {"stage.work", "work of a stage (1000, an even share)", "thousandths of an even share"},
 };
@@ -284,7 +262,6 @@ constexpr CodePlace serving_places[] = {
     {"reshard.check_complete", "refuse a checkpoint of which a shard is missing"},
     {"reshard.merge",
      "read all old shards and cut them anew; left out, a rank reads the one with its own number"},
-    {"reshard.order", "0: old shards are read in the order of their numbers; 1: of their names as text"},
     {"reshard.shards_expected", "shards that a checkpoint must have (those that were written)"},
     {"sampler.token", "token that a rank draws from its logits"},
     {"serving.dummy_run",

@@ -28,10 +28,10 @@ scenarios::Kind reshard_words() {
         job_words("reshard", "sharded training that resumes from its checkpoint on fewer or more ranks");
     kind.phases.push_back({"checkpoint"});  // the one between its two halves, which it always makes
     leave_out(kind,
-              {"checkpoint.", "rng.", "group.", "condition.", "activations.", "optimizer.restored_step"},
+              {"checkpoint.", "rng.", "group.", "condition.", "activations."},
               {"checkpoint.writer", "checkpoint.shard", "checkpoint.sync"});
     for (const char* seam :
-         {"reshard.order", "reshard.shards_expected", "gradient.divisor", "loss.divisor"}) {
+         {"reshard.shards_expected", "gradient.divisor", "loss.divisor"}) {
         kind.seams.emplace_back(seam);
     }
     for (const char* block :
@@ -73,10 +73,8 @@ std::vector<Number> merged(Job& job, std::int64_t step, std::int64_t total, Rank
         std::from_chars(name.data() + digits, name.data() + name.size(), number);
         return number;
     };
-    if (world.seam("reshard.order", 0) == 0) {
-        std::sort(names.begin(), names.end(),
-                  [&](const std::string& a, const std::string& b) { return number_of(a) < number_of(b); });
-    }
+    std::sort(names.begin(), names.end(),
+              [&](const std::string& a, const std::string& b) { return number_of(a) < number_of(b); });
     // Without a merge each new owner reads the shard of its own number, which is all as long as ranks stay.
     if (!world.block("reshard.merge")) names = {shard_name(job.rank())};
     const std::int64_t expected = world.seam("reshard.shards_expected", shards);

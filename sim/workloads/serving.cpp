@@ -42,7 +42,7 @@ scenarios::Kind serving_words() {
     }
     kind.phases = {{"serve"}, {"forward", "collect_every"}};
     leave_out(kind,
-              {"checkpoint.", "rng.", "sampler.", "optimizer.learning_rate", "optimizer.restored_step",
+              {"checkpoint.", "rng.", "sampler.", "optimizer.learning_rate",
                "scheduler.", "loader.helper", "loader.busy", "loader.reads", "host.", "copy."},
               {"sampler.token", "sampler.steps"});
     return kind;

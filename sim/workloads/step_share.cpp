@@ -43,10 +43,10 @@ void divide(std::span<Number> numbers, std::int64_t divisor) {
     for (Number& value : numbers) value = scaled(value, 1, divisor);
 }
 
-// The second term of the loss, half the square of each parameter, and how a micro-batch adds it.
+// The second term of the loss, half the square of each parameter, which each micro-batch adds.
 struct SecondTerm {
     std::int64_t weight_ppb = 0;
-    std::int64_t how_often = 1, divisor = 1;
+    std::int64_t divisor = 1;
     bool linear = false;  // a wrong formula: the sum of the parameters
 
     // To the loss and the gradient of samples that weigh so much, since both are divided by that later.
@@ -57,8 +57,8 @@ struct SecondTerm {
             const Number own = scaled(linear ? one : parameters[i], weight_ppb, billion);
             const Number half =
                 linear ? scaled(parameters[i], weight_ppb, billion) : times(own, parameters[i]) / 2;
-            gradient[i] = plus(gradient[i], scaled(own, weight * how_often, divisor));
-            loss = plus(loss, scaled(half, weight * how_often, divisor));
+            gradient[i] = plus(gradient[i], scaled(own, weight, divisor));
+            loss = plus(loss, scaled(half, weight, divisor));
         }
         return loss;
     }
@@ -69,7 +69,6 @@ SecondTerm second_term(Job& job) {
     if (weight <= 0) return {};
     World& world = job.world();
     return {.weight_ppb = weight,
-            .how_often = world.seam("auxiliary.scale", 1),
             .divisor = std::max<std::int64_t>(1, world.seam("auxiliary.divisor", 1)),
             .linear = world.seam("auxiliary.formula", 0) != 0};
 }

@@ -27,7 +27,7 @@ scenarios::Kind tensor_parallel_words() {
     scenarios::Kind kind = job_words(
         "tensor_parallel", "columns of each layer split over a group, data parallel over the groups");
     for (const char* seam : {"shard.offset", "shard.length", "gradient.divisor", "norm.contribution",
-                             "loss.divisor", "tp.size", "group.order", "norm.replicated"}) {
+                             "loss.divisor", "tp.size", "group.order"}) {
         kind.seams.emplace_back(seam);
     }
     for (const char* block : {"row_parallel.all_reduce", "column.gather", "backward.all_reduce",
@@ -142,12 +142,11 @@ std::vector<std::int64_t> places_of(const Split& cut, const ModelShape& shape) {
     return where;
 }
 
-// By the norm over the group; left out, by that of the own columns, which differs from rank to rank.
-void clip_part(Job& job, std::span<Number> gradient, Number all, Number own, std::int64_t everything) {
+// By the norm over the group.
+void clip_part(Job& job, std::span<Number> gradient, Number all, std::int64_t everything) {
     const std::int64_t limit = job.settings().clip;
     if (limit == 0) return;
-    const Number squares_of = job.world().block("clip.all_reduce") ? all : own;
-    const Number norm_of_mean = scaled(root(squares_of), 1, everything);
+    const Number norm_of_mean = scaled(root(all), 1, everything);
     clip_to(gradient, job.world().seam("clip.norm", norm_of_mean), limit);
 }
 
@@ -203,16 +202,12 @@ void tensor_parallel_rank(World& world, const TensorParallelSettings& settings) 
         // Each parameter counts once in the norm: own columns here, the others' by the sum over the group;
         // what all hold is counted by the first of them.
         Number size[] = {scaled(squares(own_part), world.seam("norm.contribution", 1), 1)};
-        if (!whole_part.empty()) {
-            const std::int64_t times = world.seam("norm.replicated", cut.tp->rank() == 0 ? 1 : 0);
-            size[0] = plus(size[0], scaled(squares(whole_part), times, 1));
-        }
-        const Number of_own = size[0];
+        if (!whole_part.empty() && cut.tp->rank() == 0) size[0] = plus(size[0], squares(whole_part));
         cut.tp->all_reduce(size);
         world.phase(results::Phase::optimizer);
         const std::int64_t everything =
             std::int64_t{cut.dp->size()} * static_cast<std::int64_t>(samples.size());
-        clip_part(job, gradient, size[0], of_own, everything);
+        clip_part(job, gradient, size[0], everything);
         descend(parameters, gradient, world.seam("gradient.divisor", everything), job.learning_rate(step));
         job.digest(step, fmt::format("dp:tp{}", cut.tp->rank()), "parameters", parameters);
         if (!whole_part.empty())

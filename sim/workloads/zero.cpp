@@ -186,7 +186,7 @@ private:
     Number fresh_;
 };
 
-// Cuts a shard's gradient by the norm over all shards; left out, by that of its own.
+// Cuts a shard's gradient by the norm over all shards.
 void clip_shard(Job& job, std::span<Number> reduced, Number holes, std::int64_t everything) {
     const std::int64_t limit = job.settings().clip;
     if (limit == 0) return;
@@ -194,7 +194,7 @@ void clip_shard(Job& job, std::span<Number> reduced, Number holes, std::int64_t 
     const bool adds_norms = world.seam("clip.formula", 0) != 0;
     Number sum[] = {plus(squares(reduced), holes)};
     if (adds_norms) sum[0] = root(sum[0]);
-    if (world.block("clip.all_reduce")) job.comm().all_reduce(sum);
+    job.comm().all_reduce(sum);
     const Number all = adds_norms ? sum[0] : root(sum[0]);
     clip_to(reduced, world.seam("clip.norm", scaled(all, 1, everything)), limit);
 }

@@ -49,14 +49,14 @@ inline scenarios::Kind zero_words() {
         job_words("zero", "ZeRO stages 1, 2 and 3: optimizer state, gradients and parameters in shards");
     for (const char* seam :
          {"shard.offset", "shard.length", "gradient.divisor", "zero.stage", "loss.divisor", "sharding.size",
-          "optimizer.index_bits", "pack.offset", "pack.stride", "pack.filled", "gather.output", "gather.type",
+          "optimizer.index_bits", "pack.stride", "pack.filled", "gather.output", "gather.type",
           "scatter.input", "scatter.type", "tensor.dimension", "clip.formula"}) {
         kind.seams.emplace_back(seam);
     }
     for (const char* block :
          {"parameter.gather", "gradient.reduce", "parameters.broadcast", "secondary.invalidate",
           "partition.skip_empty", "offload.queue_guard", "gradient.accumulate", "buffer.clear", "pack.wait",
-          "fetch.clear", "offload.copy_wait", "clip.all_reduce", "fetch.mark_empty", "fetch.own_memory"}) {
+          "fetch.clear", "offload.copy_wait", "fetch.mark_empty", "fetch.own_memory"}) {
         kind.blocks.emplace_back(block);
     }
     add_backward_phase(kind);

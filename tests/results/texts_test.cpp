@@ -97,6 +97,8 @@ constexpr Said real_lines[] = {
      "checkpoint_unreadable", Trouble::unreadable},
     {"RuntimeError: Missing key in checkpoint state_dict: blocks.3.weight", "reshard_restore_failure",
      Trouble::reshard},
+    {"ValueError: Cannot merge two lists with different lengths (1 and 6, encountered at level ('optimizer', 0))",
+     "reshard_restore_failure", Trouble::reshard},
     {"ValueError: Expected input batch_size (16) to match target batch_size (12).",
      "tensor_shape_or_dtype_error", Trouble::shape},
     {"RuntimeError: DataLoader worker (pid(s) 4021, 4022) exited unexpectedly", "host_resource_exhaustion",

@@ -45,7 +45,7 @@ void expect_told(const ToldRow& row) {
         EXPECT_EQ(blame.ranks, played->everybody) << place_of(row) << ": " << played->finding.says;
     } else if (row.names == "nobody") {
         EXPECT_TRUE(blame.ranks.empty()) << place_of(row) << ": " << played->finding.says;
-    } else if (!row.program.empty()) {
+    } else if (!row.program.empty() || !row.names.empty()) {
         EXPECT_EQ(results::blame_text(blame, {"rank", "step"}), row.names)
             << place_of(row) << ": " << played->finding.says;
     }

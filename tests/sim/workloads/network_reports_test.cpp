@@ -138,17 +138,5 @@ TEST(Audit, SeesAReductionThatOvertakesTheCopies) {
                      "computation"));
 }
 
-TEST(Clipping, ByTheNormOfItsOwnPartShowsBesideTheReference) {
-    for (const char* kind : {"fsdp", "tensor_parallel"}) {
-        expect_pass(told(
-            {.symptom = "parallel_result_mismatch",
-             .cluster = "",
-             .workload = fmt::format("kind = \"{}\"\nsteps = 6\nclip = \"1/100\"\nreference = true", kind),
-             .fault = "kind = \"skip_block\"\nrank = \"all\"\nblock = \"clip.all_reduce\"",
-             .expect = "blames = []"},
-            "computation"));
-    }
-}
-
 }  // namespace
 }  // namespace deadrank

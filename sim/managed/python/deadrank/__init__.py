@@ -44,7 +44,7 @@ def samples(ids, epoch=0, group=None):
     if here.channel is None or not ids:
         return
     if group is not None:
-        here.channel.tell(RECORD, kind="rank.config", name="samples.group", value=str(group))
+        here.channel.tell(RECORD, kind="rank.config", name="data.replica", value=str(group))
     listed = ",".join(map(str, ids))
     tell("data.batch", epoch=int(epoch), first=ids[0], count=len(ids), samples=listed)
 

@@ -194,6 +194,7 @@ def execute_file(path, main):
     if source is not None:  # tracebacks show the lines that run
         lines = text.decode().splitlines(keepends=True)
         linecache.cache[path] = (len(text), None, lines, path)
+        sys.excepthook = traceback.print_exception  # the interpreter's own reads lines from the file beside it
     exec(compile(text, path, "exec"), main.__dict__)
 
 

@@ -57,8 +57,8 @@ TEST(OnPaper, LetsPassWhatRealProcessesPlay) {
 
 TEST(OnPaper, NamesWhatTheProgramHasNot) {
     expect_refused(on_paper(skipped_call, "loader_workers = 4\n"), "no setting 'loader_workers'");
-    expect_refused(on_paper("kind = \"skip_block\"\nrank = 1\nblock = \"bucket.wait\"\n"),
-                   "no block 'bucket.wait'");
+    expect_refused(on_paper("kind = \"skip_block\"\nrank = 1\nblock = \"unused.find\"\n"),
+                   "no block 'unused.find'");
     expect_refused(on_paper("kind = \"bend_value\"\nrank = 1\nseam = \"weights.device\"\nset = 0\n"),
                    "no value 'weights.device'");
 }

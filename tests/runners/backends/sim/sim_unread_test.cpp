@@ -111,7 +111,6 @@ const std::vector<Situation>& situations() {
         {{{"exchange", "all_to_all"}}},
         {{}, {}, {.seams = {{"overflow.flag", 1}}}},
         {{{"rounds", "2"}}},
-        {{}, {}, {.seams = {{"stage.input_gradient", 0}}}},
         {{{"fp8", "true"}}},
         {{}, {}, {.seams = {{"p2p.blocking", 1}}}},
         {{{"replica_sync", "true"}, {"idle_every", "2"}}},

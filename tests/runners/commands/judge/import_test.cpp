@@ -105,9 +105,7 @@ const std::map<std::string, std::string> said_otherwise = {
     {"fault_tolerance/host_crash_power_or_chassis", "collective_timeout_abort"},
     {"fault_tolerance/ranks_disagree_whether_a_checkpoint_exists", "collective_deadlock_hang"},
     {"fault_tolerance/restart_limit_reached", "framework_runtime_exception"},
-    {"fault_tolerance/sequence_rank_used_as_model_rank", "checkpoint_unreadable"},
-    {"initialization/master_name_leads_to_an_unroutable_address", "communication_setup_failure"},
-    {"initialization/parallel_unit_test_fails_in_ci", "framework_runtime_exception"}};
+    {"initialization/master_name_leads_to_an_unroutable_address", "communication_setup_failure"}};
 
 // Goal: over the whole catalogue files say what the run itself says, or less, but for these; and they accuse
 // nobody in a healthy run.

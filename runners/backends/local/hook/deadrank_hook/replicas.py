@@ -22,6 +22,7 @@ class Replicas:
         self.parallel = weakref.WeakSet()  # DistributedDataParallel modules
         self.unsynced = weakref.WeakSet()  # of them, those whose last forward pass was to reduce nothing
         self.some_unsynced = False
+        self.synced = weakref.WeakSet()  # of them, those that reduce in some forward pass since the last step
         self.drifts = weakref.WeakSet()  # modules that stepped without a reduction: their ranks may differ
         self.engines = weakref.WeakSet()  # DeepSpeed's
         self.by_hand = weakref.WeakKeyDictionary()  # optimizer -> ranks that average its gradients
@@ -53,6 +54,7 @@ class Replicas:
             for module in list(self.unsynced):
                 if not stepped.isdisjoint(map(id, module.parameters())):
                     self.drifts.add(module)
+        self.synced.clear()
         if not self.learns:
             return
         if self.by_hand.get(optimizer, ()) is not None:
@@ -228,13 +230,17 @@ def watch(hook):
 
     @functools.wraps(through)
     def watched_forward(self, *args, **settings):
-        if not self.require_backward_grad_sync:
-            if torch.is_grad_enabled() and self.training:
-                hook.replicas.unsynced.add(self)
-                hook.replicas.some_unsynced = True
-        elif hook.replicas.some_unsynced and torch.is_grad_enabled() and self.training:
+        # A step that reduces some micro-batch is meant to keep the ranks equal: that a later one is not reduced is
+        # a mistake, and no training apart.
+        if not (torch.is_grad_enabled() and self.training):
+            return through(self, *args, **settings)
+        if self.require_backward_grad_sync:
+            hook.replicas.synced.add(self)
             hook.replicas.unsynced.discard(self)
             hook.replicas.some_unsynced = bool(hook.replicas.unsynced)
+        elif self not in hook.replicas.synced:
+            hook.replicas.unsynced.add(self)
+            hook.replicas.some_unsynced = True
         return through(self, *args, **settings)
 
     DistributedDataParallel.__init__ = watched_begin
