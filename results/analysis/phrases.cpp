@@ -72,10 +72,11 @@ struct Row {
 constexpr Row rows[] = {
     // A parent process that repeats how its child ended; the child's own error is elsewhere.
     {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {},
-     "terminated with signal SIGKILL"},
+     "terminated with signal SIGKILL|died from signal 9"},
     {Topic::none, Nearness::ending, Symptom::native_crash_or_illegal_access, {},
      "terminated with signal SIGABRT|terminated with signal SIGSEGV|terminated with signal SIGBUS|"
-     "terminated with signal SIGFPE|terminated with signal SIGILL"},
+     "terminated with signal SIGFPE|terminated with signal SIGILL|died from signal 11|died from signal 6|"
+     "died from signal 7"},
     {Topic::none, Nearness::ending, Symptom::none, {},
      "ee root cause above|ee stack trace for the root cause|ee stack trace for root cause|"
      "Engine core initialization failed|Engine process failed to start|EngineDeadError|"
@@ -97,11 +98,15 @@ constexpr Row rows[] = {
     {Topic::none, Nearness::own, Symptom::device_out_of_memory, {settings, placement},
      "HSA_STATUS_ERROR_OUT_OF_RESOURCES|hipErrorOutOfMemory|ERROR_OUT_OF_DEVICE_MEMORY|"
      "PI_ERROR_OUT_OF_RESOURCES"},
+    {Topic::none, Nearness::own, Symptom::host_resource_exhaustion, {settings, placement},
+     "ray.exceptions.OutOfMemoryError|node running low on memory"},
     // Code that was not built for this device, or a driver older than the runtime.
     {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {mismatch},
      "no kernel image is available|hipErrorNoBinaryForGpu|invalid device function|"
-     "driver version is insufficient|driver on your system is too old|PTX was compiled with an unsupported|"
+     "driver on your system is too old|PTX was compiled with an unsupported|"
      "forward compatibility was attempted|is not compatible with the current PyTorch installation"},
+    {Topic::setup, Nearness::own, Symptom::framework_runtime_exception, {mismatch},
+     "driver version is insufficient"},
     // Collectives of other vendors.
     {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {},
      "hccl fftsplus task timeout|HCCL execution timeout|execution of the Notify register times out|"
@@ -115,7 +120,8 @@ constexpr Row rows[] = {
     {Topic::none, Nearness::waiting, Symptom::communication_setup_failure, {settings, misuse},
      "PjRT_Client_Connect|CoordinationService/RegisterTask"},
     {Topic::none, Nearness::echo, Symptom::remote_peer_connection_error, {unpropagated, fault},
-     "indicates that another task died|Polled an error from coordination service|"
+     "indicates that another task died|Polled an error from coordination service"},
+    {Topic::connection, Nearness::echo, Symptom::remote_peer_connection_error, {unpropagated, fault},
      "remote process exited or there was a network error"},
     {Topic::none, Nearness::own, Symptom::parallel_result_mismatch, {},
      "Out of bounds values :&FAILED"},
@@ -123,7 +129,7 @@ constexpr Row rows[] = {
      "fallen off the bus|uncorrectable ECC|Unable to determine the device handle|CUDA error: unknown error|"
      "unspecified launch failure|AER: Uncorrected|CUDA_ERROR_UNKNOWN"},
     {Topic::none, Nearness::hardware, Symptom::device_fault_reported, {fault},
-     "Uncorrectable ECC|GPU is lost|DUE TO NODE FAILURE|NODE_FAIL|Hardware Error|"
+     "Uncorrectable ECC|GPU is lost|DUE TO NODE FAILURE|Node failure on |NODE_FAIL|Hardware Error|"
      "no CUDA-capable device is detected|CUDA error: device unavailable|NVSwitch fatal|"
      "nvidia-nvswitch: SXid|Failed to initialize NVML|row remapping failure|NodeNotReady|node lost"},
     {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {},
@@ -404,7 +410,7 @@ constexpr Row rows[] = {
     {Topic::mismatch, Nearness::none, Symptom::none, {},
      "message truncated : receiving|Message truncated : received"},
     {Topic::setup, Nearness::none, Symptom::none, {},
-     "driver version is insufficient|Set NCCL_MULTI_RANK_GPU_ENABLE=1|invalid resource handle|invalid argument&CUDA error|"
+     "Set NCCL_MULTI_RANK_GPU_ENABLE=1|invalid resource handle|invalid argument&CUDA error|"
      "invalid argument&Cuda failure|new group's world size should be less or equal|failed to listen|"
      "env:// rendezvous|invalid literal for int()|rank < size"},
     {Topic::memory, Nearness::none, Symptom::none, {},
@@ -424,7 +430,6 @@ constexpr Row rows[] = {
     {Topic::placement, Nearness::none, Symptom::none, {},
      "same device, but found at least two"},
     {Topic::connection, Nearness::none, Symptom::none, {},
-     "remote process exited or there was a network error|"
      "Connection was likely closed|IBV_WC_LOC_PROT_ERR|IBV_WC_REM_ACCESS_ERR|with error 4, opcode"},
     {Topic::loading, Nearness::none, Symptom::none, {},
      "Error: Some weights of"},  // as a warning it begins many healthy jobs

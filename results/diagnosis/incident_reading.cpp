@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "results/analysis/complaints.h"
 #include "results/analysis/error_quote.h"
@@ -184,6 +185,7 @@ struct Complained {
     bool mild = false;                     // printed as a warning: the program went on
     bool over = false;                     // printed as information: the log continues after it
     std::vector<std::string> causes = {};  // what the words of an exception speak for
+    std::string_view host = {};            // where no rank is known
 
     // Smaller is nearer to the cause.
     auto key() const {
@@ -253,7 +255,8 @@ public:
         } else if (best && best->meant.nearness < Nearness::stopped && !best->meant.symptom.empty() &&
                    !went_on(*best) && !got_over(*best)) {
             by_words(*best);
-        } else if (const Finding* found = told_by_a_detector(); found && finished_ == 0) {
+        } else if (const Finding* found = told_by_a_detector();
+                   found && finished_ == 0 && !scheduler_ended_it_) {
             by_detectors(best, *found);
         } else {
             without_a_name(best);
@@ -279,6 +282,12 @@ private:
             read_heard(text);
             return;
         }
+        constexpr std::string_view of_host = "import: host ";
+        if (event.rank == no_rank && text.starts_with(of_host)) {
+            next_host_ = text.substr(of_host.size());
+            return;
+        }
+        const std::string_view host = std::exchange(next_host_, {});
         if (event.rank == no_rank && text.starts_with("import: ")) {
             if (const auto read = analysis::LogRead::of_line(text)) incident_.reading = *read;
             return;
@@ -306,7 +315,8 @@ private:
                           known->symptom != Symptom::loss_nan_or_divergence &&
                           text.find(" NCCL WARN ") == text.npos;
         all_.push_back({&event, event.rank, in_context(*known, text), text, block, all_.size(), mild,
-                        mild && log->level == 0, std::move(causes)});
+                        mild && log->level == 0, std::move(causes),
+                        event.rank == no_rank ? host : std::string_view()});
     }
 
     // "import: heard 0=12000000000 1=9000000000"
@@ -407,6 +417,14 @@ private:
                 ranks.insert(one.rank);
         }
         if (best.rank != no_rank) ranks.insert(best.rank);
+        // NCCL names both: "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000"
+        constexpr std::string_view twice = "Duplicate GPU detected : rank ";
+        if (const auto pair = best.text.find(twice); pair != best.text.npos) {
+            const std::string_view both = best.text.substr(pair + twice.size() - 5);
+            ranks = {static_cast<Rank>(number_behind(both, "rank ", no_rank)),
+                     static_cast<Rank>(number_behind(both, " and rank ", no_rank))};
+            ranks.erase(no_rank);
+        }
         if (ranks.empty()) {
             const auto other = std::find_if(all_.begin(), all_.end(), about);
             if (other != all_.end()) ranks.insert(other->rank);
@@ -479,6 +497,11 @@ private:
         const std::size_t kernel = best.text.find(" kernel: ");
         if (kernel != best.text.npos && kernel > 0 && best.text.substr(0, kernel) != "node")
             hosts.emplace(best.text.substr(0, kernel));
+        if (!best.host.empty()) hosts.emplace(best.host);
+        for (const Complained& one : all_) {
+            const auto node = word_behind(one.text, "Node failure on ", " ,");
+            if (!node.empty() && best.meant.nearness == Nearness::hardware) hosts.emplace(node);
+        }
         incident_.hosts.assign(hosts.begin(), hosts.end());
     }
 
@@ -639,6 +662,7 @@ private:
     const Evidence& evidence_;
     const std::vector<Finding>& findings_;
     std::map<Rank, Time> heard_;  // the last line of each rank
+    std::string_view next_host_;  // of the line that comes next
     bool scheduler_ended_it_ = false;
     Incident incident_;
     std::vector<Complained> all_;

@@ -344,6 +344,11 @@ std::vector<std::string> next_looks(const Diagnosis& diagnosis) {
     if (diagnosis.finding->symptom == Symptom::framework_runtime_exception && !diagnosis.causes.empty() &&
         diagnosis.causes.front().cause == id_of(scenarios::Cause::dependency_or_hardware_mismatch))
         next.emplace_back(look_at_versions);
+    const bool of_a_node = diagnosis.finding->symptom == Symptom::device_fault_reported &&
+                           incident.devices.empty() && incident.vendor == Vendor::nvidia;
+    if (of_a_node)
+        next.emplace_back(
+            "the scheduler's reason for the node (sinfo -R, kubectl describe node), and its kernel log");
     for (const Look& look : looks) {
         if (look.symptom == diagnosis.finding->symptom &&
             look.vendor.value_or(incident.vendor) == incident.vendor)
@@ -360,6 +365,8 @@ std::string answer_text(const Diagnosis& diagnosis, const std::string& place,
     text += row(style, "what", what_text(diagnosis, taxonomy, style));
     text += row(style, "who", who_text(diagnosis));
     if (diagnosis.finding) text += row(style, "why", one_line(diagnosis.finding->says, 2 * columns_most));
+    if (incident.outcome == IncidentOutcome::unknown && incident.lines.empty())
+        text += row(style, "why", "no line tells of a failure, of a stop or of a good end");
     if (!options.more) text += quotes(incident, style);
     text += row(style, "cause", cause_text(diagnosis));
     const auto next = next_looks(diagnosis);

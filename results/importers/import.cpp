@@ -249,7 +249,14 @@ Result<Imported> import_paths(const std::vector<fs::path>& places, const ImportO
             paths.empty() && left_out.empty()
                 ? "there is no file"
                 : fmt::format("none of its {} files is one that we know", paths.size() + left_out.size());
-        if (paths.size() == 1 && !imported.files[0].trouble.empty()) why += ": " + imported.files[0].trouble;
+        if (paths.size() == 1 && left_out.empty()) {
+            const ImportedFile& only = imported.files[0];
+            std::error_code ignored;
+            why = !only.trouble.empty() ? only.trouble
+                  : paths[0] != "-" && fs::is_empty(paths[0], ignored)
+                      ? "it is empty"
+                      : "it is a JSON object, and no dump that we know";
+        }
         return refuse(
             ErrorCode::bad_input, std::move(why),
             "logs of any kind, Flight Recorder dumps, torchrun's files, dmesg and RAS answers are read; "

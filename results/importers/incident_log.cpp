@@ -125,6 +125,14 @@ Rank parse_rank(std::string_view words) {
                            name.starts_with("[PG ID 0 ");
         if (!whole) return no_rank;
     }
+    // "AssertionError: Rank 5: found NaN": the speaker.
+    for (const std::string_view before : {"Rank ", "rank "}) {
+        const std::size_t at = words.find(before);
+        if (at == words.npos || (at > 0 && !words.substr(0, at).ends_with("Error: "))) continue;
+        const std::string_view digits = words.substr(at + before.size());
+        const std::size_t end = digits.find_first_not_of("0123456789");
+        if (end != digits.npos && end > 0 && digits[end] == ':') return static_cast<Rank>(number_in(digits));
+    }
     for (const std::string_view before : {"RankID:", "Rank["}) {
         const std::size_t at = words.find(before);
         if (at == words.npos) continue;
@@ -303,6 +311,7 @@ void LogReader::flush(Block& block) {
     ++tracebacks_;
     if (done.logged) return wait_and_see(done.rank, done.text, done.source);
     const Rank rank = done.rank != no_rank ? done.rank : parse_rank(done.text);
+    if (rank == no_rank) say_host(done.host);
     const std::size_t told = say(rank, 2, done.text);
     if (told == Story::nothing) {
         if (rank == no_rank) story_.orphan_again(done.text);
@@ -324,13 +333,26 @@ void LogReader::plain(const Unwrapped& line) {
     if (rank == no_rank) rank = place_.rank;
     if (meant && rank == no_rank && !line.raylet && !prefixed_) rank = parse_rank(line.text);
     if (meant && meant->only_last) {
-        goodbyes_.push_back({std::string(line.text.substr(0, 400)), last_, story_.reading().lines});
-        if (goodbyes_.size() > pending_most) goodbyes_.pop_front();
+        std::string text(line.text.substr(0, 400));
+        const auto before = std::find_if(goodbyes_.begin(), goodbyes_.end(),
+                                         [&](const Goodbye& one) { return one.text == text; });
+        if (before != goodbyes_.end()) {
+            story_.forget(before->told);
+            goodbyes_.erase(before);
+        }
+        const std::size_t told = story_.log_again(last_, std::string(text));
+        if (last_ == no_time) untimed_.push_back(told);
+        goodbyes_.push_back({told, story_.reading().lines, std::move(text)});
+        if (goodbyes_.size() > pending_most) {
+            story_.forget(goodbyes_.front().told);
+            goodbyes_.pop_front();
+        }
         ++known_;
         return;
     }
     if (meant) {
         ++known_;
+        if (rank == no_rank && meant->nearness <= Nearness::own) say_host(line.host);
         const std::size_t told =
             say(rank, meant->nearness == Nearness::finished ? 0 : 2, std::string(line.text));
         if (told == Story::nothing) return;
@@ -356,6 +378,11 @@ std::size_t LogReader::say(const Unwrapped& line, Rank rank, int level, std::str
     const std::size_t told = say(rank, level, std::move(words));
     if (line.task && told != Story::nothing) story_.by_task(told);
     return told;
+}
+
+// The host of the line that comes next, where no line names its rank.
+void LogReader::say_host(const std::string& host) {
+    if (!host.empty()) say(no_rank, 0, "import: host " + host);
 }
 
 // Horovod's stall report, of two generations: "tensor [missing ranks: 1, 3]", and "Missing ranks:" or
@@ -427,10 +454,8 @@ std::string LogReader::finish() {
     for (const auto& [told, made] : outlived_) {
         if (progress_ - made >= progress_of_a_survivor) story_.outlived(told);
     }
-    for (Goodbye& one : goodbyes_) {
-        if (story_.reading().lines - one.line > lines_of_a_goodbye) continue;
-        last_ = one.at;
-        say(no_rank, 0, std::move(one.text));
+    for (const Goodbye& one : goodbyes_) {
+        if (story_.reading().lines - one.line > lines_of_a_goodbye) story_.forget(one.told);
     }
     for (auto& [rank, words] : suspects_) {
         if (rank == no_rank && place_.rank == no_rank) say(no_rank, 1, words);

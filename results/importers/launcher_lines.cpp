@@ -221,8 +221,9 @@ bool LogReader::launcher(const Unwrapped& line) {
     if (text.find("RANK ") != text.npos && text.find(" RUNNING AT ") != text.npos)
         return ended(static_cast<Rank>(number_in(after(text, "RANK "))), 1, 0);
     // PALS of Cray: "x3200c0s13b0n0: rank 1 died from signal 6", "… exited with code 1"
-    if (const std::size_t died = text.find(": rank "); died != text.npos) {
-        const std::string_view words = text.substr(died + 7);
+    const std::size_t died = text.starts_with("rank ") ? 0 : text.find(": rank ");
+    if (died != text.npos) {
+        const std::string_view words = text.substr(died + (died == 0 ? 5 : 7));
         const std::size_t digits = words.find_first_not_of("0123456789");
         const std::string_view how = digits == words.npos ? std::string_view() : words.substr(digits);
         if (digits > 0 && (how.starts_with(" died from signal ") || how.starts_with(" exited with code "))) {

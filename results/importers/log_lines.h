@@ -54,8 +54,9 @@ private:
     };
     // A proof of a good end that counts only among the last lines.
     struct Goodbye {
+        std::size_t told = 0;
+        std::int64_t line = 0;
         std::string text;
-        std::int64_t at = no_time, line = 0;
     };
 
     bool continues(Block& block, const Unwrapped& line);
@@ -68,6 +69,7 @@ private:
     void settle(Pending done);
     bool missing_ranks(const Unwrapped& line);
     bool device_table(const Unwrapped& line);
+    void say_host(const std::string& host);
     std::size_t say(const Unwrapped& line, Rank rank, int level, std::string words);
     std::size_t say(Rank rank, int level, std::string words);
     void timed(std::int64_t at);

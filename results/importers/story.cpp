@@ -59,6 +59,12 @@ std::size_t Story::log(std::int64_t at, Rank rank, int level, std::string line) 
     });
 }
 
+std::size_t Story::log_again(std::int64_t at, std::string line) {
+    return tell(at, no_rank, [line = std::move(line)](Evidence& evidence) -> Payload {
+        return RankLog{0, evidence.text(line)};
+    });
+}
+
 void Story::failed(const Failure& failure) {
     for (Failure& known : failures_) {
         const bool same = failure.pid > 0 && known.pid == failure.pid &&
@@ -384,6 +390,7 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     record_groups(evidence, ending.zero);
     if (groups_.empty()) record_nccl_comms(evidence, ending.zero);
     for (const Told& one : told_) {
+        if (one.forgotten) continue;
         Payload what = one.what(evidence);
         if (auto* log = std::get_if<RankLog>(&what); log && one.calm) log->level = 0;
         evidence.record({when(one.at), one.rank, std::move(what)});

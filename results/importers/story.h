@@ -22,6 +22,7 @@ struct Told {
     Rank rank = no_rank;
     std::function<Payload(Evidence&)> what;  // texts go into the evidence that is being made
     bool calm = false;                       // a log line whose level becomes that of information
+    bool forgotten = false;                  // it meant nothing, as the rest of the log shows
 };
 
 struct KnownProcess {
@@ -44,6 +45,8 @@ public:
     std::size_t tell(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what);
     // Returns `nothing` when the same rank printed it before, or when there is too much to keep.
     std::size_t log(std::int64_t at, Rank rank, int level, std::string line);
+    // A line of information that the same process may have printed before: only its last place counts.
+    std::size_t log_again(std::int64_t at, std::string line);
     void place(std::size_t told, std::int64_t at) { told_[told].at = at; }
 
     analysis::LogRead& reading() { return reading_; }
@@ -70,6 +73,7 @@ public:
     void tasks_are_no_ranks() { tasks_are_ranks_ = false; }
     // The program went on after that error: no complaint any more.
     void outlived(std::size_t told) { told_[told].calm = true; }
+    void forget(std::size_t told) { told_[told].forgotten = true; }
     // That the process printed something, even if the line is not kept.
     void heard(Rank rank, std::int64_t at);
     // A traceback without a rank: a failed rank that the launcher reports may claim it.

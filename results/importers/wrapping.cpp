@@ -86,7 +86,8 @@ public:
 
 private:
     bool layer() {
-        return quote() || counted() || stamp() || ray() || ranked() || tagged() || labelled() || container();
+        return quote() || counted() || stamp() || ray() || logger() || ranked() || tagged() || labelled() ||
+               container();
     }
     std::string_view& text() { return line_.text; }
     void drop(std::size_t count) { text().remove_prefix(std::min(count, text().size())); }
@@ -210,6 +211,27 @@ private:
         if (line_.rank != no_rank && !line_.task) return;
         line_.rank = task;
         line_.task = true;
+    }
+
+    // vLLM puts its logger's prefix before each line of a traceback: "ERROR 08-20 10:00:05 [core.py:700]
+    // text"
+    bool logger() {
+        for (const std::string_view level : {"ERROR ", "CRITICAL ", "WARNING ", "INFO "}) {
+            if (!text().starts_with(level)) continue;
+            std::size_t at = level.size();
+            const auto number_and = [&](char after) {
+                const std::size_t many = digits(text(), at);
+                at += many + 1;
+                return many == 2 && at <= text().size() && text()[at - 1] == after;
+            };
+            if (!number_and('-') || !number_and(' ') || !number_and(':') || !number_and(':')) return false;
+            const std::size_t open = text().find('[', at), close = text().find("] ", at);
+            const bool bare = close == text().npos && text().ends_with(']');
+            if (open == text().npos || open > at + 8 || (close == text().npos && !bare)) return false;
+            drop(bare ? text().size() : close + 2);
+            return true;
+        }
+        return false;
     }
 
     // "[rank3]:", "[default3]:", "[RANK 3]", "[Rank 3] "; a line of c10d keeps its own bracket after it.
