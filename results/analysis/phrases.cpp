@@ -53,7 +53,6 @@ constexpr Cause torn_save = Cause::non_durable_checkpoint_commit;
 constexpr Cause incomplete = Cause::incomplete_checkpoint_state;
 constexpr Cause layout = Cause::layout_dependent_checkpoint_format;
 constexpr Cause misaligned = Cause::misaligned_parameters_tensors_or_model_structure;
-constexpr Cause uneven = Cause::uneven_work_or_data_partition;
 
 // Bars separate phrases; "A&B" requires both in one text. Phrases of shapes are long enough that healthy logs
 // do not hold them. NumPy's "cannot reshape array of size" is not among them: what it reshapes is often a

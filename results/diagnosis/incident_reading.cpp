@@ -34,6 +34,7 @@ using analysis::Nearness;
 using analysis::Phrase;
 
 constexpr std::size_t quotes_most = 6, quotes_unknown = 12, devices_most = 4;
+constexpr Time minutes_of_an_end = std::chrono::minutes(5);
 
 // An exception without any known phrase.
 constexpr Phrase bare{.nearness = Nearness::own, .symptom = id_of(Symptom::framework_runtime_exception)};
@@ -255,7 +256,7 @@ public:
         } else if (best && best->meant.nearness < Nearness::stopped && !best->meant.symptom.empty() &&
                    !went_on(*best) && !got_over(*best)) {
             by_words(*best);
-        } else if (const Finding* found = told_by_a_detector();
+        } else if (const Finding* found = find_detectors_finding();
                    found && finished_ == 0 && !scheduler_ended_it_) {
             by_detectors(best, *found);
         } else {
@@ -337,8 +338,11 @@ private:
         });
         if (stop == all_.end()) return;
         const std::size_t place = stop->place;
+        const Time ended = stop->event->at;
         scheduler_ended_it_ = true;
         std::erase_if(all_, [&](const Complained& one) {
+            // A job that was requeued may fail later on its own.
+            if (one.event->at > ended + minutes_of_an_end) return false;
             const bool killed = one.meant.nearness == Nearness::ending;
             const bool echo = one.place > place && one.meant.nearness > Nearness::hardware &&
                               one.meant.nearness < Nearness::ending;
@@ -518,7 +522,7 @@ private:
     }
 
     // Without calls a detector has no more than exits: that a rank ended names no trouble by itself.
-    const Finding* told_by_a_detector() const {
+    const Finding* find_detectors_finding() const {
         const auto told = std::find_if(findings_.begin(), findings_.end(), [](const Finding& one) {
             return one.symptom != Symptom::framework_runtime_exception;
         });
@@ -601,7 +605,7 @@ private:
             if (exit->at == exits.front()->at) incident_.ended.push_back(exit->rank);
         std::sort(incident_.ended.begin(), incident_.ended.end());
         if (stopped && exits.empty())
-            tell_stop();
+            describe_stop();
         else if (finished_ > 0 && !ended && exits.empty() && incident_.reading.orphans == 0)
             incident_.outcome = IncidentOutcome::completed;
         else
@@ -621,7 +625,7 @@ private:
     }
 
     // Who or what stopped it, and which ranks had fallen silent long before.
-    void tell_stop() {
+    void describe_stop() {
         incident_.outcome = IncidentOutcome::stopped;
         const Complained* said = nullptr;
         const StopWords* meant = nullptr;

@@ -209,6 +209,10 @@ TEST(LogEnds, WhatFollowsFromAStopIsNoCause) {
     EXPECT_EQ(gist_of(told_by(lines_of_work(3) + stop + lost + killed)), "stopped");
     EXPECT_EQ(gist_of(told_by(lines_of_work(3) + failing("", "KeyError: 'labels'") + stop + killed)),
               "framework_runtime_exception");
+    // It was queued again, and failed an hour later.
+    EXPECT_EQ(gist_of(told_by("2025-02-03 04:05:06 " + stop + "2025-02-03 05:00:00 begun again\n" +
+                              failing("", "KeyError: 'labels'"))),
+              "framework_runtime_exception");
     EXPECT_EQ(
         gist_of(told_by("slurmstepd: error: Detected 1 oom_kill event in StepId=7.0.\n" + stop + killed)),
         "host_resource_exhaustion");
@@ -268,6 +272,7 @@ TEST(LogParents, AnInstalledPackageIsNotTheJobsOwnProgram) {
             .incident.user_code;
     };
     EXPECT_EQ(own("/home/u/model.py"), "model.py, line 41");
+    EXPECT_EQ(own("/opt/ml/code/model.py"), "model.py, line 41");
     for (const char* path :
          {"/home/u/.venv/lib/python3.11/site-packages/m/x.py", "/opt/NeMo/nemo/core/x.py",
           "/workspace/vllm/vllm/v1/engine/core.py", "/home/u/.local/bin/torchrun", "<string>"})
