@@ -312,7 +312,8 @@ private:
         // warnings are its errors.
         const bool warned = log->level <= 1 || (!block && said_calmly(text));
         // A loss is logged at the usual level, whatever its value is.
-        const bool mild = warned && known->nearness == Nearness::own &&
+        const bool outlived = log->level == 0 && known->nearness < Nearness::ending;
+        const bool mild = warned && (known->nearness == Nearness::own || outlived) &&
                           known->symptom != Symptom::loss_nan_or_divergence &&
                           text.find(" NCCL WARN ") == text.npos;
         all_.push_back({&event, event.rank, in_context(*known, text), text, block, all_.size(), mild,
@@ -368,12 +369,14 @@ private:
 
     // The job completed after this was logged, and nothing worse followed.
     bool went_on(const Complained& complained) const {
-        if (finished_ == 0 || finished_ <= complained.place ||
-            complained.meant.nearness == Nearness::hardware)
-            return false;
-        return std::none_of(
-                   all_.begin() + static_cast<std::ptrdiff_t>(finished_), all_.end(),
-                   [](const Complained& later) { return later.meant.nearness < Nearness::stopped; }) &&
+        const bool of_the_machine = complained.meant.nearness == Nearness::hardware &&
+                                    (complained.event->as<DeviceError>() ||
+                                     complained.text.find(" kernel: ") != std::string_view::npos);
+        if (finished_ == 0 || finished_ <= complained.place || of_the_machine) return false;
+        return std::none_of(all_.begin(), all_.end(),
+                            [&](const Complained& later) {
+                                return later.place >= finished_ && later.meant.nearness < Nearness::stopped;
+                            }) &&
                failed_exits().empty();
     }
 
@@ -606,19 +609,20 @@ private:
         std::sort(incident_.ended.begin(), incident_.ended.end());
         if (stopped && exits.empty())
             describe_stop();
-        else if (finished_ > 0 && !ended && exits.empty() && incident_.reading.orphans == 0)
+        else if (finished_ > 0 && !ended && exits.empty() &&
+                 (incident_.reading.orphans == 0 || (best && went_on(*best))))
             incident_.outcome = IncidentOutcome::completed;
         else
             incident_.outcome = IncidentOutcome::unknown;
         if (incident_.outcome == IncidentOutcome::completed) {
-            quote(all_[finished_ - 1]);
+            for (const Complained& one : all_)
+                if (one.place + 1 == finished_) quote(one);
             return;
         }
         for (const Complained& one : all_) {
             if (one.meant.nearness != Nearness::finished && incident_.lines.size() < quotes_unknown)
                 quote(one);
         }
-        (void)best;
         for (auto one = strange_.rbegin(); one != strange_.rend() && incident_.lines.size() < quotes_unknown;
              ++one)
             incident_.lines.push_back(*one);

@@ -21,7 +21,7 @@ using analysis::Nearness;
 
 constexpr std::size_t longest_block = 1 << 15, suspects_most = 12;
 constexpr std::int64_t lines_of_a_goodbye = 20;  // launchers and exit handlers print no more than that
-constexpr std::int64_t progress_of_a_survivor = 20;
+constexpr std::int64_t progress_of_a_survivor = 5;
 constexpr std::size_t pending_most = 64;
 constexpr std::int64_t ticks_every = 1 << 26;
 
@@ -211,6 +211,9 @@ void LogReader::take_line(std::string& raw) {
         chained_ |= line.text.find(" above exception") != line.text.npos;
         pending_.back().went_on |= !line.source.empty() && !chained_;
     }
+    // The process outlives an exception of a thread, or of a destructor.
+    in_a_thread_ |=
+        line.text.starts_with("Exception in thread ") || line.text.starts_with("Exception ignored in");
     if (missing_ranks(line)) {
         ++known_;
         return;
@@ -232,9 +235,9 @@ bool LogReader::opens(Block& block, const Unwrapped& line) {
     const std::size_t logged = logged_traceback(text);
     if (traceback_head(text) || frame(text) || logged != text.npos) {
         block.kind = Block::traceback;
-        block.logged =
-            logged != text.npos || (chained_ && !pending_.empty() && pending_.back().source == line.source);
-        chained_ = false;
+        block.logged = in_a_thread_ || logged != text.npos ||
+                       (chained_ && !pending_.empty() && pending_.back().source == line.source);
+        chained_ = in_a_thread_ = false;
     } else if (text.starts_with("╭") && text.find("Traceback") != text.npos) {
         block.kind = Block::boxed;
     } else if (rule || entry) {
@@ -293,6 +296,8 @@ bool LogReader::continues(Block& block, const Unwrapped& line) {
     const bool list = text.starts_with("/job:") && block.said < 4096;  // JAX's tasks, one a line
     if (text.empty() || another || noise(text) || (block.said >= 6 && !list)) return false;
     if (block.said > 0 && block.kind == Block::exception && progress(text)) return false;
+    const analysis::Phrase* meant = block.said > 0 ? analysis::signature_in(text) : nullptr;
+    if (meant && meant->nearness == Nearness::finished) return false;
     ++block.said;
     block.text += "\n" + std::string(text);
     return true;
@@ -357,7 +362,7 @@ void LogReader::plain(const Unwrapped& line) {
             say(rank, meant->nearness == Nearness::finished ? 0 : 2, std::string(line.text));
         if (told == Story::nothing) return;
         if (line.task) story_.by_task(told);
-        if (meant->nearness == Nearness::own) outlived_.emplace_back(told, progress_);
+        if (meant->nearness <= Nearness::own) outlived_.emplace_back(told, progress_);
         return;
     }
     if (noise(line.text) || progress(line.text)) {
@@ -428,18 +433,19 @@ bool LogReader::shell(const Unwrapped& line) {
 }
 
 void LogReader::wait_and_see(Rank rank, std::string text, const std::string& source) {
-    pending_.push_back({rank, std::move(text), source, last_, story_.reading().lines, progress_});
+    const std::size_t told = say(rank, 2, std::move(text));
+    if (told == Story::nothing) return;
+    pending_.push_back({told, source, story_.reading().lines, progress_});
     if (pending_.size() <= pending_most) return;
-    settle(std::move(pending_.front()));
+    settle(pending_.front());
     pending_.pop_front();
 }
 
 // An error if the log ended soon after it and nothing was done any more, else only information.
-void LogReader::settle(Pending done) {
-    const bool last = !done.went_on && story_.reading().lines - done.line <= lines_of_a_goodbye &&
-                      progress_ == done.progress;
-    const std::size_t told = story_.log(done.at, done.rank, last ? 2 : 0, std::move(done.text));
-    if (done.at == no_time && told != Story::nothing) untimed_.push_back(told);
+void LogReader::settle(const Pending& one) {
+    const bool last =
+        !one.went_on && story_.reading().lines - one.line <= lines_of_a_goodbye && progress_ == one.progress;
+    if (!last) story_.outlived(one.told);
 }
 
 // The last few lines that sound bad, shown when nothing was understood.
@@ -450,7 +456,7 @@ void LogReader::suspect(const Unwrapped& line) {
 
 std::string LogReader::finish() {
     for (auto& [source, block] : blocks_) flush(block);
-    for (Pending& one : pending_) settle(std::move(one));
+    for (const Pending& one : pending_) settle(one);
     for (const auto& [told, made] : outlived_) {
         if (progress_ - made >= progress_of_a_survivor) story_.outlived(told);
     }

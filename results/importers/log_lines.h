@@ -46,10 +46,9 @@ private:
     };
     // An error that the program may have survived: only the rest of the log shows how bad it is.
     struct Pending {
-        Rank rank = no_rank;
-        std::string text;
+        std::size_t told = 0;
         std::string source;  // its stream, where a wrapping names streams
-        std::int64_t at = no_time, line = 0, progress = 0;
+        std::int64_t line = 0, progress = 0;
         bool went_on = false;  // the same stream printed something later
     };
     // A proof of a good end that counts only among the last lines.
@@ -66,7 +65,7 @@ private:
     void suspect(const Unwrapped& line);
     bool shell(const Unwrapped& line);
     void wait_and_see(Rank rank, std::string text, const std::string& source);
-    void settle(Pending done);
+    void settle(const Pending& one);
     bool missing_ranks(const Unwrapped& line);
     bool device_table(const Unwrapped& line);
     void say_host(const std::string& host);
@@ -101,6 +100,7 @@ private:
     std::vector<std::pair<std::size_t, std::int64_t>> outlived_;  // an error, and the progress made by then
     std::int64_t progress_ = 0;                                   // lines of progress
     bool chained_ = false;        // the next traceback continues the last pending one
+    bool in_a_thread_ = false;  // the next traceback ends a thread, not the process
     bool lists_missing_ = false;  // lines with the ranks that Horovod waits for follow
     Rank spawned_ = no_rank;      // the process whose traceback a parent is about to print
     bool prefixed_ = false;       // c10d puts "[rank3]:" before its lines: only that is a rank of the job

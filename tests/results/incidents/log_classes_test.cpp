@@ -247,6 +247,25 @@ TEST(LogEnds, ShellComplaintsBeforeTheWorkAccuseNobody) {
     EXPECT_EQ(gist_of(told_by(lacking + lacking)), "build_or_install_failure");
 }
 
+// A job that went on after a complaint is not accused of it: an error line before lines of progress, an
+// exception that ended a thread.
+TEST(LogEnds, WhatAJobSurvivedIsNoFailure) {
+    const std::string no_device =
+                          "E cuda_driver.cc:268] failed call to cuInit: CUDA_ERROR_NO_DEVICE: no "
+                          "CUDA-capable device is detected\n",
+                      fallback = "ImportError: cannot import name 'apex', using torch\n",
+                      thread = "Exception in thread Thread-4:\n" +
+                               failing("", "ConnectionResetError: [Errno 104] Connection reset by peer");
+    for (const std::string& complaint : {no_device, fallback, thread}) {
+        EXPECT_EQ(gist_of(told_by(complaint + lines_of_work(6))), "unknown") << complaint;
+        EXPECT_EQ(gist_of(told_by(lines_of_work(2) + complaint + "Training complete\n")), "completed")
+            << complaint;
+        EXPECT_TRUE(told_by(lines_of_work(6) + complaint).finding) << complaint;
+    }
+    EXPECT_EQ(gist_of(told_by(failing("", "KeyError: 'labels'") + lines_of_work(6))),
+              "framework_runtime_exception");
+}
+
 // ── Parents and children
 
 TEST(LogParents, AnEchoNeverBeatsTheChildsOwnError) {
