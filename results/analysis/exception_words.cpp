@@ -89,9 +89,14 @@ std::vector<std::string> listed(const std::array<std::string_view, 3>& causes) {
 }  // namespace
 
 std::vector<std::string> list_exception_causes(std::string_view text, bool everybody) {
+    std::vector<std::string> causes = find_exception_causes(text, everybody);
+    if (!causes.empty()) return causes;
+    return {std::string(numbers_cause), std::string(misused_cause), std::string(versions_cause)};
+}
+
+std::vector<std::string> find_exception_causes(std::string_view text, bool everybody) {
     const std::string_view said = find_key_line(text);
-    std::vector<std::string> causes = {std::string(numbers_cause), std::string(misused_cause),
-                                       std::string(versions_cause)};
+    std::vector<std::string> causes;
     const auto speaks = [&](std::string_view word) {
         return !word.empty() && said.find(word) != std::string_view::npos;
     };

@@ -11,4 +11,7 @@ namespace deadrank::results::analysis {
 // Likeliest first. everybody: all ranks raised it, so that nothing which one rank alone sees is behind it.
 std::vector<std::string> list_exception_causes(std::string_view text, bool everybody);
 
+// The same; empty where no word speaks for a cause.
+std::vector<std::string> find_exception_causes(std::string_view text, bool everybody);
+
 }  // namespace deadrank::results::analysis

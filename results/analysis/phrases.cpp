@@ -53,7 +53,6 @@ constexpr Cause torn_save = Cause::non_durable_checkpoint_commit;
 constexpr Cause incomplete = Cause::incomplete_checkpoint_state;
 constexpr Cause layout = Cause::layout_dependent_checkpoint_format;
 constexpr Cause misaligned = Cause::misaligned_parameters_tensors_or_model_structure;
-constexpr Cause uneven = Cause::uneven_work_or_data_partition;
 
 // Bars separate phrases; "A&B" requires both in one text. Phrases of shapes are long enough that healthy logs
 // do not hold them. NumPy's "cannot reshape array of size" is not among them: what it reshapes is often a
@@ -65,27 +64,83 @@ struct Row {
     std::array<Cause, 3> causes;
     std::string_view words;
     bool (*also)(std::string_view text) = nullptr;
+    bool only_last = false;
 };
 
 // clang-format off
 constexpr Row rows[] = {
+    // A parent process that repeats how its child ended; the child's own error is elsewhere.
+    {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {},
+     "terminated with signal SIGKILL|died from signal 9"},
+    {Topic::none, Nearness::ending, Symptom::native_crash_or_illegal_access, {},
+     "terminated with signal SIGABRT|terminated with signal SIGSEGV|terminated with signal SIGBUS|"
+     "terminated with signal SIGFPE|terminated with signal SIGILL|died from signal 11|died from signal 6|"
+     "died from signal 7"},
+    {Topic::none, Nearness::ending, Symptom::none, {},
+     "ee root cause above|ee stack trace for the root cause|ee stack trace for root cause|"
+     "Engine core initialization failed|Engine process failed to start|EngineDeadError|"
+     "ProcessExitedException|ProcessRaisedException|BrokenProcessPool|TrainingFailedError|"
+     "One or more workers failed"},
+    {Topic::none, Nearness::finished, Symptom::none, {},
+     "exited with code 0|exit code 0|exit code: 0|return code 0|exit status 0|Exit_status=0|ExitCode=0:0",
+     nullptr, true},
+    // Device faults of other vendors, in the words of their runtimes and drivers.
+    {Topic::none, Nearness::hardware, Symptom::device_fault_reported, {fault},
+     "HW Exception by GPU|uncorrectable hardware error|ERREVENT_ATHUB_INTERRUPT|"
+     "amdgpu&timeout, signaled seq|GPU recovery failed|Heartbeat lost! (device|HBM MULTI BIT ECC|"
+     "Multi Bit ECC|GPU HANG: ecode|ERROR_DEVICE_LOST|PI_ERROR_DEVICE_NOT_AVAILABLE|"
+     "device critical error|habanalabs&device is lost"},
+    {Topic::none, Nearness::own, Symptom::native_crash_or_illegal_access, {},
+     "Memory access fault by GPU|HSA_STATUS_ERROR_EXCEPTION|HSA_STATUS_ERROR_MEMORY|hipErrorIllegalAddress|"
+     "hipErrorLaunchFailure|aicore exception|aicore error|vector core exception|Core halted unexpectedly|"
+     "device halted prematurely"},
+    {Topic::none, Nearness::own, Symptom::device_out_of_memory, {settings, placement},
+     "HSA_STATUS_ERROR_OUT_OF_RESOURCES|hipErrorOutOfMemory|ERROR_OUT_OF_DEVICE_MEMORY|"
+     "PI_ERROR_OUT_OF_RESOURCES"},
+    {Topic::none, Nearness::own, Symptom::host_resource_exhaustion, {settings, placement},
+     "ray.exceptions.OutOfMemoryError|node running low on memory"},
+    // Code that was not built for this device, or a driver older than the runtime.
+    {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {mismatch},
+     "no kernel image is available|hipErrorNoBinaryForGpu|invalid device function|"
+     "driver on your system is too old|PTX was compiled with an unsupported|"
+     "forward compatibility was attempted|is not compatible with the current PyTorch installation"},
+    {Topic::setup, Nearness::own, Symptom::framework_runtime_exception, {mismatch},
+     "driver version is insufficient"},
+    // Collectives of other vendors.
+    {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {},
+     "hccl fftsplus task timeout|HCCL execution timeout|execution of the Notify register times out|"
+     "wait execution of the Notify|reason=[task timeout]|Megascale hang detected|HANG_DETECTED"},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {store, settings},
+     "Failed to initialize the HCCP process|Communication_Error_Bind_IP_Port|Ranktable_Detect"},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {},
+     "HcclCommInit|hcclCommInit|HcclGetRootInfo|createHCCLComm|Getting socket times out|"
+     "DIST call hccl api failed|HCCL error in|HCCL function error|oneCCL: |CCL_ERROR|"
+     "Collective call returned error&hccl"},
+    {Topic::none, Nearness::waiting, Symptom::communication_setup_failure, {settings, misuse},
+     "PjRT_Client_Connect|CoordinationService/RegisterTask"},
+    {Topic::none, Nearness::echo, Symptom::remote_peer_connection_error, {unpropagated, fault},
+     "indicates that another task died|Polled an error from coordination service"},
+    {Topic::connection, Nearness::echo, Symptom::remote_peer_connection_error, {unpropagated, fault},
+     "remote process exited or there was a network error"},
+    {Topic::none, Nearness::own, Symptom::parallel_result_mismatch, {},
+     "Out of bounds values :&FAILED"},
     {Topic::device, Nearness::hardware, Symptom::device_fault_reported, {fault},
      "fallen off the bus|uncorrectable ECC|Unable to determine the device handle|CUDA error: unknown error|"
      "unspecified launch failure|AER: Uncorrected|CUDA_ERROR_UNKNOWN"},
     {Topic::none, Nearness::hardware, Symptom::device_fault_reported, {fault},
-     "Uncorrectable ECC|GPU is lost|DUE TO NODE FAILURE|NODE_FAIL|Hardware Error|"
+     "Uncorrectable ECC|GPU is lost|DUE TO NODE FAILURE|Node failure on |NODE_FAIL|Hardware Error|"
      "no CUDA-capable device is detected|CUDA error: device unavailable|NVSwitch fatal|"
      "nvidia-nvswitch: SXid|Failed to initialize NVML|row remapping failure|NodeNotReady|node lost"},
-    {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {settings, placement, unpropagated},
+    {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {},
      "unexpected system error|Worker unexpectedly exits|worker process has died|"
      "The actor died unexpectedly|ActorUnavailableError|WorkerCrashedError|NodeDiedError|"
      "LocalRayletDiedError|OwnerDiedError"},
-    {Topic::none, Nearness::own, Symptom::device_out_of_memory, {settings, placement, unpropagated},
+    {Topic::none, Nearness::own, Symptom::device_out_of_memory, {settings, placement},
      "out of memory. Tried to allocate|CUDA out of memory|HIP out of memory|XPU out of memory|"
      "NPU out of memory|RESOURCE_EXHAUSTED|failure 'out of memory'|failure 2 'out of memory'|"
      "CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|CUDA_ERROR_OUT_OF_MEMORY|"
      "cudaErrorMemoryAllocation|OOM when allocating"},
-    {Topic::memory, Nearness::own, Symptom::device_out_of_memory, {settings, placement, unpropagated},
+    {Topic::memory, Nearness::own, Symptom::device_out_of_memory, {settings, placement},
      "OutOfMemoryError|Failed to CUDA calloc"},
     {Topic::host, Nearness::own, Symptom::host_resource_exhaustion, {settings, placement},
      "oom-kill event|oom_kill event|insufficient shared memory|is killed by signal|"
@@ -159,10 +214,10 @@ constexpr Row rows[] = {
     {Topic::setup, Nearness::own, Symptom::communication_setup_failure, {path, variable, fault},
      "connectFullMesh failed"},
     {Topic::setup, Nearness::own, Symptom::communication_setup_failure, {mismatch, variable, fault},
-     "driver version is insufficient|Failed to initialize any NET plugin|only supported with GPUs|"
+     "Failed to initialize any NET plugin|only supported with GPUs|"
      "NET/OFI Couldn't"},
     {Topic::none, Nearness::own, Symptom::communication_setup_failure, {mismatch, variable, fault},
-     "unhandled cuda error|NCCL failure|ncclUnhandledCudaError|no kernel image is available"},
+     "unhandled cuda error|ncclUnhandledCudaError"},
     {Topic::setup, Nearness::own, Symptom::communication_setup_failure, {misuse, derivation, settings},
      "process group has not been initialized"},
     {Topic::none, Nearness::own, Symptom::communication_setup_failure, {misuse, derivation, settings},
@@ -182,9 +237,11 @@ constexpr Row rows[] = {
      "ImportError|ModuleNotFoundError|undefined symbol|cannot open shared object"},
     {Topic::none, Nearness::own, Symptom::import_or_symbol_error, {mismatch},
      "cannot import name|' not found (required by"},
-    {Topic::native, Nearness::own, Symptom::native_crash_or_illegal_access, {edge_case, mismatch, fault},
-     "illegal memory access|device-side assert|Segmentation fault"},
-    {Topic::none, Nearness::own, Symptom::native_crash_or_illegal_access, {edge_case, mismatch, fault},
+    {Topic::native, Nearness::own, Symptom::native_crash_or_illegal_access, {edge_case, misaligned},
+     "device-side assert"},
+    {Topic::native, Nearness::own, Symptom::native_crash_or_illegal_access, {},
+     "illegal memory access|Segmentation fault"},
+    {Topic::none, Nearness::own, Symptom::native_crash_or_illegal_access, {},
      "misaligned address|SIGSEGV|exited on signal 11|SIGILL|SIGFPE|illegal instruction|"
      "CUBLAS_STATUS_EXECUTION_FAILED|CUDNN_STATUS_EXECUTION_FAILED|double free or corruption|"
      "corrupted size vs|cudaErrorIllegalAddress|CUDA_ERROR_ILLEGAL_ADDRESS|CUBLAS_STATUS_INTERNAL_ERROR|"
@@ -239,9 +296,9 @@ constexpr Row rows[] = {
      "loss is nan|Loss is nan|loss is NaN|Loss is NaN|NaN detected|nan loss|loss scale already at minimum|"
      "Attempted loss scale: 1, reducing to 1|Found NaN|found NaN|gradients are nan|grad norm is nan|"
      "loss: nan|loss=nan|'loss': nan|NaN loss"},
-    {Topic::loading, Nearness::own, Symptom::model_or_data_loading_failure, {settings, incomplete},
+    {Topic::loading, Nearness::own, Symptom::model_or_data_loading_failure, {settings},
      "FileNotFoundError|HFValidationError"},
-    {Topic::none, Nearness::own, Symptom::model_or_data_loading_failure, {settings, incomplete},
+    {Topic::none, Nearness::own, Symptom::model_or_data_loading_failure, {settings},
      "not a valid model identifier|Can't load tokenizer|Unable to load weights|"
      "does not appear to have a file named|DatasetNotFoundError|Repo id must|LocalEntryNotFoundError|"
      "GatedRepoError|RepositoryNotFoundError|NotADirectoryError|can't open file '|IsADirectoryError|"
@@ -261,21 +318,23 @@ constexpr Row rows[] = {
     {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {misuse, mismatch},
      "has already been destroyed|invalid root|Expected to have finished reduction|marked as ready twice|"
      "marked a variable ready twice"},
-    {Topic::none, Nearness::waiting, Symptom::collective_deadlock_hang, {divergence, unpropagated, uneven},
-     "by subset of ranks|memory broadcast block found|Stalled ranks|Missing ranks|missing ranks|"
+    {Topic::none, Nearness::waiting, Symptom::collective_deadlock_hang, {divergence},
+     "by subset of ranks"},
+    {Topic::none, Nearness::waiting, Symptom::collective_deadlock_hang, {},
+     "memory broadcast block found|Stalled ranks|Missing ranks|missing ranks|"
      "stuck in a collective"},
-    {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {order, divergence, unpropagated},
+    {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {},
      "collective operation timeout&OpType=SEND|collective operation timeout&OpType=RECV|RECV timeout|"
      "SEND timeout"},
-    {Topic::timeout, Nearness::waiting, Symptom::collective_timeout_abort, {divergence, unpropagated, order},
+    {Topic::timeout, Nearness::waiting, Symptom::collective_timeout_abort, {},
      "collective operation timeout|Timeout at NCCL work|failure detected by watchdog|"
      "detected operation timeout|for recv operation to complete|for send operation to complete|"
      "monitoredBarrier"},
-    {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {divergence, unpropagated, order},
+    {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {},
      "detected by watchdog at work|watchdog got stuck|Application timeout caused pair closure|"
      "didn't join collective|didn't finish collective|Heartbeat monitor timed out|before timing out|"
      "abort timed out after|NCCL operations have failed or timed out|last enqueued|Timeout(ms)="},
-    {Topic::launcher, Nearness::waiting, Symptom::collective_timeout_abort, {divergence, unpropagated, order},
+    {Topic::launcher, Nearness::waiting, Symptom::collective_timeout_abort, {},
      "taking the entire process down"},
     {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {unpropagated, fault, settings},
      "heartbeat timeout|Barrier timed out|JAX distributed service detected fatal|DEADLINE_EXCEEDED|"
@@ -290,21 +349,24 @@ constexpr Row rows[] = {
      "recv failed while polling|Could not receive type from|communicator was aborted|Read error [|"
      "Horovod has been shut down|recvBytes failed|Stop_waiting response"},
     {Topic::connection, Nearness::echo, Symptom::remote_peer_connection_error, {unpropagated, fault, path},
-     "remote process exited or there was a network error|Connection reset by peer|Broken pipe|"
+     "Connection reset by peer|Broken pipe|"
      "Connection timed out|Connection closed by|Proxy Call to rank|Failed to execute operation Connect"},
     {Topic::setup, Nearness::echo, Symptom::remote_peer_connection_error, {unpropagated, fault, path},
      "Failed to recv, got 0 bytes"},
-    {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {settings, placement, unpropagated},
+    {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {},
      "return code = -9|exitcode: -9|exited on signal 9|Signal 9 (SIGKILL)|exit code 137|exitcode  : -9|"
      "KILLED BY SIGNAL: 9|Signals.SIGKILL|: Killed| Killed  |exit code: 137|exitCode: 137|"
      "exited with code 137"},
-    {Topic::none, Nearness::ending, Symptom::native_crash_or_illegal_access, {edge_case, mismatch, fault},
+    {Topic::none, Nearness::ending, Symptom::native_crash_or_illegal_access, {},
      "return code = -11|exitcode: -11|exitcode: -6|return code = -6|Signal 11 (|Signal 6 (|exit code 139|"
      "exit code 134|KILLED BY SIGNAL: 11|KILLED BY SIGNAL: 6|exited on signal 6|Signals.SIGABRT|"
      "core dumped|Caught signal 11|Fatal Python error|Process received signal"},
-    {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {settings, placement},
+    {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {},
      "exitcode: -7|return code = -7|Signal 7 (|exited on signal 7"},
     {Topic::none, Nearness::stopped, Symptom::none, {},
+     "TERM_OWNER|TERM_ADMIN|TERM_PREEMPT|TERM_FORCE_OWNER|was preempted|Force Terminated job|"
+     "PBS: job killed|DeadlineExceeded|SIGTERM signal is received|received SIGINT|"
+     "\"key\": \"run_stop\"&\"status\": \"aborted\"|"
      "got signal: 15|got signal: 2|got signal: 1|DUE TO TIME LIMIT|DUE TO PREEMPTION|TERM_RUNLIMIT|"
      "CANCELLED AT&STEP|CANCELLED AT&JOB|KeyboardInterrupt|Received SIGINT|received SIGTERM|"
      "received signal SIGTERM|Signal 15 (SIGTERM)|exits with return code = -2|exits with return code = -15|"
@@ -317,21 +379,28 @@ constexpr Row rows[] = {
      "CHILD PROCESS FAILED|Trials did not complete|CrashLoopBackOff|Back-off restarting failed"},
     {Topic::launcher, Nearness::ending, Symptom::none, {},
      "failed (exitcode:"},
-    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {mismatch, variable, fault},
-     "unhandled system error|internal error, NCCL|ncclInternalError|ncclSystemError|NCCL error"},
-    {Topic::none, Nearness::own, Symptom::native_crash_or_illegal_access, {edge_case, mismatch, fault},
-     "CUDA error:"},
-    {Topic::driver, Nearness::own, Symptom::native_crash_or_illegal_access, {edge_case, mismatch, fault},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {},
+     "unhandled system error|internal error, NCCL|ncclInternalError|ncclSystemError|NCCL error|NCCL failure"},
+    {Topic::none, Nearness::own, Symptom::native_crash_or_illegal_access, {},
+     "CUDA error:|HIP error:|hipError|UR_RESULT_ERROR|PI_ERROR_|synStatus"},
+    {Topic::driver, Nearness::own, Symptom::native_crash_or_illegal_access, {},
      "Cuda failure"},
     {Topic::none, Nearness::own, Symptom::host_resource_exhaustion, {settings, placement},
      "exited unexpectedly"},
-    {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {divergence, unpropagated, order},
+    {Topic::none, Nearness::waiting, Symptom::collective_timeout_abort, {},
      "watchdog thread terminated with exception"},
     {Topic::none, Nearness::finished, Symptom::none, {},
      "worker group successfully finished|WorkerState.SUCCEEDED|exits successfully|"
      "***** train metrics *****|Training completed. Do not forget|`max_epochs=|`max_steps=|"
      "after training is done|exiting program at iteration|State: COMPLETED|COMPLETED (exit code 0)|"
-     "train_samples_per_second|Training finished|Training complete"},
+     "train_samples_per_second|Training finished|Training complete|\"key\": \"run_stop\"&\"status\": \"success\"|"
+     "# Out of bounds values : 0 OK|Successfully completed.|done training in "},
+    // Words that also report the end of a part: proof only among the last lines of a log.
+    {Topic::none, Nearness::finished, Symptom::none, {},
+     "completed successfully|successfully completed|Finished training|finished training|training finished|"
+     "Training is done|Training done|training complete|Training has finished|TRAINING COMPLETE|All done|"
+     "Job completed|Job finished|ENDING TIMING RUN AT|PROGRAM ENDED AT|End of Tests.|Total run time",
+     nullptr, true},
 
     // What no finding follows from by itself: a complaint alone.
     {Topic::launcher, Nearness::none, Symptom::none, {},
@@ -384,7 +453,8 @@ public:
                            .topic = row.topic,
                            .nearness = row.nearness,
                            .symptom = id_of(row.symptom),
-                           .also = row.also};
+                           .also = row.also,
+                           .only_last = row.only_last};
                 std::transform(row.causes.begin(), row.causes.end(), one.causes.begin(),
                                [](Cause cause) { return std::string_view(id_of(cause)); });
                 if (also < both.size()) one.beside = both.substr(also + 1);

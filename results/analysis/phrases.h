@@ -57,6 +57,7 @@ struct Phrase {
     std::string_view symptom = {};                // empty: the job ended, nothing more is known
     std::array<std::string_view, 3> causes = {};  // likeliest first
     bool (*also)(std::string_view text) = nullptr;
+    bool only_last = false;  // means something only among the last lines of a log
 };
 
 // Findings: the specific before the general.

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <fmt/format.h>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -31,18 +32,6 @@ std::string_view trimmed_line(std::string_view line) {
     if (begin == std::string_view::npos) return {};
     const std::size_t end = line.find_last_not_of(" \t\r");
     return line.substr(begin, end - begin + 1);
-}
-
-bool is_users_file(std::string_view file) {
-    constexpr std::array<std::string_view, 7> foreign = {"/managed/python/deadrank/",
-                                                         "site-packages/",
-                                                         "dist-packages/",
-                                                         "/torch/",
-                                                         "<frozen ",
-                                                         "/lib/python3",
-                                                         "/deadrank_hook/"};
-    return std::none_of(foreign.begin(), foreign.end(),
-                        [&](std::string_view part) { return file.find(part) != std::string_view::npos; });
 }
 
 // `File "train.py", line 88, in main`
@@ -77,7 +66,7 @@ public:
         if (at - frame_.at > end_of_stack || (!line.empty() && line.front() != ' ')) return finish();
         const std::string_view words = trimmed_line(line);
         if (const auto frame = frame_in(words)) {
-            expects_source_ = is_users_file(frame->first);
+            expects_source_ = is_program_file(frame->first);
             if (!expects_source_) return;
             frame_.file = frame->first;
             frame_.number = frame->second;
@@ -99,6 +88,42 @@ private:
 };
 
 }  // namespace
+
+bool is_program_file(std::string_view file) {
+    // Programs that an environment installs are in its bin; /opt holds what an image installs.
+    constexpr std::string_view foreign[] = {"/managed/python/deadrank/",
+                                            "site-packages/",
+                                            "dist-packages/",
+                                            "<",
+                                            "/lib/python",
+                                            "/deadrank_hook/",
+                                            "/bin/",
+                                            "/opt/conda/",
+                                            "/opt/pytorch/",
+                                            "/opt/venv/",
+                                            "/opt/NeMo/",
+                                            "/opt/megatron-lm/",
+                                            "/opt/rocm",
+                                            "/usr/lib",
+                                            "/torch/",
+                                            "/deepspeed/",
+                                            "/megatron/",
+                                            "/transformers/",
+                                            "/accelerate/",
+                                            "/lightning/",
+                                            "/pytorch_lightning/",
+                                            "/vllm/",
+                                            "/sglang/",
+                                            "/verl/",
+                                            "/nemo/",
+                                            "/fairseq/",
+                                            "/colossalai/",
+                                            "/horovod/",
+                                            "/jax/",
+                                            "/ray/"};
+    return std::none_of(std::begin(foreign), std::end(foreign),
+                        [&](std::string_view part) { return file.find(part) != std::string_view::npos; });
+}
 
 std::string ProgramLine::text() const {
     const std::string name = file.substr(file.rfind('/') + 1);

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/record/evidence.h"
@@ -33,6 +34,10 @@ public:
 private:
     std::map<Rank, std::vector<ProgramLine>> lines_;  // of each rank, in order of time
 };
+
+// Whether a file of a stack may be the user's own: neither Python's library, nor an installed package, nor the
+// tree of a framework.
+bool is_program_file(std::string_view file);
 
 // "rank 3 raised at train.py:41 check(x); ranks 0-2 waited at train.py:88 loss.backward()", the named ranks
 // first. Empty if no log shows a line of the program.

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "results/diagnosis/clue.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::diagnosis {
 
@@ -21,11 +22,13 @@ public:
         : finding_(finding), taxonomy_(taxonomy), table_(table) {}
 
     void weigh(const Evidence& evidence) {
-        for (const auto& pair : taxonomy_.pairs) {
-            if (pair.symptom == finding_.symptom) add_pair(pair);
-        }
-        // A log's words name causes more precisely than a detector's class does.
+        // A log's words name causes more precisely than a detector's class does. How often a cause was
+        // reported elsewhere speaks for none that nothing in this log speaks for.
         const bool words = finding_.detector == by_words;
+        for (const auto& pair : taxonomy_.pairs) {
+            if (pair.symptom == finding_.symptom && (!words || has(finding_.causes, pair.cause)))
+                add_pair(pair);
+        }
         for (std::size_t i = 0; i < finding_.causes.size() && i < table_.detector.size(); ++i) {
             add(finding_.causes[i], table_.detector[i] + (words ? words_weigh : 0),
                 words ? fmt::format("what the log says points to it{}", i == 0 ? " first" : "")

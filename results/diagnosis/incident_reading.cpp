@@ -5,12 +5,19 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "results/analysis/complaints.h"
 #include "results/analysis/error_quote.h"
+#include "results/analysis/exception_words.h"
 #include "results/analysis/findings.h"
+#include "results/analysis/program_lines.h"
 #include "results/analysis/signatures.h"
 #include "results/record/codes.h"
 #include "results/record/words.h"
@@ -26,22 +33,114 @@ namespace {
 using analysis::Nearness;
 using analysis::Phrase;
 
-constexpr std::size_t quotes_most = 6, quotes_unknown = 12;
+constexpr std::size_t quotes_most = 6, quotes_unknown = 12, devices_most = 4;
+constexpr Time minutes_of_an_end = std::chrono::minutes(5);
 
 // An exception without any known phrase.
-constexpr Phrase bare{
-    .nearness = Nearness::own,
-    .symptom = id_of(Symptom::framework_runtime_exception),
-    .causes = {id_of(Cause::misused_framework_api), id_of(Cause::framework_model_incompatibility),
-               id_of(Cause::misconfigured_resource_or_distributed_settings)}};
+constexpr Phrase bare{.nearness = Nearness::own, .symptom = id_of(Symptom::framework_runtime_exception)};
 constexpr Phrase machine_fault{.nearness = Nearness::hardware,
                                .symptom = id_of(Symptom::device_fault_reported),
                                .causes = {id_of(Cause::hardware_or_link_fault)}};
-constexpr Phrase bad_access{
-    .nearness = Nearness::own,
-    .symptom = id_of(Symptom::native_crash_or_illegal_access),
-    .causes = {id_of(Cause::numeric_edge_case_error), id_of(Cause::dependency_or_hardware_mismatch),
-               id_of(Cause::hardware_or_link_fault)}};
+constexpr Phrase bad_access{.nearness = Nearness::own,
+                            .symptom = id_of(Symptom::native_crash_or_illegal_access)};
+
+// Xids of a program's own making: an exception in a kernel, a bad access, a reset after one.
+constexpr std::int32_t own_xids[] = {13, 31, 43, 45};
+bool is_own_xid(std::int32_t xid) {
+    return std::find(std::begin(own_xids), std::end(own_xids), xid) != std::end(own_xids);
+}
+
+std::int64_t number_behind(std::string_view text, std::string_view words, std::int64_t otherwise) {
+    const std::size_t at = text.find(words);
+    if (at == text.npos) return otherwise;
+    std::int64_t number = otherwise;
+    std::from_chars(text.data() + at + words.size(), text.data() + text.size(), number);
+    return number;
+}
+
+std::string_view word_behind(std::string_view text, std::string_view words, std::string_view until) {
+    const std::size_t at = text.find(words);
+    if (at == text.npos) return {};
+    const std::string_view rest = text.substr(at + words.size());
+    return rest.substr(0, rest.find_first_of(until));
+}
+
+// "GPU 0000:41:00" of an Xid, "GPU 0000:9d:00.0" of amdgpu, "GPU node-6" of ROCm's runtime, "NPU 1" of
+// Ascend's driver; empty if the text names no device.
+std::string device_in(std::string_view text) {
+    if (const auto bus = word_behind(text, "(PCI:", ")"); !bus.empty()) return fmt::format("GPU {}", bus);
+    if (auto bus = word_behind(text, "amdgpu ", " "); bus.size() > 8 && bus.ends_with(':'))
+        return fmt::format("GPU {}", bus.substr(0, bus.size() - 1));
+    if (const auto node = word_behind(text, "GPU node-", " (,.:"); !node.empty())
+        return fmt::format("GPU node-{}", node);
+    if (const auto number = word_behind(text, "Heartbeat lost! (device=", ";"); !number.empty())
+        return fmt::format("NPU {}", number);
+    return {};
+}
+
+struct VendorWords {
+    Vendor vendor;
+    std::initializer_list<std::string_view> words;
+};
+const VendorWords vendor_words[] = {
+    {Vendor::ascend, {"HCCL", "Hccl", "hccl", "torch_npu", "NPU", "npu:", "[ascend]", "ERR02200"}},
+    {Vendor::amd,
+     {"amdgpu", "HIP error", "HIP out of memory", "GPU node-", "ROCm", "rocm", "RCCL", "hipError"}},
+    {Vendor::intel, {"oneCCL", "CCL_ERROR", "|CCL_", "XPU", "xpu:", "UR_RESULT", "ZE_RESULT", "level_zero"}},
+    {Vendor::habana, {"habana", "synStatus", "HPU", "synapse"}},
+    {Vendor::tpu, {"libtpu", "TPU", "Megascale", "jax_worker", "jaxlib", "coordination_service"}},
+};
+bool names_vendor(std::string_view text, Vendor vendor) {
+    for (const VendorWords& one : vendor_words)
+        if (one.vendor == vendor) return has_any(text, one.words);
+    return false;
+}
+
+struct StopWords {
+    StopKind kind;
+    std::string_view words, says;
+};
+// The first that the log has: the scheduler's own word before what followed from it.
+constexpr StopWords stop_words[] = {
+    {StopKind::time_limit, "DUE TO TIME LIMIT", "Slurm's time limit"},
+    {StopKind::time_limit, "TERM_RUNLIMIT", "LSF's run time limit"},
+    {StopKind::time_limit, "PBS: job killed: walltime", "the walltime limit of PBS"},
+    {StopKind::time_limit, "DeadlineExceeded", "the deadline of the Kubernetes job"},
+    {StopKind::preempted, "DUE TO PREEMPTION", "a preemption"},
+    {StopKind::preempted, "TERM_PREEMPT", "a preemption"},
+    {StopKind::preempted, "was preempted", "a preemption"},
+    {StopKind::cancelled, "TERM_OWNER", "its owner (bkill)"},
+    {StopKind::cancelled, "TERM_FORCE_OWNER", "its owner (bkill)"},
+    {StopKind::cancelled, "TERM_ADMIN", "an administrator"},
+    {StopKind::cancelled, "Force Terminated job", "a cancellation (scancel)"},
+    {StopKind::cancelled, "CANCELLED AT", "a cancellation (scancel, or the end of another step)"},
+    {StopKind::cancelled, "PBS: job killed", "PBS"},
+    {StopKind::aborted, "\"run_stop\"",
+     "the program itself: MLPerf status aborted, the target was not reached"},
+};
+constexpr StopWords signal_words[] = {
+    {StopKind::interrupted, "KeyboardInterrupt", "an interrupt from the keyboard"},
+    {StopKind::interrupted, "SIGINT", "SIGINT, as from the keyboard"},
+    {StopKind::interrupted, "got signal: 2", "SIGINT, as from the keyboard"},
+    {StopKind::interrupted, "received 2 death signal", "SIGINT, as from the keyboard"},
+    {StopKind::interrupted, "return code = -2", "SIGINT, as from the keyboard"},
+    {StopKind::terminated, "got signal: 1", "SIGTERM or SIGHUP from outside"},
+    {StopKind::terminated, "", "SIGTERM from outside"},
+};
+const StopWords* stop_in(std::string_view text) {
+    for (const StopWords& one : stop_words)
+        if (text.find(one.words) != text.npos) return &one;
+    return nullptr;
+}
+
+// The digits of an address or a time differ from rank to rank; the words of one and the same error do not.
+std::string gist_of_error(std::string_view text) {
+    std::string gist;
+    for (const char c : text.substr(0, 400))
+        if (std::isalpha(static_cast<unsigned char>(c)) && !std::isxdigit(static_cast<unsigned char>(c)))
+            gist += c;
+    return gist;
+}
 
 bool has_frames(std::string_view text) { return text.find("\", line ") != text.npos; }
 
@@ -69,9 +168,7 @@ std::string own_program(std::string_view block) {
         const std::size_t number = close + 8;
         const std::size_t end = block.find_first_not_of("0123456789", number);
         last.clear();
-        if (has_any(path, {"site-packages", "dist-packages", "/lib/python", "<frozen", "<string>",
-                           "/opt/pytorch/"}))
-            continue;
+        if (!analysis::is_program_file(path)) continue;
         const std::size_t slash = path.rfind('/');
         last = fmt::format("{}, line {}", slash == path.npos ? path : path.substr(slash + 1),
                            block.substr(number, end == block.npos ? end : end - number));
@@ -86,8 +183,10 @@ struct Complained {
     std::string_view text;
     bool block = false;
     std::size_t place = 0;
-    bool mild = false;  // printed as a warning: the program went on
-    bool over = false;  // printed as information: the log continues after it
+    bool mild = false;                     // printed as a warning: the program went on
+    bool over = false;                     // printed as information: the log continues after it
+    std::vector<std::string> causes = {};  // what the words of an exception speak for
+    std::string_view host = {};            // where no rank is known
 
     // Smaller is nearer to the cause.
     auto key() const {
@@ -96,19 +195,13 @@ struct Complained {
     }
 };
 
-// A library's exception says what it wants of its caller, or which number it could not work with.
-Phrase bare_exception(std::string_view words) {
-    Phrase meant = bare;
+// A library's exception says what it wants of its caller, or which number it could not work with. Empty where
+// its words speak for no cause.
+std::vector<std::string> causes_of_exception(std::string_view words) {
     if (has_any(words, {"Please ", "please ", "has to be", "must be specified", "must specify", "need to set",
-                        "in the config", "not supported", "only support", "is required"})) {
-        meant.causes = {id_of(Cause::misconfigured_resource_or_distributed_settings),
-                        id_of(Cause::misused_framework_api), id_of(Cause::framework_model_incompatibility)};
-    } else if (has_any(words, {"ZeroDivisionError", "OverflowError", "FloatingPointError", "math domain",
-                               "IndexError"})) {
-        meant.causes = {id_of(Cause::numeric_edge_case_error), id_of(Cause::misused_framework_api),
-                        id_of(Cause::framework_model_incompatibility)};
-    }
-    return meant;
+                        "in the config", "only support", "is required"}))
+        return {id_of(Cause::misconfigured_resource_or_distributed_settings)};
+    return analysis::find_exception_causes(words, false);
 }
 
 // "[INFO|2026-01-31 10:00:00] …", "WARNING:root:…": a level in capitals, as loggers put it before the text.
@@ -150,6 +243,8 @@ public:
     Incidents(const Evidence& evidence, const std::vector<Finding>& findings)
         : evidence_(evidence), findings_(findings) {
         for (const Event& event : evidence.events()) gather(event);
+        drop_the_end_of_a_stop();
+        incident_.vendor = find_vendor();
     }
 
     Incident done() {
@@ -157,12 +252,13 @@ public:
         const bool calls_told =
             !evidence_.each<CollectiveEnter>().empty() || !evidence_.each<P2pEnter>().empty();
         if (calls_told && !findings_.empty()) {
-            by_detectors(best);
+            by_detectors(best, findings_.front());
         } else if (best && best->meant.nearness < Nearness::stopped && !best->meant.symptom.empty() &&
                    !went_on(*best) && !got_over(*best)) {
             by_words(*best);
-        } else if (!findings_.empty() && !finished_) {
-            by_detectors(best);
+        } else if (const Finding* found = find_detectors_finding();
+                   found && finished_ == 0 && !scheduler_ended_it_) {
+            by_detectors(best, *found);
         } else {
             without_a_name(best);
         }
@@ -172,16 +268,27 @@ public:
 private:
     void gather(const Event& event) {
         if (const auto* error = event.as<DeviceError>()) {
-            // 13, 31, 43 and 45 are a program's own: an exception in a kernel, a bad access, a reset after
-            // one.
-            const bool own = error->xid == 13 || error->xid == 31 || error->xid == 43 || error->xid == 45;
-            all_.push_back({&event, event.rank, own ? bad_access : machine_fault,
-                            evidence_.text(error->message), false, all_.size()});
+            // "45, pid=7, Ch 1 caused by previous Xid 149": the driver ends what ran on a device that failed.
+            const std::string_view text = evidence_.text(error->message);
+            const auto first =
+                static_cast<std::int32_t>(number_behind(text, "caused by previous Xid ", error->xid));
+            all_.push_back({&event, event.rank, is_own_xid(first) ? bad_access : machine_fault, text, false,
+                            all_.size()});
             return;
         }
         const auto* log = event.as<RankLog>();
         if (!log) return;
         const std::string_view text = evidence_.text(log->line);
+        if (event.rank == no_rank && text.starts_with("import: heard")) {
+            read_heard(text);
+            return;
+        }
+        constexpr std::string_view of_host = "import: host ";
+        if (event.rank == no_rank && text.starts_with(of_host)) {
+            next_host_ = text.substr(of_host.size());
+            return;
+        }
+        const std::string_view host = std::exchange(next_host_, {});
         if (event.rank == no_rank && text.starts_with("import: ")) {
             if (const auto read = analysis::LogRead::of_line(text)) incident_.reading = *read;
             return;
@@ -193,8 +300,9 @@ private:
         if (!known && block && words.empty())
             known = analysis::signature_in(text);  // the exception was cut off
         Phrase of_library;
+        std::vector<std::string> causes;
         if (!known && block && !words.empty() && analysis::begins_with_exception(words))
-            of_library = bare_exception(words), known = &of_library;
+            of_library = bare, known = &of_library, causes = causes_of_exception(words);
         if (!known) {
             if (log->level >= 1) strange_.push_back({event.rank, event.at, std::string(text)});
             return;
@@ -204,11 +312,53 @@ private:
         // warnings are its errors.
         const bool warned = log->level <= 1 || (!block && said_calmly(text));
         // A loss is logged at the usual level, whatever its value is.
-        const bool mild = warned && known->nearness == Nearness::own &&
+        const bool outlived = log->level == 0 && known->nearness < Nearness::ending;
+        const bool mild = warned && (known->nearness == Nearness::own || outlived) &&
                           known->symptom != Symptom::loss_nan_or_divergence &&
                           text.find(" NCCL WARN ") == text.npos;
         all_.push_back({&event, event.rank, in_context(*known, text), text, block, all_.size(), mild,
-                        mild && log->level == 0});
+                        mild && log->level == 0, std::move(causes),
+                        event.rank == no_rank ? host : std::string_view()});
+    }
+
+    // "import: heard 0=12000000000 1=9000000000"
+    void read_heard(std::string_view text) {
+        for (std::size_t at = text.find(' ', 13); at != text.npos; at = text.find(' ', at + 1)) {
+            const std::size_t equal = text.find('=', at);
+            if (equal == text.npos) return;
+            const auto rank = static_cast<Rank>(number_behind(text.substr(at), " ", no_rank));
+            heard_[rank] = Time{number_behind(text.substr(equal), "=", 0)};
+        }
+    }
+
+    // What processes say while a scheduler ends them is no cause of the end: broken connections, killed
+    // workers.
+    void drop_the_end_of_a_stop() {
+        const auto stop = std::find_if(all_.begin(), all_.end(), [](const Complained& one) {
+            return one.meant.nearness == Nearness::stopped && stop_in(one.text) && !one.mild;
+        });
+        if (stop == all_.end()) return;
+        const std::size_t place = stop->place;
+        const Time ended = stop->event->at;
+        scheduler_ended_it_ = true;
+        std::erase_if(all_, [&](const Complained& one) {
+            // A job that was requeued may fail later on its own.
+            if (one.event->at > ended + minutes_of_an_end) return false;
+            const bool killed = one.meant.nearness == Nearness::ending;
+            const bool echo = one.place > place && one.meant.nearness > Nearness::hardware &&
+                              one.meant.nearness < Nearness::ending;
+            return echo || (killed && one.meant.symptom == Symptom::host_resource_exhaustion);
+        });
+    }
+
+    Vendor find_vendor() const {
+        const Complained* best = nearest();
+        for (const VendorWords& one : vendor_words)
+            if (best && names_vendor(best->text, one.vendor)) return one.vendor;
+        for (const VendorWords& one : vendor_words)
+            for (const Complained& complained : all_)
+                if (names_vendor(complained.text, one.vendor)) return one.vendor;
+        return Vendor::nvidia;
     }
 
     const Complained* nearest() const {
@@ -219,12 +369,14 @@ private:
 
     // The job completed after this was logged, and nothing worse followed.
     bool went_on(const Complained& complained) const {
-        if (finished_ == 0 || finished_ <= complained.place ||
-            complained.meant.nearness == Nearness::hardware)
-            return false;
-        return std::none_of(
-                   all_.begin() + static_cast<std::ptrdiff_t>(finished_), all_.end(),
-                   [](const Complained& later) { return later.meant.nearness < Nearness::stopped; }) &&
+        const bool of_the_machine = complained.meant.nearness == Nearness::hardware &&
+                                    (complained.event->as<DeviceError>() ||
+                                     complained.text.find(" kernel: ") != std::string_view::npos);
+        if (finished_ == 0 || finished_ <= complained.place || of_the_machine) return false;
+        return std::none_of(all_.begin(), all_.end(),
+                            [&](const Complained& later) {
+                                return later.place >= finished_ && later.meant.nearness < Nearness::stopped;
+                            }) &&
                failed_exits().empty();
     }
 
@@ -244,7 +396,8 @@ private:
         std::vector<const Event*> exits;
         for (const Event* event : evidence_.each<RankExit>()) {
             const auto* exit = event->as<RankExit>();
-            if (exit->code != 0 && exit->signal != sigterm) exits.push_back(event);
+            const bool by_scheduler = scheduler_ended_it_ && exit->signal == sigkill;
+            if (exit->code != 0 && exit->signal != sigterm && !by_scheduler) exits.push_back(event);
         }
         return exits;
     }
@@ -256,15 +409,107 @@ private:
         incident_.lines.push_back({one.rank, one.event->at, std::string(one.text)});
     }
 
-    // The rank that it is about; where the line does not say, another line about the same trouble may.
-    Rank said_of(const Complained& best) const {
-        if (best.rank != no_rank) return best.rank;
+    // The ranks that it is about: all that say the same. Where the line names none, another line about the
+    // same trouble may.
+    std::vector<Rank> said_of(const Complained& best) const {
+        std::set<Rank> ranks;
+        const auto about = [&](const Complained& one) {
+            return one.rank != no_rank && one.meant.nearness == best.meant.nearness &&
+                   one.meant.symptom == best.meant.symptom;
+        };
+        const std::string gist = gist_of_error(analysis::find_key_line(best.text));
         for (const Complained& one : all_) {
-            if (one.rank != no_rank && one.meant.nearness == best.meant.nearness &&
-                one.meant.symptom == best.meant.symptom)
-                return one.rank;
+            if (about(one) && one.mild == best.mild &&
+                gist_of_error(analysis::find_key_line(one.text)) == gist)
+                ranks.insert(one.rank);
         }
-        return no_rank;
+        if (best.rank != no_rank) ranks.insert(best.rank);
+        // NCCL names both: "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000"
+        constexpr std::string_view twice = "Duplicate GPU detected : rank ";
+        if (const auto pair = best.text.find(twice); pair != best.text.npos) {
+            const std::string_view both = best.text.substr(pair + twice.size() - 5);
+            ranks = {static_cast<Rank>(number_behind(both, "rank ", no_rank)),
+                     static_cast<Rank>(number_behind(both, " and rank ", no_rank))};
+            ranks.erase(no_rank);
+        }
+        if (ranks.empty()) {
+            const auto other = std::find_if(all_.begin(), all_.end(), about);
+            if (other != all_.end()) ranks.insert(other->rank);
+        }
+        return {ranks.begin(), ranks.end()};
+    }
+
+    // Who says that a peer is gone is not the one that failed. The peer is whoever the text names, else the
+    // few ranks of a known world that do not say so.
+    std::vector<Rank> lost_peers(const Complained& best) const {
+        std::set<Rank> complaining, named;
+        for (const Complained& one : all_) {
+            if (one.meant.nearness != Nearness::echo) continue;
+            if (one.rank != no_rank) complaining.insert(one.rank);
+            for (const std::string_view words :
+                 {"Proxy Call to rank ", "send/recv from rank ", "to peer rank "})
+                if (const auto rank = number_behind(one.text, words, no_rank); rank != no_rank)
+                    named.insert(static_cast<Rank>(rank));
+        }
+        (void)best;
+        std::erase_if(named, [&](Rank rank) { return complaining.contains(rank); });
+        if (!named.empty()) return {named.begin(), named.end()};
+        const auto world = incident_.reading.ranks_told;
+        const auto silent = world - static_cast<std::int64_t>(complaining.size());
+        if (world < 3 || silent < 1 || silent * 2 > world || complaining.empty() ||
+            *complaining.rbegin() >= world)
+            return {};
+        std::vector<Rank> others;
+        for (Rank rank = 0; rank < world; ++rank)
+            if (!complaining.contains(rank)) others.push_back(rank);
+        return others;
+    }
+
+    // The devices that most lines about a fault of the machine name.
+    void name_devices() {
+        std::vector<std::pair<std::string, int>> devices;
+        for (const Complained& one : all_) {
+            const std::string device = device_in(one.text);
+            if (device.empty() || one.meant.symptom != incident_.finding->symptom) continue;
+            const auto known = std::find_if(devices.begin(), devices.end(),
+                                            [&](const auto& other) { return other.first == device; });
+            if (known == devices.end())
+                devices.emplace_back(device, 1);
+            else
+                ++known->second;
+        }
+        int most = 0;
+        for (const auto& [device, times] : devices) most = std::max(most, times);
+        for (const auto& [device, times] : devices)
+            if (times == most && incident_.devices.size() < devices_most) incident_.devices.push_back(device);
+    }
+
+    const Complained* first_about_the_device(const Complained& best) const {
+        const auto about = [&](const Complained& one) {
+            return one.meant.symptom == best.meant.symptom && !incident_.devices.empty() &&
+                   device_in(one.text) == incident_.devices.front();
+        };
+        const auto first = std::find_if(all_.begin(), all_.end(), about);
+        return first == all_.end() ? &best : &*first;
+    }
+
+    void name_hosts(const Complained& best) {
+        std::set<std::string> hosts;
+        for (const Event* start : evidence_.each<RankStart>()) {
+            const auto& ranks = incident_.finding->blame.ranks;
+            const std::string_view host = evidence_.text(start->as<RankStart>()->host);
+            if (!host.empty() && std::find(ranks.begin(), ranks.end(), start->rank) != ranks.end())
+                hosts.emplace(host);
+        }
+        const std::size_t kernel = best.text.find(" kernel: ");
+        if (kernel != best.text.npos && kernel > 0 && best.text.substr(0, kernel) != "node")
+            hosts.emplace(best.text.substr(0, kernel));
+        if (!best.host.empty()) hosts.emplace(best.host);
+        for (const Complained& one : all_) {
+            const auto node = word_behind(one.text, "Node failure on ", " ,");
+            if (!node.empty() && best.meant.nearness == Nearness::hardware) hosts.emplace(node);
+        }
+        incident_.hosts.assign(hosts.begin(), hosts.end());
     }
 
     // The first complaint about the same trouble: the store that could not listen, not the group then
@@ -279,9 +524,17 @@ private:
         return best;
     }
 
-    void by_detectors(const Complained* best) {
+    // Without calls a detector has no more than exits: that a rank ended names no trouble by itself.
+    const Finding* find_detectors_finding() const {
+        const auto told = std::find_if(findings_.begin(), findings_.end(), [](const Finding& one) {
+            return one.symptom != Symptom::framework_runtime_exception;
+        });
+        return told == findings_.end() ? nullptr : &*told;
+    }
+
+    void by_detectors(const Complained* best, const Finding& finding) {
         incident_.outcome = IncidentOutcome::found;
-        incident_.finding = findings_.front();
+        incident_.finding = finding;
         incident_.sure = incident_.finding->blame.ranks.empty() ? 2 : 3;
         if (best) quote(*best);
     }
@@ -295,14 +548,17 @@ private:
         for (const std::string_view cause : began_with(best).meant.causes) {
             if (!cause.empty()) finding.causes.emplace_back(cause);
         }
-        std::vector<Rank> ranks;
-        if (const Rank rank = said_of(best); rank != no_rank) ranks = {rank};
+        if (finding.causes.empty()) finding.causes = best.causes;
+        const bool echo = best.meant.nearness == Nearness::echo;
+        std::vector<Rank> ranks = echo ? lost_peers(best) : said_of(best);
         std::string says = analysis::quoted(best.text);
         const auto exits = failed_exits();
         if (best.meant.nearness == Nearness::waiting) {
             Waited waited = find_awaited_rank(evidence_, incident_.reading);
             ranks = waited.blamed;
-            if (!waited.causes.empty()) finding.causes = waited.causes;
+            // What the words say of a cause comes before what the pattern of the ranks does.
+            for (const std::string& cause : waited.causes)
+                if (!has(finding.causes, cause)) finding.causes.push_back(cause);
             says = waited.says;
             if (ranks.empty() && !exits.empty() && exits.front()->as<RankExit>()->signal != sigabrt)
                 ranks = {exits.front()->rank};
@@ -317,6 +573,14 @@ private:
         if (!hosts_known()) finding.blame.nodes.clear();
         finding.says = says;
         incident_.finding = std::move(finding);
+        name_devices();
+        name_hosts(best);
+        if (const Complained* one = first_about_the_device(best); one != &best) {
+            incident_.finding->says = analysis::quoted(one->text);
+            quote(*one);
+        }
+        if (!incident_.devices.empty())
+            incident_.finding->blame.component = fmt::format("{}", fmt::join(incident_.devices, ", "));
         quote(best);
         std::vector<const Complained*> others;
         for (const Complained& one : all_) {
@@ -339,33 +603,75 @@ private:
     void without_a_name(const Complained* best) {
         const bool ended = any(Nearness::ending), stopped = any(Nearness::stopped);
         const auto exits = failed_exits();
-        for (const Event* exit : exits) {
-            if (incident_.ended.empty() || exit->at == exits.front()->at)
-                incident_.ended.push_back(exit->rank);
-        }
-        if (incident_.ended.size() > 1) incident_.ended.resize(1);
+        // The evidence has the first failures, as launchers call them, before others of the same time.
+        for (const Event* exit : exits)
+            if (exit->at == exits.front()->at) incident_.ended.push_back(exit->rank);
+        std::sort(incident_.ended.begin(), incident_.ended.end());
         if (stopped && exits.empty())
-            incident_.outcome = IncidentOutcome::stopped;
-        else if (finished_ > 0 && !ended && exits.empty() && incident_.reading.orphans == 0)
+            describe_stop();
+        else if (finished_ > 0 && !ended && exits.empty() &&
+                 (incident_.reading.orphans == 0 || (best && went_on(*best))))
             incident_.outcome = IncidentOutcome::completed;
         else
             incident_.outcome = IncidentOutcome::unknown;
         if (incident_.outcome == IncidentOutcome::completed) {
-            quote(all_[finished_ - 1]);
+            for (const Complained& one : all_)
+                if (one.place + 1 == finished_) quote(one);
             return;
         }
         for (const Complained& one : all_) {
             if (one.meant.nearness != Nearness::finished && incident_.lines.size() < quotes_unknown)
                 quote(one);
         }
-        (void)best;
         for (auto one = strange_.rbegin(); one != strange_.rend() && incident_.lines.size() < quotes_unknown;
              ++one)
             incident_.lines.push_back(*one);
     }
 
+    // Who or what stopped it, and which ranks had fallen silent long before.
+    void describe_stop() {
+        incident_.outcome = IncidentOutcome::stopped;
+        const Complained* said = nullptr;
+        const StopWords* meant = nullptr;
+        for (const Complained& one : all_) {
+            if (one.meant.nearness != Nearness::stopped) continue;
+            const StopWords* words = stop_in(one.text);
+            if (words && (!meant || words < meant)) said = &one, meant = words;
+        }
+        for (const Complained& one : all_) {
+            if (meant || one.meant.nearness != Nearness::stopped) continue;
+            said = &one;
+            meant = std::find_if(
+                std::begin(signal_words), std::end(signal_words),
+                [&](const StopWords& words) { return one.text.find(words.words) != std::string_view::npos; });
+        }
+        if (!said) return;
+        incident_.stop = meant->kind;
+        incident_.stopped_by = meant->says;
+        if (const auto when = word_behind(said->text, "CANCELLED AT ", " *"); !when.empty())
+            incident_.stopped_by += fmt::format(" at {}", when);
+        quote(*said);
+        find_silence(said->event->at);
+    }
+
+    // A job whose ranks all printed nothing for ten minutes before it was stopped stood still. Those that
+    // fell silent a minute or more before the last one did so first.
+    void find_silence(Time stopped) {
+        constexpr Time standstill = std::chrono::minutes(10), apart = std::chrono::minutes(1);
+        Time last{0};
+        for (const auto& [rank, at] : heard_)
+            if (at < stopped) last = std::max(last, at);
+        if (heard_.size() < 2 || stopped - last < standstill) return;
+        incident_.silence = stopped - last;
+        for (const auto& [rank, at] : heard_)
+            if (at + apart <= last) incident_.silent_first.push_back(rank);
+    }
+
     const Evidence& evidence_;
     const std::vector<Finding>& findings_;
+    std::map<Rank, Time> heard_;  // the last line of each rank
+    std::string_view next_host_;  // of the line that comes next
+    bool scheduler_ended_it_ = false;
     Incident incident_;
     std::vector<Complained> all_;
     std::vector<Quote> strange_;  // lines that sound bad but are not known
@@ -387,6 +693,17 @@ std::string_view name_of(IncidentOutcome outcome) {
         default:
             return "unknown";
     }
+}
+
+std::string_view name_of(StopKind kind) {
+    constexpr std::string_view names[] = {"",           "time_limit", "preempted", "cancelled", "interrupted",
+                                          "terminated", "aborted"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+std::string_view name_of(Vendor vendor) {
+    constexpr std::string_view names[] = {"nvidia", "amd", "ascend", "intel", "habana", "tpu"};
+    return names[static_cast<std::size_t>(vendor)];
 }
 
 bool is_imported(const Evidence& evidence) {

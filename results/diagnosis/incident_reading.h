@@ -29,12 +29,26 @@ struct Quote {
     std::string text;
 };
 
+// Who ended a job from outside, or which limit.
+enum class StopKind { none, time_limit, preempted, cancelled, interrupted, terminated, aborted };
+std::string_view name_of(StopKind kind);
+
+// Whose devices the log is about: tools and variables differ.
+enum class Vendor { nvidia, amd, ascend, intel, habana, tpu };
+std::string_view name_of(Vendor vendor);
+
 struct Incident {
     IncidentOutcome outcome = IncidentOutcome::unknown;
     std::optional<Finding> finding;
     std::vector<Quote> lines;  // what supports it; if unknown, what sounds most like the cause
     std::string user_code;     // "train.py, line 55", when the error was raised in the job's own program
     std::vector<Rank> ended;   // which ranks left first, where only that is known
+    StopKind stop = StopKind::none;
+    std::string stopped_by;                   // "Slurm's time limit at 2026-01-31T10:00:00"
+    std::vector<Rank> silent_first;           // of a job that printed nothing for long before it was stopped
+    Time silence{0};                          // how long
+    std::vector<std::string> devices, hosts;  // "GPU 0000:41:00", "node7", as the log names them
+    Vendor vendor = Vendor::nvidia;
     int sure = 0;  // 3 the rank's own error · 2 the ranks that wait say it · 1 only how processes ended
     analysis::LogRead reading;
 };

@@ -20,7 +20,9 @@ constexpr std::int32_t power_cap = 2;  // of device.sample's throttle
 void devices(const Evidence& evidence, const Finding& finding, Clues& clues) {
     for (const Event* event : evidence.each<DeviceError>()) {
         const auto* error = event->as<DeviceError>();
-        clues.push_back({"device_error_logged", fmt::format("rank {}: Xid {}", event->rank, error->xid)});
+        clues.push_back({"device_error_logged",
+                         event->rank == no_rank ? fmt::format("Xid {}", error->xid)
+                                                : fmt::format("rank {}: Xid {}", event->rank, error->xid)});
         break;
     }
     for (const Event* event : evidence.each<DeviceSample>()) {

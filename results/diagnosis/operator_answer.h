@@ -11,8 +11,8 @@
 namespace deadrank::results::diagnosis {
 
 struct AnswerOptions {
-    bool whole_lines = false;  // quotes uncut
-    std::string similar;       // a scenario with this symptom and cause; empty = none
+    bool more = false;    // all lines whole, causes with their reasons, and fixes; else at most twelve lines
+    std::string similar;  // a scenario with this symptom and cause; empty = none
 };
 
 std::string answer_text(const Diagnosis& diagnosis, const std::string& place,

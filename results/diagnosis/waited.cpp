@@ -59,6 +59,17 @@ void read_time_out(std::string_view text, TimedOut& one) {
 // "Ranks 4, 5, 6, 7 failed to pass monitoredBarrier", "errors while waiting for send/recv from rank 0".
 std::vector<Rank> named_by_barrier(std::string_view text) {
     std::vector<Rank> ranks;
+    // JAX: "Timed out task names:" and a line "/job:jax_worker/replica:0/task:3" for each
+    for (auto rest = behind(text, "imed out task names"); !rest.empty();) {
+        rest = behind(rest, "/task:");
+        const Rank rank = static_cast<Rank>(whole(rest, no_rank));
+        if (rank != no_rank && std::find(ranks.begin(), ranks.end(), rank) == ranks.end())
+            ranks.push_back(rank);
+    }
+    if (!ranks.empty()) {
+        std::sort(ranks.begin(), ranks.end());
+        return ranks;
+    }
     // JAX: "Task /job:jax_worker/replica:0/task:3 heartbeat timeout"
     const auto task = behind(text, "/task:");
     if (!task.empty() && text.find("heartbeat timeout") != text.npos)
@@ -116,6 +127,7 @@ public:
             const std::string_view text = evidence.text(event->as<RankLog>()->line);
             const auto* meant = analysis::signature_in(text);
             if (!meant || meant->nearness != Nearness::waiting) continue;
+            read_missing(text);
             if (named_.empty()) named_ = named_by_barrier(text);
             if (first_ == Time{-1}) first_ = event->at;
             if (event->rank == no_rank) continue;
@@ -125,9 +137,27 @@ public:
         }
     }
 
+    // Horovod: "[missing ranks: 1, 3]" of each tensor, or a line "Missing ranks: 3" for each rank of a
+    // report. A tensor that waits for ranks 0, 1, 3 and one that waits for 0 and 1: rank 3 came, later than
+    // others.
+    void read_missing(std::string_view text) {
+        const auto list = behind(text, "[missing ranks: ");
+        if (list.empty()) {
+            const Rank rank = static_cast<Rank>(whole(behind(text, "Missing ranks: "), no_rank));
+            if (rank != no_rank) missing_.insert(rank);
+            return;
+        }
+        const std::vector<Rank> ranks = numbers_in(list.substr(0, list.find(']')));
+        std::set<Rank> now(ranks.begin(), ranks.end()), both;
+        for (const Rank rank : now)
+            if (missing_.contains(rank)) both.insert(rank);
+        missing_ = both.empty() ? now : both;
+    }
+
     Waited answer() const {
-        for (const auto& rule : {&Waiting::barrier, &Waiting::gone_before, &Waiting::other_call,
-                                 &Waiting::behind_others, &Waiting::silent}) {
+        for (const auto& rule :
+             {&Waiting::missing, &Waiting::barrier, &Waiting::gone_before, &Waiting::other_call,
+              &Waiting::two_calls, &Waiting::behind_others, &Waiting::silent}) {
             Waited one = (this->*rule)();
             if (!one.blamed.empty()) return one;
         }
@@ -155,10 +185,18 @@ private:
         return "";
     }
 
+    Waited missing() const {
+        if (missing_.empty()) return {};
+        const std::vector<Rank> ranks(missing_.begin(), missing_.end());
+        return {
+            ranks,
+            fmt::format("{} never submitted a tensor that the others wait for", analysis::ranks_text(ranks)),
+            {divergence, unpropagated}};
+    }
     Waited barrier() const {
         if (named_.empty()) return {};
         return {named_,
-                fmt::format("{} did not come to a monitored barrier", analysis::ranks_text(named_)),
+                fmt::format("{} did not come to a barrier", analysis::ranks_text(named_)),
                 {unpropagated, divergence, machine}};
     }
     // A rank left before the others timed out, and not because of a time-out of its own.
@@ -186,6 +224,18 @@ private:
                 fmt::format("{} timed out in {}, the others elsewhere", analysis::ranks_text(few),
                             calls[few.front()]),
                 {other_order, divergence, unpropagated}};
+    }
+    // Two ranks time out in the same call of their group, which is not the same to both.
+    Waited two_calls() const {
+        if (by_rank_.size() != 2) return {};
+        const auto& [one, first] = *by_rank_.begin();
+        const auto& [other, second] = *by_rank_.rbegin();
+        if (first.call.empty() || second.call.empty() || first.call == second.call || first.seq != second.seq)
+            return {};
+        return {{one, other},
+                fmt::format("call {}: rank {} is in {}, rank {} in {}", first.seq, one, first.call, other,
+                            second.call),
+                {other_order, divergence}};
     }
     // Ranks that have enqueued fewer calls than the others are behind.
     Waited behind_others() const {
@@ -229,6 +279,7 @@ private:
     const analysis::LogRead& reading_;
     std::map<Rank, TimedOut> by_rank_;
     std::vector<Rank> named_;
+    std::set<Rank> missing_;
     Time first_{-1};
 };
 

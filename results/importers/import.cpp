@@ -149,11 +149,16 @@ std::string read_dump_bytes(const std::string& bytes, const fs::path& file, Stor
     return json.is_object() ? read_json(json, file, story) : std::string();
 }
 
-// A single JSON object is a file that we know or nothing; JSON lines are a log.
-bool one_object(std::string_view head) {
-    if (!head.starts_with('{')) return false;
+// Whether the whole file is one JSON object. JSON lines are a log, and so is a file that only begins with an
+// object, or with a dictionary as Python prints it.
+bool one_object(const fs::path& file, std::string_view head) {
+    const std::size_t begin = head.substr(0, 1) == "{" ? head.find_first_not_of(" \t\r\n", 1) : head.npos;
+    if (begin == head.npos || (head[begin] != '"' && head[begin] != '}')) return false;
     const std::size_t line = head.find('\n');
-    return line == head.npos || !Json::accept(head.substr(0, line)) || line + 1 >= head.size();
+    if (line != head.npos && line + 1 < head.size() && Json::accept(head.substr(0, line))) return false;
+    if (file == "-" || !fs::is_regular_file(file)) return true;
+    auto source = TextSource::open(file);
+    return source && Json::accept((*source)->all(dump_most));
 }
 
 ImportedFile read_file(const fs::path& file, const std::map<fs::path, Rank>& sites,
@@ -165,7 +170,7 @@ ImportedFile read_file(const fs::path& file, const std::map<fs::path, Rank>& sit
         return one;
     }
     TextSource& text = **source;
-    const bool pickle = looks_like_pickle(text.head()), object = one_object(text.head());
+    const bool pickle = looks_like_pickle(text.head()), object = one_object(file, text.head());
     try {
         if (text.head().empty()) return one;  // nothing was printed: no trouble, and no log
         if (pickle || object) {
@@ -244,7 +249,14 @@ Result<Imported> import_paths(const std::vector<fs::path>& places, const ImportO
             paths.empty() && left_out.empty()
                 ? "there is no file"
                 : fmt::format("none of its {} files is one that we know", paths.size() + left_out.size());
-        if (paths.size() == 1 && !imported.files[0].trouble.empty()) why += ": " + imported.files[0].trouble;
+        if (paths.size() == 1 && left_out.empty()) {
+            const ImportedFile& only = imported.files[0];
+            std::error_code ignored;
+            why = !only.trouble.empty() ? only.trouble
+                  : paths[0] != "-" && fs::is_empty(paths[0], ignored)
+                      ? "it is empty"
+                      : "it is a JSON object, and no dump that we know";
+        }
         return refuse(
             ErrorCode::bad_input, std::move(why),
             "logs of any kind, Flight Recorder dumps, torchrun's files, dmesg and RAS answers are read; "

@@ -3,8 +3,11 @@
 #include "results/importers/incident_log.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "results/analysis/signatures.h"
@@ -18,6 +21,8 @@ using analysis::Nearness;
 
 constexpr std::size_t longest_block = 1 << 15, suspects_most = 12;
 constexpr std::int64_t lines_of_a_goodbye = 20;  // launchers and exit handlers print no more than that
+constexpr std::int64_t progress_of_a_survivor = 5;
+constexpr std::size_t pending_most = 64;
 constexpr std::int64_t ticks_every = 1 << 26;
 
 bool traceback_head(std::string_view text) { return text.starts_with("Traceback (most recent call last)"); }
@@ -70,14 +75,31 @@ std::size_t logged_traceback(std::string_view text) {
     return text.npos;
 }
 
-// Docker's json-file: {"log":"text\n","stream":"stderr","time":"2026-01-31T10:00:00Z"}
-void unpack_json(std::string& raw) {
+// JSON lines of a collector: Docker's {"log":"text\n","stream":"stderr","time":"2026-01-31T10:00:00Z"}, and
+// others with the text in another field. An empty text if there is none.
+struct LogRecord {
+    std::string text, time;
+    Rank rank = no_rank;
+};
+LogRecord unpack_json(const std::string& raw) {
+    LogRecord packed;
     const auto json = nlohmann::json::parse(raw, nullptr, false);
-    if (!json.is_object() || !json["log"].is_string()) return;
-    std::string text = json["log"].get<std::string>();
-    while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-    const auto time = json.find("time");
-    raw = time != json.end() && time->is_string() ? time->get<std::string>() + " " + text : text;
+    if (!json.is_object()) return packed;
+    const auto text_of = [&](std::initializer_list<const char*> names) -> std::string {
+        for (const char* name : names) {
+            const auto field = json.find(name);
+            if (field != json.end() && field->is_string()) return field->get<std::string>();
+        }
+        return {};
+    };
+    packed.text = text_of({"log", "message", "msg", "MESSAGE", "textPayload", "line", "data"});
+    packed.time = text_of({"time", "timestamp", "@timestamp", "ts"});
+    for (const char* name : {"rank", "global_rank"}) {
+        const auto field = json.find(name);
+        if (field != json.end() && field->is_number_integer()) packed.rank = field->get<Rank>();
+    }
+    while (packed.text.ends_with('\n') || packed.text.ends_with('\r')) packed.text.pop_back();
+    return packed;
 }
 
 int level_of(std::string_view line) {
@@ -97,6 +119,27 @@ std::int64_t number_in(std::string_view text) {
 }
 
 Rank parse_rank(std::string_view words) {
+    if (const std::size_t group = words.find("[PG "); group != words.npos) {
+        const std::string_view name = words.substr(group, words.find(']', group) - group);
+        const bool whole = name.find("default_pg") != name.npos || name.starts_with("[PG 0 ") ||
+                           name.starts_with("[PG ID 0 ");
+        if (!whole) return no_rank;
+    }
+    // "AssertionError: Rank 5: found NaN": the speaker.
+    for (const std::string_view before : {"Rank ", "rank "}) {
+        const std::size_t at = words.find(before);
+        if (at == words.npos || (at > 0 && !words.substr(0, at).ends_with("Error: "))) continue;
+        const std::string_view digits = words.substr(at + before.size());
+        const std::size_t end = digits.find_first_not_of("0123456789");
+        if (end != digits.npos && end > 0 && digits[end] == ':') return static_cast<Rank>(number_in(digits));
+    }
+    for (const std::string_view before : {"RankID:", "Rank["}) {
+        const std::size_t at = words.find(before);
+        if (at == words.npos) continue;
+        const std::string_view digits = words.substr(at + before.size());
+        if (!digits.empty() && digits[0] >= '0' && digits[0] <= '9')
+            return static_cast<Rank>(number_in(digits));
+    }
     for (std::size_t at = words.find("ank "); at != words.npos; at = words.find("ank ", at + 1)) {
         if (at == 0 || (words[at - 1] != 'R' && words[at - 1] != 'r')) continue;
         std::size_t end = at + 4;
@@ -131,10 +174,29 @@ std::size_t LogReader::say(Rank rank, int level, std::string words) {
 }
 
 void LogReader::take(std::string& raw) {
+    if (raw.starts_with("{\"") && raw.ends_with('}')) {
+        if (const LogRecord packed = unpack_json(raw); !packed.text.empty()) {
+            // A message may be a whole traceback.
+            for (std::size_t at = 0; at <= packed.text.size();) {
+                const std::size_t end = std::min(packed.text.find('\n', at), packed.text.size());
+                raw = packed.text.substr(at, end - at);
+                if (packed.rank != no_rank) raw.insert(0, fmt::format("[rank{}]: ", packed.rank));
+                if (at == 0 && !packed.time.empty()) raw.insert(0, packed.time + " ");
+                take_line(raw);
+                at = end + 1;
+            }
+            return;
+        }
+    }
+    take_line(raw);
+}
+
+void LogReader::take_line(std::string& raw) {
     ++story_.reading().lines;
-    if (raw.starts_with("{\"log\":")) unpack_json(raw);
     Unwrapped line = unwrap(raw, prefixes_, story_.year_or(place_.year));
     timed(line);
+    if (line.mislabelled) story_.tasks_are_no_ranks();
+    story_.heard(line.rank != no_rank ? line.rank : place_.rank, last_);
     // A worker that printed its rank once has that rank in its other lines.
     if (line.pid > 0 && line.rank != no_rank) spoken_[line.source] = line.rank;
     if (line.pid > 0 && line.rank == no_rank) {
@@ -145,12 +207,19 @@ void LogReader::take(std::string& raw) {
     if (continues(block, line)) return;
     flush(block);
     if (line.text.empty()) return;
-    if (pending_ && pending_->source == line.source) {
+    if (!pending_.empty() && pending_.back().source == line.source) {
         chained_ |= line.text.find(" above exception") != line.text.npos;
-        pending_->went_on |= !line.source.empty() && !chained_;
+        pending_.back().went_on |= !line.source.empty() && !chained_;
     }
-    if (nccl(line) || c10d(line) || agent(line) || kernel(line) || opens(block, line) || scheduler(line) ||
-        launcher(line) || shell(line) || cluster_size(line)) {
+    // The process outlives an exception of a thread, or of a destructor.
+    in_a_thread_ |=
+        line.text.starts_with("Exception in thread ") || line.text.starts_with("Exception ignored in");
+    if (missing_ranks(line)) {
+        ++known_;
+        return;
+    }
+    if (nccl(line) || c10d(line) || agent(line) || kernel(line) || shell(line) || opens(block, line) ||
+        scheduler(line) || launcher(line) || device_table(line) || cluster_size(line)) {
         ++known_;
         return;
     }
@@ -166,8 +235,9 @@ bool LogReader::opens(Block& block, const Unwrapped& line) {
     const std::size_t logged = logged_traceback(text);
     if (traceback_head(text) || frame(text) || logged != text.npos) {
         block.kind = Block::traceback;
-        block.logged = logged != text.npos || (chained_ && pending_ && pending_->source == line.source);
-        chained_ = false;
+        block.logged = in_a_thread_ || logged != text.npos ||
+                       (chained_ && !pending_.empty() && pending_.back().source == line.source);
+        chained_ = in_a_thread_ = false;
     } else if (text.starts_with("╭") && text.find("Traceback") != text.npos) {
         block.kind = Block::boxed;
     } else if (rule || entry) {
@@ -181,6 +251,9 @@ bool LogReader::opens(Block& block, const Unwrapped& line) {
     block.text = text.substr(logged != text.npos ? logged : 0);
     block.source = line.source;
     block.rank = line.rank != no_rank ? line.rank : line.local;
+    block.task = line.task;
+    if (block.rank == no_rank && block.kind == Block::traceback) block.rank = spawned_;
+    spawned_ = no_rank;
     // torch's own checkpointing prints all ranks' tracebacks in one process.
     if (const auto told = after(text, "(RANK "); !told.empty())
         block.rank = static_cast<Rank>(number_in(told));
@@ -220,8 +293,11 @@ bool LogReader::continues(Block& block, const Unwrapped& line) {
     }
     // An exception's message may have several lines, but not arbitrarily many.
     const bool another = block.said > 0 && analysis::begins_with_exception(text) && !text.starts_with("nccl");
-    if (text.empty() || another || noise(text) || block.said >= 6) return false;
+    const bool list = text.starts_with("/job:") && block.said < 4096;  // JAX's tasks, one a line
+    if (text.empty() || another || noise(text) || (block.said >= 6 && !list)) return false;
     if (block.said > 0 && block.kind == Block::exception && progress(text)) return false;
+    const analysis::Phrase* meant = block.said > 0 ? analysis::signature_in(text) : nullptr;
+    if (meant && meant->nearness == Nearness::finished) return false;
     ++block.said;
     block.text += "\n" + std::string(text);
     return true;
@@ -239,56 +315,137 @@ void LogReader::flush(Block& block) {
     }
     ++tracebacks_;
     if (done.logged) return wait_and_see(done.rank, done.text, done.source);
-    const std::size_t told = say(done.rank, 2, done.text);
-    if (done.rank == no_rank && told != Story::nothing) story_.orphan(told, done.text);
+    const Rank rank = done.rank != no_rank ? done.rank : parse_rank(done.text);
+    if (rank == no_rank) say_host(done.host);
+    const std::size_t told = say(rank, 2, done.text);
+    if (told == Story::nothing) {
+        if (rank == no_rank) story_.orphan_again(done.text);
+        return;
+    }
+    if (done.task) story_.by_task(told);
+    if (rank == no_rank) story_.orphan(told, done.text);
+    if (done.kind == Block::exception) outlived_.emplace_back(told, progress_);
 }
 
 // A line of no known form: kept when it has a known phrase, or when its rank is known.
 void LogReader::plain(const Unwrapped& line) {
+    // multiprocessing.spawn: "-- Process 2 terminated with the following error:", then the child's traceback.
+    if (const auto child = after(line.text, "-- Process ");
+        line.text.starts_with("-- Process ") && child.find("terminated with the following") != child.npos)
+        spawned_ = static_cast<Rank>(number_in(child));
     const analysis::Phrase* meant = analysis::signature_in(line.text);
     Rank rank = line.rank != no_rank ? line.rank : line.local;
     if (rank == no_rank) rank = place_.rank;
-    if (meant && rank == no_rank && !line.raylet) rank = parse_rank(line.text);
+    if (meant && rank == no_rank && !line.raylet && !prefixed_) rank = parse_rank(line.text);
+    if (meant && meant->only_last) {
+        std::string text(line.text.substr(0, 400));
+        const auto before = std::find_if(goodbyes_.begin(), goodbyes_.end(),
+                                         [&](const Goodbye& one) { return one.text == text; });
+        if (before != goodbyes_.end()) {
+            story_.forget(before->told);
+            goodbyes_.erase(before);
+        }
+        const std::size_t told = story_.log_again(last_, std::string(text));
+        if (last_ == no_time) untimed_.push_back(told);
+        goodbyes_.push_back({told, story_.reading().lines, std::move(text)});
+        if (goodbyes_.size() > pending_most) {
+            story_.forget(goodbyes_.front().told);
+            goodbyes_.pop_front();
+        }
+        ++known_;
+        return;
+    }
     if (meant) {
         ++known_;
-        say(rank, meant->nearness == Nearness::finished ? 0 : 2, std::string(line.text));
+        if (rank == no_rank && meant->nearness <= Nearness::own) say_host(line.host);
+        const std::size_t told =
+            say(rank, meant->nearness == Nearness::finished ? 0 : 2, std::string(line.text));
+        if (told == Story::nothing) return;
+        if (line.task) story_.by_task(told);
+        if (meant->nearness <= Nearness::own) outlived_.emplace_back(told, progress_);
         return;
     }
     if (noise(line.text) || progress(line.text)) {
         ++known_;
-        if (rank != no_rank && !noise(line.text)) say(rank, 0, std::string(line.text));
+        const bool progresses = !noise(line.text);
+        progress_ += progresses;
+        if (rank != no_rank && progresses) say(line, rank, 0, std::string(line.text));
         return;
     }
     ++story_.reading().not_understood;
     if (sounds_bad(line.text)) suspect(line);
     if (rank == no_rank) return;
-    say(rank, level_of(line.text), std::string(line.text));
+    say(line, rank, level_of(line.text), std::string(line.text));
     ++plain_;
+}
+
+std::size_t LogReader::say(const Unwrapped& line, Rank rank, int level, std::string words) {
+    const std::size_t told = say(rank, level, std::move(words));
+    if (line.task && told != Story::nothing) story_.by_task(told);
+    return told;
+}
+
+// The host of the line that comes next, where no line names its rank.
+void LogReader::say_host(const std::string& host) {
+    if (!host.empty()) say(no_rank, 0, "import: host " + host);
+}
+
+// Horovod's stall report, of two generations: "tensor [missing ranks: 1, 3]", and "Missing ranks:" or
+// "Stalled ranks:" with a line "3: [tensor, …]" for each.
+bool LogReader::missing_ranks(const Unwrapped& line) {
+    const std::string_view text = line.text;
+    const std::string_view heads[] = {"Missing ranks:", "Stalled ranks:"};
+    if (std::find(std::begin(heads), std::end(heads), text) != std::end(heads)) return lists_missing_ = true;
+    if (!lists_missing_) return false;
+    const std::size_t digits = text.find_first_not_of("0123456789");
+    // A label that the whole file has was taken for a task.
+    const bool labelled = line.task && text.starts_with('[');
+    const bool listed = digits != text.npos && digits > 0 && text.substr(digits).starts_with(": [");
+    lists_missing_ = labelled || listed;
+    if (!lists_missing_) return false;
+    say(no_rank, 2,
+        fmt::format("Missing ranks: {}", labelled ? line.rank : static_cast<Rank>(number_in(text))));
+    return true;
+}
+
+// nccl-tests: "#  Rank  4 Group  0 Pid 353213 on node-9 device  0 [0000:1b:00] NVIDIA H100"
+bool LogReader::device_table(const Unwrapped& line) {
+    if (!line.text.starts_with("#  Rank ")) return false;
+    int rank = 0, pid = 0;
+    std::array<char, 256> host{};
+    if (std::sscanf(std::string(line.text.substr(0, 400)).c_str(), "# Rank %d Group %*d Pid %d on %255s",
+                    &rank, &pid, host.data()) != 3)
+        return false;
+    story_.names(host.data(), pid, rank);
+    story_.world_size(rank + 1);
+    return true;
 }
 
 // "job.sh: line 22: deepspeed: command not found", "python3: can't open file 'train.py'": the script
 // continues after that, unless nothing is left to do.
 bool LogReader::shell(const Unwrapped& line) {
     if (line.text.find(": command not found") == line.text.npos &&
-        line.text.find(": can't open file '") == line.text.npos)
+        line.text.find(": can't open file '") == line.text.npos &&
+        !line.text.starts_with("CommandNotFoundError: "))
         return false;
     wait_and_see(line.rank != no_rank ? line.rank : place_.rank, std::string(line.text), line.source);
     return true;
 }
 
 void LogReader::wait_and_see(Rank rank, std::string text, const std::string& source) {
-    settle();
-    pending_ = Pending{rank, std::move(text), source, last_, story_.reading().lines};
+    const std::size_t told = say(rank, 2, std::move(text));
+    if (told == Story::nothing) return;
+    pending_.push_back({told, source, story_.reading().lines, progress_});
+    if (pending_.size() <= pending_most) return;
+    settle(pending_.front());
+    pending_.pop_front();
 }
 
-// An error if the log ended soon after it, else only information.
-void LogReader::settle() {
-    if (!pending_) return;
-    Pending done = std::move(*pending_);
-    pending_.reset();
-    const bool last = !done.went_on && story_.reading().lines - done.line <= lines_of_a_goodbye;
-    const std::size_t told = story_.log(done.at, done.rank, last ? 2 : 0, std::move(done.text));
-    if (done.at == no_time && told != Story::nothing) untimed_.push_back(told);
+// An error if the log ended soon after it and nothing was done any more, else only information.
+void LogReader::settle(const Pending& one) {
+    const bool last =
+        !one.went_on && story_.reading().lines - one.line <= lines_of_a_goodbye && progress_ == one.progress;
+    if (!last) story_.outlived(one.told);
 }
 
 // The last few lines that sound bad, shown when nothing was understood.
@@ -299,7 +456,13 @@ void LogReader::suspect(const Unwrapped& line) {
 
 std::string LogReader::finish() {
     for (auto& [source, block] : blocks_) flush(block);
-    settle();
+    for (const Pending& one : pending_) settle(one);
+    for (const auto& [told, made] : outlived_) {
+        if (progress_ - made >= progress_of_a_survivor) story_.outlived(told);
+    }
+    for (const Goodbye& one : goodbyes_) {
+        if (story_.reading().lines - one.line > lines_of_a_goodbye) story_.forget(one.told);
+    }
     for (auto& [rank, words] : suspects_) {
         if (rank == no_rank && place_.rank == no_rank) say(no_rank, 1, words);
     }

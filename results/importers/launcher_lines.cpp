@@ -83,6 +83,7 @@ bool LogReader::agent(const Unwrapped& line) {
     if (!agent_head(line.text, head)) return false;
     if (const auto stamp = read_stamp(line.text.substr(1), story_.year_or(place_.year))) timed(stamp->at);
     ++agent_;
+    story_.tasks_are_no_ranks();
     if (head.words.starts_with("====")) {
         Block& block = blocks_[line.source];
         block.kind = Block::report, block.text = head.words, block.at = last_;
@@ -118,6 +119,7 @@ void LogReader::agent_words(std::string_view words) {
 
 // The entries of torchrun's report; those under "Root Cause" failed first.
 void LogReader::report(const std::string& text) {
+    story_.tasks_are_no_ranks();
     say(no_rank, 2, text);
     story_.tell(last_, no_rank, [](Evidence&) -> Payload { return JobStop{1, TextId::none}; });
     Story::Failure failure;
@@ -162,19 +164,18 @@ bool LogReader::scheduler(const Unwrapped& line) {
     const std::string_view text = line.text;
     if (text.starts_with("srun: ")) {
         ++launcher_;
-        const std::string_view words = between(text, ": task", "");
         if (text.starts_with("srun: error: ") && text.find(": task") != text.npos) {
             std::string_view list = after(text, ": task");
             if (list.starts_with('s')) list.remove_prefix(1);
             if (list.starts_with(' ')) list.remove_prefix(1);
             const int signal = signal_said(text);
             const auto code = after(text, "exit code ");
+            const std::string host(between(text, "srun: error: ", ": task"));
             for (const Rank rank : tasks_in(list))
                 story_.task_ended(last_, rank, signal > 0 ? -signal : static_cast<int>(number_in(code)),
-                                  signal);
+                                  signal, host);
         }
         if (text.starts_with("srun: error")) say(no_rank, 2, std::string(text));
-        (void)words;
         return true;
     }
     if (text.starts_with("slurmstepd")) {
@@ -198,12 +199,14 @@ bool LogReader::launcher(const Unwrapped& line) {
         text.starts_with("Killing subprocess "))
         return ++killed_subprocesses_ > 0;
     if (const auto code = after(text, "exits with return code = "); !code.empty()) {
-        // DeepSpeed prints the command of the last rank that it started, whichever failed.
+        // DeepSpeed prints the command of the last process that it started, whichever failed: it is the one
+        // that failed where it is the only one.
         const auto local = after(text, "--local_rank=");
         const int value = static_cast<int>(number_in(code));
-        const bool alone = killed_subprocesses_ <= 1 && !local.empty();
+        const bool only = killed_subprocesses_ == 1 && local.starts_with('0') && line.host.empty();
         killed_subprocesses_ = 0;
-        return ended(alone ? static_cast<Rank>(number_in(local)) : no_rank, value, value < 0 ? -value : 0);
+        story_.tasks_are_no_ranks();
+        return ended(only ? 0 : no_rank, value, value < 0 ? -value : 0);
     }
     if (text == "Killed") {
         ++launcher_;
@@ -217,6 +220,20 @@ bool LogReader::launcher(const Unwrapped& line) {
         return ended(static_cast<Rank>(number_in(after(job, "],"))), 1, 0);
     if (text.find("RANK ") != text.npos && text.find(" RUNNING AT ") != text.npos)
         return ended(static_cast<Rank>(number_in(after(text, "RANK "))), 1, 0);
+    // PALS of Cray: "x3200c0s13b0n0: rank 1 died from signal 6", "… exited with code 1"
+    const std::size_t died = text.starts_with("rank ") ? 0 : text.find(": rank ");
+    if (died != text.npos) {
+        const std::string_view words = text.substr(died + (died == 0 ? 5 : 7));
+        const std::size_t digits = words.find_first_not_of("0123456789");
+        const std::string_view how = digits == words.npos ? std::string_view() : words.substr(digits);
+        if (digits > 0 && (how.starts_with(" died from signal ") || how.starts_with(" exited with code "))) {
+            const int number = static_cast<int>(number_in(how.substr(18)));
+            const bool by_signal = how.starts_with(" died");
+            if (number == 0) return true;
+            return ended(static_cast<Rank>(number_in(words)), by_signal ? -number : number,
+                         by_signal ? number : 0);
+        }
+    }
     if (const auto by = after(text, "MPI_ABORT was invoked on rank "); !by.empty())
         return ended(static_cast<Rank>(number_in(by)), 1, 0);
     if (const auto local = after(text, "Child process ");

@@ -31,7 +31,8 @@ std::size_t kernel_head(std::string_view text) {
         const std::string_view inside = text.substr(1, close - 1);
         const bool seconds =
             inside.find('.') != inside.npos && inside.find_first_not_of(" +.0123456789") == inside.npos;
-        if (!seconds && !read_stamp(inside, 2000)) return 0;
+        const auto stamp = seconds ? std::nullopt : read_stamp(inside, 2000);
+        if (!seconds && (!stamp || stamp->size != inside.size())) return 0;
         std::size_t end = close + 1;
         while (end < text.size() && text[end] == ' ') ++end;
         return end;
@@ -45,7 +46,8 @@ std::size_t kernel_head(std::string_view text) {
 bool kernel_words(std::string_view words) {
     for (const std::string_view head :
          {"NVRM: ", "pcieport ", "mlx5_core ", "nvidia-nvswitch", "Out of memory", "oom-kill:", "oom_reaper",
-          "Memory cgroup out of memory", "EXT4-fs", "nvme ", "mce: ", "EDAC "}) {
+          "Memory cgroup out of memory", "EXT4-fs", "nvme ", "mce: ", "EDAC ", "amdgpu ", "amdgpu: ", "i915 ",
+          "xe ", "habanalabs "}) {
         if (words.starts_with(head)) return true;
     }
     return words.find("invoked oom-killer") != words.npos;
@@ -129,6 +131,8 @@ bool LogReader::c10d(const Unwrapped& line) {
     std::string words(text.substr(close + 2));
     ++c10d_;
     // The bracket's rank is that in the group; the prefix has the job's.
+    const bool prefixed = line.rank != no_rank && !line.task;
+    prefixed_ |= prefixed;
     Rank rank = line.rank != no_rank ? line.rank : place_.rank;
     if (rank == no_rank) rank = parse_rank(words);
     if (rank == no_rank) rank = line.local;

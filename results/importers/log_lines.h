@@ -15,7 +15,9 @@ namespace deadrank::results::importers {
 
 std::string_view after(std::string_view line, std::string_view words);
 std::int64_t number_in(std::string_view text);
-// "[Rank 3] …", "[PG ID 0 PG GUID 0(default_pg) Rank 3] …", "[Rank 0]: Rank 3 …": 3, 3, 0.
+// "[Rank 3] …", "[PG ID 0 PG GUID 0(default_pg) Rank 3] …", "[Rank 0]: Rank 3 …", "Rank[2] …",
+// "(PID:7, Device:1, RankID:5)": 3, 3, 0, 2, 5. "[PG ID 4 PG GUID 45 Rank 1] …" names a place in a subgroup,
+// not a rank of the job: no_rank.
 Rank parse_rank(std::string_view words);
 
 class LogReader {
@@ -27,6 +29,8 @@ public:
     std::string finish();
 
 private:
+    void take_line(std::string& raw);
+
     // A traceback, an exception with its message, or torchrun's report: lines that belong together.
     struct Block {
         enum Kind { none, traceback, boxed, exception, report } kind = none;
@@ -37,15 +41,21 @@ private:
         int said = 0;            // lines of the exception itself
         bool root_seen = false;  // of a report
         bool logged = false;     // after a logger's prefix: the program caught it
+        bool task = false;       // the rank is the number of a launcher's task
         std::string source;
     };
     // An error that the program may have survived: only the rest of the log shows how bad it is.
     struct Pending {
-        Rank rank = no_rank;
-        std::string text;
+        std::size_t told = 0;
         std::string source;  // its stream, where a wrapping names streams
-        std::int64_t at = no_time, line = 0;
+        std::int64_t line = 0, progress = 0;
         bool went_on = false;  // the same stream printed something later
+    };
+    // A proof of a good end that counts only among the last lines.
+    struct Goodbye {
+        std::size_t told = 0;
+        std::int64_t line = 0;
+        std::string text;
     };
 
     bool continues(Block& block, const Unwrapped& line);
@@ -55,7 +65,11 @@ private:
     void suspect(const Unwrapped& line);
     bool shell(const Unwrapped& line);
     void wait_and_see(Rank rank, std::string text, const std::string& source);
-    void settle();
+    void settle(const Pending& one);
+    bool missing_ranks(const Unwrapped& line);
+    bool device_table(const Unwrapped& line);
+    void say_host(const std::string& host);
+    std::size_t say(const Unwrapped& line, Rank rank, int level, std::string words);
     std::size_t say(Rank rank, int level, std::string words);
     void timed(std::int64_t at);
     void timed(const Unwrapped& line);
@@ -81,8 +95,15 @@ private:
     std::map<std::string, std::string> environment_, versions_;
     std::deque<std::pair<Rank, std::string>> suspects_;
     std::map<std::string, Rank, std::less<>> spoken_;  // by stream
-    std::optional<Pending> pending_;
-    bool chained_ = false;  // the next traceback continues the pending one
+    std::deque<Pending> pending_;
+    std::deque<Goodbye> goodbyes_;
+    std::vector<std::pair<std::size_t, std::int64_t>> outlived_;  // an error, and the progress made by then
+    std::int64_t progress_ = 0;                                   // lines of progress
+    bool chained_ = false;        // the next traceback continues the last pending one
+    bool in_a_thread_ = false;  // the next traceback ends a thread, not the process
+    bool lists_missing_ = false;  // lines with the ranks that Horovod waits for follow
+    Rank spawned_ = no_rank;      // the process whose traceback a parent is about to print
+    bool prefixed_ = false;       // c10d puts "[rank3]:" before its lines: only that is a rank of the job
     int killed_subprocesses_ = 0;
     int nccl_ = 0, c10d_ = 0, agent_ = 0, kernel_ = 0, launcher_ = 0, tracebacks_ = 0, plain_ = 0, known_ = 0;
 };

@@ -59,6 +59,12 @@ std::size_t Story::log(std::int64_t at, Rank rank, int level, std::string line) 
     });
 }
 
+std::size_t Story::log_again(std::int64_t at, std::string line) {
+    return tell(at, no_rank, [line = std::move(line)](Evidence& evidence) -> Payload {
+        return RankLog{0, evidence.text(line)};
+    });
+}
+
 void Story::failed(const Failure& failure) {
     for (Failure& known : failures_) {
         const bool same = failure.pid > 0 && known.pid == failure.pid &&
@@ -73,8 +79,33 @@ void Story::failed(const Failure& failure) {
     failures_.push_back(failure);
 }
 
-void Story::task_ended(std::int64_t at, Rank task, int code, int signal) {
-    tasks_.push_back({at, task, task, 0, signal > 0 ? -signal : code, false, {}});
+void Story::task_ended(std::int64_t at, Rank task, int code, int signal, std::string host) {
+    tasks_.push_back({at, task, task, 0, signal > 0 ? -signal : code, false, std::move(host)});
+}
+
+void Story::heard(Rank rank, std::int64_t at) {
+    if (rank == no_rank || at == no_time) return;
+    std::int64_t& last = heard_.try_emplace(rank, at).first->second;
+    last = std::max(last, at);
+}
+
+// One task on each host, and more than twice as many ranks: each task is a launcher, whose number is that of
+// a node. Tasks 0 and 1 on hosts n0 and n1 are nodes if rank 5 prints something.
+void Story::settle_tasks() {
+    std::set<std::size_t> guesses(by_task_.begin(), by_task_.end());
+    Rank highest = no_rank, highest_task = no_rank;
+    for (std::size_t i = 0; i < told_.size(); ++i)
+        (guesses.contains(i) ? highest_task : highest) =
+            std::max(guesses.contains(i) ? highest_task : highest, told_[i].rank);
+    std::set<std::string> hosts;
+    for (const Failure& task : tasks_) {
+        hosts.insert(task.host);
+        highest_task = std::max(highest_task, task.rank);
+    }
+    if (!tasks_.empty() && hosts.size() == tasks_.size() && highest >= 2 * (highest_task + 1))
+        tasks_are_ranks_ = false;
+    if (tasks_are_ranks_) return;
+    for (const std::size_t told : by_task_) told_[told].rank = no_rank;
 }
 
 // The launcher's own traceback says nothing about a rank.
@@ -88,34 +119,55 @@ void Story::orphan(std::size_t told, const std::string& text) {
     orphans_.push_back(told);
 }
 
+void Story::orphan_again(const std::string& text) {
+    const auto known = logged_.find({no_rank, text});
+    if (known == logged_.end()) return;
+    if (std::find(orphans_.begin(), orphans_.end(), known->second) == orphans_.end()) return;
+    ++reading_.orphans;
+    orphans_.push_back(known->second);
+}
+
 // The first traceback belongs to the rank that the launcher names as the first failure. If there are as many
 // tracebacks as failures, they belong together in order.
 void Story::claim_orphans() {
     std::vector<const Failure*> known;
-    for (const Failure& failure : failures_) {
+    const bool by_tasks = failures_.empty() && tasks_are_ranks_;
+    for (const Failure& failure : by_tasks ? tasks_ : failures_) {
         if (failure.rank != no_rank && failure.code > 0) known.push_back(&failure);
     }
+    // srun says nothing about who failed first.
+    if (by_tasks && orphans_.size() != known.size()) return;
     std::stable_sort(known.begin(), known.end(), [](const Failure* a, const Failure* b) {
         return std::pair(a->at, !a->root) < std::pair(b->at, !b->root);
     });
     const bool all = orphans_.size() == known.size();
     for (std::size_t i = 0; i < orphans_.size() && i < known.size() && (all || i == 0); ++i) {
-        told_[orphans_[i]].rank = known[i]->rank;
+        Told& one = told_[orphans_[i]];
+        const Rank rank = known[i]->rank;
         --reading_.orphans;
+        if (one.rank == no_rank) {
+            one.rank = rank;
+        } else {
+            tell(one.at, rank, std::function(one.what));
+        }
     }
 }
 
 void Story::settle_exits() {
     const bool ranks_told = !failures_.empty() || !exits_.empty();
     for (const Failure& failure : failures_) {
-        // A local rank alone is a guess, correct on the first node.
-        const Rank rank = failure.rank != no_rank ? failure.rank : failure.local;
+        // A local rank is the rank where the launcher's workers are the whole world.
+        const bool whole_world = world_ <= std::max(static_cast<std::int32_t>(workers_.size()), 1);
+        const Rank guess = whole_world ? failure.local : no_rank;
+        const Rank rank = failure.rank != no_rank ? failure.rank : guess;
         if (rank != no_rank) exits(failure.at, rank, failure.code, failure.code < 0 ? -failure.code : 0);
         if (rank != no_rank && failure.root) roots_.insert(rank);
         if (failure.rank != no_rank && !failure.host.empty()) process(failure.rank).host = failure.host;
     }
+    if (ranks_told || !tasks_are_ranks_) return;
     for (const Failure& task : tasks_) {
-        if (!ranks_told) exits(task.at, task.rank, task.code, task.code < 0 ? -task.code : 0);
+        exits(task.at, task.rank, task.code, task.code < 0 ? -task.code : 0);
+        if (!task.host.empty() && !processes_.contains(task.rank)) process(task.rank).host = task.host;
     }
 }
 
@@ -314,6 +366,7 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     dumps_by_watchdog_ = !observed_until && until_ != no_time && !unfinished_.empty() &&
                          unfinished_.size() * 2 >= dumped_.size();
     if (dumps_by_watchdog_) observed_until = until_ + usual_time_out;
+    settle_tasks();
     claim_orphans();
     settle_exits();
     record_last_lines();
@@ -336,7 +389,12 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     record_start(evidence);
     record_groups(evidence, ending.zero);
     if (groups_.empty()) record_nccl_comms(evidence, ending.zero);
-    for (const Told& one : told_) evidence.record({when(one.at), one.rank, one.what(evidence)});
+    for (const Told& one : told_) {
+        if (one.forgotten) continue;
+        Payload what = one.what(evidence);
+        if (auto* log = std::get_if<RankLog>(&what); log && one.calm) log->level = 0;
+        evidence.record({when(one.at), one.rank, std::move(what)});
+    }
     // The rank that a launcher names as the first failure comes first among those of the same second.
     for (const bool first : {true, false}) {
         for (const auto& [rank, exit] : exits_) {
@@ -348,6 +406,11 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     reading_.ranks_told = world_ > 0 ? world_ : static_cast<std::int64_t>(workers_.size());
     if (reading_.lines > 0)
         evidence.record({when(until_), no_rank, RankLog{0, evidence.text(reading_.line())}});
+    if (heard_.size() > 1) {
+        std::string heard = "import: heard";
+        for (const auto& [rank, at] : heard_) heard += fmt::format(" {}={}", rank, when(at).count());
+        evidence.record({when(until_), no_rank, RankLog{0, evidence.text(heard)}});
+    }
     evidence.finish(when(std::max(observed_until.value_or(until_), until_)));
     ending.lacks = lacks();
     return ending;

@@ -21,6 +21,8 @@ struct Told {
     std::int64_t at = no_time;
     Rank rank = no_rank;
     std::function<Payload(Evidence&)> what;  // texts go into the evidence that is being made
+    bool calm = false;                       // a log line whose level becomes that of information
+    bool forgotten = false;                  // it meant nothing, as the rest of the log shows
 };
 
 struct KnownProcess {
@@ -43,6 +45,8 @@ public:
     std::size_t tell(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what);
     // Returns `nothing` when the same rank printed it before, or when there is too much to keep.
     std::size_t log(std::int64_t at, Rank rank, int level, std::string line);
+    // A line of information that the same process may have printed before: only its last place counts.
+    std::size_t log_again(std::int64_t at, std::string line);
     void place(std::size_t told, std::int64_t at) { told_[told].at = at; }
 
     analysis::LogRead& reading() { return reading_; }
@@ -61,10 +65,21 @@ public:
     };
     void failed(const Failure& failure);
     void worker(std::int32_t pid) { workers_.insert(pid); }
-    // A task of srun: a rank, unless a launcher on each node reports the ranks itself.
-    void task_ended(std::int64_t at, Rank task, int code, int signal);
+    // A task of srun: a rank, unless a launcher on each node starts the ranks.
+    void task_ended(std::int64_t at, Rank task, int code, int signal, std::string host);
+    // The rank of that event is the number of a task.
+    void by_task(std::size_t told) { by_task_.push_back(told); }
+    // A launcher within the tasks starts the ranks, or a task's number and its rank differ.
+    void tasks_are_no_ranks() { tasks_are_ranks_ = false; }
+    // The program went on after that error: no complaint any more.
+    void outlived(std::size_t told) { told_[told].calm = true; }
+    void forget(std::size_t told) { told_[told].forgotten = true; }
+    // That the process printed something, even if the line is not kept.
+    void heard(Rank rank, std::int64_t at);
     // A traceback without a rank: a failed rank that the launcher reports may claim it.
     void orphan(std::size_t told, const std::string& text);
+    // The same traceback once more, from another process.
+    void orphan_again(const std::string& text);
 
     KnownProcess& process(Rank rank) { return processes_[rank]; }
     const std::map<Rank, KnownProcess>& processes() const { return processes_; }
@@ -108,6 +123,7 @@ private:
 
     void number_groups();
     void claim_orphans();
+    void settle_tasks();
     void settle_exits();
     void spread_version();
     void record_last_lines();
@@ -137,7 +153,10 @@ private:
     std::vector<Failure> failures_;
     std::vector<Failure> tasks_;
     std::set<Rank> roots_;  // first failures, as launchers say
-    std::vector<std::size_t> orphans_;
+    std::vector<std::size_t> by_task_;
+    bool tasks_are_ranks_ = true;
+    std::map<Rank, std::int64_t> heard_;  // the last line of each rank
+    std::vector<std::size_t> orphans_;  // the same number twice: two processes printed it
     analysis::LogRead reading_;
     std::int32_t world_ = 0;
     std::set<std::int32_t> workers_;  // pids that launchers call their own

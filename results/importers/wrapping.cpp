@@ -86,7 +86,8 @@ public:
 
 private:
     bool layer() {
-        return quote() || counted() || stamp() || ray() || ranked() || tagged() || labelled() || container();
+        return quote() || counted() || stamp() || ray() || logger() || ranked() || tagged() || labelled() ||
+               container();
     }
     std::string_view& text() { return line_.text; }
     void drop(std::size_t count) { text().remove_prefix(std::min(count, text().size())); }
@@ -201,6 +202,38 @@ private:
         return true;
     }
 
+    void name_rank(Rank rank) {
+        line_.mislabelled = line_.task && line_.rank != rank;
+        line_.rank = rank;
+        line_.task = false;
+    }
+    void name_task(Rank task) {
+        if (line_.rank != no_rank && !line_.task) return;
+        line_.rank = task;
+        line_.task = true;
+    }
+
+    // vLLM puts its logger's prefix before each line of a traceback: "ERROR 08-20 10:00:05 [core.py:700]
+    // text"
+    bool logger() {
+        for (const std::string_view level : {"ERROR ", "CRITICAL ", "WARNING ", "INFO "}) {
+            if (!text().starts_with(level)) continue;
+            std::size_t at = level.size();
+            const auto number_and = [&](char after) {
+                const std::size_t many = digits(text(), at);
+                at += many + 1;
+                return many == 2 && at <= text().size() && text()[at - 1] == after;
+            };
+            if (!number_and('-') || !number_and(' ') || !number_and(':') || !number_and(':')) return false;
+            const std::size_t open = text().find('[', at), close = text().find("] ", at);
+            const bool bare = close == text().npos && text().ends_with(']');
+            if (open == text().npos || open > at + 8 || (close == text().npos && !bare)) return false;
+            drop(bare ? text().size() : close + 2);
+            return true;
+        }
+        return false;
+    }
+
     // "[rank3]:", "[default3]:", "[RANK 3]", "[Rank 3] "; a line of c10d keeps its own bracket after it.
     bool ranked() {
         const auto named = [&](std::string_view before, std::string_view after) -> Rank {
@@ -216,7 +249,7 @@ private:
             for (const std::string_view after : {"]:", "]"}) {
                 const Rank rank = named(before, after);
                 if (rank == no_rank) continue;
-                line_.rank = rank;
+                name_rank(rank);
                 drop_space();
                 return true;
             }
@@ -240,12 +273,12 @@ private:
         }
         for (const std::string_view after : {"]<stderr>:", "]<stdout>:", "]<stdout>: ", "]<stderr>: "}) {
             if (end == from || !text().substr(end).starts_with(after)) continue;
-            line_.rank = number(text().substr(from));
+            name_task(number(text().substr(from)));
             drop(end + after.size());
             return true;
         }
         if (!prefixes_.ranked_brackets || labelled_ || !text().substr(end).starts_with("] ")) return false;
-        line_.rank = number(text().substr(from));
+        name_task(number(text().substr(from)));
         drop(end + 2);
         return labelled_ = true;
     }
@@ -258,7 +291,7 @@ private:
             while (from < text().size() && text()[from] == ' ') ++from;
             const std::size_t many = digits(text(), from);
             if (many == 0 || many > 6 || !text().substr(from + many).starts_with(':')) return false;
-            line_.rank = number(text().substr(from));
+            name_task(number(text().substr(from)));
             drop(from + many + 1), drop_space();
             return labelled_ = true;
         }
@@ -269,7 +302,7 @@ private:
         line_.host = text().substr(0, name);
         const std::size_t many = digits(text(), name + 1);
         if (many > 0 && text().substr(name + 1 + many).starts_with(": ")) {
-            line_.rank = number(text().substr(name + 1));
+            name_task(number(text().substr(name + 1)));
             name += many + 1;
         } else if (!text().substr(name).starts_with(": ")) {
             return line_.host.clear(), false;
@@ -306,9 +339,23 @@ private:
         return true;
     }
 
+    // "[rank6]:[E …": c10d's line behind whatever another process had printed without a line feed.
+    static std::size_t c10d_within(std::string_view all) {
+        for (std::size_t at = all.find("[rank"); at != all.npos; at = all.find("[rank", at + 1)) {
+            const std::size_t many = digits(all, at + 5);
+            if (many > 0 && all.substr(at + 5 + many).starts_with("]:[")) return at;
+        }
+        return all.npos;
+    }
+
     // A progress bar does not end with a line feed: what is printed next follows it on the same line.
     void behind_a_bar() {
         const std::string_view all = text();
+        if (const std::size_t at = c10d_within(all); at != all.npos && at > 0) {
+            drop(at);
+            ranked();
+            return;
+        }
         constexpr std::string_view anchors[] = {"Traceback (most recent call last)",
                                                 "WARNING:torch.",
                                                 "ERROR:torch.",
@@ -318,7 +365,9 @@ private:
                                                 "slurmstepd: error:",
                                                 "srun: error:",
                                                 "RuntimeError: ",
-                                                "terminate called"};
+                                                "terminate called",
+                                                "HW Exception by GPU",
+                                                "Memory access fault by GPU"};
         const bool bar =
             all.find("%|") != all.npos || all.find("it/s") != all.npos || all.find("s/it") != all.npos;
         if (bar) {
@@ -352,12 +401,14 @@ private:
     bool counted_ = false, labelled_ = false;
 };
 
-// Colours and cursor moves (ESC [ … letter), and backspaces.
+// Colours and cursor moves (ESC [ … letter), character sets (ESC ( letter), and backspaces.
 void clean(std::string& line) {
     if (line.find_first_of("\x1b\b") == line.npos) return;
     std::string kept;
     for (std::size_t i = 0; i < line.size(); ++i) {
-        if (line[i] == '\x1b' && i + 1 < line.size() && line[i + 1] == '[') {
+        if (line[i] == '\x1b' && i + 2 < line.size() && (line[i + 1] == '(' || line[i + 1] == ')')) {
+            i += 2;  // a character set
+        } else if (line[i] == '\x1b' && i + 1 < line.size() && line[i + 1] == '[') {
             for (i += 2; i < line.size() && (line[i] < '@' || line[i] > '~'); ++i) {
             }
         } else if (line[i] != '\b' && line[i] != '\x1b') {

@@ -24,7 +24,9 @@ struct Unwrapped {
     std::string_view text;
     std::string source;  // names the stream that the line belongs to: lines of one stream stay together
     Rank rank = no_rank;
-    Rank local = no_rank;  // "[default3]:"
+    bool task = false;         // the rank is the number of a launcher's task: a guess
+    bool mislabelled = false;  // the label of its task is not the rank that the line names
+    Rank local = no_rank;      // "[default3]:"
     std::string host;
     std::int32_t pid = 0;
     std::int64_t at = no_time;

@@ -75,7 +75,7 @@ constexpr Said real_lines[] = {
      "denied",
      "communication_setup_failure", Trouble::setup},
     {"Test CUDA failure common.cu:988 'CUDA driver version is insufficient for CUDA runtime version'",
-     "communication_setup_failure", Trouble::setup},
+     "framework_runtime_exception", Trouble::setup},
     {"RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo/gloo/transport/tcp/pair.cc:144] no "
      "error",
      "communication_setup_failure", Trouble::setup},

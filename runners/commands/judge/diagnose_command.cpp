@@ -25,7 +25,7 @@ using scenarios::ClueTable;
 struct DiagnoseArguments {
     SelectionOptions selection;
     SeedOptions seeds;
-    bool accuracy = false, json = false, lines = false, together = false;
+    bool accuracy = false, json = false, more = false, together = false;
     int jobs = 0;
 };
 
@@ -86,7 +86,7 @@ void diagnose_one(const std::vector<fs::path>& places, const std::string& name,
         print_out("{}\n", diagnosis_json(diagnosis, name, similar));
     else
         print_out("{}", results::diagnosis::answer_text(diagnosis, name, library.taxonomy,
-                                                        {arguments.lines, similar}, style_of(stdout)));
+                                                        {arguments.more, similar}, style_of(stdout)));
     using results::diagnosis::IncidentOutcome;
     if (diagnosis.incident.outcome == IncidentOutcome::found)
         session.code = exit_fail;
@@ -152,6 +152,9 @@ void add_diagnose(CLI::App& command, Session& session) {
         "Causes are ranked by points: public reports of symptom and cause together, the detector's own "
         "opinion, and "
         "clues of the evidence (scenarios/clues.toml). Plan and truth of a run are not opened.\n\n"
+        "The answer has at most twelve lines: what happened, who began it, why with three lines of the log, "
+        "what "
+        "to look at next. --more shows the rest.\n\n"
         "Logs and dumps are read as they are: files, directories, - for standard input; packed or not, of "
         "any "
         "launcher. Each path is a separate incident; with --together they are one.\n\n"
@@ -175,7 +178,7 @@ void add_diagnose(CLI::App& command, Session& session) {
     command.add_option("-j,--jobs", arguments->jobs, "Trials at once [the processors]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));
-    command.add_flag("--lines", arguments->lines, "Quote lines and tracebacks uncut");
+    command.add_flag("--more", arguments->more, "All lines uncut, causes with their reasons, and fixes");
     command.add_flag("--together", arguments->together, "All places are one incident");
     add_json(command, arguments->json, "One JSON object a line and place; with --accuracy one object");
     command.callback([arguments, &session] { diagnose(*arguments, session); });

@@ -49,7 +49,7 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::string& place,
     Json lines = Json::array();
     const auto& reading = diagnosis.incident.reading;
     for (const auto& quote : diagnosis.incident.lines) {
-        Json line = {{"rank", quote.rank}};
+        Json line = {{"rank", quote.rank == results::no_rank ? Json(nullptr) : Json(quote.rank)}};
         if (results::diagnosis::has_times(reading)) line["t"] = quote.at.count();
         line["text"] = quote.text;
         lines.push_back(std::move(line));
@@ -59,6 +59,12 @@ std::string diagnosis_json(const Diagnosis& diagnosis, const std::string& place,
         {"outcome", name_of(diagnosis.incident.outcome)},
         {"healthy", diagnosis.healthy()},
         {"ended", diagnosis.incident.ended},
+        {"stop", name_of(diagnosis.incident.stop)},
+        {"stopped_by", diagnosis.incident.stopped_by},
+        {"silent_first", diagnosis.incident.silent_first},
+        {"devices", diagnosis.incident.devices},
+        {"hosts", diagnosis.incident.hosts},
+        {"vendor", name_of(diagnosis.incident.vendor)},
         {"own_program", diagnosis.incident.user_code},
         {"sure", diagnosis.incident.sure},
         {"lines", lines},

@@ -45,10 +45,10 @@ public:
         const auto findings = results::detect(read->evidence, results::all_detectors());
         return results::diagnosis::diagnose(read->evidence, findings, taxonomy, clues);
     }
-    std::string answered() const {
+    std::string answered(const results::diagnosis::AnswerOptions& options = {}) const {
         const scenarios::Taxonomy taxonomy =
             *scenarios::load_taxonomy(scenarios_directory() + "taxonomy.toml");
-        return results::diagnosis::answer_text(diagnosed(), "here", taxonomy, {}, {});
+        return results::diagnosis::answer_text(diagnosed(), "here", taxonomy, options, {});
     }
 
 private:
