@@ -18,6 +18,7 @@ BACKEND = "sim"
 NCCL_TIMEOUT = datetime.timedelta(minutes=10)  # torch's default, which a wheel without NCCL does not know
 
 asked = {}  # what the program said of the group that torch is about to make
+singles = []  # libraries of the groups that the program made by their class
 
 
 def install():
@@ -26,6 +27,7 @@ def install():
         register_backend,
         replace_group_helper,
         replace_stores,
+        replace_groups,
         show_backends,
         replace_flight_recorder,
         replace_allreduce_hook,
@@ -185,17 +187,70 @@ def replace_stores():
 
 
 class Chooser(type):
-    """The simulator's store in a rank, torch's own elsewhere, under one name."""
+    """The simulator's class in a rank, torch's own elsewhere, under one name."""
 
     def __call__(cls, *args, **said):
         return cls.make(*args, **said)
 
     def __instancecheck__(cls, instance):
-        return isinstance(instance, (cls.real, cls.simulated))
+        return isinstance(instance, cls.real) or cls.is_simulated(instance)
+
+    def __getattr__(cls, name):
+        return getattr(cls.real, name)
 
 
 class ChosenStore(metaclass=Chooser):
-    pass
+    @classmethod
+    def is_simulated(cls, instance):
+        return isinstance(instance, cls.simulated)
+
+
+class ChosenGroup(metaclass=Chooser):
+    @classmethod
+    def is_simulated(cls, instance):
+        return isinstance(instance, ProcessGroup) and instance.library == cls.library
+
+
+def replace_groups():
+    """`ProcessGroupNCCL`, `ProcessGroupGloo`: 2.4 to 2.15. Some programs make a group by its class, and torch asks
+    for the class of one before it sets a time-out."""
+    for library in ("nccl", "gloo"):
+        name = {"nccl": "ProcessGroupNCCL", "gloo": "ProcessGroupGloo"}[library]
+        real = getattr(c10d, name, None)
+        if real is None:
+            continue
+
+        def make(*args, real=real, library=library, **said):
+            if here.orphan:
+                refuse_child()
+            if here.channel is None:
+                return real(*args, **said)
+            return make_single(library, *args, **said)
+
+        chosen = type(name, (ChosenGroup,), {"real": real, "library": library, "make": staticmethod(make)})
+        for module in (dist, c10d):
+            if hasattr(module, name):
+                setattr(module, name, chosen)
+
+
+def make_single(library, kept, rank, size, options=None, timeout=None):
+    """A group of one library and of all `size` ranks, which torch has not registered."""
+    if isinstance(options, datetime.timedelta):
+        options, timeout = None, options
+    timeout = timeout or getattr(options, "_timeout", None) or c10d.default_pg_timeout
+    singles.append(library)
+    name = f"{library}_{len(singles)}"
+    return ProcessGroup(
+        kept,
+        store.underlying(kept),
+        rank,
+        size,
+        list(range(size)),
+        name,
+        name,
+        {"cpu": library, "cuda": library},
+        int(timeout.total_seconds() * 1e9),
+    )
 
 
 def show_backends():

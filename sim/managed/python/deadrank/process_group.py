@@ -335,6 +335,13 @@ class ProcessGroup(dist.ProcessGroup):
 
     set_timeout = _set_default_timeout
 
+    def _add_ephemeral_timeout(self, timeout):
+        pass  # it prolongs the calls under way, of which the simulator's watchdog has taken the time
+
+    @property
+    def uid(self):
+        return 0
+
     def _has_hooks(self):
         return False
 
@@ -433,7 +440,7 @@ class ProcessGroup(dist.ProcessGroup):
         if count is None:
             count = sum(tensor.numel() for tensor in ins)
         body = wire.COLLECTIVE_BODY.pack(
-            work.begin(),
+            work.begin(comm),
             comm,
             op,
             reduction,
@@ -726,7 +733,7 @@ class ProcessGroup(dist.ProcessGroup):
         else:
             work.back.append((offset, tensor))
         body = wire.MESSAGE_BODY.pack(
-            work.begin(), comm, is_send, dtype_of(tensor), 0, 0, place, tag, offset, size
+            work.begin(comm), comm, is_send, dtype_of(tensor), 0, 0, place, tag, offset, size
         )
         here.channel.call(wire.MESSAGE, body)
         if self.batch is not None:

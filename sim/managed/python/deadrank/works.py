@@ -8,7 +8,7 @@ from collections import deque
 import torch
 import torch.distributed as dist
 
-from .channel import NEVER, here
+from .channel import COMM_CLOSE, NEVER, here
 
 Base = getattr(dist, "_Work", None) or torch._C._distributed_c10d.Work
 
@@ -28,7 +28,7 @@ class Work(Base):
         self.future = None
         self.after = None
         self.records = ()
-        self.peer = -1
+        self.peer, self.comm = -1, None
         self.begun = here.channel.time() if here.channel is not None else 0
         self.device = None  # of CUDA, whose stream waits instead of the host
 
@@ -46,7 +46,8 @@ class Work(Base):
             work.done = True
         return work
 
-    def begin(self):
+    def begin(self, comm):
+        self.comm = comm
         number = here.channel.new_work()
         self.numbers.append(number)
         under_way.add(self)
@@ -97,9 +98,15 @@ class Work(Base):
             raise
         if sources is None:
             trouble = self.timed_out(limit or self.limit)
+            if self.library == "nccl":  # as torch does before it raises
+                self.abort_comms()
             self.fail(trouble)
             raise trouble
         self.deliver(sources)
+
+    def abort_comms(self):
+        for comm in sorted({one.comm for one in (self, *self.parts) if one.comm is not None}):
+            here.channel.ask(COMM_CLOSE, comm=comm, how="abort")
 
     def deadline(self, limit):
         """The program's limit of this wait. A call over gloo ends by its group's time-out as well, unless the
