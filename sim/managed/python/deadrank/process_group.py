@@ -205,10 +205,14 @@ class ProcessGroup(dist.ProcessGroup):
         if not tensors:
             return self.default
         device = tensors[0].device.type
-        side = self.sides.get(device, self.default)
-        if device == "cpu" and side.library == "nccl" and hasattr(here.channel, "devices"):
-            raise RuntimeError("No backend type associated with device type cpu")
-        return side
+        if not self.serves(device):
+            raise RuntimeError(f"No backend type associated with device type {device}")
+        return self.sides.get(device, self.default)
+
+    def serves(self, device):
+        """NCCL takes tensors of the CPU only where there are no GPUs."""
+        library = self.sides.get(device, self.default).library
+        return device != "cpu" or library != "nccl" or not hasattr(here.channel, "devices")
 
     def close(self, how):
         for side in {id(side): side for side in self.sides.values()}.values():
@@ -273,7 +277,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     @property
     def _device_types(self):
-        return [torch.device("cpu"), torch.device("cuda")]
+        return [torch.device(device) for device in ("cpu", "cuda") if self.serves(device)]
 
     @property
     def options(self):
