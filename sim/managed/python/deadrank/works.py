@@ -13,6 +13,7 @@ from .channel import COMM_CLOSE, NEVER, here
 Base = getattr(dist, "_Work", None) or torch._C._distributed_c10d.Work
 
 GRACE = 1_000_000  # ns
+IN_TRACES = {"all_reduce": "allreduce"}  # calls whose name in execution traces is another one
 under_way = set()  # C++ keeps no Python work alive in torch 2.4
 recent = deque(maxlen=512)  # C++ may ask a work that is done for its future
 eager = []  # not empty while a communication hook in Python runs, which may wait at once
@@ -71,9 +72,13 @@ class Work(Base):
 
         return begin(name, tensors)
 
-    def profile(self, name, tensors):
+    def profile(self, name, ins, outs):
         if torch.autograd._profiler_enabled():
-            self.records = (self.record(f"{self.library}:{name}", tensors),)
+            self.records = (self.record(f"{self.library}:{name}", ins or outs),)
+            if self.device is not None:
+                from .profiles import record_communication
+
+                record_communication(self.group, IN_TRACES.get(name, name), ins, outs)
 
     # The end of it
 
@@ -84,6 +89,7 @@ class Work(Base):
         if self.done:
             return
         deadline = self.deadline(limit)
+        self.finish_earlier()
 
         def wait():
             return here.turns.wait_for_works(self.numbers, deadline)
@@ -103,6 +109,18 @@ class Work(Base):
             self.fail(trouble)
             raise trouble
         self.deliver(sources)
+
+    def finish_earlier(self):
+        """Calls of one NCCL communicator end in their order, and gloo's barrier waits for all of them. A program may
+        wait for the last one alone."""
+        if self.comm is None or (self.library != "nccl" and self.op != "barrier"):
+            return
+        earlier = [one for one in under_way if one.comm == self.comm and one.numbers < self.numbers]
+        for work in sorted(earlier, key=lambda one: one.numbers):
+            try:
+                work.finish()
+            except Exception:  # kept for its own `wait`
+                pass
 
     def abort_comms(self):
         for comm in sorted({one.comm for one in (self, *self.parts) if one.comm is not None}):
@@ -170,6 +188,10 @@ class Work(Base):
     # What torch and the program ask
 
     def wait(self, timeout=None):
+        if self.device is not None and torch.autograd._profiler_enabled():
+            from .profiles import record_communication
+
+            record_communication(self.group, "wait", [], [])
         self.finish(limit_from(timeout))
         return True
 
