@@ -36,11 +36,17 @@ void record_communication(const CommunicationRecord& record, const std::vector<a
                                                  record.received, record.dtype, Sizes{}, Sizes{},
                                                  place(record.first), place(record.stride), place(record.size));
         const c10::DebugInfoGuard info_in_use(c10::DebugInfoKind::PARAM_COMMS_INFO, info);
-        const std::vector<c10::IValue> inputs{ins,         std::make_tuple(record.sequence, false),
-                                              name,        record.rank,
-                                              record.call, Sizes{},
-                                              Sizes{},     record.first,
-                                              record.stride, record.size};
+        const std::initializer_list<const c10::IValue> inputs = {
+            c10::IValue(ins),
+            c10::IValue(std::make_tuple(record.sequence, false)),
+            c10::IValue(name),
+            c10::IValue(record.rank),
+            c10::IValue(record.call),
+            c10::IValue(Sizes{}),
+            c10::IValue(Sizes{}),
+            c10::IValue(record.first),
+            c10::IValue(record.stride),
+            c10::IValue(record.size)};
         const c10::ArrayRef<const c10::IValue> shown(inputs);
         RECORD_FUNCTION_WITH_INPUTS_OUTPUTS(at::kParamCommsCallName, shown, std::vector<c10::IValue>(1, c10::IValue(outs)));
     }

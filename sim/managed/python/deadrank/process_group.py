@@ -378,6 +378,11 @@ class ProcessGroup(dist.ProcessGroup):
     def enable_coll_timing(self):
         pass
 
+    @staticmethod
+    def create_device(*args, **said):
+        """gloo's network device, which no simulated group uses."""
+        return torch._C._distributed_c10d.ProcessGroupGloo.create_device(*args, **said)
+
     def _is_initialized(self):
         return bool(self.default.comms)
 
