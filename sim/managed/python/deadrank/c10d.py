@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed.distributed_c10d as c10d
 
-from . import store, works
+from . import spawned, store, works
 from .channel import here, refuse_child
 from .process_group import ProcessGroup
 
@@ -33,7 +33,7 @@ def install():
         replace_allreduce_hook,
         replace_logging_data,
         keep_dynamo_out,
-        refuse_spawn,
+        replace_spawn,
         replace_batch,
         keep_one_thread,
     ):
@@ -131,7 +131,7 @@ def keep_one_thread():
     torch.set_num_threads = set_num_threads
 
 
-def refuse_spawn():
+def replace_spawn():
     """`torch.multiprocessing.start_processes`: 2.4 to 2.15. Spawned processes would run outside of the simulation."""
     import torch.multiprocessing
 
@@ -140,9 +140,9 @@ def refuse_spawn():
 
     @functools.wraps(real)
     def start_processes(*args, **said):
-        if here.channel is not None:
+        if here.orphan:
             refuse_child()
-        return real(*args, **said)
+        return real(*args, **said) if here.channel is None else spawned.play(*args, **said)
 
     spawn.start_processes = torch.multiprocessing.start_processes = start_processes
 
