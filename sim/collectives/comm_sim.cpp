@@ -162,6 +162,16 @@ SimComm::Answer SimComm::ask_interceptor(Offer& offer) {
 
 void SimComm::refuse(Code code, std::string_view last_error) {
     Recorder& recorder = machine_.recorder;
+    if (comm_ && comm_->over_gloo()) {
+        const Process& next = machine_.processes[comm_->member((index_ + 1) % size()).process];
+        const std::string host = machine_.topology.host_name(next.node);
+        const std::string text =
+            code == Code::remote_error ? gloo_closed_text(host)
+            : code == Code::timeout    ? gloo_timeout_text(machine_.settings.collective_timeout)
+                                       : gloo_read_text(host);
+        recorder.record(process_.id, results::CommError{id_, code, recorder.text(text)});
+        throw LibraryError(code, text);
+    }
     recorder.record(process_.id, results::CommError{id_, code, recorder.text(last_error)});
     throw LibraryError(code,
                        nccl_exception(code, machine_.environment.version(process_, "nccl"), last_error));

@@ -267,10 +267,12 @@ void run_suite(const TestArguments& arguments, Session& session) {
     auto server = serve::HttpServer::listen(
         "127.0.0.1", 0, [&](const serve::HttpRequest& request) { return suite.answer(request); });
     if (!session.take(server)) return;
+    const std::string hook = fmt::format("{}:{}", (package / "suite_hook").string(), package.string());
+    const auto operators = gpu_variables.find("PYTHONPATH");  // with this process's own behind them
     std::vector<std::string> environment = {
         fmt::format("DEADRANK_SUITE=http://127.0.0.1:{}/{}", (*server)->port(), suite.token()),
-        "PYTHONPATH=" + prefixed(fmt::format("{}:{}", (package / "suite_hook").string(), package.string()),
-                                 "PYTHONPATH")};
+        "PYTHONPATH=" + (operators != gpu_variables.end() ? hook + ":" + operators->second
+                                                          : prefixed(hook, "PYTHONPATH"))};
     for (const auto& [name, value] : gpu_variables)
         if (name != "PYTHONPATH") environment.push_back(name + "=" + value);
     std::atomic<bool>& stop = stop_on_interrupt();
