@@ -609,7 +609,8 @@ class ProcessGroup(dist.ProcessGroup):
                 works.append(self.allgather_uneven(outs, mine, opts))
             else:
                 self.check_gathered(outs, mine)
-                works.append(self.post(ALL_GATHER, [mine], outs, list(outs), opts))
+                works.append(self.post(ALL_GATHER, [mine], outs, outputs, opts))
+                works[-1].stacked = outs
         return works[0] if len(works) == 1 else Work.of_all(self, works, outputs)
 
     def gather_together(self, outputs, inputs, opts):
@@ -754,7 +755,8 @@ class ProcessGroup(dist.ProcessGroup):
         if self.is_gloos(inputs):
             gloo_checks.gather(outputs, inputs, opts.rootRank, self.place, self.count)
         outs = outputs[0] if self.place == opts.rootRank else []
-        return self.post(GATHER, inputs, outs, outs, opts, root=opts.rootRank)
+        result = outs if self.is_gloos(inputs) else outputs  # gloo's future has one list, NCCL's a list of lists
+        return self.post(GATHER, inputs, outs, result, opts, root=opts.rootRank)
 
     def scatter(self, outputs, inputs, opts=None, *more, root=None):
         if isinstance(outputs, torch.Tensor):

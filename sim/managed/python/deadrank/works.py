@@ -28,6 +28,7 @@ class Work(Base):
         self.sources, self.trouble, self.done = [], None, False
         self.future = None
         self.after = None
+        self.stacked = None  # tensors that are one in the future's value, as NCCL gathers into one
         self.records = ()
         self.peer, self.comm = -1, None
         self.begun = here.channel.time() if here.channel is not None else 0
@@ -150,7 +151,7 @@ class Work(Base):
             self.after()
         self.end()
         if self.future is not None and not self.future.done():
-            self.future.set_result(self.answer)
+            self.future.set_result(self.value())
         recent.append(self)
 
     def fail(self, trouble):
@@ -226,12 +227,16 @@ class Work(Base):
     def result(self):
         return self.answer
 
+    def value(self):
+        """Of the future."""
+        return self.answer if self.stacked is None else [torch.stack(list(self.stacked))]
+
     def get_future(self):
         if self.future is not None:
             return self.future
         self.future = LazyFuture(self)
         if self.done:
-            self.future.set_result(self.answer)
+            self.future.set_result(self.value())
         elif torch._C._current_autograd_node() is not None and not eager:
             # In a backward: the reducer waits after the engine's callbacks, and this one comes before its own.
             torch.autograd.Variable._execution_engine.queue_callback(self.finish)
