@@ -235,7 +235,7 @@ def replace_groups():
 
 def make_single(library, kept, rank, size, options=None, timeout=None):
     """A group of one library and of all `size` ranks, which torch has not registered."""
-    if isinstance(options, datetime.timedelta):
+    if isinstance(options, (datetime.timedelta, float, int)):
         options, timeout = None, options
     timeout = timeout or getattr(options, "_timeout", None) or c10d.default_pg_timeout
     singles.append(library)
@@ -249,7 +249,7 @@ def make_single(library, kept, rank, size, options=None, timeout=None):
         name,
         name,
         {"cpu": library, "cuda": library},
-        int(timeout.total_seconds() * 1e9),
+        store.nanoseconds(timeout),
     )
 
 
