@@ -236,7 +236,8 @@ std::string gloo_closed_text(std::string_view peer) {
 
 std::string gloo_read_text(std::string_view peer) {
     return fmt::format(
-        "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:525] Read error [{}]:7874: Connection reset by peer",
+        "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:525] Read error [{}]:7874: Connection reset "
+        "by peer",
         peer);
 }
 

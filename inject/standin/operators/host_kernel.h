@@ -81,8 +81,8 @@ inline void compute_on_host(HostCall& call, const c10::OperatorHandle& op, const
     for (std::size_t i = begin; i < stack.size(); ++i) stack[i] = call.raise(stack[i]);
 }
 
-// CUDA's softmax of half precision can give float, and its gradient takes float and gives half. The CPU's kernels
-// refuse both: the input is converted before, and the gradient after.
+// CUDA's softmax of half precision can give float, and its gradient takes float and gives half. The CPU's
+// kernels refuse both: the input is converted before, and the gradient after.
 class Conversion {
 public:
     Conversion(const OperatorFacts& facts, Stack& stack, std::size_t begin) : begin_(begin) {

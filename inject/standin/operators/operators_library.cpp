@@ -83,14 +83,16 @@ TORCH_LIBRARY(deadrank, library) {
                 &override_operators);
     library.def("host_view(Tensor tensor) -> Tensor", &host_view);
     library.def(
-        "record_communication(str call, str group, str description, int rank, int size, int sent, int received, "
+        "record_communication(str call, str group, str description, int rank, int size, int sent, int "
+        "received, "
         "int first, int stride, int sequence, ScalarType dtype, Tensor[] ins, Tensor[] outs) -> ()",
         [](std::string call, std::string group, std::string description, std::int64_t rank, std::int64_t size,
-           std::int64_t sent, std::int64_t received, std::int64_t first, std::int64_t stride, std::int64_t sequence,
-           at::ScalarType dtype, const std::vector<at::Tensor>& ins, const std::vector<at::Tensor>& outs) {
+           std::int64_t sent, std::int64_t received, std::int64_t first, std::int64_t stride,
+           std::int64_t sequence, at::ScalarType dtype, const std::vector<at::Tensor>& ins,
+           const std::vector<at::Tensor>& outs) {
             record_communication<torch::ParamCommsDebugInfo>(
-                {std::move(call), std::move(group), std::move(description), rank, size, sent, received, first, stride,
-                 sequence, dtype},
+                {std::move(call), std::move(group), std::move(description), rank, size, sent, received, first,
+                 stride, sequence, dtype},
                 ins, outs);
         });
 }

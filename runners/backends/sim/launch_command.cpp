@@ -327,7 +327,8 @@ Result<LaunchCommand> read_srun(const Words& words) {
 bool spawns_ranks(const std::string& script) {
     std::ifstream file(script);
     for (std::string line; std::getline(file, line);)
-        if (line.find("mp.spawn(") != std::string::npos || line.find("multiprocessing.spawn(") != std::string::npos ||
+        if (line.find("mp.spawn(") != std::string::npos ||
+            line.find("multiprocessing.spawn(") != std::string::npos ||
             line.find("start_processes(") != std::string::npos)
             return true;
     return false;

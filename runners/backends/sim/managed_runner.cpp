@@ -177,7 +177,8 @@ sim::managed::ZygoteSettings zygote_of(const ManagedSettings& settings) {
     if (settings.command.argv.front().ends_with(".py"))
         zygote.program = settings.directory / settings.command.argv.front();
     zygote.preload.insert(zygote.preload.end(), settings.preload.begin(), settings.preload.end());
-    const auto& stated = settings.warm_environment.empty() ? settings.command.environment : settings.warm_environment;
+    const auto& stated =
+        settings.warm_environment.empty() ? settings.command.environment : settings.warm_environment;
     for (const auto& [name, value] : stated) zygote.environment[name] = value;
     if (!settings.keep_files && !files_shim().empty())
         zygote.environment["LD_PRELOAD"] = preloaded(files_shim(), zygote.environment);

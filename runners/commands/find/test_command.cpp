@@ -128,8 +128,8 @@ private:
         return settings;
     }
 
-    // Suites give each test a directory of its own in a variable. All tests share the interpreter that the first
-    // one needs: what its modules read on import is what the suite's own process had then.
+    // Suites give each test a directory of its own in a variable. All tests share the interpreter that the
+    // first one needs: what its modules read on import is what the suite's own process had then.
     std::map<std::string, std::string> first_environment(const std::map<std::string, std::string>& of_test) {
         const std::lock_guard lock(mutex_);
         if (first_environment_.empty()) first_environment_ = of_test;

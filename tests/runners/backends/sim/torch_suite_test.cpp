@@ -1,6 +1,6 @@
 // tests/runners/backends/sim/torch_suite_test.cpp — torch's own distributed suite, which every wheel carries,
-// on managed ranks: each test that real gloo passes on a CPU passes here, and two runs of it are one run. And over
-// nccl on simulated GPUs, of which a drawn sample is played; all of them with DEADRANK_TORCH_SUITE=all.
+// on managed ranks: each test that real gloo passes on a CPU passes here, and two runs of it are one run. And
+// over nccl on simulated GPUs, of which a drawn sample is played; all of them with DEADRANK_TORCH_SUITE=all.
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
