@@ -147,7 +147,7 @@ SimComm::Answer SimComm::ask_interceptor(Offer& offer) {
     machine_.gate.pass(process_, call);
     if (call.op != offer.op) check_sizes(offer, call.op);
     if (call.answer == Code::remote_error) machine_.hosts[process_.node].card_failed = true;
-    if (call.answer != Code::ok) refuse(call.answer, fmt::format("{} failed", nccl_function(offer.op)));
+    if (call.answer != Code::ok) refuse_call(call.answer, offer.op);
     offer.count = std::clamp<std::int64_t>(call.count, 0, count_max);
     offer.dtype = call.dtype;
     offer.op = call.op;
@@ -158,6 +158,18 @@ SimComm::Answer SimComm::ask_interceptor(Offer& offer) {
     offer.stuck = call.never_completes;
     if (call.skip) return Answer::skip;
     return call.hold && !held_ ? Answer::hold : Answer::go_on;
+}
+
+// A call that a fault answers instead of the library.
+void SimComm::refuse_call(Code code, Op op) {
+    if (!comm_->over_gloo()) refuse(code, fmt::format("{} failed", nccl_function(op)));
+    const Process& next = machine_.processes[comm_->member((index_ + 1) % size()).process];
+    const std::string host = machine_.topology.host_name(next.node);
+    const std::string text = code == Code::remote_error ? gloo_closed_text(host)
+                             : code == Code::timeout ? gloo_timeout_text(machine_.settings.collective_timeout)
+                                                     : gloo_read_text(host);
+    machine_.recorder.record(process_.id, results::CommError{id_, code, machine_.recorder.text(text)});
+    throw LibraryError(code, text);
 }
 
 void SimComm::refuse(Code code, std::string_view last_error) {

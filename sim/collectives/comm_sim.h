@@ -76,6 +76,7 @@ private:
     Answer ask(Offer& offer);
     Answer ask_interceptor(Offer& offer);
     void refuse(Code code, std::string_view last_error);
+    void refuse_call(Code code, results::Op op);
     std::int64_t issue(const Offer& offer);
     void run(Offer offer);
     std::unique_ptr<Work> start(Offer offer);

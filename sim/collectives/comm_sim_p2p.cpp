@@ -65,7 +65,7 @@ std::unique_ptr<SimP2pWork> SimComm::p2p(std::unique_ptr<SimP2pWork> work, Rank 
         call.dtype = made.dtype;
         call.root = peer;
         machine_.gate.pass(process_, call);
-        if (call.answer != Code::ok) refuse(call.answer, fmt::format("{} failed", nccl_function(op)));
+        if (call.answer != Code::ok) refuse_call(call.answer, op);
         if (call.skip) return work;
         made.count = std::clamp<std::int64_t>(call.count, 0, count_max);
         made.dtype = call.dtype;

@@ -234,6 +234,20 @@ std::string gloo_closed_text(std::string_view peer) {
         peer);
 }
 
+std::string gloo_read_text(std::string_view peer) {
+    return fmt::format(
+        "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:525] Read error [{}]:7874: Connection reset "
+        "by peer",
+        peer);
+}
+
+std::string gloo_timeout_text(Time after) {
+    return fmt::format(
+        "[/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting {}ms for recv "
+        "operation to complete",
+        after.count() / 1'000'000);
+}
+
 std::string gloo_terminate_text() {
     return "terminate called after throwing an instance of 'gloo::EnforceNotMet'";
 }

@@ -38,6 +38,11 @@ std::string monitored_barrier_failure(const PendingCollective& pending, Rank min
 // What a rank's next or pending call raises when the peer is gone.
 std::string gloo_closed_text(std::string_view peer);
 
+// An error of the system while the rank reads from its peer.
+std::string gloo_read_text(std::string_view peer);
+
+std::string gloo_timeout_text(Time after);
+
 // What a rank logs, line by line, when it aborts because it receives more than its buffer holds.
 std::string gloo_terminate_text();
 std::string gloo_too_long_text(std::int64_t came, std::int64_t room);

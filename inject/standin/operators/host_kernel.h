@@ -26,6 +26,8 @@ struct OperatorFacts {
     Mixing mixing;
     bool random;
     int generator = -1;  // place of the generator among the arguments; -1: none
+    int widens = -1;     // of half_to_float, with which CUDA's softmax also converts
+    int narrows = -1;    // of input_dtype, to which CUDA's gradient of a softmax is converted
     bool deferrable;
     CostKind cost;
 
@@ -37,6 +39,8 @@ struct OperatorFacts {
         const auto& arguments = op.schema().arguments();
         for (std::size_t i = 0; i < arguments.size(); ++i) {
             if (arguments[i].type()->str().rfind("Generator", 0) == 0) generator = static_cast<int>(i);
+            if (arguments[i].name() == "half_to_float") widens = static_cast<int>(i);
+            if (arguments[i].name() == "input_dtype") narrows = static_cast<int>(i);
         }
     }
 };
@@ -77,6 +81,38 @@ inline void compute_on_host(HostCall& call, const c10::OperatorHandle& op, const
     for (std::size_t i = begin; i < stack.size(); ++i) stack[i] = call.raise(stack[i]);
 }
 
+// CUDA's softmax of half precision can give float, and its gradient takes float and gives half. The CPU's
+// kernels refuse both: the input is converted before, and the gradient after.
+class Conversion {
+public:
+    Conversion(const OperatorFacts& facts, Stack& stack, std::size_t begin) : begin_(begin) {
+        if (facts.widens >= 0) {
+            c10::IValue& wanted = stack[begin + static_cast<std::size_t>(facts.widens)];
+            if (wanted.toBool()) stack[begin] = convert(stack[begin].toTensor(), at::kFloat);
+            wanted = false;
+        }
+        if (facts.narrows >= 0) {
+            c10::IValue& wanted = stack[begin + static_cast<std::size_t>(facts.narrows)];
+            const at::ScalarType given = stack[begin].toTensor().scalar_type();
+            if (wanted.isInt() && wanted.toScalarType() != given) result_ = wanted.toScalarType();
+            wanted = given;
+        }
+    }
+
+    void finish(Stack& stack) const {
+        if (result_) stack[begin_] = convert(stack[begin_].toTensor(), *result_);
+    }
+
+private:
+    static at::Tensor convert(const at::Tensor& tensor, at::ScalarType type) {
+        const at::AutoDispatchBelowADInplaceOrView below_autograd;
+        return tensor.to(type);
+    }
+
+    std::size_t begin_;
+    std::optional<at::ScalarType> result_;
+};
+
 class HostKernel final : public c10::OperatorKernel {
 public:
     HostKernel(const c10::OperatorHandle& op, c10::DispatchKey key) : facts_(op), key_(key) {}
@@ -105,7 +141,9 @@ public:
             DeferredCall::enqueue(current_stream(*call.device), op, key_, std::move(lowered), call.memory());
             return;
         }
+        const Conversion conversion(facts_, *stack, begin);
         compute_on_host(call, op, facts_, key_, *stack, begin);
+        conversion.finish(*stack);
         if (cost) cost->charge(*call.device, c10::ArrayRef<c10::IValue>(*stack).slice(begin));
     }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "inject/standin/operators/attention.h"
+#include "inject/standin/operators/communication_record.h"
 #include "inject/standin/operators/host_kernel.h"
 #include "inject/standin/operators/lending_allocator.h"
 
@@ -81,6 +82,19 @@ TORCH_LIBRARY(deadrank, library) {
     library.def("override_operators(str layout, str[] on_host, str[] refused, str advice) -> ()",
                 &override_operators);
     library.def("host_view(Tensor tensor) -> Tensor", &host_view);
+    library.def(
+        "record_communication(str call, str group, str description, int rank, int size, int sent, int "
+        "received, "
+        "int first, int stride, int sequence, ScalarType dtype, Tensor[] ins, Tensor[] outs) -> ()",
+        [](std::string call, std::string group, std::string description, std::int64_t rank, std::int64_t size,
+           std::int64_t sent, std::int64_t received, std::int64_t first, std::int64_t stride,
+           std::int64_t sequence, at::ScalarType dtype, const std::vector<at::Tensor>& ins,
+           const std::vector<at::Tensor>& outs) {
+            record_communication<torch::ParamCommsDebugInfo>(
+                {std::move(call), std::move(group), std::move(description), rank, size, sent, received, first,
+                 stride, sequence, dtype},
+                ins, outs);
+        });
 }
 
 }  // namespace deadrank::inject::standin::operators

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -322,6 +323,17 @@ Result<LaunchCommand> read_srun(const Words& words) {
     return command;
 }
 
+// Such a program starts its ranks itself; the one that called spawn ends them when one of them fails.
+bool spawns_ranks(const std::string& script) {
+    std::ifstream file(script);
+    for (std::string line; std::getline(file, line);)
+        if (line.find("mp.spawn(") != std::string::npos ||
+            line.find("multiprocessing.spawn(") != std::string::npos ||
+            line.find("start_processes(") != std::string::npos)
+            return true;
+    return false;
+}
+
 Result<LaunchCommand> read_python(const Words& words) {
     const bool runs_launcher =
         words.size() > 2 && words[1] == "-m" &&
@@ -329,6 +341,7 @@ Result<LaunchCommand> read_python(const Words& words) {
     if (runs_launcher) return read_torchrun(words, 3);
     LaunchCommand command{.launcher = "bare"};
     if (const auto taken = take_python(command, words, 0); !taken) return tl::unexpected(taken.error());
+    if (spawns_ranks(command.argv.front())) command.launcher = "spawn";
     return command;
 }
 

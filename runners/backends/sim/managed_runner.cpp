@@ -173,10 +173,13 @@ sim::managed::ZygoteSettings zygote_of(const ManagedSettings& settings) {
                                         .preload = {usual_imports.begin(), usual_imports.end()},
                                         .environment = settings.variables};
     if (!settings.text.empty()) return zygote;  // one for all scenarios
+    zygote.program = settings.imports_of;
     if (settings.command.argv.front().ends_with(".py"))
         zygote.program = settings.directory / settings.command.argv.front();
     zygote.preload.insert(zygote.preload.end(), settings.preload.begin(), settings.preload.end());
-    for (const auto& [name, value] : settings.command.environment) zygote.environment[name] = value;
+    const auto& stated =
+        settings.warm_environment.empty() ? settings.command.environment : settings.warm_environment;
+    for (const auto& [name, value] : stated) zygote.environment[name] = value;
     if (!settings.keep_files && !files_shim().empty())
         zygote.environment["LD_PRELOAD"] = preloaded(files_shim(), zygote.environment);
     return zygote;

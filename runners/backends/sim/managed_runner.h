@@ -31,6 +31,10 @@ struct ManagedSettings {
     std::filesystem::path package;          // the directory with the Python package `deadrank`
     std::filesystem::path hook;             // the observers; empty: none
     std::vector<std::string> preload = {};  // modules that are imported once, besides the usual ones
+    // Where the command itself names no script: one whose imports are done once.
+    std::filesystem::path imports_of = {};
+    // Of the warm interpreter, if the ranks' own would make it another one in each run; empty: the command's.
+    std::map<std::string, std::string> warm_environment = {};
     std::map<std::string, std::string> variables = {};  // of all its processes: those of simulated GPUs
     std::filesystem::path directory = ".";              // where the program is started
     std::string text = {};     // the script's, which a patch may change; empty: it is the user's file

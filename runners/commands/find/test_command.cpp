@@ -108,7 +108,7 @@ private:
         return reply;
     }
 
-    ManagedSettings settings_of(const json& request, const fs::path& file) const {
+    ManagedSettings settings_of(const json& request, const fs::path& file) {
         ManagedSettings settings;
         settings.python = request.at("python").get<std::string>();
         settings.package = package_;
@@ -123,7 +123,17 @@ private:
         for (const auto& [name, value] : request.at("environment").items())
             if (gpu_variables_.count(name) == 0 && name != "PYTHONPATH")
                 settings.command.environment[name] = value.get<std::string>();
+        settings.imports_of = request.at("file").get<std::string>();
+        settings.warm_environment = first_environment(settings.command.environment);
         return settings;
+    }
+
+    // Suites give each test a directory of its own in a variable. All tests share the interpreter that the
+    // first one needs: what its modules read on import is what the suite's own process had then.
+    std::map<std::string, std::string> first_environment(const std::map<std::string, std::string>& of_test) {
+        const std::lock_guard lock(mutex_);
+        if (first_environment_.empty()) first_environment_ = of_test;
+        return first_environment_;
     }
 
     static json reply_of(const Record& record, int ranks, const fs::path& place) {
@@ -206,6 +216,7 @@ private:
     const std::shared_ptr<WarmPython> warm_;
     const std::string token_ = random_token();
     std::mutex mutex_;
+    std::map<std::string, std::string> first_environment_;
     std::size_t played_ = 0;
     std::vector<FaultedTest> faulted_;
 };
@@ -256,10 +267,12 @@ void run_suite(const TestArguments& arguments, Session& session) {
     auto server = serve::HttpServer::listen(
         "127.0.0.1", 0, [&](const serve::HttpRequest& request) { return suite.answer(request); });
     if (!session.take(server)) return;
+    const std::string hook = fmt::format("{}:{}", (package / "suite_hook").string(), package.string());
+    const auto operators = gpu_variables.find("PYTHONPATH");  // with this process's own behind them
     std::vector<std::string> environment = {
         fmt::format("DEADRANK_SUITE=http://127.0.0.1:{}/{}", (*server)->port(), suite.token()),
-        "PYTHONPATH=" + prefixed(fmt::format("{}:{}", (package / "suite_hook").string(), package.string()),
-                                 "PYTHONPATH")};
+        "PYTHONPATH=" + (operators != gpu_variables.end() ? hook + ":" + operators->second
+                                                          : prefixed(hook, "PYTHONPATH"))};
     for (const auto& [name, value] : gpu_variables)
         if (name != "PYTHONPATH") environment.push_back(name + "=" + value);
     std::atomic<bool>& stop = stop_on_interrupt();

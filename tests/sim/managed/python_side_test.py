@@ -153,9 +153,62 @@ class Children(unittest.TestCase):
         )
         self.assertEqual(engine.output(0), "1 (b'1\\n', None)\n")
 
-    def test_spawn_is_refused_with_a_sentence(self):
-        engine = play("import torch.multiprocessing as mp\nmp.spawn(print, nprocs=2)")
-        self.assertIn("cannot join a process group", engine.ranks[0].error)
+    def test_spawn_makes_each_process_a_rank_with_the_first_ones_arguments(self):
+        text = (
+            "import os, torch.multiprocessing as mp\n"
+            "def work(rank, seen):\n    print(rank, seen, os.environ['SEEN'])\n"
+            "seen = os.environ['SEEN'] = os.environ['RANK']\n"
+            "mp.spawn(work, args=(seen,), nprocs=2)\n"
+            "print('over')"
+        )
+        engine = play(text)
+        self.assertEqual([engine.output(0), engine.output(1)], ["0 0 0\nover\n", "1 0 0\n"])
+
+    def test_spawn_of_another_number_of_processes_names_the_option(self):
+        engine = play("import torch.multiprocessing as mp\nmp.spawn(print, nprocs=3)")
+        self.assertIn("Pass --ranks 3.", engine.ranks[0].error)
+
+    def test_a_removed_file_is_there_for_ranks_that_read_it_at_the_same_time(self):
+        with tempfile.NamedTemporaryFile(delete=False) as file:
+            file.write(b"kept")
+        engine = play(
+            BEGIN + f"import os\ndist.barrier()\nprint(open({file.name!r}).read())\n"
+            f"if rank == 0: os.remove({file.name!r})"
+        )
+        self.assertEqual([engine.output(0), engine.output(1)], ["kept\n"] * 2)
+        self.assertFalse(os.path.exists(file.name))
+
+    def test_a_call_whose_handle_is_dropped_is_there_after_a_barrier(self):
+        engine = play(
+            BEGIN + "x = torch.ones(2)\ndist.all_reduce(x, async_op=True)\ndist.barrier()\nprint(x.tolist())"
+        )
+        self.assertEqual(engine.output(0), "[2.0, 2.0]\n")
+
+    def test_a_thread_beside_a_wait_for_two_calls_does_not_ask_for_a_finished_one_again(self):
+        engine = play(
+            "import threading, time\n" + BEGIN +
+            "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+            "x, y = torch.ones(1), torch.ones(1)\n"
+            "works = [dist.all_reduce(x, async_op=True)]\n"
+            "if rank == 1: time.sleep(1)\n"
+            "works.append(dist.all_reduce(y, async_op=True))\n"
+            "from deadrank.works import Work\n"
+            "Work.of_all(dist.group.WORLD, works).wait()\nprint(x.item(), y.item())"
+        )
+        self.assertEqual(engine.output(0), "2.0 2.0\n")
+
+    def test_gloo_refuses_arguments_in_its_own_words(self):
+        engine = play(
+            BEGIN + "group = dist.group.WORLD\n"
+            "for call in (lambda: group.allreduce([]), lambda: group.broadcast([torch.ones(1)], root=2)):\n"
+            "    try: call()\n"
+            "    except RuntimeError as trouble: print(trouble)"
+        )
+        self.assertEqual(
+            engine.output(0),
+            "ProcessGroupGloo::allreduce: requires non-empty tensor list\n"
+            "ProcessGroupGloo::broadcast: invalid root rank: 2\n",
+        )
 
 
 class Imports(unittest.TestCase):

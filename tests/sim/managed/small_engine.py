@@ -97,6 +97,7 @@ class Engine:
         self.ranks = [Rank(number) for number in range(size)]
         self.stores, self.comms, self.works, self.pairs = {}, {}, {}, []
         self.opening, self.calls, self.events = {}, {}, []
+        self.retired = set()  # (rank, work): told that it is done
         self.needs = {}  # (rank, work) → a function: the ranks without which it is never done
         self.ends_with = None  # a rank that exits with this code ends the job, as the suite's parent does
         self.outputs = [os.memfd_create(f"out{number}") for number in range(size)]
@@ -213,6 +214,8 @@ class Engine:
         if kind in (0x20, 0x21):
             mode, _, _, count, _ = struct.unpack_from("<BBHIq", body)
             works = struct.unpack_from(f"<{count}Q", body, 16)
+            if again := [work for work in works if (rank.number, work) in self.retired]:
+                raise RuntimeError(f"rank {rank.number} asks again for {again}, which it was told to be done")
             done = [self.works.get((rank.number, work)) for work in works]
             if late and struct.unpack_from("<BBHIq", body)[4] not in range(rank.now + 1):
                 work = self.open_works(rank)[0]
@@ -224,6 +227,7 @@ class Engine:
                 return False
             now = max([rank.now, *[one[0] for one in done if one]])
             said = b"".join(struct.pack("<bxxxi", bool(one), one[1] if one else -1) for one in done)
+            self.retired.update((rank.number, work) for work, one in zip(works, done) if one)
             rank.reply(said, now=now + (1000 if kind == 0x21 else 0))
             return True
         said = json.loads(body) if body[:1] == b"{" else {}

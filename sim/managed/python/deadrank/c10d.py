@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed.distributed_c10d as c10d
 
-from . import store, works
+from . import spawned, store, works
 from .channel import here, refuse_child
 from .process_group import ProcessGroup
 
@@ -18,6 +18,7 @@ BACKEND = "sim"
 NCCL_TIMEOUT = datetime.timedelta(minutes=10)  # torch's default, which a wheel without NCCL does not know
 
 asked = {}  # what the program said of the group that torch is about to make
+singles = []  # libraries of the groups that the program made by their class
 
 
 def install():
@@ -26,12 +27,13 @@ def install():
         register_backend,
         replace_group_helper,
         replace_stores,
+        replace_groups,
         show_backends,
         replace_flight_recorder,
         replace_allreduce_hook,
         replace_logging_data,
         keep_dynamo_out,
-        refuse_spawn,
+        replace_spawn,
         replace_batch,
         keep_one_thread,
     ):
@@ -129,7 +131,7 @@ def keep_one_thread():
     torch.set_num_threads = set_num_threads
 
 
-def refuse_spawn():
+def replace_spawn():
     """`torch.multiprocessing.start_processes`: 2.4 to 2.15. Spawned processes would run outside of the simulation."""
     import torch.multiprocessing
 
@@ -138,9 +140,9 @@ def refuse_spawn():
 
     @functools.wraps(real)
     def start_processes(*args, **said):
-        if here.channel is not None:
+        if here.orphan:
             refuse_child()
-        return real(*args, **said)
+        return real(*args, **said) if here.channel is None else spawned.play(*args, **said)
 
     spawn.start_processes = torch.multiprocessing.start_processes = start_processes
 
@@ -185,17 +187,70 @@ def replace_stores():
 
 
 class Chooser(type):
-    """The simulator's store in a rank, torch's own elsewhere, under one name."""
+    """The simulator's class in a rank, torch's own elsewhere, under one name."""
 
     def __call__(cls, *args, **said):
         return cls.make(*args, **said)
 
     def __instancecheck__(cls, instance):
-        return isinstance(instance, (cls.real, cls.simulated))
+        return isinstance(instance, cls.real) or cls.is_simulated(instance)
+
+    def __getattr__(cls, name):
+        return getattr(cls.real, name)
 
 
 class ChosenStore(metaclass=Chooser):
-    pass
+    @classmethod
+    def is_simulated(cls, instance):
+        return isinstance(instance, cls.simulated)
+
+
+class ChosenGroup(metaclass=Chooser):
+    @classmethod
+    def is_simulated(cls, instance):
+        return isinstance(instance, ProcessGroup) and instance.library == cls.library
+
+
+def replace_groups():
+    """`ProcessGroupNCCL`, `ProcessGroupGloo`: 2.4 to 2.15. Some programs make a group by its class, and torch asks
+    for the class of one before it sets a time-out."""
+    for library in ("nccl", "gloo"):
+        name = {"nccl": "ProcessGroupNCCL", "gloo": "ProcessGroupGloo"}[library]
+        real = getattr(c10d, name, None)
+        if real is None:
+            continue
+
+        def make(*args, real=real, library=library, **said):
+            if here.orphan:
+                refuse_child()
+            if here.channel is None:
+                return real(*args, **said)
+            return make_single(library, *args, **said)
+
+        chosen = type(name, (ChosenGroup,), {"real": real, "library": library, "make": staticmethod(make)})
+        for module in (dist, c10d):
+            if hasattr(module, name):
+                setattr(module, name, chosen)
+
+
+def make_single(library, kept, rank, size, options=None, timeout=None):
+    """A group of one library and of all `size` ranks, which torch has not registered."""
+    if isinstance(options, (datetime.timedelta, float, int)):
+        options, timeout = None, options
+    timeout = timeout or getattr(options, "_timeout", None) or c10d.default_pg_timeout
+    singles.append(library)
+    name = f"{library}_{len(singles)}"
+    return ProcessGroup(
+        kept,
+        store.underlying(kept),
+        rank,
+        size,
+        list(range(size)),
+        name,
+        name,
+        {"cpu": library, "cuda": library},
+        store.nanoseconds(timeout),
+    )
 
 
 def show_backends():

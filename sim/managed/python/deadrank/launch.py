@@ -85,9 +85,10 @@ def prepare(spawn, channel, arena):
     keep_signals_for_later()
     number_log_records(spawn["process"])
     if "torch" in sys.modules:
-        from . import c10d, observers
+        from . import c10d, observers, spawned
 
         c10d.begin()
+        spawned.begin()
         observers.begin(here.options)
 
 

@@ -19,6 +19,7 @@ from torch._C._distributed_c10d import (
 )
 
 from . import channel as wire
+from . import gloo_checks
 from .channel import here, refuse_child
 from .observers import reduced
 from .works import Work, finished
@@ -36,6 +37,16 @@ REDUCTIONS = (
     (ReduceOp.BOR, 7),
     (ReduceOp.BXOR, 8),
 )
+JOINED = {
+    "SUM": torch.add,
+    "MAX": torch.maximum,
+    "MIN": torch.minimum,
+    "PRODUCT": torch.mul,
+    "AVG": torch.add,
+    "BAND": torch.bitwise_and,
+    "BOR": torch.bitwise_or,
+    "BXOR": torch.bitwise_xor,
+}
 AVERAGES = (1, 5)  # reductions with which gradients are averaged
 NAMES = ("SUM", "MAX", "MIN", "PRODUCT", "AVG", "BAND", "BOR", "BXOR")
 DTYPES = {
@@ -205,10 +216,14 @@ class ProcessGroup(dist.ProcessGroup):
         if not tensors:
             return self.default
         device = tensors[0].device.type
-        side = self.sides.get(device, self.default)
-        if device == "cpu" and side.library == "nccl" and hasattr(here.channel, "devices"):
-            raise RuntimeError("No backend type associated with device type cpu")
-        return side
+        if not self.serves(device):
+            raise RuntimeError(f"No backend type associated with device type {device}")
+        return self.sides.get(device, self.default)
+
+    def serves(self, device):
+        """NCCL takes tensors of the CPU only where there are no GPUs."""
+        library = self.sides.get(device, self.default).library
+        return device != "cpu" or library != "nccl" or not hasattr(here.channel, "devices")
 
     def close(self, how):
         for side in {id(side): side for side in self.sides.values()}.values():
@@ -273,7 +288,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     @property
     def _device_types(self):
-        return [torch.device("cpu"), torch.device("cuda")]
+        return [torch.device(device) for device in ("cpu", "cuda") if self.serves(device)]
 
     @property
     def options(self):
@@ -335,6 +350,13 @@ class ProcessGroup(dist.ProcessGroup):
 
     set_timeout = _set_default_timeout
 
+    def _add_ephemeral_timeout(self, timeout):
+        pass  # it prolongs the calls under way, of which the simulator's watchdog has taken the time
+
+    @property
+    def uid(self):
+        return 0
+
     def _has_hooks(self):
         return False
 
@@ -355,6 +377,11 @@ class ProcessGroup(dist.ProcessGroup):
 
     def enable_coll_timing(self):
         pass
+
+    @staticmethod
+    def create_device(*args, **said):
+        """gloo's network device, which no simulated group uses."""
+        return torch._C._distributed_c10d.ProcessGroupGloo.create_device(*args, **said)
 
     def _is_initialized(self):
         return bool(self.default.comms)
@@ -398,8 +425,8 @@ class ProcessGroup(dist.ProcessGroup):
         comm = side.comm()
         self.sequence += 1
         work = Work(self, side.library, PROFILED[op], result, limit_of(options, self.limit))
-        work.profile(PROFILED[op], ins or outs)
         work.on_stream(ins or outs)
+        work.profile(PROFILED[op], ins, ins if said.get("in_place") else outs)
         self.send_collective(work, comm, op, ins, outs, **said)
         if self.batch is not None:
             self.batch.append(work)
@@ -433,7 +460,7 @@ class ProcessGroup(dist.ProcessGroup):
         if count is None:
             count = sum(tensor.numel() for tensor in ins)
         body = wire.COLLECTIVE_BODY.pack(
-            work.begin(),
+            work.begin(comm),
             comm,
             op,
             reduction,
@@ -468,10 +495,32 @@ class ProcessGroup(dist.ProcessGroup):
             kind = TITLES.get(tensor.dtype, str(tensor.dtype))
             raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
 
-    def allreduce(self, tensors, opts=None, timeout=None):
-        tensors, opts = listed(tensors), opts_of(AllreduceOptions, opts)
+    def is_gloos(self, tensors):
+        return self.side(tensors).library == "gloo"
+
+    def allreduce(self, tensors, opts=None, timeout=None, op=None):
+        tensors, opts = listed(tensors), opts_of(AllreduceOptions, opts if op is None else op)
+        if self.is_gloos(tensors):
+            gloo_checks.allreduce(tensors, opts.reduceOp == ReduceOp.SUM)
         if tensors[0].layout != torch.strided:
             return self.sparse(tensors)
+        if len(tensors) > 1 and self.is_gloos(tensors):
+            return self.reduce_together(tensors, opts)
+        return self.reduce_all(tensors, opts)
+
+    def reduce_together(self, tensors, opts):
+        """Over gloo several tensors of a rank are reduced with one another as well."""
+        first, *others = tensors
+        join = JOINED[NAMES[self.reduction(opts, first) - 1]]
+        with torch.no_grad():
+            for other in others:
+                copy_tensor(join(first.detach(), other.detach()), first)
+        work = self.reduce_all([first], opts)
+        work.answer = tensors
+        work.after = lambda: [copy_tensor(first, other) for other in others]
+        return work
+
+    def reduce_all(self, tensors, opts):
         reduction = self.reduction(opts, tensors[0])
         if reduction in AVERAGES:
             reduced(tensors, self.members)
@@ -480,15 +529,17 @@ class ProcessGroup(dist.ProcessGroup):
         )
 
     def allreduce_coalesced(self, tensors, opts=None):
-        opts = opts_of(AllreduceCoalescedOptions, opts)
+        tensors, opts = listed(tensors), opts_of(AllreduceCoalescedOptions, opts)
+        if self.is_gloos(tensors):
+            gloo_checks.allreduce_coalesced(tensors)
         if len({tensor.dtype for tensor in tensors}) == 1:
-            return self.allreduce(tensors, opts)
-        return Work.of_all(self, [self.allreduce([tensor], opts) for tensor in tensors], tensors)
+            return self.reduce_all(tensors, opts)
+        return Work.of_all(self, [self.reduce_all([tensor], opts) for tensor in tensors], tensors)
 
     def sparse(self, tensors):
         """As gloo does: sizes, then indices and values, padded to the longest."""
         record = Work.record("gloo:sparse_all_reduce", tensors)
-        tensor = tensors[0].coalesce()
+        tensor = sum(tensors[1:], tensors[0]).coalesce()
         count = torch.tensor([tensor._nnz()])
         counts = [torch.zeros_like(count) for _ in range(self.count)]
         self.allgather([counts], [count]).wait()
@@ -506,12 +557,15 @@ class ProcessGroup(dist.ProcessGroup):
         value_parts = [part[: int(one)] for part, one in zip(all_values, counts)]
         reduced = torch.sparse_coo_tensor(torch.cat(parts).t(), torch.cat(value_parts), tensor.shape)
         with torch.no_grad():
-            tensors[0].copy_(reduced.coalesce())
+            for one in tensors:
+                one.copy_(reduced.coalesce())
         record.end()
-        return finished(self, [reduced.coalesce()])
+        return finished(self, [reduced.coalesce() for _ in tensors])
 
-    def reduce(self, tensors, opts=None, *more):
-        tensors, opts = listed(tensors), rooted(ReduceOptions, opts, *more)
+    def reduce(self, tensors, opts=None, *more, root=None, op=None):
+        tensors, opts = listed(tensors), rooted(ReduceOptions, opts, *more, root=root, op=op)
+        if self.is_gloos(tensors):
+            gloo_checks.reduce(tensors, opts, self.count)
         mine = opts.rootRank == self.place
         reduction = self.reduction(opts, tensors[0])
         return self.post(
@@ -525,38 +579,60 @@ class ProcessGroup(dist.ProcessGroup):
             root=opts.rootRank,
         )
 
-    def broadcast(self, tensors, opts=None, *more):
-        tensors, opts = listed(tensors), rooted(BroadcastOptions, opts, *more)
+    def broadcast(self, tensors, opts=None, *more, root=None):
+        tensors, opts = listed(tensors), rooted(BroadcastOptions, opts, *more, root=root)
+        if self.is_gloos(tensors):
+            gloo_checks.broadcast(tensors, opts, self.count)
+            if len(tensors) > 1:
+                return self.broadcast_to_all(tensors, opts)
         outs = tensors if opts.rootRank != self.place else []
         return self.post(BROADCAST, tensors, outs, tensors, opts, in_place=True, root=opts.rootRank)
+
+    def broadcast_to_all(self, tensors, opts):
+        """Over gloo one tensor of the root goes to all tensors of each rank."""
+        sent = tensors[opts.rootTensor]
+        outs = [sent] if opts.rootRank != self.place else []
+        work = self.post(BROADCAST, [sent], outs, tensors, opts, in_place=True, root=opts.rootRank)
+        work.after = lambda: [copy_tensor(sent, one) for one in tensors if one is not sent]
+        return work
 
     def allgather(self, outputs, inputs, opts=None, timeout=None):
         if isinstance(inputs, torch.Tensor):
             outputs, inputs = [outputs], [inputs]
         opts = opts_of(AllgatherOptions, opts)
+        if self.is_gloos(inputs):
+            gloo_checks.allgather(outputs, inputs, self.count)
+            return self.gather_together(outputs, inputs, opts)
         works = []
         for outs, mine in zip(outputs, inputs):
-            library = self.side(inputs).library
-            if library == "nccl" and len({out.numel() for out in outs}) > 1:
+            if len({out.numel() for out in outs}) > 1:
                 works.append(self.allgather_uneven(outs, mine, opts))
             else:
-                self.check_gathered(outs, mine, library)
+                self.check_gathered(outs, mine)
                 works.append(self.post(ALL_GATHER, [mine], outs, outputs, opts))
+                works[-1].stacked = outs
         return works[0] if len(works) == 1 else Work.of_all(self, works, outputs)
 
-    def check_gathered(self, outs, mine, library):
+    def gather_together(self, outputs, inputs, opts):
+        """Over gloo each output list of a rank gets all inputs of all ranks."""
+        first, *others = outputs
+        work = self.post(ALL_GATHER, list(inputs), first, outputs if others else first, opts)
+        if others:
+            work.after = lambda: [copy_tensor(one, out) for outs in others for one, out in zip(first, outs)]
+        return work
+
+    def check_gathered(self, outs, mine):
         """Texts of torch 2.11."""
-        who = "ProcessGroupGloo::allgather: " if library == "gloo" else ""
         if len(outs) != self.count:
-            raise ValueError(f"{who}Tensor output list is not valid for the number of participants")
+            raise ValueError("Tensor output list is not valid for the number of participants")
         for place, out in enumerate(outs):
             if out.dtype != mine.dtype:
                 raise RuntimeError(
-                    f"{who}invalid tensor type at index {place} (expected {mine.dtype}, got {out.dtype})"
+                    f"invalid tensor type at index {place} (expected {mine.dtype}, got {out.dtype})"
                 )
             if out.numel() != mine.numel():
                 raise RuntimeError(
-                    f"{who}invalid tensor size at index {place} (expected {shape(mine)}, got {shape(out)})"
+                    f"invalid tensor size at index {place} (expected {shape(mine)}, got {shape(out)})"
                 )
 
     def allgather_uneven(self, outs, mine, opts):
@@ -570,6 +646,8 @@ class ProcessGroup(dist.ProcessGroup):
 
     def allgather_coalesced(self, output_lists, inputs, opts=None):
         """`output_lists`: for each member a list of as many tensors as the input has. One call, as in gloo."""
+        if self.is_gloos(inputs):
+            gloo_checks.allgather_coalesced(output_lists, inputs, self.count)
         outs = [out for outs in output_lists for out in outs]
         return self.post(ALL_GATHER, list(inputs), outs, output_lists, opts)
 
@@ -670,17 +748,22 @@ class ProcessGroup(dist.ProcessGroup):
             pieces=list(zip(map(bytes_of, inputs), map(bytes_of, outputs))),
         )
 
-    def gather(self, outputs, inputs, opts=None, *more):
+    def gather(self, outputs, inputs, opts=None, *more, root=None):
         if isinstance(inputs, torch.Tensor):
             inputs, outputs = [inputs], [outputs] if outputs else []
-        opts = rooted(GatherOptions, opts, *more)
+        opts = rooted(GatherOptions, opts, *more, root=root)
+        if self.is_gloos(inputs):
+            gloo_checks.gather(outputs, inputs, opts.rootRank, self.place, self.count)
         outs = outputs[0] if self.place == opts.rootRank else []
-        return self.post(GATHER, inputs, outs, outputs, opts, root=opts.rootRank)
+        result = outs if self.is_gloos(inputs) else outputs  # gloo's future has one list, NCCL's a list of lists
+        return self.post(GATHER, inputs, outs, result, opts, root=opts.rootRank)
 
-    def scatter(self, outputs, inputs, opts=None, *more):
+    def scatter(self, outputs, inputs, opts=None, *more, root=None):
         if isinstance(outputs, torch.Tensor):
             outputs, inputs = [outputs], [inputs] if inputs else []
-        opts = rooted(ScatterOptions, opts, *more)
+        opts = rooted(ScatterOptions, opts, *more, root=root)
+        if self.is_gloos(outputs):
+            gloo_checks.scatter(outputs, inputs, opts.rootRank, self.place, self.count)
         ins = inputs[0] if self.place == opts.rootRank else []
         return self.post(SCATTER, ins, outputs, outputs, opts, root=opts.rootRank, count=outputs[0].numel())
 
@@ -717,8 +800,9 @@ class ProcessGroup(dist.ProcessGroup):
             here.channel.post(wire.GROUP_START, wire.GROUP.pack(comm))
         work = Work(self, side.library, "send" if is_send else "recv", [tensor], self.limit)
         work.peer = peer
-        work.profile("recvAnySource" if peer == ANY_SOURCE else "send" if is_send else "recv", [tensor])
         work.on_stream([tensor])
+        name = "recvAnySource" if peer == ANY_SOURCE else "send" if is_send else "recv"
+        work.profile(name, [tensor], [tensor])
         size = bytes_of(tensor)
         offset = work.take(here.channel.arena, size)
         if is_send:
@@ -726,7 +810,7 @@ class ProcessGroup(dist.ProcessGroup):
         else:
             work.back.append((offset, tensor))
         body = wire.MESSAGE_BODY.pack(
-            work.begin(), comm, is_send, dtype_of(tensor), 0, 0, place, tag, offset, size
+            work.begin(comm), comm, is_send, dtype_of(tensor), 0, 0, place, tag, offset, size
         )
         here.channel.call(wire.MESSAGE, body)
         if self.batch is not None:
@@ -764,13 +848,13 @@ def opts_of(kind, opts):
     return made
 
 
-def rooted(kind, opts, *more):
+def rooted(kind, opts, *more, root=None, op=None):
     if hasattr(opts, "rootRank"):
         return opts
     made = kind()
-    made.rootRank = int(opts or 0)
-    if more and hasattr(made, "reduceOp"):
-        made.reduceOp = more[0]
+    made.rootRank = int(root if root is not None else opts or 0)
+    if hasattr(made, "reduceOp") and (more or op is not None):
+        made.reduceOp = more[0] if more else op
     return made
 
 

@@ -132,7 +132,8 @@ class Turns:
         if any(actor.outside for actor in self.waiting):
             if self.look_outside():
                 return
-        works = sorted({work for actor in self.waiting for work in actor.works})
+        asked = {work for actor in self.waiting for work in actor.works}
+        works = sorted(asked.difference(self.sources, self.failed))  # what is done is retired
         deadlines = [actor.deadline for actor in self.waiting if actor.deadline != NEVER]
         try:
             states = self.channel.wait(works, min(deadlines, default=NEVER), any_of=True)

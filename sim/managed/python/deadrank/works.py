@@ -8,11 +8,12 @@ from collections import deque
 import torch
 import torch.distributed as dist
 
-from .channel import NEVER, here
+from .channel import COMM_CLOSE, NEVER, here
 
 Base = getattr(dist, "_Work", None) or torch._C._distributed_c10d.Work
 
 GRACE = 1_000_000  # ns
+IN_TRACES = {"all_reduce": "allreduce"}  # calls whose name in execution traces is another one
 under_way = set()  # C++ keeps no Python work alive in torch 2.4
 recent = deque(maxlen=512)  # C++ may ask a work that is done for its future
 eager = []  # not empty while a communication hook in Python runs, which may wait at once
@@ -27,8 +28,9 @@ class Work(Base):
         self.sources, self.trouble, self.done = [], None, False
         self.future = None
         self.after = None
+        self.stacked = None  # tensors that are one in the future's value, as NCCL gathers into one
         self.records = ()
-        self.peer = -1
+        self.peer, self.comm = -1, None
         self.begun = here.channel.time() if here.channel is not None else 0
         self.device = None  # of CUDA, whose stream waits instead of the host
 
@@ -46,7 +48,8 @@ class Work(Base):
             work.done = True
         return work
 
-    def begin(self):
+    def begin(self, comm):
+        self.comm = comm
         number = here.channel.new_work()
         self.numbers.append(number)
         under_way.add(self)
@@ -70,9 +73,13 @@ class Work(Base):
 
         return begin(name, tensors)
 
-    def profile(self, name, tensors):
+    def profile(self, name, ins, outs):
         if torch.autograd._profiler_enabled():
-            self.records = (self.record(f"{self.library}:{name}", tensors),)
+            self.records = (self.record(f"{self.library}:{name}", ins or outs),)
+            if self.device is not None:
+                from .profiles import record_communication
+
+                record_communication(self.group, IN_TRACES.get(name, name), ins, outs)
 
     # The end of it
 
@@ -83,6 +90,7 @@ class Work(Base):
         if self.done:
             return
         deadline = self.deadline(limit)
+        self.finish_earlier()
 
         def wait():
             return here.turns.wait_for_works(self.numbers, deadline)
@@ -97,9 +105,27 @@ class Work(Base):
             raise
         if sources is None:
             trouble = self.timed_out(limit or self.limit)
+            if self.library == "nccl":  # as torch does before it raises
+                self.abort_comms()
             self.fail(trouble)
             raise trouble
         self.deliver(sources)
+
+    def finish_earlier(self):
+        """Calls of one NCCL communicator end in their order, and gloo's barrier waits for all of them. A program may
+        wait for the last one alone."""
+        if self.comm is None or (self.library != "nccl" and self.op != "barrier"):
+            return
+        earlier = [one for one in under_way if one.comm == self.comm and one.numbers < self.numbers]
+        for work in sorted(earlier, key=lambda one: one.numbers):
+            try:
+                work.finish()
+            except Exception:  # kept for its own `wait`
+                pass
+
+    def abort_comms(self):
+        for comm in sorted({one.comm for one in (self, *self.parts) if one.comm is not None}):
+            here.channel.ask(COMM_CLOSE, comm=comm, how="abort")
 
     def deadline(self, limit):
         """The program's limit of this wait. A call over gloo ends by its group's time-out as well, unless the
@@ -125,7 +151,7 @@ class Work(Base):
             self.after()
         self.end()
         if self.future is not None and not self.future.done():
-            self.future.set_result(self.answer)
+            self.future.set_result(self.value())
         recent.append(self)
 
     def fail(self, trouble):
@@ -163,6 +189,10 @@ class Work(Base):
     # What torch and the program ask
 
     def wait(self, timeout=None):
+        if self.device is not None and torch.autograd._profiler_enabled():
+            from .profiles import record_communication
+
+            record_communication(self.group, "wait", [], [])
         self.finish(limit_from(timeout))
         return True
 
@@ -197,12 +227,16 @@ class Work(Base):
     def result(self):
         return self.answer
 
+    def value(self):
+        """Of the future."""
+        return self.answer if self.stacked is None else [torch.stack(list(self.stacked))]
+
     def get_future(self):
         if self.future is not None:
             return self.future
         self.future = LazyFuture(self)
         if self.done:
-            self.future.set_result(self.answer)
+            self.future.set_result(self.value())
         elif torch._C._current_autograd_node() is not None and not eager:
             # In a backward: the reducer waits after the engine's callbacks, and this one comes before its own.
             torch.autograd.Variable._execution_engine.queue_callback(self.finish)

@@ -4,10 +4,11 @@
 import os
 import sys
 
-from deadrank import clocks, frameworks, subprocesses, threads
+from deadrank import clocks, files, frameworks, subprocesses, threads
 
 subprocesses.install()
 clocks.install()  # before anything else takes Python's own
+files.install()
 threads.install()
 frameworks.install()
 

@@ -2,6 +2,7 @@
 // refused.
 #include "runners/backends/sim/launch_command.h"
 
+#include <fstream>
 #include <gmock/gmock.h>
 
 namespace deadrank::runners {
@@ -55,6 +56,16 @@ TEST(LaunchCommand, ReadsDeepspeedMpirunSrunAndPython) {
     EXPECT_THAT(mpi.argv, ElementsAre("t.py"));
     EXPECT_EQ(read({"srun", "-N", "2", "-n", "16", "python", "t.py"}).ranks_per_node, 8);
     EXPECT_EQ(read({"python", "t.py"}, 6).ranks(), 6);
+}
+
+// Otherwise a rank that fails would leave the others waiting: nobody but the main program ends them.
+TEST(LaunchCommand, SeesThatAScriptSpawnsItsRanks) {
+    const std::string script = testing::TempDir() + "spawns.py";
+    std::ofstream(script) << "import torch.multiprocessing as mp\nmp.spawn(work, nprocs=4)\n";
+    EXPECT_EQ(read({"python", script}, 4).launcher, "spawn");
+    EXPECT_EQ(read({"torchrun", script}).launcher, "torchrun");
+    std::ofstream(script) << "import torch\n";
+    EXPECT_EQ(read({"python", script}, 4).launcher, "bare");
 }
 
 TEST(LaunchCommand, RefusesWhatItCannotPlayWithASentence) {

@@ -1,5 +1,7 @@
 // tests/runners/backends/sim/torch_suite_test.cpp — torch's own distributed suite, which every wheel carries,
-// on managed ranks: each test that real gloo passes on a CPU passes here, and two runs of it are one run.
+// on managed ranks: each test that real gloo passes on a CPU passes here, and two runs of it are one run. And
+// over nccl on simulated GPUs, of which a drawn sample is played; all of them with DEADRANK_TORCH_SUITE=all.
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -8,7 +10,9 @@
 #include "results/record/evidence.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
+#include "runners/backends/process/simulated_gpus.h"
 #include "runners/backends/sim/managed_runner.h"
+#include "scenarios/model/chance.h"
 
 namespace deadrank::runners {
 namespace {
@@ -55,13 +59,13 @@ protected:
         return outcome;
     }
 
-    // Plays each test of a list twice.
-    void play_list(int ranks, int skips) {
+    // Plays each test of a list twice, or one of `share`.
+    void play_list(const std::string& file, int ranks, int skips, std::uint64_t share = 1) {
         std::ifstream list(
-            fmt::format("{}/tests/sim/managed/torch_suite_{}_ranks.txt", DEADRANK_SOURCE_DIRECTORY, ranks));
+            fmt::format("{}/tests/sim/managed/torch_suite_{}.txt", DEADRANK_SOURCE_DIRECTORY, file));
         int passed = 0, skipped = 0;
         for (std::string name; std::getline(list, name);) {
-            if (name.empty()) continue;
+            if (name.empty() || scenarios::mix(scenarios::number_of(name)) % share != 0) continue;
             const Outcome first = play(name, ranks), second = play(name, ranks);
             EXPECT_EQ(first.hash, second.hash) << name << ": two runs differ";
             if (first.what == "pass")
@@ -80,9 +84,19 @@ protected:
     ManagedSettings settings_;
 };
 
-TEST_F(DeviceTorchSuite, PassesOnFourRanks) { play_list(4, 0); }
+TEST_F(DeviceTorchSuite, PassesOnFourRanks) { play_list("4_ranks", 4, 0); }
 // Two of them want CUDA, also with real gloo.
-TEST_F(DeviceTorchSuite, PassesOnEightRanks) { play_list(8, 2); }
+TEST_F(DeviceTorchSuite, PassesOnEightRanks) { play_list("8_ranks", 8, 2); }
+
+TEST_F(DeviceTorchSuite, PassesOverNcclOnSimulatedGpus) {
+    auto variables = variables_of({.count = 4});
+    if (!variables) GTEST_SKIP() << variables.error().text();
+    settings_.variables = std::move(*variables);
+    settings_.command.environment["BACKEND"] = "nccl";
+    const char* how_many = std::getenv("DEADRANK_TORCH_SUITE");
+    const bool all = how_many && std::string_view(how_many) == "all";
+    play_list("nccl_4_ranks", 4, 0, all ? 1 : 10);
+}
 
 }  // namespace
 }  // namespace deadrank::runners
