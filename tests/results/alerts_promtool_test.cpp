@@ -75,7 +75,7 @@ protected:
     void SetUp() override {
         auto tool = external::Promtool::find();
         if (!tool) GTEST_SKIP() << tool.error().text();
-        player_.emplace(*tool, PromtoolPlayer::Options{scratch(), "", true});
+        player_.emplace(*tool, PromtoolPlayer::Options{scratch()});
     }
     Site site_;
     std::optional<PromtoolPlayer> player_;
@@ -137,6 +137,47 @@ TEST_F(DevicePromtool, TellsLateAndPendingAndHonoursAGroupsInterval) {
     EXPECT_EQ(cell(study, "ib_port_down", "PortDownPending").needed, 300);
     const Cell& slow = cell(study, "node_down", "TargetDownSlowGroup");
     EXPECT_EQ(slow.latency_high - slow.latency_low, 315) << "a scrape and the group's own interval";
+}
+
+// The stronger alert really fires, and the weaker one is silent from then on: at once where it is evaluated
+// after it, one evaluation later where before.
+TEST_F(DevicePromtool, LetsAlertsReadTheStateOfOthers) {
+    for (const bool first : {false, true}) {
+        const Study study =
+            study_of(site_, first ? "inhibited_first.yml" : "inhibits.yml", {"thermal_throttle"}, *player_);
+        std::map<std::string, Interval> firing;
+        for (std::size_t i = 0; i < study.rules.size(); ++i) {
+            const auto& instances = study.rows[0].played.activity[i];
+            ASSERT_EQ(instances.size(), 1u) << study.rules[i].name;
+            ASSERT_FALSE(instances[0].firing.empty()) << study.rules[i].name;
+            firing[study.rules[i].name] = instances[0].firing.front();
+        }
+        EXPECT_EQ(firing["Mild"].begin, firing["Warm"].begin);
+        EXPECT_LT(firing["Mild"].begin, firing["Hot"].begin);
+        EXPECT_EQ(firing["Mild"].end, firing["Hot"].begin + (first ? site_.world.window.eval : 0));
+        EXPECT_GT(firing["Warm"].end, firing["Mild"].end);
+    }
+}
+
+// Alerts of one name and the same labels are told apart, and a refusal is told with Prometheus' words.
+TEST_F(DevicePromtool, TellsRulesOfOneNameApartAndWhatItRefuses) {
+    Study study;
+    study.world = site_.world;
+    study.rules = {{.name = "Same", .expr = "up == 0"},
+                   {.name = "Same", .expr = "up == 1"},
+                   {.is_alert = false,
+                    .name = "many",
+                    .expr = "DCGM_FI_DEV_GPU_TEMP / on (instance) DCGM_FI_DEV_POWER_USAGE"},
+                   {.name = "Reads", .expr = "many > 1"}};
+    study.analysis = analyse(study.rules, Emitted(site_.world, site_.signatures), site_.world);
+    ASSERT_TRUE(
+        conduct(study, {site_.incident("node_down")}, *player_, site_.signatures, {.suggest = false}));
+    ASSERT_EQ(study.rows[0].cells.size(), 4u) << study.rows[0].trouble;
+    EXPECT_EQ(study.rows[0].cells[0].verdict, AlertVerdict::caught) << study.rows[0].cells[0].says;
+    EXPECT_EQ(study.healthy[1].verdict, AlertVerdict::background);
+    EXPECT_EQ(study.rows[0].cells[3].verdict, AlertVerdict::unjudged);
+    EXPECT_NE(study.rows[0].cells[3].says.find("many-to-many"), std::string::npos)
+        << study.rows[0].cells[3].says;
 }
 
 TEST_F(DevicePromtool, AgreesWithTheKeptFilesByItsExitCode) {
