@@ -40,11 +40,9 @@ Activity activity_of(const std::vector<external::Mismatch>& edges, const std::ve
 std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels,
                                   const std::vector<Rule>& rules);
 
-// ── How near an alert came to one of its thresholds: the value nearest to it, and the mean of all, by time.
+// ── How near an alert came to one of its thresholds: the value nearest to it, by time.
 
-struct Curve {
-    std::vector<std::pair<double, double>> near, mean;
-};
+using Curve = std::vector<std::pair<double, double>>;
 
 // By rule and threshold, as thresholds_of() numbers them.
 using Curves = std::map<std::pair<std::size_t, std::size_t>, Curve>;

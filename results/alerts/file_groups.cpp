@@ -112,7 +112,6 @@ void append_answer(PlayerAnswer& answer, PlayerAnswer more, std::size_t before) 
     move_into(answer.unjudged, more.unjudged);
     move_into(answer.reused, more.reused);
     move_into(answer.eval, more.eval);
-    answer.exit_code = std::max(answer.exit_code, more.exit_code);
     answer.cpu_seconds += more.cpu_seconds;
 }
 

@@ -15,6 +15,7 @@ struct Part {
     std::vector<bool> asked;  // alerts, by rule
     double eval = 15;
     double history = 0;
+    double hold_most = 0;
     bool whole = false;  // with all rules, since the asked ones read the state of alerts or any series
     double sparse =
         0;             // the interval of samples in the history, until an hour before the run; 0 = as scraped
@@ -27,13 +28,16 @@ struct Part {
 std::vector<bool> reached_by(const exporters::Touched& touched, const std::vector<Rule>& rules,
                              const StaticAnalysis& analysis);
 
+// `hold_most`: how much of a long `for` the history holds. An alert that is not pending when the run begins
+// needs no more.
 std::vector<Part> parts_of(const std::vector<bool>& asked, const std::vector<Rule>& rules,
-                           const StaticAnalysis& analysis, const exporters::Window& window);
+                           const StaticAnalysis& analysis, const exporters::Window& window, double hold_most);
 
 // The rules that the run evaluates: those that are asked, and what they read.
 std::vector<bool> rules_in(const Part& part, const std::vector<Rule>& rules, const StaticAnalysis& analysis);
 
-// The series that they may read. Times count from the start of the history, on promtool's clock.
+// The series that they may read, each as far back as it is read. Times count from the start of the history,
+// on promtool's clock.
 std::vector<exporters::Series> series_of(const Part& part, exporters::World world,
                                          const exporters::Incident& incident, const std::vector<Rule>& rules,
                                          const StaticAnalysis& analysis);

@@ -18,12 +18,12 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
 
-// "deadrank_probe_12_0_most": of rule 12, its threshold 0.
-std::string probe_name(std::size_t rule, std::size_t threshold, const char* what) {
-    return fmt::format("{}{}_{}_{}", probe_prefix, rule, threshold, what);
+// "deadrank_probe_12_0": of rule 12, its threshold 0.
+std::string probe_name(std::size_t rule, std::size_t threshold) {
+    return fmt::format("{}{}_{}", probe_prefix, rule, threshold);
 }
 
-// For each threshold of the asked alerts, the value that comes nearest to it, and the mean.
+// For each threshold of the asked alerts, the value that comes nearest to it.
 std::vector<Probe> probes_of(const std::vector<bool>& asked, const StaticAnalysis& analysis) {
     std::vector<Probe> probes;
     for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -35,8 +35,7 @@ std::vector<Probe> probes_of(const std::vector<bool>& asked, const StaticAnalysi
             if (!(up || down) || !one.number || reads.selectors.empty() ||
                 reads.identifiers.contains("scalar"))
                 continue;
-            probes.push_back({probe_name(i, k, "near"), (up ? "max(" : "min(") + one.left + ")"});
-            probes.push_back({probe_name(i, k, "mean"), "avg(" + one.left + ")"});
+            probes.push_back({probe_name(i, k), (up ? "max(" : "min(") + one.left + ")"});
         }
     }
     return probes;
@@ -45,6 +44,18 @@ std::vector<Probe> probes_of(const std::vector<bool>& asked, const StaticAnalysi
 // Is it this rule's probe?
 bool probes_rule(const std::string& name, std::size_t rule) {
     return name.starts_with(fmt::format("{}{}_", probe_prefix, rule));
+}
+
+bool is_pending_at_start(const std::vector<Instance>& instances) {
+    return std::any_of(instances.begin(), instances.end(), [](const Instance& one) {
+        return !one.pending.empty() && one.pending.front().begin <= 0;
+    });
+}
+
+double rules_hold_most(const std::vector<Rule>& rules) {
+    double most = 0;
+    for (const Rule& rule : rules) most = std::max(most, rule.hold);
+    return most;
 }
 
 class Run {
@@ -81,7 +92,6 @@ public:
                 continue;
             }
             if (answer->code != 0 && answer->mismatches.empty()) return no_verdict(*answer, written->test);
-            played.exit_code = std::max(played.exit_code, answer->code);
             take(*answer, played);
             return {};
         }
@@ -157,9 +167,7 @@ private:
             char* at = nullptr;
             const char* text = name->second.c_str() + std::string_view(probe_prefix).size();
             const std::size_t rule = std::strtoul(text, &at, 10), threshold = std::strtoul(at + 1, &at, 10);
-            Curve& curve = played.curves[{rule, threshold}];
-            (std::string_view(at) == "_near" ? curve.near : curve.mean)
-                .emplace_back(one.time - part_.history, sample.value);
+            played.curves[{rule, threshold}].emplace_back(one.time - part_.history, sample.value);
         }
     }
 
@@ -250,6 +258,13 @@ Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const e
     played.unjudged.resize(rules.size(), false);
     played.reused.resize(rules.size(), false);
     played.eval.resize(rules.size(), world.window.eval);
+    const auto play_parts = [&](const std::vector<Part>& parts) -> Result<void> {
+        for (const Part& part : parts) {
+            auto done = Run(tool_, options_, part, world, incident, rules, analysis, stopped_).play(played);
+            if (!done) return done;
+        }
+        return {};
+    };
     std::vector<bool> asked(rules.size());
     const auto reached =
         usual != nullptr ? reached_by(exporters::touched(world, incident), rules, analysis) : asked;
@@ -262,10 +277,22 @@ Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const e
         played.eval[i] = usual->eval[i];
         if (usual->unjudged[i] && rules[i].is_alert) played.why_unjudged[i] = usual->why_unjudged.at(i);
     }
-    const auto parts = parts_of(asked, rules, analysis, world.window);
-    for (const Part& part : parts) {
-        auto done = Run(tool_, options_, part, world, incident, rules, analysis, stopped_).play(played);
-        if (!done) return tl::unexpected(done.error());
+    // A long `for` counts from when its condition became true. Only what is pending as the run begins may
+    // have been so for longer.
+    constexpr double hold_most = 600;
+    auto parts = parts_of(asked, rules, analysis, world.window, hold_most);
+    if (auto done = play_parts(parts); !done) return tl::unexpected(done.error());
+    std::vector<bool> longer(rules.size());
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        longer[i] = asked[i] && rules[i].hold > hold_most && !analysis.rules[i].states &&
+                    is_pending_at_start(played.activity[i]);
+    }
+    std::erase_if(played.curves, [&](const auto& one) { return longer[one.first.first]; });
+    auto more = parts_of(longer, rules, analysis, world.window, rules_hold_most(rules));
+    for (Part& part : more) part.name += ".for";
+    if (auto done = play_parts(more); !done) return tl::unexpected(done.error());
+    for (Part& part : parts) {
+        for (std::size_t i = 0; i < rules.size(); ++i) part.asked[i] = part.asked[i] && !longer[i];
     }
     if (options_.keep && !files.empty()) {
         auto written =

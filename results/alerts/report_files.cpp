@@ -50,9 +50,7 @@ Json row_json(const Study& study, const Row& row) {
     if (row.pages >= 0) json["pages"] = row.pages;
     json["moved"] = row.touched.moved;
     json["vanished"] = row.touched.vanished;
-    json["promtool"] = {{"file", row.played.kept.string()},
-                        {"exit", row.played.exit_code},
-                        {"cpu_seconds", row.played.cpu_seconds}};
+    json["promtool"] = {{"file", row.played.kept.string()}, {"cpu_seconds", row.played.cpu_seconds}};
     Json cells = Json::array();
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
         if (study.rules[i].is_alert) cells.push_back(cell_json(study.rules[i], row.cells[i]));
@@ -119,8 +117,7 @@ std::string json_report(const Study& study, const Policy& policy, const std::vec
                                     {"remedy", one.remedy},
                                     {"kills", one.kills}});
     }
-    json["healthy"] = {{"file", study.healthy_played.kept.string()},
-                       {"exit", study.healthy_played.exit_code}};
+    json["healthy"] = {{"file", study.healthy_played.kept.string()}};
     for (const Row& row : study.rows) json["faults"].push_back(row_json(study, row));
     for (const Breach& one : found)
         json["breaches"].push_back({{"fault", one.fault}, {"alert", one.alert}, {"says", one.says}});

@@ -33,16 +33,20 @@ std::string in_html(const std::string& text) {
 }
 
 constexpr const char* page_style = R"(
-:root{color-scheme:light dark;--ink:#1b1f24;--dim:#66707c;--line:#d5dae0;--paper:#fff;--band:#fbe9e7;--now:#c0392b;--usual:#8a949e;--limit:#1f6feb}
-@media(prefers-color-scheme:dark){:root{--ink:#e6e9ed;--dim:#97a1ac;--line:#3a424b;--paper:#15191e;--band:#3a2220;--now:#ff7b6b;--usual:#7f8993;--limit:#79b8ff}}
-body{font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:70rem;margin:2rem auto;padding:0 1rem}
+:root{color-scheme:light dark;--ink:#1b1f24;--dim:#66707c;--line:#d5dae0;--paper:#fff;
+--band:#fbe9e7;--now:#c0392b;--usual:#8a949e;--limit:#1f6feb}
+@media(prefers-color-scheme:dark){:root{--ink:#e6e9ed;--dim:#97a1ac;--line:#3a424b;--paper:#15191e;
+--band:#3a2220;--now:#ff7b6b;--usual:#7f8993;--limit:#79b8ff}}
+body{font:15px/1.45 system-ui,sans-serif;color:var(--ink);background:var(--paper);
+max-width:70rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2.2rem;border-bottom:1px solid var(--line)}
-.rule{display:grid;grid-template-columns:1fr 25rem;gap:1rem;padding:.8rem 0;border-bottom:1px solid var(--line)}
+.rule{display:grid;grid-template-columns:1fr 25rem;gap:1rem;padding:.8rem 0;
+border-bottom:1px solid var(--line)}
 @media(max-width:56rem){.rule{grid-template-columns:1fr}}
 .rule b{font-size:1rem}.dim{color:var(--dim)}code{font-size:.85rem;overflow-wrap:anywhere}
 svg{width:100%;height:8.5rem}svg text{font:11px system-ui,sans-serif;fill:var(--dim)}
-.band{fill:var(--band)}.now{stroke:var(--now);fill:none;stroke-width:1.6}.usual{stroke:var(--usual);fill:none}
-.limit{stroke:var(--limit);stroke-dasharray:5 3}
+.band{fill:var(--band)}.now{stroke:var(--now);fill:none;stroke-width:1.6}
+.usual{stroke:var(--usual);fill:none}.limit{stroke:var(--limit);stroke-dasharray:5 3}
 )";
 
 // One curve over the run, beside that of the healthy run.
@@ -52,7 +56,7 @@ public:
         : study_(study), row_(row), near_(near) {
         const auto points = [&](const PlayerAnswer& played) {
             const auto at = played.curves.find({rule, near.threshold});
-            return at == played.curves.end() ? std::vector<std::pair<double, double>>{} : at->second.near;
+            return at == played.curves.end() ? Curve{} : at->second;
         };
         now_ = points(row.played);
         usual_ = points(study.healthy_played);
@@ -93,7 +97,7 @@ private:
     double x(double time) const { return 44 + 352 * time / study_.world.window.duration; }
     double y(double value) const { return 112 - 104 * (value - low_) / (high_ - low_); }
 
-    std::string path(const std::vector<std::pair<double, double>>& points, const char* name) const {
+    std::string path(const Curve& points, const char* name) const {
         std::string text;
         double last = -1e9;
         for (const auto& [time, value] : points) {
@@ -108,7 +112,7 @@ private:
     const Study& study_;
     const Row& row_;
     Nearness near_;
-    std::vector<std::pair<double, double>> now_, usual_;
+    Curve now_, usual_;
     double limit_ = 0, low_ = 0, high_ = 0;
 };
 

@@ -53,6 +53,8 @@ void follow(std::size_t index, const Recorders& recorders, const std::vector<Rul
         into.metrics.insert(selector.metric);
         const double reach = reader + selector.range + selector.offset + selector.outer;
         into.look_back = std::max(into.look_back, reach);
+        double& own = into.reach[selector.metric];
+        own = std::max(own, reach);
         const auto recorded = recorders.find(selector.metric);
         if (recorded == recorders.end() || depth > 8) continue;
         for (const std::size_t other : recorded->second)

@@ -49,6 +49,7 @@ struct RuleReads {
     bool everything = false;        // it may read any series
     bool states = false;            // it reads the state of alerts
     double look_back = 0;           // how far into the past it reaches, in seconds
+    std::map<std::string, double> reach;  // the same, by metric
     std::vector<Threshold> thresholds;
 
     DeadKind dead_kind = DeadKind::none;  // said by explain_silence()

@@ -29,7 +29,6 @@ struct PlayerAnswer {
     std::map<std::size_t, Refusal> why_unjudged;
     std::vector<bool> reused;  // by rule: its input is that of the healthy run, whose answer is used
     std::vector<double> eval;  // by rule: seconds between two evaluations
-    int exit_code = 0;         // of promtool, on the edge files
     double cpu_seconds = 0;
     std::filesystem::path kept;  // the first file that promtool judged
 };

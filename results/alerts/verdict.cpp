@@ -186,10 +186,8 @@ Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident&
 
 // ── A silent alert: how near it came to its thresholds, as Prometheus recorded it.
 
-using Points = std::vector<std::pair<double, double>>;
-
 // The largest value between two times, or the least; NaN where there is none.
-double extreme(const Points& points, bool largest, double begin, double end) {
+double extreme(const Curve& points, bool largest, double begin, double end) {
     double best = std::numeric_limits<double>::quiet_NaN();
     for (const auto& [time, value] : points) {
         if (time < begin || time >= end || std::isnan(value)) continue;
@@ -216,15 +214,12 @@ Approach approach_of(const Judged& what, const exporters::Incident& incident, do
         };
         const Curve &now = curve_in(what.curves), &usual = curve_in(what.usual_curves);
         const bool up = threshold.op.starts_with('>');
-        const auto moved = [&](const Points& there, const Points& here) {
-            const double before = extreme(there, up, incident.at, over);
-            const double after = extreme(here, up, incident.at, over);
-            if (std::isnan(after)) return false;
-            const double least = 1e-9 * std::max(1.0, std::abs(before));
-            return std::isnan(before) || (up ? after - before : before - after) > least;
-        };
-        found.nearer = found.nearer || moved(usual.near, now.near) || moved(usual.mean, now.mean);
-        const double value = extreme(now.near, up, incident.at, over);
+        const double before = extreme(usual, up, incident.at, over);
+        const double value = extreme(now, up, incident.at, over);
+        const double least = 1e-9 * std::max(1.0, std::abs(before));
+        found.nearer =
+            found.nearer ||
+            (!std::isnan(value) && (std::isnan(before) || (up ? value - before : before - value) > least));
         if (std::isnan(value))
             found.measured = false;
         else
@@ -310,7 +305,11 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Incident
     }
     const Approach approach =
         approach_of(what, incident, std::max(incident.until, incident.at + world.window.scrape + what.eval));
-    if (approach.measured && !approach.nearer && !asks_absence) {
+    // A selector without matchers reads what moved; one with matchers may read other series of that name.
+    const bool narrowed = std::any_of(selectors.begin(), selectors.end(), [&](const Selector& one) {
+        return !one.matchers.empty() && touched.moved.contains(one.metric);
+    });
+    if (approach.measured && !approach.nearer && !asks_absence && narrowed) {
         cell.near = approach.near;
         cell.says = fmt::format("reads {}, and the failure brings nothing nearer to its threshold",
                                 fmt::join(moved, ", "));

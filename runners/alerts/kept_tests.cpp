@@ -18,7 +18,10 @@ scenarios::Result<void> write_tests(const results::alerts::Study& study,
     all.push_back(results::exporters::healthy_run());
     std::vector<bool> asked;
     for (const auto& rule : study.rules) asked.push_back(rule.is_alert);
-    const auto parts = results::alerts::parts_of(asked, study.rules, study.analysis, study.world.window);
+    double hold_most = 0;
+    for (const auto& rule : study.rules) hold_most = std::max(hold_most, rule.hold);
+    const auto parts =
+        results::alerts::parts_of(asked, study.rules, study.analysis, study.world.window, hold_most);
     for (const auto& incident : all) {
         for (const auto& part : parts) {
             auto written = results::alerts::write_part(part, study.world, incident, study.rules,

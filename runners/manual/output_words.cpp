@@ -84,7 +84,8 @@ constexpr OutputWord words_of_output[] = {
     {printed::rule, "false_alarm", "The rule fires now and then in a healthy run."},
     {printed::rule, "background", "The rule fires through the whole healthy run."},
     {printed::rule, "dead",
-     "The rule can never fire: a misspelled or renamed metric or label, a counter that is off, or a join that "
+     "The rule can never fire: a misspelled or renamed metric or label, a counter that is off, or a join "
+     "that "
      "never meets."},
     {printed::rule, "depends_on_your_names",
      "The rule waits for a job, host, disk or label that the site names itself. A name map (--map) says what "

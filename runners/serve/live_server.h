@@ -1,5 +1,5 @@
-// runners/serve/live_server.h — A running Prometheus of an operator's, which is only queried for its rules, its
-// targets and the series it lacks.
+// runners/serve/live_server.h — A running Prometheus of an operator's, which is only queried for its rules,
+// its targets and the series it lacks.
 #pragma once
 
 #include <filesystem>

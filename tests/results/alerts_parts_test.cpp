@@ -1,6 +1,7 @@
 // tests/results/alerts_parts_test.cpp — Goal: an alert is asked again for a failure whenever its input may
 // differ, each run of promtool has the past that its alerts need, and files keep their own names.
 #include <algorithm>
+#include <cmath>
 
 #include "results/alerts/file_groups.h"
 #include "results/alerts/parts.h"
@@ -20,7 +21,8 @@ protected:
                           analysis_of(rules))[0];
     }
     std::vector<Part> parts(const std::vector<Rule>& rules) const {
-        return parts_of(std::vector<bool>(rules.size(), true), rules, analysis_of(rules), site_.world.window);
+        return parts_of(std::vector<bool>(rules.size(), true), rules, analysis_of(rules), site_.world.window,
+                        3600);
     }
 
     Site site_;
@@ -64,6 +66,25 @@ TEST_F(AlertParts, HaveThePastThatTheirAlertsNeed) {
     EXPECT_TRUE(with(5).whole);
     for (const Part& one : all) {
         EXPECT_EQ(std::fmod(one.history, one.eval), 0) << "the run begins at an evaluation";
+    }
+}
+
+// A rule over a day gives the other series of its expression no day.
+TEST_F(AlertParts, GiveEachSeriesThePastInWhichItIsRead) {
+    const std::vector<Rule> rules = {
+        {.name = "A",
+         .expr =
+             "rate(node_context_switches_total[1d]) / on (instance) count by (instance) (node_load1) > 9"}};
+    const auto all = parts(rules);
+    ASSERT_EQ(all.size(), 1u);
+    const auto series = series_of(all[0], site_.world, exporters::healthy_run(), rules, analysis_of(rules));
+    ASSERT_EQ(series.size(), 8u);
+    for (const exporters::Series& one : series) {
+        const auto first = std::find_if(one.values.begin(), one.values.end(),
+                                        [](double value) { return !exporters::is_absent(value); });
+        const double past = all[0].history - 15.0 * static_cast<double>(first - one.values.begin());
+        EXPECT_EQ(one.values.size(), static_cast<std::size_t>((all[0].history + 2700) / 15) + 1);
+        EXPECT_EQ(past, one.name == "node_load1" ? 600 : all[0].history) << one.name;
     }
 }
 

@@ -42,7 +42,7 @@ protected:
     std::optional<PromtoolPlayer> player_;
 };
 
-RuleFile read_text(const std::string& name, const std::string& text) {
+RuleFile operators_file(const std::string& name, const std::string& text) {
     const std::string path = scratch() + "-silence-" + name;
     std::ofstream(path) << text;
     auto file = read_rules(path, scratch());
@@ -165,7 +165,7 @@ TEST_F(DeviceAlertSilence, LiveAndDieWithTheProfile) {
 
 // A Prometheus Operator labels every target; rules that ask for it say so, and are alive only there.
 TEST_F(DeviceAlertSilence, OfAPrometheusOperatorAreJudgedWithItsLabels) {
-    const auto file = read_text("operator.yml", R"(groups:
+    const auto file = operators_file("operator.yml", R"(groups:
 - name: g
   rules:
   - alert: Reload
