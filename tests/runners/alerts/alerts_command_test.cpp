@@ -192,7 +192,7 @@ TEST_F(DeviceAlertsCommand, IsRightOfFilesThatItWasWrongOf) {
         "  - {alert: AsSuggested, expr: 'rate(node_infiniband_port_data_received_bytes_total[5m]) > 0', for: "
         "2m}\n",
         "--scenarios bad_cable");
-    EXPECT_EQ(cable["Right"], "sticky") << "it remembers for five minutes; " << cable["AsSuggested"];
+    EXPECT_EQ(cable["Right"], "caught");
     EXPECT_EQ(cable["AsSuggested"], "background");
     const std::string states =
         "  - {alert: Drained, expr: 'count(slurm_node_cpu_alloc{status=~\"drain.*\"}) > 0'}\n"
