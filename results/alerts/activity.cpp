@@ -2,10 +2,10 @@
 #include "results/alerts/activity.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
-#include <regex>
 
+#include "results/alerts/test_file.h"
 #include "results/exporters/toml_file.h"
 
 namespace deadrank::results::alerts {
@@ -39,6 +39,8 @@ std::string edge_query(double eval) {
 
 std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels,
                                   const std::vector<Rule>& rules) {
+    if (const auto mark = labels.find(rule_mark); mark != labels.end())
+        return {static_cast<std::size_t>(std::strtoul(mark->second.c_str(), nullptr, 10))};
     std::vector<std::size_t> fitting;
     const auto name = labels.find("alertname");
     if (name == labels.end()) return fitting;
@@ -79,6 +81,7 @@ Activity activity_of(const std::vector<external::Mismatch>& edges, const std::ve
                 labels.erase("__name__");
                 auto owner = owners.find(labels);
                 if (owner == owners.end()) owner = owners.emplace(labels, rules_of(labels, rules)).first;
+                labels.erase(rule_mark);
                 for (const std::size_t rule : owner->second) {
                     Instance& instance = instance_among(activity[rule], labels);
                     apply(firing ? instance.firing : instance.pending, edge->time - origin, begins);
@@ -87,96 +90,6 @@ Activity activity_of(const std::vector<external::Mismatch>& edges, const std::ve
         }
     }
     return activity;
-}
-
-namespace {
-
-// The states of one alert in Prometheus (rules/alerting.go), evaluation by evaluation: pending while its
-// condition holds, firing after `for`, and firing on for `keep_firing_for`.
-class AlertStates {
-public:
-    AlertStates(const Rule& rule, Instance& instance, double start)
-        : rule_(rule), instance_(instance), start_(start) {}
-
-    void evaluate(double time, bool holds) {
-        if (holds) {
-            if (!active_) begun_ = time;
-            active_ = true;
-            kept_since_.reset();
-            if (!firing_ && time - begun_ >= rule_.hold - 1e-6) {
-                close(instance_.pending, time);
-                firing_ = true;
-                instance_.firing.push_back({std::max(start_, time), -1});
-            } else if (!firing_ && (instance_.pending.empty() || !instance_.pending.back().open())) {
-                instance_.pending.push_back({std::max(start_, time), -1});
-            }
-            return;
-        }
-        if (!active_) return;
-        if (firing_ && rule_.keep_firing > 0) {
-            if (!kept_since_) kept_since_ = time;
-            if (time - *kept_since_ < rule_.keep_firing - 1e-6) return;
-        }
-        active_ = firing_ = false;
-        kept_since_.reset();
-        close(instance_.pending, time);
-        close(instance_.firing, time);
-    }
-
-private:
-    // Drops an interval that ended before the start.
-    void close(std::vector<Interval>& intervals, double time) const {
-        if (intervals.empty() || !intervals.back().open()) return;
-        intervals.back().end = time;
-        if (time <= start_) intervals.pop_back();
-    }
-
-    const Rule& rule_;
-    Instance& instance_;
-    double start_;
-    bool active_ = false, firing_ = false;
-    double begun_ = 0;
-    std::optional<double> kept_since_;
-};
-
-}  // namespace
-
-std::optional<std::map<std::string, std::string>> alert_labels(
-    const Rule& rule, const std::map<std::string, std::string>& series) {
-    static const std::regex named(R"(\{\{-?\s*\$labels\.([a-zA-Z_][a-zA-Z0-9_]*)\s*-?\}\})");
-    auto labels = series;
-    labels.erase("__name__");
-    for (const auto& [name, value] : rule.labels) {
-        std::string text = value;
-        for (std::smatch found; std::regex_search(text, found, named);) {
-            const auto at = series.find(found[1]);
-            text.replace(static_cast<std::size_t>(found.position()), static_cast<std::size_t>(found.length()),
-                         at == series.end() ? "" : at->second);
-        }
-        if (text.find("{{") != std::string::npos) return std::nullopt;
-        if (text.empty())
-            labels.erase(name);
-        else
-            labels[name] = text;
-    }
-    labels["alertname"] = rule.name;
-    return labels;
-}
-
-Instance instance_of(const Rule& rule, const std::map<std::string, std::string>& labels,
-                     const std::vector<double>& times, double step, double end, double start) {
-    Instance instance{.labels = labels};
-    if (times.empty()) return instance;
-    AlertStates states(rule, instance, start);
-    std::size_t next = 0;
-    const auto evaluations = static_cast<std::int64_t>(std::floor((end - times[0]) / step + 1e-6));
-    for (std::int64_t i = 0; i <= evaluations; ++i) {
-        const double time = times[0] + static_cast<double>(i) * step;
-        const bool holds = next < times.size() && times[next] < time + step / 2;
-        if (holds) ++next;
-        states.evaluate(time, holds);
-    }
-    return instance;
 }
 
 }  // namespace deadrank::results::alerts

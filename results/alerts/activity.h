@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,21 +35,23 @@ std::string edge_query(double eval);
 Activity activity_of(const std::vector<external::Mismatch>& edges, const std::vector<Rule>& rules,
                      double origin);
 
-// The rules that an instance with these labels may come from: those of its name whose own labels it has, the
-// most specific first.
+// The rule whose mark an instance has. Without one, the rules that it may come from: those of its name whose
+// own labels it has, the most specific first.
 std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels,
                                   const std::vector<Rule>& rules);
 
-// ── For a player that has only range queries: the states that Prometheus would have given an alert.
+// ── How near an alert came to one of its thresholds: the value nearest to it, by time.
 
-// The labels that an alert gets from one series of its expression. Nothing when a label holds a template that
-// only Prometheus can fill in; {{ $labels.x }} is filled in here.
-std::optional<std::map<std::string, std::string>> alert_labels(
-    const Rule& rule, const std::map<std::string, std::string>& series);
+using Curve = std::vector<std::pair<double, double>>;
 
-// `times`: the evaluations at which one series of the expression had a value, in seconds of the run,
-// ascending, on the grid of `step`. Those before `start` count; what they began is reported to begin there.
-Instance instance_of(const Rule& rule, const std::map<std::string, std::string>& labels,
-                     const std::vector<double>& times, double step, double end, double start = 0);
+// By rule and threshold, as thresholds_of() numbers them.
+using Curves = std::map<std::pair<std::size_t, std::size_t>, Curve>;
+
+// Why Prometheus did not evaluate a rule.
+struct Refusal {
+    std::string words;
+    double time = 0;     // seconds into the run
+    std::string record;  // the recording rule that it could not evaluate; empty = the alert itself
+};
 
 }  // namespace deadrank::results::alerts

@@ -107,7 +107,36 @@ void each_matcher(const std::vector<Rule>& rules, const std::string& label,
     }
 }
 
+// Does this selector ask for a label or a job that only a Prometheus Operator gives?
+bool wants_operator(const Selector& selector, const exporters::Metric& metric,
+                    const exporters::Profile& there) {
+    const auto target = there.kubernetes.find(metric.exporter);
+    return std::any_of(selector.matchers.begin(), selector.matchers.end(), [&](const Matcher& matcher) {
+        if (one_of(matcher.label, {"namespace", "service", "pod", "container", "endpoint"}))
+            return !metric.labels.contains(matcher.label) && !fits(matcher, "");
+        return matcher.label == "job" && target != there.kubernetes.end() && !fits(matcher, metric.job) &&
+               fits(matcher, target->second.at("job"));
+    });
+}
+
 }  // namespace
+
+std::string kubernetes_reason(const std::vector<RuleFile>& files, const exporters::World& world) {
+    exporters::Profile there = world.profile;
+    exporters::put_in_kubernetes(there, *world.catalog);
+    for (const RuleFile& file : files) {
+        if (file.resource) return file.path + " is a PrometheusRule, which a Prometheus Operator loads";
+        for (const Rule& rule : file.rules) {
+            for (const Selector& selector : scan(rule.expr).selectors) {
+                const exporters::Metric* metric = world.catalog->find(selector.metric);
+                if (metric != nullptr && wants_operator(selector, *metric, there))
+                    return fmt::format("{} asks {} for what only a Prometheus Operator gives its targets",
+                                       rule.name, selector.metric);
+            }
+        }
+    }
+    return {};
+}
 
 bool fits(const Matcher& matcher, const std::string& value) {
     if (matcher.op == "=") return value == matcher.value;
@@ -122,7 +151,8 @@ bool fits(const Matcher& matcher, const std::string& value) {
     }
 }
 
-std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world) {
+std::map<std::string, std::string> jobs_named_in(const std::vector<Rule>& rules,
+                                                 const exporters::World& world) {
     auto ours = names_of_jobs(world);
     std::map<std::string, std::map<std::string, int>> uses;  // exporter → job → how often
     const auto jobs = ours;
@@ -132,14 +162,21 @@ std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const
         else if (const std::string word = first_word(matcher); !word.empty())
             ++uses[exporter][word];
     });
-    std::map<std::string, std::string> adopted;
+    std::map<std::string, std::string> named;
     for (const auto& [exporter, words] : uses) {
-        if (world.profile.map.jobs.contains(exporter) || words.contains(ours[exporter])) continue;
         const auto most = std::max_element(words.begin(), words.end(),
                                            [](const auto& a, const auto& b) { return a.second < b.second; });
-        adopted[exporter] = most->first;
+        const bool fixed = world.profile.map.jobs.contains(exporter) || words.contains(ours[exporter]);
+        named[exporter] = fixed ? ours[exporter] : most->first;
     }
-    return adopted;
+    return named;
+}
+
+std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world) {
+    auto named = jobs_named_in(rules, world);
+    const auto ours = names_of_jobs(world);
+    std::erase_if(named, [&](const auto& one) { return one.second == ours.at(one.first); });
+    return named;
 }
 
 std::map<std::string, std::string> namespaces_in(const std::vector<Rule>& rules,
@@ -193,12 +230,6 @@ std::string slip_of(const std::string& name, const std::vector<std::string>& kno
     return same_word || scenarios::edit_distance(near, name) <= 2 ? near : "";
 }
 
-bool fits(const Selector& selector, const exporters::Labels& labels) {
-    return std::all_of(selector.matchers.begin(), selector.matchers.end(), [&](const Matcher& matcher) {
-        return matcher.label == "__name__" || fits(matcher, label_of(labels, matcher.label));
-    });
-}
-
 Emitted::Emitted(const exporters::World& world, const exporters::SignatureCatalog& signatures) {
     for (const exporters::Metric& metric : world.catalog->metrics) {
         if (!world.profile.emits(metric)) continue;
@@ -244,23 +275,14 @@ const Matcher* Emitted::blocking(const Selector& selector) const {
     return nullptr;
 }
 
-std::vector<exporters::Labels> Emitted::matching(const Selector& selector) const {
-    std::vector<exporters::Labels> found;
-    const auto at = series_.find(selector.metric);
-    if (at == series_.end()) return found;
-    std::vector<std::map<std::string, bool>> known(selector.matchers.size());  // value → does it fit
-    for (const exporters::Labels& labels : at->second) {
-        bool all = true;
-        for (std::size_t i = 0; all && i < selector.matchers.size(); ++i) {
-            const Matcher& matcher = selector.matchers[i];
-            if (matcher.label == "__name__") continue;
-            const auto [answer, fresh] = known[i].try_emplace(label_of(labels, matcher.label), true);
-            if (fresh) answer->second = fits(matcher, answer->first);
-            all = answer->second;
-        }
-        if (all) found.push_back(labels);
+std::set<std::string> Emitted::series_of(const std::set<std::string>& names) const {
+    std::set<std::string> texts;
+    for (const auto& [name, all] : series_) {
+        if (!names.contains(name)) continue;
+        for (const exporters::Labels& labels : all)
+            texts.insert(exporters::series_text({.name = name, .labels = labels}));
     }
-    return found;
+    return texts;
 }
 
 std::set<std::string> Emitted::label_names(const std::string& metric) const {
@@ -279,119 +301,6 @@ std::set<std::string> Emitted::label_values(const std::string& metric, const std
         for (const exporters::Labels& labels : at->second) values.insert(label_of(labels, label));
     }
     return values;
-}
-
-std::vector<std::string> Emitted::names() const {
-    std::vector<std::string> names;
-    for (const auto& [name, labels] : series_) names.push_back(name);
-    return names;
-}
-
-// ── Why a selector matches none of them, and of which kind that is.
-
-namespace {
-
-std::string few_of(const std::set<std::string>& words) {
-    std::vector<std::string> some;
-    for (const std::string& word : words) {
-        if (!word.empty() && some.size() < 4) some.push_back("'" + word + "'");
-    }
-    return fmt::format("{}{}", fmt::join(some, ", "), words.size() > 4 ? ", …" : "");
-}
-
-// The corresponding label here: exporters, releases and relabelling differ in their names.
-std::string other_word(const std::string& label, const std::set<std::string>& there) {
-    static const std::vector<std::vector<std::string>> groups = {
-        {"instance", "Hostname", "hostname", "node", "kubernetes_node", "nodename", "host",
-         "exported_instance", "node_name", "server", "machine", "exported_node"},
-        {"gpu", "GPU", "device", "gpu_id", "minor_number", "index", "gpu_index", "gpu_uuid", "UUID", "uuid"},
-        {"err_code", "error_code", "xid", "code"},
-        {"namespace", "kubernetes_namespace", "exported_namespace", "pod_namespace"},
-        {"pod", "pod_name", "kubernetes_pod_name", "exported_pod"},
-        {"container", "container_name", "exported_container"},
-        {"modelName", "model_name", "gpu_name", "name"}};
-    for (const std::string& word : there) {
-        if (lowered(word) == lowered(label)) return word;
-    }
-    for (const auto& group : groups) {
-        if (!has(group, label)) continue;
-        for (const std::string& word : group) {
-            if (there.contains(word)) return word;
-        }
-    }
-    return {};
-}
-
-}  // namespace
-
-Existence::Shape Existence::no_label(const Selector& selector, const Matcher& matcher,
-                                     const std::set<std::string>& names) {
-    if (const auto* elsewhere = world_.catalog->label_elsewhere(selector.metric, matcher.label)) {
-        return nothing(
-            "label-unknown", Weight::note,
-            elsewhere->off ? DeadKind::off_by_default : DeadKind::not_simulated,
-            fmt::format("the label '{}' of {} {}", matcher.label, selector.metric, elsewhere->says),
-            "describe such series in a table of your own (--metrics)");
-    }
-    const std::string other = other_word(matcher.label, names);
-    const std::string near = scenarios::nearest(matcher.label, {names.begin(), names.end()});
-    const bool pods =
-        one_of(matcher.label, {"namespace", "pod", "container", "exported_pod", "exported_namespace",
-                               "exported_container", "service", "endpoint"});
-    const std::string says = fmt::format("{} has no label '{}'", selector.metric, matcher.label);
-    if (pods) {
-        return nothing("label-unknown", Weight::error, DeadKind::named_otherwise, says,
-                       selector.metric.starts_with("DCGM_")
-                           ? "dcgm-exporter adds it in Kubernetes: judge with --profile dcgm-kubernetes"
-                           : "a Prometheus Operator adds it: judge with --profile kubernetes");
-    }
-    if (!other.empty()) {
-        return nothing(
-            "label-unknown", Weight::error, DeadKind::named_otherwise, says,
-            fmt::format("here it is called '{0}': write {0}, or rename it in a name map (--map)", other));
-    }
-    return nothing("label-unknown", Weight::error,
-                   near.empty() ? DeadKind::named_otherwise : DeadKind::misspelled, says,
-                   near.empty() ? "it has " + few_of(names) : "did you mean " + near + "?");
-}
-
-Existence::Shape Existence::no_series(const Selector& selector, const Matcher& matcher) {
-    const auto names = emitted_.label_names(selector.metric);
-    if (!names.contains(matcher.label)) return no_label(selector, matcher, names);
-    const auto values = emitted_.label_values(selector.metric, matcher.label);
-    if (one_of(matcher.op, {"!~", "!="}) && one_of(matcher.value, {".*", "^.*$"})) {
-        return nothing("label-value", Weight::error, DeadKind::contradiction,
-                       fmt::format("{}{{{}{}\"{}\"}} excludes every value that there can be", selector.metric,
-                                   matcher.label, matcher.op, matcher.value),
-                       "leave the matcher out, or name what is to be excluded");
-    }
-    if (one_of(matcher.op, {"=", "=~"}) && matcher.value.empty()) {
-        return nothing("label-value", Weight::note, DeadKind::not_simulated,
-                       fmt::format("every {} of this run has the label '{}'", selector.metric, matcher.label),
-                       "describe such series in a table of your own (--metrics)");
-    }
-    std::string near =
-        matcher.op == "=" ? scenarios::nearest(matcher.value, {values.begin(), values.end()}) : "";
-    const bool own_target = selector.metric == "up" && matcher.label == "job";
-    // What the operator's own workloads are called: no such pod runs here.
-    const bool own_workload =
-        one_of(matcher.label,
-               {"namespace", "pod", "container", "deployment", "statefulset", "daemonset", "job_name",
-                "cronjob", "persistentvolumeclaim", "persistentvolume", "horizontalpodautoscaler", "service",
-                "exported_namespace", "exported_pod", "exported_container", "exported_job", "image"});
-    if (own_workload && !is_same_but_for_a_slip(near, matcher.value)) near.clear();
-    const bool foreign_target = (own_target || own_workload) && near.empty();
-    const bool misspelt = !near.empty() && !one_of(matcher.label, {"job", "instance", "Hostname"}) &&
-                          matcher.value.find_first_of("0123456789") == std::string::npos;
-    return nothing("label-value", foreign_target ? Weight::note : Weight::error,
-                   foreign_target ? DeadKind::not_simulated
-                   : misspelt     ? DeadKind::misspelled
-                                  : DeadKind::named_otherwise,
-                   fmt::format("nothing emits {}{{{}{}\"{}\"}}", selector.metric, matcher.label, matcher.op,
-                               matcher.value),
-                   misspelt ? "did you mean \"" + near + "\"?"
-                            : fmt::format("here it is {}; say what yours are called in a name map (--map)",
-                                          few_of(values)));
 }
 
 }  // namespace deadrank::results::alerts

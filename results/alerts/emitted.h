@@ -24,12 +24,11 @@ public:
     // The first matcher that keeps the selector from ever matching; nullptr when it can match.
     const Matcher* blocking(const Selector& selector) const;
 
-    // The label sets that the selector can match.
-    std::vector<exporters::Labels> matching(const Selector& selector) const;
+    // All series of the metrics with these shown names, as text.
+    std::set<std::string> series_of(const std::set<std::string>& names) const;
 
     std::set<std::string> label_names(const std::string& metric) const;
     std::set<std::string> label_values(const std::string& metric, const std::string& label) const;
-    std::vector<std::string> names() const;
 
 private:
     std::map<std::string, std::vector<exporters::Labels>> series_;
@@ -39,6 +38,10 @@ private:
 // Exporter → the job name that the rules use for it, where no rule uses ours. Sites choose their job names,
 // so a different one makes no rule dead.
 std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world);
+
+// Exporter → the job name that the rules use, ours where they use it.
+std::map<std::string, std::string> jobs_named_in(const std::vector<Rule>& rules,
+                                                 const exporters::World& world);
 
 // Exporter → the namespace that all rules about its targets name, where that is not ours: a site chooses
 // where its monitoring runs. Not what merely misspells ours, and only for targets that a Prometheus Operator
@@ -60,9 +63,6 @@ std::string slip_of(const std::string& name, const std::vector<std::string>& kno
 
 // Are these two one letter apart, or of the same words in another order?
 bool is_same_but_for_a_slip(const std::string& near, const std::string& name);
-
-// Does a series with these labels satisfy all of the selector's matchers?
-bool fits(const Selector& selector, const exporters::Labels& labels);
 
 // Does `value` satisfy the matcher? A pattern that std::regex cannot read counts as a match.
 bool fits(const Matcher& matcher, const std::string& value);

@@ -177,7 +177,7 @@ std::vector<Breach> breaches(const Study& study, const Policy& policy) {
     for (std::size_t i = 0; policy.forbid_dead && i < study.rules.size(); ++i) {
         const RuleReads& reads = study.analysis.rules[i];
         // A metric that this run does not simulate is not the fault of the rules.
-        if (study.rules[i].is_alert && reads.dead && is_fault_of_rule(reads.dead_kind)) {
+        if (study.rules[i].is_alert && silence_of(reads.dead_kind) == Silence::never) {
             found.push_back({"", study.rules[i].name, "can never fire: " + study.analysis.rules[i].why_dead});
         }
     }

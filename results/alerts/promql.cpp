@@ -84,7 +84,7 @@ struct Frame {
 
 class Scanner {
 public:
-    explicit Scanner(std::string_view expr) : tokens_(tokens_of(expr)) {}
+    explicit Scanner(std::string_view expr) : expr_(expr), tokens_(tokens_of(expr)) {}
 
     Reads read() {
         stack_.push_back({});
@@ -170,12 +170,13 @@ private:
     }
 
     void selector(const std::string& name, std::size_t at) {
-        Selector selector{
-            .metric = name, .op_before = std::exchange(last_operator_, {}), .branch = branch_, .at = at};
+        Selector selector{.metric = name, .op_before = std::exchange(last_operator_, {}), .branch = branch_};
         if (name.empty() || peek() == "{") {
             if (!name.empty()) ++at_;
             matchers(selector);
         }
+        const Token& last = tokens_[std::min(at_, tokens_.size() - 1)];
+        selector.text = expr_.substr(at, last.at + last.text.size() - at);
         for (const Matcher& matcher : selector.matchers) {
             if (matcher.label != "__name__") continue;
             if (matcher.op == "=" && selector.metric.empty())
@@ -224,6 +225,7 @@ private:
         while (at_ < tokens_.size() && tokens_[at_].text != sign) ++at_;
     }
 
+    std::string_view expr_;
     std::vector<Token> tokens_;
     std::vector<Frame> stack_;
     std::string called_, last_operator_;
@@ -242,6 +244,156 @@ bool is_function(std::string_view word) {
 }
 
 Reads scan(std::string_view expr) { return Scanner(expr).read(); }
+
+// ── Thresholds, by the comparison signs outside of braces and brackets.
+
+namespace {
+
+bool is_comparison(const Token& token) {
+    return token.kind == Token::Kind::sign && one_of(token.text, {"==", "!=", ">", "<", ">=", "<="});
+}
+
+using Tokens = std::vector<Token>;
+
+// The depth of open signs before each token.
+std::vector<int> depths_of(const Tokens& tokens) {
+    std::vector<int> depths;
+    int depth = 0;
+    for (const Token& token : tokens) {
+        const bool sign = token.kind == Token::Kind::sign;
+        if (sign && one_of(token.text, {")", "}", "]"})) --depth;
+        depths.push_back(depth);
+        if (sign && one_of(token.text, {"(", "{", "["})) ++depth;
+    }
+    return depths;
+}
+
+// The range of tokens without parentheses that enclose all of it.
+std::pair<std::size_t, std::size_t> bare(const Tokens& tokens, std::size_t begin, std::size_t end) {
+    while (end - begin > 2 && tokens[begin].text == "(" && tokens[end - 1].text == ")") {
+        int depth = 0;
+        std::size_t at = begin;
+        for (; at < end; ++at) {
+            if (tokens[at].kind != Token::Kind::sign) continue;
+            depth += tokens[at].text == "(" ? 1 : tokens[at].text == ")" ? -1 : 0;
+            if (depth == 0) break;
+        }
+        if (at + 1 < end) break;
+        ++begin, --end;
+    }
+    return {begin, end};
+}
+
+class ThresholdSearch {
+public:
+    explicit ThresholdSearch(std::string_view expr)
+        : expr_(expr), tokens_(tokens_of(expr)), depths_(depths_of(tokens_)) {}
+
+    std::vector<Threshold> all() {
+        part(0, tokens_.size());
+        return std::move(found_);
+    }
+
+private:
+    std::string text(std::size_t begin, std::size_t end) const {
+        if (begin >= end) return {};
+        const Token& last = tokens_[end - 1];
+        return std::string(expr_.substr(tokens_[begin].at, last.at + last.text.size() - tokens_[begin].at));
+    }
+
+    // Skips `on (…)` and the like after an operator.
+    std::size_t after_modifiers(std::size_t at, std::size_t end) const {
+        while (at < end &&
+               (one_of(lowered(tokens_[at].text), {"on", "ignoring", "group_left", "group_right"}) ||
+                (lowered(tokens_[at].text) == "bool"))) {
+            const bool list =
+                at + 1 < end && tokens_[at + 1].text == "(" && lowered(tokens_[at].text) != "bool";
+            ++at;
+            if (!list) continue;
+            while (at < end && tokens_[at].text != ")") ++at;
+            ++at;
+        }
+        return std::min(at, end);
+    }
+
+    void part(std::size_t first, std::size_t last) {
+        const auto [begin, end] = bare(tokens_, first, last);
+        if (begin >= end) return;
+        const int depth = depths_[begin];
+        std::size_t from = begin;
+        bool counts = true, any = false;  // what is right of `unless` keeps the alert silent
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::string word = tokens_[i].kind == Token::Kind::word ? lowered(tokens_[i].text) : "";
+            if (depths_[i] != depth || !one_of(word, {"and", "or", "unless"})) continue;
+            if (counts) part(from, i);
+            any = true;
+            counts = word != "unless";
+            from = after_modifiers(i + 1, end);
+        }
+        if (any) {
+            if (counts) part(from, end);
+            return;
+        }
+        one(begin, end, depth);
+    }
+
+    void one(std::size_t begin, std::size_t end, int depth) {
+        std::size_t at = end, signs = 0;
+        for (std::size_t i = begin; i < end; ++i) {
+            if (depths_[i] == depth && is_comparison(tokens_[i])) at = i, ++signs;
+        }
+        if (signs != 1 || at == begin || at + 1 >= end || lowered(tokens_[at + 1].text) == "bool") return;
+        const std::size_t right = after_modifiers(at + 1, end);
+        Threshold threshold{text(begin, at), tokens_[at].text, text(right, end), numbers(right, end)};
+        if (numbers(begin, at)) {  // 5 < x
+            std::swap(threshold.left, threshold.limit);
+            for (auto [sign, other] : {std::pair{">", "<"}, {"<", ">"}, {">=", "<="}, {"<=", ">="}}) {
+                if (tokens_[at].text == sign) threshold.op = other;
+            }
+            threshold.number = true;
+        }
+        found_.push_back(std::move(threshold));
+    }
+
+    bool numbers(std::size_t begin, std::size_t end) const {
+        return begin < end &&
+               std::none_of(tokens_.begin() + static_cast<std::ptrdiff_t>(begin),
+                            tokens_.begin() + static_cast<std::ptrdiff_t>(end), [](const Token& one) {
+                                return one.kind == Token::Kind::word || one.kind == Token::Kind::text ||
+                                       one.text == "{";
+                            });
+    }
+
+    std::string_view expr_;
+    Tokens tokens_;
+    std::vector<int> depths_;
+    std::vector<Threshold> found_;
+};
+
+}  // namespace
+
+std::vector<Threshold> thresholds_of(std::string_view expr) { return ThresholdSearch(expr).all(); }
+
+std::string without_thresholds(std::string_view expr) {
+    const auto tokens = tokens_of(expr);
+    std::string text;
+    std::size_t copied = 0;
+    int braces = 0;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        const Token& token = tokens[i];
+        if (token.kind == Token::Kind::word &&
+            one_of(lowered(token.text), {"unless", "absent", "absent_over_time"}))
+            return {};
+        if (token.kind != Token::Kind::sign) continue;
+        braces += token.text == "{" ? 1 : token.text == "}" ? -1 : 0;
+        if (braces > 0 || !is_comparison(token)) continue;
+        const std::size_t end = token.at + token.text.size();
+        text += expr.substr(copied, end - copied);
+        copied = end;
+        if (i + 1 < tokens.size() && lowered(tokens[i + 1].text) != "bool") text += " bool ";
+    }
+    return text + std::string(expr.substr(copied));
+}
 
 bool one_of(std::string_view word, std::initializer_list<std::string_view> list) {
     return std::find(list.begin(), list.end(), word) != list.end();

@@ -1,9 +1,8 @@
-// results/alerts/promql.h — What a PromQL expression reads: metrics, label matchers, ranges, and the
-// functions around them. Prometheus itself decides whether it is valid.
+// results/alerts/promql.h — Names in a PromQL expression: which metrics and labels it mentions, over which
+// ranges, and where its thresholds stand. Only Prometheus says what an expression is worth.
 #pragma once
 
 #include <initializer_list>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,7 +27,7 @@ struct Selector {
     bool absent = false;    // inside absent() or absent_over_time()
     bool optional = false;  // right of `unless`, or in an inner `or`: the expression may fire without it
     int branch = 0;         // which part of a top-level `or`
-    std::size_t at = 0;     // offset in the expression
+    std::string text;       // as it is written, without range and offset
 };
 
 struct Reads {
@@ -53,25 +52,18 @@ std::vector<Token> tokens_of(std::string_view expr);
 // The text inside a quoted literal.
 std::string unquoted(const std::string& text);
 
-// An expression as a tree, for the questions that a flat list of selectors can't answer: can it have a value
-// at all, do its joins meet, which way must a metric move for it to fire?
-struct Expression {
-    enum class Kind { number, text, selector, call, aggregate, binary, negative, subquery };
-    Kind kind = Kind::number;
-    std::string op;  // name of the function, the aggregation or the operator, in lower case
-    double number = 0;
-    Selector selector;
-    std::vector<std::unique_ptr<Expression>> args;
-    std::vector<std::string> labels;  // of by, without, on and ignoring
-    bool without = false;             // of without and ignoring
-    bool matched = false;             // on or ignoring was written
-    bool boolean = false;
-    std::string group;                 // group_left or group_right
-    std::vector<std::string> carried;  // its labels
-};
+// The same expression with `bool` after each comparison: it has a value wherever its selectors and joins have
+// one, whatever the thresholds. Empty where that does not hold: beside `unless` and absent(), fewer values on
+// one side are more on the other.
+std::string without_thresholds(std::string_view expr);
 
-// nullptr for what this parser does not know; Prometheus decides whether an expression is valid.
-std::unique_ptr<Expression> parse_expression(std::string_view expr);
+// One side of a threshold: `left op limit`, as it is written, at the top of the expression or of a part
+// joined by and, or, unless.
+struct Threshold {
+    std::string left, op, limit;
+    bool number = false;  // the limit is arithmetic on numbers alone
+};
+std::vector<Threshold> thresholds_of(std::string_view expr);
 
 bool one_of(std::string_view word, std::initializer_list<std::string_view> list);
 

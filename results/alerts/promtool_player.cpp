@@ -1,17 +1,16 @@
-// results/alerts/promtool_player.cpp — Plays rules with promtool, from a generated test file.
+// results/alerts/promtool_player.cpp — A rule that promtool cannot evaluate is left out, with those that read
+// it, and the rest is played again.
 #include "results/alerts/promtool_player.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
-#include <xxhash.h>
+#include <limits>
 
 #include "results/exporters/toml_file.h"
 #include "results/record/text_file.h"
 
 namespace deadrank::results::alerts {
-
-// ── One run for each evaluation interval among the groups, since a unit test has only one. A rule that
-// breaks promtool's limit of samples is reported and left out of a copy, and the rest is judged without it.
 
 namespace {
 
@@ -19,369 +18,304 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
 
-std::string key_of(const std::string& version, const std::string& test, const std::vector<RuleFile>& files) {
-    std::string all = version;
-    for (const RuleFile& file : files) all += file.content;
-    const auto hash = XXH3_128bits((all + test).data(), all.size() + test.size());
-    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+// "deadrank_probe_12_0": of rule 12, its threshold 0.
+std::string probe_name(std::size_t rule, std::size_t threshold) {
+    return fmt::format("{}{}_{}", probe_prefix, rule, threshold);
 }
 
-std::vector<double> intervals_of(const std::vector<Rule>& rules, double eval) {
-    std::vector<double> all;
-    for (const Rule& rule : rules) {
-        if (rule.is_alert) all.push_back(rule.interval > 0 ? rule.interval : eval);
+// For each threshold of the asked alerts, the value that comes nearest to it.
+std::vector<Probe> probes_of(const std::vector<bool>& asked, const StaticAnalysis& analysis) {
+    std::vector<Probe> probes;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        const auto& thresholds = analysis.rules[i].thresholds;
+        for (std::size_t k = 0; asked[i] && k < thresholds.size(); ++k) {
+            const Threshold& one = thresholds[k];
+            const bool up = one.op == ">" || one.op == ">=", down = one.op == "<" || one.op == "<=";
+            const Reads reads = scan(one.left);
+            if (!(up || down) || !one.number || reads.selectors.empty() ||
+                reads.identifiers.contains("scalar"))
+                continue;
+            probes.push_back({probe_name(i, k), (up ? "max(" : "min(") + one.left + ")"});
+        }
     }
-    if (all.empty()) all.push_back(eval);
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    return all;
+    return probes;
+}
+
+// Is it this rule's probe?
+bool probes_rule(const std::string& name, std::size_t rule) {
+    return name.starts_with(fmt::format("{}{}_", probe_prefix, rule));
+}
+
+bool is_pending_at_start(const std::vector<Instance>& instances) {
+    return std::any_of(instances.begin(), instances.end(), [](const Instance& one) {
+        return !one.pending.empty() && one.pending.front().begin <= 0;
+    });
+}
+
+double rules_hold_most(const std::vector<Rule>& rules) {
+    double most = 0;
+    for (const Rule& rule : rules) most = std::max(most, rule.hold);
+    return most;
 }
 
 class Run {
 public:
-    Run(const external::Promtool& tool, const PromtoolPlayer::Options& options,
-        const std::vector<Rule>& rules, TestInput input, std::vector<RuleFile> files, std::string id,
-        const std::function<bool()>& stopped)
+    Run(const external::Promtool& tool, const PromtoolPlayer::Options& options, Part part,
+        const exporters::World& world, const exporters::Incident& incident, const std::vector<Rule>& rules,
+        const StaticAnalysis& analysis, const std::function<bool()>& stopped)
         : tool_(tool),
           options_(options),
+          part_(std::move(part)),
+          world_(world),
+          incident_(incident),
           rules_(rules),
-          input_(std::move(input)),
-          files_(std::move(files)),
-          id_(std::move(id)),
-          stopped_(stopped) {}
+          analysis_(analysis),
+          stopped_(stopped) {
+        if (options_.probe) probes_ = probes_of(part_.asked, analysis_);
+    }
 
-    // Drops the rules that promtool cannot evaluate, until it can evaluate the rest.
-    Result<external::TestAnswer> edges(PlayerAnswer& played) {
-        for (int attempt = 0; attempt < 8; ++attempt) {
-            input_.rule_files.clear();
-            for (const RuleFile& file : files_) input_.rule_files.push_back(file.loaded);
-            const std::string test = edge_test(input_);
-            played.kept = options_.directory / (id_ + ".edges.yml");
-            if (auto written = write_text(test, played.kept); !written)
-                return tl::unexpected(written.error());
-            auto answer = tool_.test_rules(played.kept.string(), options_.cache,
-                                           key_of(tool_.version(), test, files_), stopped_);
-            if (!answer) return answer;
+    Result<void> play(PlayerAnswer& played) {
+        for (int attempt = 0; attempt < 12 && any_asked(); ++attempt) {
+            auto written =
+                write_part(part_, world_, incident_, rules_, analysis_, probes_, options_.directory);
+            if (!written) return tl::unexpected(written.error());
+            if (played.kept.empty()) played.kept = written->test;
+            auto answer = tool_.test_rules(written->test.string(), stopped_);
+            if (!answer) return tl::unexpected(answer.error());
             played.cpu_seconds += answer->cpu_seconds;
-            played.cached = answer->cached;
-            if (answer->rules.empty()) return answer;
-            if (auto dropped = drop(answer->rules, played); !dropped) return tl::unexpected(dropped.error());
+            if (!answer->rules.empty()) {
+                drop(answer->rules, played);
+                continue;
+            }
+            if (!answer->load.empty() && !probes_.empty()) {  // the operator's own rules were checked before
+                probes_.clear();
+                continue;
+            }
+            if (answer->code != 0 && answer->mismatches.empty()) return no_verdict(*answer, written->test);
+            take(*answer, played);
+            return {};
         }
-        return refuse(ErrorCode::internal, "promtool could not evaluate these rules at this size");
+        if (!any_asked()) return {};
+        return refuse(ErrorCode::internal, "promtool could not evaluate these rules");
     }
 
 private:
-    Result<void> drop(const std::vector<external::RuleTrouble>& troubles, PlayerAnswer& played) {
-        std::set<std::string> names;
-        for (const auto& trouble : troubles) {
-            if (!names.insert(trouble.rule).second) continue;
-            played.notes.push_back(fmt::format("{} could not be evaluated: {}", trouble.rule, trouble.words));
-            for (std::size_t i = 0; i < rules_.size(); ++i) {
-                if (rules_[i].name != trouble.rule) continue;
+    bool any_asked() const {
+        return std::find(part_.asked.begin(), part_.asked.end(), true) != part_.asked.end();
+    }
+
+    Result<void> no_verdict(const external::TestAnswer& answer, const std::filesystem::path& test) const {
+        const std::string words = !answer.load.empty()   ? answer.load[0].words
+                                  : answer.other.empty() ? "no reason given"
+                                                         : answer.other[0];
+        return refuse(ErrorCode::environment, "promtool gave no verdict: " + words, "",
+                      {test.string(), 0, 0});
+    }
+
+    // promtool ends at the first evaluation that fails, so that nothing is known of these rules.
+    void drop(const std::vector<external::RuleTrouble>& troubles, PlayerAnswer& played) {
+        std::map<std::string, const external::RuleTrouble*> failed;
+        for (const external::RuleTrouble& one : troubles) failed.emplace(one.rule, &one);
+        std::erase_if(probes_, [&](const Probe& one) { return failed.contains(one.name); });
+        for (std::size_t i = 0; i < rules_.size(); ++i) {
+            if (!part_.asked[i] && !(part_.whole && rules_[i].is_alert)) continue;
+            for (const auto& [name, trouble] : failed) {
+                const bool own = rules_[i].name == name;
+                const bool reads = !own && analysis_.rules[i].names.contains(name) && is_recorded(name);
+                if (!own && !reads) continue;
+                part_.asked[i] = false;
+                left_out_ = true;
+                std::erase_if(probes_, [&](const Probe& one) { return probes_rule(one.name, i); });
                 played.unjudged[i] = true;
-                played.why_unjudged[i] = trouble.words;
+                played.why_unjudged[i] = {trouble->words, trouble->time - part_.history, own ? "" : name};
             }
         }
-        for (RuleFile& file : files_) {
-            auto copy = without_rules(file, names, options_.directory / "copies" / relative_path_of(id_));
-            if (!copy) return tl::unexpected(copy.error());
-            file = std::move(*copy);
+        if (!part_.whole || !left_out_) return;
+        // Those that read the state of others cannot be judged without them.
+        for (std::size_t i = 0; i < rules_.size(); ++i) {
+            if (!part_.asked[i]) continue;
+            part_.asked[i] = false;
+            played.unjudged[i] = true;
+            played.why_unjudged[i] = {troubles[0].words, troubles[0].time - part_.history, troubles[0].rule};
         }
-        return {};
+    }
+
+    bool is_recorded(const std::string& name) const {
+        return std::any_of(rules_.begin(), rules_.end(),
+                           [&](const Rule& one) { return !one.is_alert && one.name == name; });
+    }
+
+    void take(const external::TestAnswer& answer, PlayerAnswer& played) {
+        std::vector<external::Mismatch> edges;
+        for (const external::Mismatch& one : answer.mismatches) {
+            if (one.expr.find(probe_prefix) == std::string::npos)
+                edges.push_back(one);
+            else
+                take_probes(one, played);
+        }
+        Activity activity = activity_of(edges, rules_, part_.history);
+        for (std::size_t i = 0; i < rules_.size(); ++i) {
+            if (part_.asked[i]) played.activity[i] = std::move(activity[i]);
+            if (part_.asked[i]) played.eval[i] = part_.eval;
+        }
+    }
+
+    void take_probes(const external::Mismatch& one, PlayerAnswer& played) {
+        for (const external::Sample& sample : one.got) {
+            const auto name = sample.labels.find("__name__");
+            if (name == sample.labels.end()) continue;
+            char* at = nullptr;
+            const char* text = name->second.c_str() + std::string_view(probe_prefix).size();
+            const std::size_t rule = std::strtoul(text, &at, 10), threshold = std::strtoul(at + 1, &at, 10);
+            played.curves[{rule, threshold}].emplace_back(one.time - part_.history, sample.value);
+        }
     }
 
     const external::Promtool& tool_;
     const PromtoolPlayer::Options& options_;
+    Part part_;
+    const exporters::World& world_;
+    const exporters::Incident& incident_;
     const std::vector<Rule>& rules_;
-    TestInput input_;
-    std::vector<RuleFile> files_;
-    std::string id_;
+    const StaticAnalysis& analysis_;
     const std::function<bool()>& stopped_;
+    std::vector<Probe> probes_;
+    bool left_out_ = false;
 };
 
-std::vector<bool> alerts_of(const std::vector<Rule>& rules) {
-    std::vector<bool> alerts(rules.size());
-    for (std::size_t i = 0; i < rules.size(); ++i) alerts[i] = rules[i].is_alert;
-    return alerts;
-}
-
-// Alerts whose answer is known, and those that can never fire. A file is reduced by name, so that the alerts
-// of one name are asked together.
-std::vector<bool> not_asked(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
-                            const std::vector<bool>& reused) {
-    std::set<std::string> asked;
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (!rules[i].is_alert || (!reused[i] && !analysis.rules[i].dead)) asked.insert(rules[i].name);
-    }
-    std::vector<bool> left_out(rules.size());
-    for (std::size_t i = 0; i < rules.size(); ++i) left_out[i] = !asked.contains(rules[i].name);
-    return left_out;
-}
-
-// Keeps promtool's answer for the rules with this interval.
-void take(const external::TestAnswer& answer, const std::vector<Rule>& rules, const TestInput& input,
-          bool only_own, double global, PlayerAnswer& played) {
-    Activity activity = activity_of(answer.mismatches, rules, input.window.start());
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-        const double own = rules[i].interval > 0 ? rules[i].interval : global;
-        if (!only_own || own == input.eval) played.activity[i] = std::move(activity[i]);
-    }
-}
-
-}  // namespace
-
-std::vector<std::string> groups_of(const std::vector<Rule>& rules) {
-    std::vector<std::string> groups;
-    for (const Rule& rule : rules) {
-        if (std::find(groups.begin(), groups.end(), rule.group) == groups.end()) groups.push_back(rule.group);
-    }
-    return groups;
-}
-
-std::string file_safe(std::string id) {
-    std::replace_if(
-        id.begin(), id.end(),
-        [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-'; }, '_');
-    return id;
-}
-
-std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
-                                          const StaticAnalysis& analysis) {
-    exporters::World dated = world;
-    dated.epoch += world.window.start();
-    if (analysis.everything) return exporters::render(dated, incident);
-    return exporters::render(dated, incident,
-                             [&](const std::string& name) { return analysis.wanted.contains(name); });
-}
-
-std::vector<exporters::Series> series_for(const exporters::World& world, const exporters::Incident& incident,
-                                          const std::vector<Rule>& rules, const StaticAnalysis& analysis,
-                                          const std::vector<bool>& asked, const OnlyMetrics& only) {
-    exporters::World dated = world;
-    dated.epoch += world.window.start();
-    NeededSeries needed(rules, analysis, asked, only);
-    return exporters::render(
-        dated, incident, [&](const std::string& name) { return needed.metric(name); },
-        [&](const exporters::Series& one) { return needed(one); });
-}
-
-Result<std::vector<RuleFile>> PromtoolPlayer::reduced(const std::vector<RuleFile>& files,
-                                                      const std::vector<Rule>& rules,
-                                                      const std::vector<bool>& reused,
-                                                      const std::string& id) const {
-    std::set<std::string> names;
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (reused[i]) names.insert(rules[i].name);
-    }
-    std::vector<RuleFile> left = files;
-    if (names.empty()) return left;
-    for (RuleFile& file : left) {
-        auto copy = without_rules(file, names, options_.directory / "copies" / relative_path_of(id));
-        if (!copy) return tl::unexpected(copy.error());
-        file = std::move(*copy);
-    }
-    return left;
-}
-
-Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const exporters::Incident& incident,
-                                          const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
-                                          const StaticAnalysis& analysis) {
-    PlayerAnswer played;
-    played.activity.resize(rules.size());
-    played.unjudged.resize(rules.size(), false);
-    played.reused = healthy_.unmoved(world, incident, rules, analysis);
-    const std::string id = file_safe(incident.id);
-    const std::vector<bool> left_out = not_asked(rules, analysis, played.reused);
-    const bool none = left_out == alerts_of(rules);
-    auto asked = reduced(files, rules, left_out, id);
-    if (!asked) return tl::unexpected(asked.error());
-    std::vector<bool> alive = left_out;
-    for (std::size_t i = 0; i < rules.size(); ++i) alive[i] = rules[i].is_alert && !left_out[i];
-    const std::string block = none ? ""
-                                   : series_block(options_.needed_only || analysis.everything
-                                                      ? series_for(world, incident, rules, analysis, alive)
-                                                      : series_for(world, incident, analysis));
-    const auto intervals = none ? std::vector<double>{} : intervals_of(rules, world.window.eval);
-    for (const double interval : intervals) {
-        const bool several = intervals.size() > 1;
-        TestInput input{{}, incident.id, block, world.window, interval, groups_of(rules)};
-        Run run(tool_, options_, rules, input, *asked,
-                several ? id + "." + exporters::duration_text(interval) : id, stopped_);
-        auto answer = run.edges(played);
-        if (!answer) return tl::unexpected(answer.error());
-        if (!answer->load.empty() || (answer->code != 0 && answer->mismatches.empty())) {
-            const std::string words = !answer->load.empty()   ? answer->load[0].words
-                                      : answer->other.empty() ? "no reason given"
-                                                              : answer->other[0];
-            return refuse(ErrorCode::environment, "promtool gave no verdict: " + words, "",
-                          {played.kept.string(), 0, 0});
-        }
-        played.exit_code = std::max(played.exit_code, answer->code);
-        take(*answer, rules, input, several, world.window.eval, played);
-        for (std::size_t i = 0; i < rules.size(); ++i) {
-            if (played.reused[i]) played.activity[i] = healthy_.activity()[i];
-        }
-    }
-    healthy_.keep(incident, rules, analysis, played);
-    if (options_.keep) {
-        auto written =
-            write_kept(world, incident, files, rules, analysis, played, name(), options_.directory);
-        if (!written) return tl::unexpected(written.error());
-    }
-    return played;
-}
-
-// ── YAML by hand: series are in single quotes, where only a single quote needs doubling.
-
-namespace {
-
-std::string in_single_quotes(const std::string& text) {
-    std::string out = "'";
-    for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
-    return out + "'";
-}
-
-std::string test_file_head(const TestInput& input, const std::string& why) {
-    std::string text = why + "rule_files:\n";
-    for (const std::string& file : input.rule_files) text += "  - " + in_single_quotes(file) + "\n";
-    if (!input.groups.empty()) text += "group_eval_order:\n";
-    for (const std::string& group : input.groups) text += "  - " + in_single_quotes(group) + "\n";
-    text += fmt::format("evaluation_interval: {}\ntests:\n- interval: {}\n  name: {}\n  input_series:\n{}",
-                        exporters::duration_text(input.eval), exporters::duration_text(input.window.scrape),
-                        in_single_quotes(input.name), input.series);
-    return text + "  promql_expr_test:\n";
-}
-
-std::string alert_selector(const Rule& rule) {
-    std::string text = "ALERTS{alertstate=\"firing\",alertname=" + exporters::label_value(rule.name);
-    for (const auto& [name, value] : rule.labels) {
-        if (value.find("{{") == std::string::npos) text += "," + name + "=" + exporters::label_value(value);
-    }
-    return text + "}";
-}
-
-std::string alert_series(const Instance& instance) {
-    exporters::Series series{.name = "ALERTS", .labels = instance.labels};
-    series.labels["alertstate"] = "firing";
-    return exporters::series_text(series);
-}
-
-bool fires_at(const Instance& instance, double time) {
-    return std::any_of(instance.firing.begin(), instance.firing.end(), [&](const Interval& one) {
-        return one.begin <= time && (one.open() || time < one.end);
-    });
-}
-
-}  // namespace
-
-std::string series_block(const std::vector<exporters::Series>& series) {
-    std::string text;
-    text.reserve(series.size() * 600);
-    for (const exporters::Series& one : series) {
-        text += "  - series: " + in_single_quotes(exporters::series_text(one)) + "\n    values: '";
-        text += exporters::expanding_text(one.values) + "'\n";
-    }
-    return text;
-}
-
-std::string edge_test(const TestInput& input) {
-    std::string text =
-        test_file_head(input,
-                       "# Which alerts begin (1) or end (0) at each evaluation: promtool prints them as "
-                       "mismatches, and exits 0 when none does.\n");
-    const std::string query = in_single_quotes(edge_query(input.eval));
-    const double origin = input.window.start();
-    const int steps = static_cast<int>(input.window.duration / input.eval);
-    for (int step = 0; step <= steps; ++step) {
-        const double time = origin + step * input.eval;
-        text += fmt::format("  - {{expr: {}, eval_time: {}, exp_samples: []}}\n",
-                            step == 0 && origin > 0 ? "ALERTS" : query, exporters::duration_text(time));
-    }
-    return text;
-}
-
-std::string kept_test(const TestInput& input, const std::vector<Expectation>& expectations,
-                      const std::string& why) {
-    std::string text = test_file_head(input, why);
-    for (const Expectation& one : expectations) {
-        text += fmt::format("  - expr: {}\n    eval_time: {}\n    exp_samples:", in_single_quotes(one.expr),
-                            exporters::duration_text(input.window.start() + one.time));
-        if (one.samples.empty()) text += " []";
-        text += '\n';
-        for (const auto& [labels, value] : one.samples) {
-            text += fmt::format("    - labels: {}\n      value: {}\n", in_single_quotes(labels), value);
-        }
-    }
-    if (expectations.empty()) text += "  - {expr: 'vector(1)', eval_time: 0s, exp_samples: [{value: 1}]}\n";
-    return text;
-}
-
-void expect_rule(const Rule& rule, const std::vector<Instance>& instances, const exporters::Window& window,
-                 std::vector<Expectation>& expectations) {
-    std::vector<double> times;
-    for (const Instance& instance : instances) {
-        for (const Interval& one : instance.firing) times.push_back(one.begin);
-    }
-    std::sort(times.begin(), times.end());
-    times.erase(std::unique(times.begin(), times.end()), times.end());
-    const std::string selector = alert_selector(rule);
-    if (times.empty()) {
-        const std::string whole = exporters::duration_text(window.start() + window.duration);
-        expectations.push_back({"count_over_time(" + selector + "[" + whole + "])", window.duration, {}});
-        return;
-    }
-    if (times.size() > 4) times.resize(4);
-    times.push_back(window.duration);
-    for (const double time : times) {
-        Expectation expectation{.expr = selector, .time = time};
-        for (const Instance& instance : instances) {
-            if (fires_at(instance, time)) expectation.samples.emplace_back(alert_series(instance), 1);
-        }
-        if (expectation.samples.size() > 16) {
-            expectation.expr = "count(" + selector + ")";
-            expectation.samples = {{"{}", static_cast<double>(expectation.samples.size())}};
-        }
-        expectations.push_back(std::move(expectation));
-    }
-}
-
-Result<void> write_kept(const exporters::World& world, const exporters::Incident& incident,
-                        const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
-                        const StaticAnalysis& analysis, const PlayerAnswer& played, const std::string& judge,
+// The operator's own files with what was found of the asked alerts that need no long past.
+Result<void> write_kept(const std::vector<Part>& parts, const exporters::World& world,
+                        const exporters::Incident& incident, const std::vector<RuleFile>& files,
+                        const std::vector<Rule>& rules, const StaticAnalysis& analysis,
+                        const PlayerAnswer& played, const std::string& judge,
                         const std::filesystem::path& directory) {
-    const std::string id = file_safe(incident.id);
-    std::set<std::string> unjudged;
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (played.unjudged[i]) unjudged.insert(rules[i].name);
-    }
-    TestInput input{{},           incident.id, series_block(series_for(world, incident, analysis)),
-                    world.window, 0,           groups_of(rules)};
-    for (const RuleFile& file : files) {
-        if (unjudged.empty()) {
-            input.rule_files.push_back(file.loaded);  // the operator's own, untouched
-            continue;
+    for (const Part& part : parts) {
+        if (part.sparse > 0 || part.whole) continue;
+        const std::string id = file_safe(incident.id) + part.name;
+        TestInput input{{},
+                        incident.id,
+                        series_block(series_of(part, world, incident, rules, analysis)),
+                        world.window,
+                        part.eval};
+        input.window.history = part.history;
+        for (const Rule& rule : rules) {
+            if (input.groups.empty() || input.groups.back() != rule.group) input.groups.push_back(rule.group);
         }
-        auto copy = without_rules(file, unjudged, directory / "copies" / id);
-        if (!copy) return tl::unexpected(copy.error());
-        input.rule_files.push_back(copy->loaded);
-    }
-    const auto intervals = intervals_of(rules, world.window.eval);
-    for (const double interval : intervals) {
-        input.eval = interval;
+        std::sort(input.groups.begin(), input.groups.end());
+        input.groups.erase(std::unique(input.groups.begin(), input.groups.end()), input.groups.end());
+        bool all = true;
+        for (std::size_t i = 0; i < rules.size(); ++i) all = all && !played.unjudged[i];
+        if (all) {
+            for (const RuleFile& file : files) input.rule_files.push_back(file.loaded);
+        } else {  // promtool would end at a rule that it cannot evaluate
+            std::vector<bool> kept = rules_in(part, rules, analysis);
+            for (std::size_t i = 0; i < rules.size(); ++i) kept[i] = kept[i] && !played.unjudged[i];
+            const auto reduced = std::filesystem::absolute(directory / (id + ".judged.rules.json"));
+            if (auto written = write_text(rules_text(rules, kept, {}), reduced); !written) return written;
+            input.rule_files.push_back(reduced.string());
+            input.groups = groups_of(rules);
+        }
         std::vector<Expectation> expectations;
         for (std::size_t i = 0; i < rules.size(); ++i) {
-            const double own = rules[i].interval > 0 ? rules[i].interval : world.window.eval;
-            if (!rules[i].is_alert || played.unjudged[i] || own != interval) continue;
-            expect_rule(rules[i], played.activity[i], world.window, expectations);
+            if (part.asked[i] && !played.unjudged[i])
+                expect_rule(rules[i], played.activity[i], input.window, expectations);
         }
-        const std::string part = intervals.size() > 1 ? "." + exporters::duration_text(interval) : "";
-        const auto kept = directory / (id + part + ".test.yml");
+        const auto kept = directory / (id + ".test.yml");
         const std::string why =
             fmt::format("# {}: what these rules do today, by {}. Run: promtool test rules {}\n",
                         incident.title, judge, kept.filename().string());
         if (auto written = write_text(kept_test(input, expectations, why), kept); !written) return written;
     }
     return {};
+}
+
+}  // namespace
+
+Result<WrittenPart> write_part(const Part& part, const exporters::World& world,
+                               const exporters::Incident& incident, const std::vector<Rule>& rules,
+                               const StaticAnalysis& analysis, const std::vector<Probe>& probes,
+                               const std::filesystem::path& directory) {
+    const std::string id = file_safe(incident.id) + part.name;
+    const WrittenPart files{directory / (id + ".edges.yml"),
+                            std::filesystem::absolute(directory / (id + ".rules.json"))};
+    TestInput input{
+        {files.rules.string()}, incident.id, series_block(series_of(part, world, incident, rules, analysis)),
+        world.window,           part.eval,   groups_of(rules),
+        !probes.empty()};
+    input.window.history = part.history;
+    const std::string text = rules_text(rules, rules_in(part, rules, analysis), probes, !part.whole);
+    if (auto written = write_text(text, files.rules); !written) return tl::unexpected(written.error());
+    if (auto written = write_text(edge_test(input), files.test); !written)
+        return tl::unexpected(written.error());
+    return files;
+}
+
+Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const exporters::Incident& incident,
+                                          const std::vector<RuleFile>& files, const std::vector<Rule>& rules,
+                                          const StaticAnalysis& analysis, const PlayerAnswer* usual) {
+    PlayerAnswer played;
+    played.activity.resize(rules.size());
+    played.unjudged.resize(rules.size(), false);
+    played.reused.resize(rules.size(), false);
+    played.eval.resize(rules.size(), world.window.eval);
+    const auto play_parts = [&](const std::vector<Part>& parts) -> Result<void> {
+        for (const Part& part : parts) {
+            auto done = Run(tool_, options_, part, world, incident, rules, analysis, stopped_).play(played);
+            if (!done) return done;
+        }
+        return {};
+    };
+    std::vector<bool> asked(rules.size());
+    const auto reached =
+        usual != nullptr ? reached_by(exporters::touched(world, incident), rules, analysis) : asked;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        asked[i] = rules[i].is_alert && (usual == nullptr || reached[i]);
+        played.reused[i] = !asked[i];
+        if (asked[i] || usual == nullptr) continue;
+        played.activity[i] = usual->activity[i];
+        played.unjudged[i] = usual->unjudged[i];
+        played.eval[i] = usual->eval[i];
+        if (usual->unjudged[i] && rules[i].is_alert) played.why_unjudged[i] = usual->why_unjudged.at(i);
+    }
+    // A long `for` counts from when its condition became true. Only what is pending as the run begins may
+    // have been so for longer.
+    constexpr double hold_most = 600;
+    auto parts = parts_of(asked, rules, analysis, world.window, hold_most);
+    if (auto done = play_parts(parts); !done) return tl::unexpected(done.error());
+    std::vector<bool> longer(rules.size());
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        longer[i] = asked[i] && rules[i].hold > hold_most && !analysis.rules[i].states &&
+                    is_pending_at_start(played.activity[i]);
+    }
+    std::erase_if(played.curves, [&](const auto& one) { return longer[one.first.first]; });
+    auto more = parts_of(longer, rules, analysis, world.window, rules_hold_most(rules));
+    for (Part& part : more) part.name += ".for";
+    if (auto done = play_parts(more); !done) return tl::unexpected(done.error());
+    for (Part& part : parts) {
+        for (std::size_t i = 0; i < rules.size(); ++i) part.asked[i] = part.asked[i] && !longer[i];
+    }
+    if (options_.keep && !files.empty()) {
+        auto written =
+            write_kept(parts, world, incident, files, rules, analysis, played, name(), options_.directory);
+        if (!written) return tl::unexpected(written.error());
+    }
+    return played;
+}
+
+Result<Presence> PromtoolPlayer::presence(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
+                                          const Emitted& emitted) {
+    const auto file = std::filesystem::absolute(options_.directory / "presence.rules.json");
+    const auto test = options_.directory / "presence.yml";
+    if (auto written = write_text(presence_rules(rules), file); !written)
+        return tl::unexpected(written.error());
+    if (auto written = write_text(presence_test(rules, analysis, emitted, file.string()), test); !written)
+        return tl::unexpected(written.error());
+    auto answer = tool_.test_rules(test.string(), stopped_);
+    if (!answer) return tl::unexpected(answer.error());
+    // A recording rule that fails in a world of everything at once: then nothing is known.
+    if (!answer->rules.empty() || !answer->load.empty())
+        return Presence{.valueless = std::vector<bool>(rules.size(), false)};
+    return presence_of(*answer, rules, analysis);
 }
 
 }  // namespace deadrank::results::alerts

@@ -10,14 +10,24 @@
 
 namespace deadrank::results::alerts {
 
+struct TextOptions {
+    bool explain = false;  // a sentence for each cell that has one
+    bool all = false;      // every entry of each list, and not those alone that fit a screen
+};
+
 // The fault × alert matrix within 80 columns, what was missed and what would have fired, what is wrong with
-// the rules. `explain` adds a sentence for each cell that has one.
+// the rules.
 std::string text_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches,
-                        const reports::Style& style, bool explain);
+                        const reports::Style& style, const TextOptions& options);
+
+// A page with the rules by severity, and how near each came to its threshold.
+std::string page_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches);
 
 std::string json_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches);
 
-// One test case for each failure and demand, and one for each alert's silence on the healthy run.
+// One test case for each failure, and two for each alert: that it can fire, and that it is silent on the
+// healthy run. A case fails where there is a breach, as the exit code says; what was not judged, or fails
+// without a policy that forbids it, is skipped with its reason.
 std::string junit_report(const Study& study, const Policy& policy, const std::vector<Breach>& breaches);
 
 // Static findings and the alerts that fire on the healthy run, at their lines, for code review.

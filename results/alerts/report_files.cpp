@@ -26,7 +26,11 @@ Json cell_json(const Rule& rule, const Cell& cell) {
         json["fired"] = cell.fired;
     }
     if (cell.verdict == AlertVerdict::pending_only) json["needed"] = cell.needed;
+    for (const Nearness& one : cell.near)
+        json["near"].push_back(
+            {{"expr", one.left}, {"value", one.value}, {"op", one.op}, {"limit", one.limit}});
     if (!cell.paged.empty()) json["paged"] = cell.paged;
+    if (!cell.suppressed_by.empty()) json["suppressed_by"] = cell.suppressed_by;
     return json;
 }
 
@@ -43,12 +47,10 @@ Json row_json(const Study& study, const Row& row) {
     json["targets"] = targets;
     if (!row.incident.notes.empty()) json["notes"] = row.incident.notes;
     if (!row.trouble.empty()) json["trouble"] = row.trouble;
+    if (row.pages >= 0) json["pages"] = row.pages;
     json["moved"] = row.touched.moved;
     json["vanished"] = row.touched.vanished;
-    json["promtool"] = {{"file", row.played.kept.string()},
-                        {"exit", row.played.exit_code},
-                        {"cpu_seconds", row.played.cpu_seconds},
-                        {"cached", row.played.cached}};
+    json["promtool"] = {{"file", row.played.kept.string()}, {"cpu_seconds", row.played.cpu_seconds}};
     Json cells = Json::array();
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
         if (study.rules[i].is_alert) cells.push_back(cell_json(study.rules[i], row.cells[i]));
@@ -69,7 +71,7 @@ Json rule_json(const Study& study, std::size_t i) {
     Json json = {{"name", rule.name},   {"kind", rule.is_alert ? "alert" : "record"},
                  {"file", rule.file},   {"line", rule.line},
                  {"group", rule.group}, {"reads", study.analysis.rules[i].metrics}};
-    if (study.analysis.rules[i].dead) {
+    if (study.analysis.rules[i].dead()) {
         json["dead"] = study.analysis.rules[i].why_dead;
         json["dead_kind"] = name_of(study.analysis.rules[i].dead_kind);
         json["remedy"] = study.analysis.rules[i].remedy;
@@ -115,9 +117,7 @@ std::string json_report(const Study& study, const Policy& policy, const std::vec
                                     {"remedy", one.remedy},
                                     {"kills", one.kills}});
     }
-    json["healthy"] = {{"file", study.healthy_played.kept.string()},
-                       {"exit", study.healthy_played.exit_code},
-                       {"cached", study.healthy_played.cached}};
+    json["healthy"] = {{"file", study.healthy_played.kept.string()}};
     for (const Row& row : study.rows) json["faults"].push_back(row_json(study, row));
     for (const Breach& one : found)
         json["breaches"].push_back({{"fault", one.fault}, {"alert", one.alert}, {"says", one.says}});
@@ -189,12 +189,12 @@ public:
         one.append_attribute("classname") = reports::visible_line(group).c_str();
         one.append_attribute("name") = reports::visible_line(name).c_str();
         ++counts_[0];
-        if (!skip.empty()) {
-            one.append_child("skipped").append_attribute("message") = reports::visible(skip).c_str();
-            ++counts_[2];
-        } else if (!failure.empty()) {
+        if (!failure.empty()) {
             one.append_child("failure").append_attribute("message") = reports::visible(failure).c_str();
             ++counts_[1];
+        } else if (!skip.empty()) {
+            one.append_child("skipped").append_attribute("message") = reports::visible(skip).c_str();
+            ++counts_[2];
         }
         write();
     }
@@ -236,22 +236,28 @@ std::string junit_report(const Study& study, const Policy& policy, const std::ve
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
         const Rule& rule = study.rules[i];
         if (!rule.is_alert) continue;
-        const bool dead = study.analysis.rules[i].dead;
-        rules.add(rule.file, rule.name + " can fire", dead ? study.analysis.rules[i].why_dead : "");
+        const RuleReads& reads = study.analysis.rules[i];
+        const auto refused = study.healthy_played.why_unjudged.find(i);
+        rules.add(rule.file, rule.name + " can fire", breach_of(found, "", rule.name),
+                  refused != study.healthy_played.why_unjudged.end() ? refused->second.words
+                  : study.healthy.empty()                            ? "not judged"
+                                                                     : reads.why_dead);
         if (i < study.healthy.size()) {
+            const bool unjudged = refused != study.healthy_played.why_unjudged.end();
             rules.add("healthy", rule.name + " is silent on a healthy cluster",
-                      breach_of(found, "healthy", rule.name));
+                      breach_of(found, "healthy", rule.name), unjudged ? refused->second.words : "");
         }
     }
     Suite faults(root, "failures");
     for (const Row& row : study.rows) {
         const std::string& id = row.incident.id;
-        std::string failure = breach_of(found, id, "");
-        // Without a policy every failure is expected to be caught within its own objective.
-        if (!policy.given && outcome_of(row) != "caught") failure = outcome_of(row);
-        faults.add("failures",
-                   id + (demanded(policy, id) ? " is caught as the policy demands" : " is caught in time"),
-                   failure, row.trouble);
+        const std::string outcome = outcome_of(row);
+        const bool required = demanded(policy, id);
+        const std::string skip = !row.trouble.empty()               ? row.trouble
+                                 : !required && outcome != "caught" ? outcome + ", and no policy demands it"
+                                                                    : "";
+        faults.add("failures", id + (required ? " is caught as the policy demands" : " is caught in time"),
+                   breach_of(found, id, ""), skip);
     }
     std::ostringstream text;
     document.save(text, "  ");

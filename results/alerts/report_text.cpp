@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <set>
 
 #include "results/alerts/report.h"
 #include "results/exporters/toml_file.h"
@@ -27,6 +28,17 @@ std::string paragraph(const std::string& text, std::size_t indent) {
 
 std::string heading(const Style& style, const std::string& text) {
     return "\n" + style.paint(Ink::bold, text) + "\n";
+}
+
+// As many entries as fit a screen beside the others.
+std::string list_of(const std::vector<std::string>& entries, bool all) {
+    constexpr std::size_t most = 8;
+    std::string text;
+    for (std::size_t i = 0; i < entries.size() && (all || entries.size() <= most + 2 || i < most); ++i)
+        text += entries[i];
+    if (!all && entries.size() > most + 2)
+        text += fmt::format("  … and {} more (--all shows them)\n", entries.size() - most);
+    return text;
 }
 
 std::string report_head(const Study& study, const Style& style) {
@@ -54,76 +66,128 @@ std::string invalid_files(const Study& study, const Style& style) {
     return text;
 }
 
-std::string missed(const Study& study, const Style& style) {
-    std::string text;
+// Pages for each failure, as Alertmanager sends them, and what it suppresses.
+std::string pages_of(const Study& study, const Style& style, bool all) {
+    std::vector<std::string> entries;
     for (const Row& row : study.rows) {
-        const std::string outcome = outcome_of(row);
-        if (outcome == "caught" || !row.trouble.empty()) continue;
-        text += fmt::format("  {} — {}\n", row.incident.id, outcome);
-        if (!row.suggestion) continue;
-        const Tried& tried = *row.suggestion;
-        if (!tried.available) {
-            text += paragraph("what would show it does not exist under this profile: " + tried.expr, 6);
-            continue;
+        if (row.pages < 0) continue;
+        std::set<std::string> receivers;
+        std::vector<std::string> suppressed;
+        for (std::size_t i = 0; i < row.cells.size(); ++i) {
+            const Cell& cell = row.cells[i];
+            receivers.insert(cell.paged.begin(), cell.paged.end());
+            if (!cell.suppressed_by.empty())
+                suppressed.push_back(
+                    fmt::format("{} by {}", study.rules[i].name, fmt::join(cell.suppressed_by, ", ")));
         }
-        text += paragraph(tried.says + ":", 6);
-        text += "      " + style.paint(Ink::cyan, fmt::format("expr: {}", tried.expr)) + "\n";
-        if (!tried.hold.empty()) text += "      " + style.paint(Ink::cyan, "for: " + tried.hold) + "\n";
-        text += paragraph(!tried.fired
-                              ? "tried: it did not fire"
-                              : fmt::format("tried: it fires after {}{}", duration_text(tried.latency_low),
-                                            tried.quiet_when_healthy ? " and is silent on the healthy run"
-                                                                     : ", but also on the healthy run"),
-                          6);
+        if (row.pages == 0 && suppressed.empty()) continue;
+        entries.push_back(paragraph(
+            fmt::format(
+                "{}: {} {}{}{}{}", row.incident.id, row.pages, row.pages == 1 ? "page" : "pages",
+                receivers.empty() ? "" : fmt::format(" to {}", fmt::join(receivers, ", ")),
+                suppressed.empty() ? "" : "; suppressed: ", fmt::format("{}", fmt::join(suppressed, ", "))),
+            2));
     }
-    return text.empty() ? text : heading(style, "not caught in time") + text;
+    return entries.empty() ? "" : heading(style, "pages, by Alertmanager") + list_of(entries, all);
 }
 
-std::string rule_list(const Study& study, AlertVerdict verdict, const std::string& title,
-                      const Style& style) {
-    std::string text;
+// The alerts that came nearest, then what would have rung.
+std::string missed_entry(const Study& study, const Row& row, const Style& style) {
+    std::string text = fmt::format("  {} — {}\n", row.incident.id, outcome_of(row));
+    std::size_t told = 0;
+    for (std::size_t i = 0; i < row.cells.size() && told < 2; ++i) {
+        const Cell& cell = row.cells[i];
+        const bool close = cell.verdict == AlertVerdict::pending_only ||
+                           (cell.verdict == AlertVerdict::missed && !cell.near.empty());
+        if (!study.rules[i].is_alert || !close) continue;
+        text += paragraph(study.rules[i].name + " " + cell.says, 6);
+        ++told;
+    }
+    if (!row.suggestion) return text;
+    const Tried& tried = *row.suggestion;
+    if (!tried.available) return text + paragraph("nothing here can show it: " + tried.why, 6);
+    if (!tried.fired || !tried.quiet_when_healthy) return text;
+    text += "      " + style.paint(Ink::cyan, fmt::format("expr: {}", tried.expr)) + "\n";
+    if (!tried.hold.empty()) text += "      " + style.paint(Ink::cyan, "for: " + tried.hold) + "\n";
+    return text + paragraph(fmt::format("tried: fires after {}, silent on the healthy run; {}",
+                                        duration_text(tried.latency_low), tried.says),
+                            6);
+}
+
+std::string missed(const Study& study, const Style& style, bool all) {
+    std::vector<std::string> entries;
+    for (const Row& row : study.rows) {
+        if (outcome_of(row) != "caught" && row.trouble.empty())
+            entries.push_back(missed_entry(study, row, style));
+    }
+    return entries.empty() ? "" : heading(style, "not caught in time") + list_of(entries, all);
+}
+
+std::string rule_list(const Study& study, AlertVerdict verdict, const std::string& title, const Style& style,
+                      bool all) {
+    std::vector<std::string> entries;
     for (std::size_t i = 0; i < study.healthy.size(); ++i) {
         if (study.healthy[i].verdict != verdict) continue;
-        text += paragraph(fmt::format("{} ({}:{}) {}", study.rules[i].name, study.rules[i].file,
-                                      study.rules[i].line, study.healthy[i].says),
-                          2);
+        entries.push_back(paragraph(fmt::format("{} ({}:{}) {}", study.rules[i].name, study.rules[i].file,
+                                                study.rules[i].line, study.healthy[i].says),
+                                    2));
     }
-    return text.empty() ? text : heading(style, title) + text;
+    return entries.empty() ? "" : heading(style, title) + list_of(entries, all);
 }
 
-// By kind: faults of the rules first, metrics that this run does not simulate last.
-std::string dead_alerts(const Study& study, const Style& style) {
-    constexpr DeadKind kinds[] = {
-        DeadKind::misspelled,    DeadKind::named_otherwise, DeadKind::off_by_default,
-        DeadKind::contradiction, DeadKind::not_simulated,   DeadKind::nobody,
-        DeadKind::none};
+// Under three headings: what the rules are to blame for, what the site can say, what is not simulated.
+std::string silent_alerts(const Study& study, const Style& style, bool all) {
+    constexpr std::pair<Silence, const char*> headings[] = {
+        {Silence::never, "can never fire"},
+        {Silence::your_names, "depends on your names: a name map (--map) says them"},
+        {Silence::not_simulated, "not simulated here"}};
     std::string text;
-    for (const DeadKind kind : kinds) {
+    for (const auto& [silence, title] : headings) {
+        std::vector<std::string> entries;
         for (std::size_t i = 0; i < study.rules.size(); ++i) {
             const Rule& rule = study.rules[i];
             const RuleReads& reads = study.analysis.rules[i];
-            if (!rule.is_alert || !reads.dead || reads.dead_kind != kind) continue;
-            const std::string word = kind == DeadKind::none ? "" : fmt::format("{}: ", name_of(kind));
-            text += paragraph(fmt::format("{}{} ({}:{}): {}{}{}", word, rule.name, rule.file, rule.line,
-                                          reads.why_dead, reads.remedy.empty() ? "" : "; ", reads.remedy),
-                              2);
+            if (!rule.is_alert || silence_of(reads.dead_kind) != silence) continue;
+            entries.push_back(
+                paragraph(fmt::format("{} ({}:{}): {}{}{}", rule.name, rule.file, rule.line, reads.why_dead,
+                                      reads.remedy.empty() ? "" : "; ", reads.remedy),
+                          2));
         }
+        if (!entries.empty()) text += heading(style, title) + list_of(entries, all);
     }
-    return text.empty() ? text : heading(style, "dead: these can never fire under this profile") + text;
+    return text;
 }
 
-std::string findings(const Study& study, const Style& style) {
-    if (study.analysis.findings.empty()) return {};
-    std::string text = heading(style, "wrong with the rules themselves");
+// Each alert that Prometheus refused once, with its words.
+std::string not_judged(const Study& study, const Style& style, bool all) {
+    std::vector<std::string> entries;
+    for (std::size_t i = 0; i < study.rules.size(); ++i) {
+        std::map<std::string, std::size_t> reasons;
+        for (const Row& row : study.rows) {
+            if (i < row.cells.size() && row.cells[i].verdict == AlertVerdict::unjudged)
+                ++reasons[row.cells[i].says];
+        }
+        if (!study.rules[i].is_alert) continue;
+        for (const auto& [words, count] : reasons)
+            entries.push_back(paragraph(fmt::format("{} ({}:{}), under {} failures: {}", study.rules[i].name,
+                                                    study.rules[i].file, study.rules[i].line, count, words),
+                                        2));
+    }
+    return entries.empty() ? "" : heading(style, "not judged") + list_of(entries, all);
+}
+
+std::string findings(const Study& study, const Style& style, bool all) {
+    std::vector<std::string> entries;
     for (const StaticFinding& one : study.analysis.findings) {
-        if (one.kills) continue;  // listed with the dead alerts
+        if (one.kills) continue;  // listed with the alerts that cannot fire
         const Ink ink = one.weight == Weight::error     ? Ink::red
                         : one.weight == Weight::warning ? Ink::yellow
                                                         : Ink::dim;
-        text += "  " + style.paint(ink, one.id) + fmt::format(" {}:{} {}\n", one.file, one.line, one.alert);
-        text += paragraph(one.says + (one.remedy.empty() ? "" : ": " + one.remedy), 6);
+        entries.push_back("  " + style.paint(ink, one.id) +
+                          fmt::format(" {}:{} {}\n", one.file, one.line, one.alert) +
+                          paragraph(one.says + (one.remedy.empty() ? "" : ": " + one.remedy), 6));
     }
-    return text;
+    return entries.empty() ? "" : heading(style, "wrong with the rules themselves") + list_of(entries, all);
 }
 
 std::string explained(const Study& study, const Style& style) {
@@ -140,27 +204,29 @@ std::string explained(const Study& study, const Style& style) {
                                            name_of(row.cells[i].verdict), row.cells[i].says);
             if (!row.cells[i].paged.empty())
                 says += fmt::format(" Paged: {}.", fmt::join(row.cells[i].paged, ", "));
+            if (!row.cells[i].suppressed_by.empty())
+                says += fmt::format(" Suppressed by {}.", fmt::join(row.cells[i].suppressed_by, ", "));
             text += paragraph(says, 4);
         }
     }
     return text;
 }
 
-// "of 53 alerts 41 can fire; 12 can not: 3 misspelled, 9 not simulated"
+// "of 53 alerts 41 can fire here; 3 can never fire, 4 depend on your names, 5 are not simulated"
 std::string shares(const Study& study) {
-    std::size_t alerts = 0, dead = 0;
-    std::map<DeadKind, std::size_t> kinds;
+    std::size_t alerts = 0;
+    std::map<Silence, std::size_t> counts;
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
-        alerts += study.rules[i].is_alert;
-        if (!study.rules[i].is_alert || !study.analysis.rules[i].dead) continue;
-        ++dead;
-        ++kinds[study.analysis.rules[i].dead_kind];
+        if (!study.rules[i].is_alert) continue;
+        ++alerts;
+        ++counts[silence_of(study.analysis.rules[i].dead_kind)];
     }
-    if (dead == 0) return {};
-    std::vector<std::string> words;
-    for (const auto& [kind, count] : kinds) words.push_back(fmt::format("{} {}", count, name_of(kind)));
-    return fmt::format("of {} alerts {} can fire here; {} can not: {}\n", alerts, alerts - dead, dead,
-                       fmt::join(words, ", "));
+    if (counts[Silence::none] == alerts) return {};
+    return fmt::format(
+        "of {} alerts {} can fire here; {} can never fire, {} depend on your names, {} are not "
+        "simulated\n",
+        alerts, counts[Silence::none], counts[Silence::never], counts[Silence::your_names],
+        counts[Silence::not_simulated]);
 }
 
 std::string last_word(const Study& study, const Policy& policy, const std::vector<Breach>& found,
@@ -193,13 +259,16 @@ std::string outcome_of(const Row& row) {
 }
 
 std::string text_report(const Study& study, const Policy& policy, const std::vector<Breach>& found,
-                        const Style& style, bool explain) {
+                        const Style& style, const TextOptions& options) {
+    const bool all = options.all;
     std::string text = report_head(study, style) + matrix(study, style) + invalid_files(study, style);
-    text +=
-        rule_list(study, AlertVerdict::false_alarm, "false alarms: these fire on a healthy cluster", style);
-    text += rule_list(study, AlertVerdict::background, "background: always on, ignored above", style);
-    text += dead_alerts(study, style) + missed(study, style) + findings(study, style);
-    if (explain) text += explained(study, style);
+    text += rule_list(study, AlertVerdict::false_alarm, "false alarms: these fire on a healthy cluster",
+                      style, all);
+    text += rule_list(study, AlertVerdict::background, "background: always on, ignored above", style, all);
+    text += pages_of(study, style, all);
+    text += not_judged(study, style, all) + silent_alerts(study, style, all) + missed(study, style, all);
+    text += findings(study, style, all);
+    if (options.explain) text += explained(study, style);
     for (const std::string& note : study.notes) text += "\n" + paragraph("note: " + note, 0);
     return text + last_word(study, policy, found, style);
 }
@@ -246,7 +315,9 @@ std::vector<std::size_t> columns_of(const Study& study) {
         const bool speaks = std::any_of(study.rows.begin(), study.rows.end(), [&](const Row& row) {
             return i < row.cells.size() && row.cells[i].verdict != AlertVerdict::unconcerned &&
                    row.cells[i].verdict != AlertVerdict::background &&
-                   row.cells[i].verdict != AlertVerdict::dead;
+                   row.cells[i].verdict != AlertVerdict::dead &&
+                   row.cells[i].verdict != AlertVerdict::your_names &&
+                   row.cells[i].verdict != AlertVerdict::not_simulated;
         });
         if (speaks) columns.push_back(i);
     }
@@ -303,8 +374,10 @@ std::string legend(const Study& study, const std::vector<std::size_t>& columns, 
         {AlertVerdict::missed, "miss   reads what the failure moves, and stayed silent"},
         {AlertVerdict::false_alarm, "false  fires on a healthy cluster now and then"},
         {AlertVerdict::background, "backg  fires on a healthy cluster all the time"},
-        {AlertVerdict::dead, "dead   can never fire here"},
-        {AlertVerdict::unjudged, "n/j    Prometheus could not evaluate it at this size"},
+        {AlertVerdict::dead, "never  can never fire"},
+        {AlertVerdict::your_names, "names  depends on your names: see below"},
+        {AlertVerdict::not_simulated, "n/sim  reads what is not simulated here: see below"},
+        {AlertVerdict::unjudged, "n/j    not judged: the reason is below"},
         {AlertVerdict::unconcerned, "·      reads nothing that the failure moves"},
     };
     std::string text;
@@ -349,7 +422,11 @@ std::string cell_code(const Cell& cell) {
         case AlertVerdict::background:
             return "backg";
         case AlertVerdict::dead:
-            return "dead";
+            return "never";
+        case AlertVerdict::your_names:
+            return "names";
+        case AlertVerdict::not_simulated:
+            return "n/sim";
         case AlertVerdict::invalid:
             return "inval";
         case AlertVerdict::unjudged:

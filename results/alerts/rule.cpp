@@ -85,7 +85,9 @@ void read_group(const YAML::Node& group, RuleFile& file) {
                   .file = file.path,
                   .line = line_of(node),
                   .expr_line = node["expr"] ? line_of(node["expr"]) : line_of(node),
-                  .group = text_of(group["name"])};
+                  .group = text_of(group["name"]),
+                  .group_line = line_of(group),
+                  .group_limit = std::atoi(text_of(group["limit"]).c_str())};
         if (rule.expr.size() > expression_bytes_most)
             refuse_node(node["expr"], "an expression has more than 16 KiB: no rule needs as much");
         if (group["interval"]) rule.interval = exporters::seconds_of(text_of(group["interval"]));
@@ -168,33 +170,6 @@ std::vector<std::pair<std::string, bool>> rule_files_in(const std::vector<std::s
         for (std::string& one : found) files.emplace_back(std::move(one), true);
     }
     return files;
-}
-
-Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>& names,
-                               const std::filesystem::path& scratch) {
-    RuleFile copy = file;
-    try {
-        YAML::Node root = YAML::Load(file.content);
-        for (YAML::Node group : root["groups"]) {
-            YAML::Node left(YAML::NodeType::Sequence);
-            for (const YAML::Node& rule : group["rules"]) {
-                if (names.contains(text_of(rule["alert"] ? rule["alert"] : rule["record"]))) continue;
-                YAML::Node kept = rule;
-                kept.remove("annotations");
-                left.push_back(kept);
-            }
-            group["rules"] = left;
-        }
-        YAML::Emitter out;
-        out << root;
-        copy.content = std::string(out.c_str()) + "\n";
-    } catch (const YAML::Exception& trouble) {
-        return refuse(ErrorCode::internal, "cannot copy the rules: " + trouble.msg, "", {file.path, 0, 0});
-    }
-    const auto path = copy_of(file.path, scratch, ".reduced.yml");
-    if (auto written = write_text(copy.content, path); !written) return tl::unexpected(written.error());
-    copy.loaded = std::filesystem::absolute(path).string();
-    return copy;
 }
 
 Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesystem::path& scratch) {

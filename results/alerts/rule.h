@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +22,8 @@ struct Rule {
     int line = 0;      // of the rule
     int expr_line = 0;
     std::string group;
+    int group_line = 0;
+    int group_limit = 0;   // of firing instances; 0 = none
     double interval = -1;  // of its group, in seconds; -1 = the global one
 };
 
@@ -47,11 +48,6 @@ scenarios::Result<RuleFile> read_rules(const std::filesystem::path& file,
 // These files, and what lies in these directories with the ending of a rule file, which is marked: it may be
 // something else.
 std::vector<std::pair<std::string, bool>> rule_files_in(const std::vector<std::string>& paths);
-
-// A copy of what promtool gets, without the rules of these names, and without annotations: no alert depends
-// on them, and promtool renders them again for each firing instance at each step. Written below `scratch`.
-scenarios::Result<RuleFile> without_rules(const RuleFile& file, const std::set<std::string>& names,
-                                          const std::filesystem::path& scratch);
 
 // Refuses a text that is evidently not a rule file, and says what it is.
 scenarios::Result<void> check_kind(const std::string& text, const std::string& path);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <regex>
 
@@ -15,41 +15,50 @@ namespace deadrank::results::alerts {
 
 std::string_view name_of(DeadKind kind) {
     constexpr std::string_view names[] = {
-        "", "misspelled", "named otherwise", "off by default", "contradiction", "not simulated", "nobody's"};
+        "",           "misspelled",    "named otherwise", "off by default", "contradiction",
+        "your names", "not simulated", "nobody's"};
     return names[static_cast<std::size_t>(kind)];
 }
 
-bool is_fault_of_rule(DeadKind kind) {
-    return kind != DeadKind::none && kind != DeadKind::not_simulated && kind != DeadKind::nobody;
+Silence silence_of(DeadKind kind) {
+    switch (kind) {
+        case DeadKind::none:
+            return Silence::none;
+        case DeadKind::your_names:
+            return Silence::your_names;
+        case DeadKind::not_simulated:
+        case DeadKind::nobody:
+            return Silence::not_simulated;
+        default:
+            return Silence::never;
+    }
 }
 
-// ── Existence: metrics against the profile, matchers against the labels, and what that means for the rule
-// as a whole.
+// ── What each rule mentions, through recording rules too.
 
 namespace {
 
-struct Context {
-    std::map<std::string, std::vector<std::size_t>> recorded = {};  // metric → recording rules
-};
+// Metric → the rules that record it.
+using Recorders = std::map<std::string, std::vector<std::size_t>>;
 
-// Collects metrics and look-back through recording rules, each look-back on top of its reader's; `depth` ends
-// cycles, which Prometheus allows.
-void follow(std::size_t index, const Context& context, const std::vector<RuleReads>& all, RuleReads& into,
+// Each look-back comes on top of its reader's; `depth` ends cycles, which Prometheus allows.
+void follow(std::size_t index, const Recorders& recorders, const std::vector<RuleReads>& all, RuleReads& into,
             double reader, int depth) {
-    for (const Selector& selector : all[index].reads.selectors) {
+    const Reads& reads = all[index].reads;
+    into.names.insert(reads.identifiers.begin(), reads.identifiers.end());
+    into.everything = into.everything || reads.everything;
+    into.states = into.states || reads.everything || reads.identifiers.contains("ALERTS") ||
+                  reads.identifiers.contains("ALERTS_FOR_STATE");
+    for (const Selector& selector : reads.selectors) {
         into.metrics.insert(selector.metric);
         const double reach = reader + selector.range + selector.offset + selector.outer;
         into.look_back = std::max(into.look_back, reach);
-        into.everything = into.everything || all[index].reads.everything;
-        const auto recorded = context.recorded.find(selector.metric);
-        if (recorded == context.recorded.end() || depth > 8) continue;
-        for (const std::size_t other : recorded->second) {
-            follow(other, context, all, into, reach, depth + 1);
-            // How a recorded value follows this one is not worked out: either direction counts.
-            for (const Wish& wish : all[other].wishes) {
-                if (into.wishes.size() < 256) into.wishes.push_back({wish.selector, 0});
-            }
-        }
+        double& own = into.reach[selector.metric];
+        own = std::max(own, reach);
+        const auto recorded = recorders.find(selector.metric);
+        if (recorded == recorders.end() || depth > 8) continue;
+        for (const std::size_t other : recorded->second)
+            follow(other, recorders, all, into, reach, depth + 1);
     }
 }
 
@@ -58,73 +67,21 @@ void follow(std::size_t index, const Context& context, const std::vector<RuleRea
 StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted,
                        const exporters::World& world) {
     StaticAnalysis analysis;
-    Context context;
+    Recorders recorders;
     for (std::size_t i = 0; i < rules.size(); ++i) {
-        if (!rules[i].is_alert) context.recorded[rules[i].name].push_back(i);
+        if (!rules[i].is_alert) recorders[rules[i].name].push_back(i);
     }
-    Existence existence(rules, emitted, world);
     for (const Rule& rule : rules) {
         RuleReads reads;
         reads.reads = scan(rule.expr);
-        existence.check(rule, reads, analysis.findings);
-        find_misuse(rule, reads.reads, emitted, world.window.scrape, analysis.findings);
-        if (!reads.dead || !rule.is_alert)
-            analysis.wanted.insert(reads.reads.identifiers.begin(), reads.reads.identifiers.end());
-        analysis.everything = analysis.everything || reads.reads.everything;
+        reads.thresholds = thresholds_of(rule.expr);
+        find_misuse(rule, reads, emitted, world.window.scrape, analysis.findings);
         analysis.rules.push_back(std::move(reads));
     }
     std::vector<RuleReads> followed = analysis.rules;
-    for (std::size_t i = 0; i < rules.size(); ++i) follow(i, context, analysis.rules, followed[i], 0, 0);
+    for (std::size_t i = 0; i < rules.size(); ++i) follow(i, recorders, analysis.rules, followed[i], 0, 0);
     analysis.rules = std::move(followed);
-    for (const RuleReads& one : analysis.rules)
-        analysis.look_back = std::max(analysis.look_back, one.look_back);
     return analysis;
-}
-
-StaticAnalysis narrowed(const StaticAnalysis& analysis, const std::vector<bool>& asked) {
-    StaticAnalysis narrow = analysis;
-    narrow.wanted.clear();
-    narrow.everything = false;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-        if (!asked[i]) continue;
-        const RuleReads& one = analysis.rules[i];
-        narrow.wanted.insert(one.reads.identifiers.begin(), one.reads.identifiers.end());
-        narrow.wanted.insert(one.metrics.begin(), one.metrics.end());
-        narrow.everything = narrow.everything || one.everything || one.reads.everything;
-    }
-    return narrow;
-}
-
-double history_needed(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
-                      const exporters::Window& window) {
-    constexpr double most = 14 * 86400.0;
-    double needed = 0, grid = 300;
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-        const RuleReads& reads = analysis.rules[i];
-        if (!rules[i].is_alert || reads.dead) continue;
-        // Recorded series begin slightly later than what they record.
-        needed = std::max(needed, reads.look_back + rules[i].hold + rules[i].keep_firing + 2 * window.eval);
-        const double interval = rules[i].interval > 0 ? rules[i].interval : window.eval;
-        if (reads.reads.subquery || std::fmod(grid, interval) != 0) grid = 3600;
-    }
-    grid = std::ceil(grid / window.scrape) * window.scrape;
-    return std::ceil(std::min(needed, most) / grid) * grid;
-}
-
-double history_needed(const std::vector<Rule>& rules, StaticAnalysis analysis,
-                      const exporters::Window& window, const std::vector<bool>& asked) {
-    for (std::size_t i = 0; i < asked.size(); ++i) analysis.rules[i].dead |= !asked[i];
-    return history_needed(rules, analysis, window);
-}
-
-std::optional<std::set<std::string>> read_by(const StaticAnalysis& analysis, const std::vector<bool>& asked) {
-    std::set<std::string> read;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-        if (!asked[i]) continue;
-        if (analysis.rules[i].everything) return std::nullopt;
-        read.insert(analysis.rules[i].metrics.begin(), analysis.rules[i].metrics.end());
-    }
-    return read;
 }
 
 // ── Rule patterns that load, look right and do not work. Each was seen in published rule sets.
@@ -183,6 +140,37 @@ void check_share(const Rule& rule, const Reads& reads, std::vector<StaticFinding
     }
 }
 
+// A metric, or its mean, least or largest, compared with a number that it never passes.
+void check_threshold(const Rule& rule, const Threshold& threshold, const Emitted& emitted,
+                     std::vector<StaticFinding>& findings) {
+    const Reads side = scan(threshold.left);
+    char* end = nullptr;
+    const double x = std::strtod(threshold.limit.c_str(), &end);
+    if (side.selectors.size() != 1 || threshold.limit.empty() || *end != '\0') return;
+    for (const Token& token : tokens_of(threshold.left)) {
+        const bool calls = one_of(token.text, {"avg", "min", "max", "avg_over_time", "min_over_time",
+                                               "max_over_time", "last_over_time"});
+        if (token.kind == Token::Kind::word && !calls && token.text != side.selectors[0].metric &&
+            side.selectors[0].text.find(token.text) == std::string::npos &&
+            !one_of(token.text, {"by", "without"}) &&
+            std::find(side.grouping.begin(), side.grouping.end(), token.text) == side.grouping.end())
+            return;
+        if (one_of(token.text, {"+", "-", "*", "/", "%", "^", "offset"})) return;
+    }
+    const exporters::Metric* metric = emitted.metric(side.selectors[0].metric);
+    if (metric == nullptr) return;
+    const std::string& op = threshold.op;
+    const bool never = (op == ">" && x >= metric->most) || (op == ">=" && x > metric->most) ||
+                       (op == "<" && x <= metric->least) || (op == "<=" && x < metric->least) ||
+                       (op == "==" && (x > metric->most || x < metric->least));
+    if (!never) return;
+    add(findings, rule, "threshold-out-of-reach", Weight::error,
+        fmt::format("{} is never {} {}: it lies between {} and {}", side.selectors[0].metric, op, x,
+                    metric->least, metric->most),
+        metric->most == 1 && x > 1 ? "it is a ratio, not a percentage"
+                                   : "compare with a value that it can have");
+}
+
 // Labels of by (…) and {{ $labels.X }} that none of the metrics has.
 void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted,
                  std::vector<StaticFinding>& findings) {
@@ -214,8 +202,9 @@ void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted,
 
 }  // namespace
 
-void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted, double scrape,
+void find_misuse(const Rule& rule, const RuleReads& what, const Emitted& emitted, double scrape,
                  std::vector<StaticFinding>& findings) {
+    const Reads& reads = what.reads;
     for (const Selector& selector : reads.selectors) {
         if (selector.range <= 0 || selector.range >= 2 * scrape ||
             !one_of(selector.function, {"rate", "increase", "irate", "delta", "idelta", "deriv", "changes"}))
@@ -230,105 +219,13 @@ void find_misuse(const Rule& rule, const Reads& reads, const Emitted& emitted, d
         if (metric != nullptr) check_kind_of_metric(rule, selector, *metric, findings);
     }
     check_share(rule, reads, findings);
+    for (const Threshold& threshold : what.thresholds) check_threshold(rule, threshold, emitted, findings);
     if (rule.is_alert) check_names(rule, reads, emitted, findings);
     // PromQL has no operator '&', and its parser does not say what to use instead.
     if (rule.expr.find(" & ") != std::string::npos) {
         add(findings, rule, "bit-and", Weight::error, "PromQL has no '&'",
             "test bit b by remainder: X % 2^(b+1) >= 2^b, as in X % 128 >= 64");
     }
-}
-
-// ── Which way a series must move to make a rule fire.
-
-namespace {
-
-// Which way a call's value follows its argument: 1, -1, or 0 for neither.
-int follows(const std::string& call) {
-    if (one_of(call, {"rate",
-                      "increase",
-                      "irate",
-                      "delta",
-                      "idelta",
-                      "deriv",
-                      "avg_over_time",
-                      "max_over_time",
-                      "min_over_time",
-                      "sum_over_time",
-                      "last_over_time",
-                      "quantile_over_time",
-                      "ceil",
-                      "floor",
-                      "round",
-                      "sum",
-                      "avg",
-                      "min",
-                      "max",
-                      "topk",
-                      "bottomk",
-                      "quantile",
-                      "label_replace",
-                      "label_join",
-                      "sort",
-                      "sort_desc",
-                      "clamp",
-                      "clamp_min",
-                      "clamp_max",
-                      "predict_linear",
-                      "scalar",
-                      "sqrt",
-                      "ln",
-                      "log2",
-                      "log10",
-                      "exp",
-                      "histogram_quantile"}))
-        return 1;
-    return 0;
-}
-
-// `way`: how the value of this tree must move; 2 = it only has to exist.
-void collect_wishes(const Expression& tree, int way, std::vector<Wish>& wishes) {
-    switch (tree.kind) {
-        case Expression::Kind::selector:
-            wishes.push_back({tree.selector, way == 2 ? 0 : way});
-            return;
-        case Expression::Kind::call:
-        case Expression::Kind::aggregate:
-            for (const auto& arg : tree.args)
-                collect_wishes(*arg, way == 2 ? 2 : way * follows(tree.op), wishes);
-            return;
-        case Expression::Kind::negative:
-            return collect_wishes(*tree.args[0], way == 2 ? 2 : -way, wishes);
-        case Expression::Kind::subquery:
-            return collect_wishes(*tree.args[0], way, wishes);
-        case Expression::Kind::binary:
-            break;
-        default:
-            return;
-    }
-    const Expression &left = *tree.args[0], &right = *tree.args[1];
-    if (one_of(tree.op, {"and", "or", "unless"})) {
-        collect_wishes(left, way, wishes);
-        return collect_wishes(right, tree.op == "or" ? way : tree.op == "and" ? 2 : 0, wishes);
-    }
-    if (one_of(tree.op, {"==", "!=", ">", "<", ">=", "<="})) {
-        const int up = one_of(tree.op, {">", ">="}) ? 1 : one_of(tree.op, {"<", "<="}) ? -1 : 0;
-        // `bool` makes it a value, whose own direction then counts.
-        const int turned = tree.boolean && way != 2 ? way * up : up;
-        collect_wishes(left, turned, wishes);
-        return collect_wishes(right, -turned, wishes);
-    }
-    const bool falls = one_of(tree.op, {"-", "/"});
-    const bool known = falls || one_of(tree.op, {"+", "*"});
-    collect_wishes(left, known ? way : 0, wishes);
-    collect_wishes(right, !known ? 0 : falls && way != 2 ? -way : way, wishes);
-}
-
-}  // namespace
-
-std::vector<Wish> wishes_of(const Expression& tree) {
-    std::vector<Wish> wishes;
-    collect_wishes(tree, 2, wishes);
-    return wishes;
 }
 
 }  // namespace deadrank::results::alerts

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -10,9 +11,9 @@
 #include <vector>
 
 #include "results/alerts/policy.h"
+#include "results/alerts/presence.h"
 #include "results/alerts/static_check.h"
 #include "results/alerts/verdict.h"
-#include "results/external/amtool.h"
 #include "results/external/promtool.h"
 
 namespace deadrank::results::alerts {
@@ -23,28 +24,33 @@ namespace deadrank::results::alerts {
 // What a player answers: which alerts were active when.
 struct PlayerAnswer {
     Activity activity;
-    std::vector<bool> unjudged;                       // by rule
-    std::map<std::size_t, std::string> why_unjudged;  // by rule: Prometheus' words
-    std::vector<bool> reused;  // by rule: nothing that it reads changes, so the healthy run's answer is used
-    std::vector<std::string> notes;
-    int exit_code = 0;  // of promtool, on the edge file
+    Curves curves;               // how near each asked alert came to its thresholds
+    std::vector<bool> unjudged;  // by rule
+    std::map<std::size_t, Refusal> why_unjudged;
+    std::vector<bool> reused;  // by rule: its input is that of the healthy run, whose answer is used
+    std::vector<double> eval;  // by rule: seconds between two evaluations
     double cpu_seconds = 0;
-    bool cached = false;
-    std::filesystem::path kept;  // the file that promtool judged
+    std::filesystem::path kept;  // the first file that promtool judged
 };
 
 class Player {
 public:
     virtual ~Player() = default;
     virtual std::string name() const = 0;  // "promtool 2.42.0"
+
+    // `usual`: the answer for the healthy run; where it is given, only alerts that the incident can change
+    // are asked.
     virtual scenarios::Result<PlayerAnswer> play(const exporters::World& world,
                                                  const exporters::Incident& incident,
                                                  const std::vector<RuleFile>& files,
                                                  const std::vector<Rule>& rules,
-                                                 const StaticAnalysis& analysis) = 0;
+                                                 const StaticAnalysis& analysis,
+                                                 const PlayerAnswer* usual) = 0;
+    virtual scenarios::Result<Presence> presence(const std::vector<Rule>& rules,
+                                                 const StaticAnalysis& analysis, const Emitted& emitted) = 0;
 
     // Once `stopped` says so, play() ends soon, without an answer. Not while it plays.
-    virtual void stop_when(std::function<bool()> stopped) { stopped_ = std::move(stopped); }
+    void stop_when(std::function<bool()> stopped) { stopped_ = std::move(stopped); }
 
 protected:
     std::function<bool()> stopped_;  // may be empty
@@ -54,6 +60,7 @@ protected:
 struct Tried {
     std::string expr, hold, says;
     bool available = false;  // everything it reads exists under this profile
+    std::string why;         // what does not exist
     bool fired = false;
     double latency_low = -1;
     bool quiet_when_healthy = false;
@@ -66,6 +73,7 @@ struct Row {
     std::string trouble;  // why it could not be judged
     int best = -1;        // the rule that noticed it first
     std::optional<Tried> suggestion;
+    int pages = -1;  // notifications of groups, where Alertmanager was asked
     PlayerAnswer played;
 };
 
@@ -87,10 +95,12 @@ struct Study {
 struct StudyOptions {
     int jobs = 2;
     bool suggest = true;
-    external::Amtool* amtool = nullptr;
     std::atomic<bool>* stop = nullptr;  // once it is true, the study ends with what was judged so far
-    double limit = 0;                   // seconds after which no further failure is played; 0 = none
+    double limit = 0;                   // seconds after which nothing more is played; 0 = none
+    std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
     std::function<void(std::size_t done, std::size_t all, const std::string& last)> progress = {};
+
+    bool over() const;  // stopped, or out of time
 };
 
 // Judges rules for Kubernetes where their labels exist, and notes why. For sites without a chosen profile.
@@ -102,15 +112,16 @@ scenarios::Result<void> conduct(Study& study, const std::vector<exporters::Incid
                                 Player& player, const exporters::SignatureCatalog& signatures,
                                 const StudyOptions& options);
 
-// Lets another judge play `rows` drawn rows again, `alerts` drawn alerts of each, and returns where it
-// disagrees; `asked` counts what was compared.
-std::vector<std::string> confirm(const Study& study, Player& other, std::size_t rows, std::size_t alerts,
-                                 const std::filesystem::path& scratch, std::size_t& asked);
-
-// For a failure that no alert caught: an expression over existing metrics, tried on the failure and on the
-// healthy run by the same judge before it is proposed.
+// For a failure that no alert caught: an expression over existing metrics, played on the healthy run and then
+// on the failure.
 scenarios::Result<void> suggest(Study& study, Player& player, const exporters::SignatureCatalog& signatures,
-                                const std::function<bool()>& stopped = {});
+                                const StudyOptions& options);
+
+// Takes back each "did you mean" whose name would make the alert ring on the healthy run.
+void try_hints(Study& study, Player& player, const Emitted& emitted);
+
+// Calls `use` with 0 … count-1, on a few threads.
+void each_of(std::size_t count, int jobs, const std::function<void(std::size_t)>& use);
 
 // The expression with the names and jobs that this site uses.
 std::string in_site_words(std::string expr, const exporters::World& world);

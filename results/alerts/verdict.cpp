@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <limits>
 #include <regex>
 
 #include "results/exporters/toml_file.h"
@@ -18,10 +20,6 @@ namespace deadrank::results::alerts {
 namespace {
 
 using exporters::duration_text;
-
-double evaluation_of(const Rule& rule, const exporters::World& world) {
-    return rule.interval > 0 ? rule.interval : world.window.eval;
-}
 
 const Instance* same_labels(const std::vector<Instance>& instances, const Instance& wanted) {
     const auto at = std::find_if(instances.begin(), instances.end(),
@@ -60,8 +58,7 @@ public:
         : what_(what),
           incident_(incident),
           duration_(world.window.duration),
-          over_(std::max(incident.until,
-                         incident.at + world.window.scrape + evaluation_of(*what.rule, world))) {}
+          over_(std::max(incident.until, incident.at + world.window.scrape + what.eval)) {}
 
     Seen all() {
         for (const Instance& instance : *what_.failing) look(instance);
@@ -155,7 +152,7 @@ Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident&
                 const exporters::World& world) {
     Cell cell;
     cell.latency_low = seen.first - incident.at;
-    cell.latency_high = cell.latency_low + world.window.scrape + evaluation_of(*what.rule, world);
+    cell.latency_high = cell.latency_low + world.window.scrape + what.eval;
     for (const Instance* instance : seen.fired) cell.fired.push_back(instance->labels);
     std::sort(cell.fired.begin(), cell.fired.end());  // judges tell instances in orders of their own
     cell.fired.resize(std::min<std::size_t>(cell.fired.size(), 64));
@@ -187,49 +184,116 @@ Cell fired_cell(const Judged& what, const Seen& seen, const exporters::Incident&
     return cell;
 }
 
-// Can a series that moved make the rule fire, in the direction in which it moved?
-bool wishes_for(const std::vector<Wish>& wishes, const exporters::Touched& touched) {
-    if (wishes.empty()) return true;
-    return std::any_of(wishes.begin(), wishes.end(), [&](const Wish& wish) {
-        if (wish.selector.metric.empty()) return true;
-        const auto moved = touched.series.find(wish.selector.metric);
-        if (moved == touched.series.end()) return touched.vanished.contains(wish.selector.metric);
-        return std::any_of(moved->second.begin(), moved->second.end(), [&](const exporters::Moved& one) {
-            return (wish.direction == 0 || one.direction == 0 || wish.direction == one.direction) &&
-                   fits(wish.selector, one.labels);
-        });
-    });
+// ── A silent alert: how near it came to its thresholds, as Prometheus recorded it.
+
+// The largest value between two times, or the least; NaN where there is none.
+double extreme(const Curve& points, bool largest, double begin, double end) {
+    double best = std::numeric_limits<double>::quiet_NaN();
+    for (const auto& [time, value] : points) {
+        if (time < begin || time >= end || std::isnan(value)) continue;
+        if (std::isnan(best) || (largest ? value > best : value < best)) best = value;
+    }
+    return best;
 }
 
-Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched& touched, double duration,
-                 double repaired) {
-    Cell cell;
-    if (seen.waited > 0 || seen.waiting_at_end) {
-        cell.verdict = AlertVerdict::pending_only;
-        cell.needed = std::max(0.0, what.rule->hold - seen.waited);
-        cell.says = fmt::format("was pending for {} of its {}: the condition had to hold {} longer",
-                                duration_text(seen.waited), duration_text(what.rule->hold),
-                                duration_text(cell.needed));
-        if (seen.waiting_at_end)
-            cell.says +=
-                fmt::format(" (it was pending still when the run ended at {})", duration_text(duration));
-        return cell;
+struct Approach {
+    std::vector<Nearness> near;
+    bool measured = false;  // all of its thresholds
+    bool nearer = false;    // the failure brought a value nearer to one than it is on the healthy run
+};
+
+Approach approach_of(const Judged& what, const exporters::Incident& incident, double over) {
+    Approach found{.measured = !what.reads->thresholds.empty()};
+    for (std::size_t k = 0; k < what.reads->thresholds.size(); ++k) {
+        const Threshold& threshold = what.reads->thresholds[k];
+        static const Curve none;
+        const auto curve_in = [&](const Curves* all) -> const Curve& {
+            if (all == nullptr) return none;
+            const auto at = all->find({what.index, k});
+            return at == all->end() ? none : at->second;
+        };
+        const Curve &now = curve_in(what.curves), &usual = curve_in(what.usual_curves);
+        const bool up = threshold.op.starts_with('>');
+        const double before = extreme(usual, up, incident.at, over);
+        const double value = extreme(now, up, incident.at, over);
+        const double least = 1e-9 * std::max(1.0, std::abs(before));
+        found.nearer =
+            found.nearer ||
+            (!std::isnan(value) && (std::isnan(before) || (up ? value - before : before - value) > least));
+        if (std::isnan(value))
+            found.measured = false;
+        else
+            found.near.push_back({threshold.left, threshold.op, threshold.limit, value, k});
     }
+    return found;
+}
+
+bool passes(const Nearness& one) {
+    char* end = nullptr;
+    const double limit = std::strtod(one.limit.c_str(), &end);
+    if (*end != '\0') return false;
+    return one.op == ">"    ? one.value > limit
+           : one.op == ">=" ? one.value >= limit
+           : one.op == "<"  ? one.value < limit
+                            : one.value <= limit;
+}
+
+// "peaked at 0.4, the rule asks for > 1"
+std::string nearness_text(const std::vector<Nearness>& near) {
+    std::vector<std::string> parts;
+    for (const Nearness& one : near) {
+        if (passes(one)) continue;
+        parts.push_back(fmt::format("{} {:.4g}, and the rule asks for {} {}",
+                                    one.op.starts_with('>') ? "peaked at" : "fell no lower than", one.value,
+                                    one.op, one.limit));
+    }
+    if (parts.empty() && !near.empty()) return "passed each of its thresholds, but never for the same labels";
+    return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+AlertVerdict verdict_of(Silence silence) {
+    switch (silence) {
+        case Silence::never:
+            return AlertVerdict::dead;
+        case Silence::your_names:
+            return AlertVerdict::your_names;
+        default:
+            return AlertVerdict::not_simulated;
+    }
+}
+
+Cell pending_cell(const Judged& what, const Seen& seen, double duration) {
+    Cell cell{.verdict = AlertVerdict::pending_only, .needed = std::max(0.0, what.rule->hold - seen.waited)};
+    cell.says = fmt::format("was pending for {} of the {} that `for` needs", duration_text(seen.waited),
+                            duration_text(what.rule->hold));
+    if (seen.waiting_at_end) cell.says += fmt::format(" when the run ended at {}", duration_text(duration));
+    return cell;
+}
+
+Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Incident& incident,
+                 const exporters::World& world, const exporters::Touched& touched) {
+    Cell cell;
+    if (seen.waited > 0 || seen.waiting_at_end) return pending_cell(what, seen, world.window.duration);
     if (seen.after_repair >= 0) {
         cell.verdict = AlertVerdict::after_repair;
         cell.says = fmt::format("first rang {} after the repair: it is about the job that comes back",
-                                duration_text(seen.after_repair - repaired));
+                                duration_text(seen.after_repair - incident.until));
         return cell;
     }
-    std::vector<std::string> moved;
+    if (what.reads->dead()) {
+        cell.verdict = verdict_of(silence_of(what.reads->dead_kind));
+        cell.says = what.reads->why_dead;
+        return cell;
+    }
     const auto& selectors = what.reads->reads.selectors;
     const bool asks_absence =
         std::any_of(selectors.begin(), selectors.end(), [](const Selector& one) { return one.absent; });
+    std::vector<std::string> moved;
     bool vanished = false;
     for (const std::string& metric : what.reads->metrics) {
-        if (touched.moved.contains(metric) || (asks_absence && touched.vanished.contains(metric)))
-            moved.push_back(metric);
-        vanished = vanished || touched.vanished.contains(metric);
+        const bool gone = touched.vanished.contains(metric);
+        if (touched.moved.contains(metric) || (asks_absence && gone)) moved.push_back(metric);
+        vanished = vanished || gone;
     }
     if (moved.empty() && vanished) {
         cell.says = "does not ask for absence, and all that the failure does to what it reads is to end it";
@@ -239,25 +303,35 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Touched&
         cell.says = "reads no metric that this failure itself moves";
         return cell;
     }
-    if (!moved.empty() && !wishes_for(what.reads->wishes, touched)) {
-        cell.says =
-            fmt::format("reads {}, but not the series that this failure moves, or it looks the other way",
-                        fmt::join(moved, ", "));
+    const Approach approach =
+        approach_of(what, incident, std::max(incident.until, incident.at + world.window.scrape + what.eval));
+    // A selector without matchers reads what moved; one with matchers may read other series of that name.
+    const bool narrowed = std::any_of(selectors.begin(), selectors.end(), [&](const Selector& one) {
+        return !one.matchers.empty() && touched.moved.contains(one.metric);
+    });
+    if (approach.measured && !approach.nearer && !asks_absence && narrowed) {
+        cell.near = approach.near;
+        cell.says = fmt::format("reads {}, and the failure brings nothing nearer to its threshold",
+                                fmt::join(moved, ", "));
         return cell;
     }
     cell.verdict = AlertVerdict::missed;
-    cell.says = moved.empty() ? "stayed silent"
-                              : fmt::format("stayed silent although it reads {}, which the failure moves",
-                                            fmt::join(moved, ", "));
+    cell.near = approach.near;
+    const std::string near = nearness_text(approach.near);
+    cell.says = !near.empty()   ? near
+                : moved.empty() ? "stayed silent"
+                                : fmt::format("stayed silent although it reads {}, which the failure moves",
+                                              fmt::join(moved, ", "));
     return cell;
 }
 
 }  // namespace
 
 std::string_view name_of(AlertVerdict verdict) {
-    constexpr std::array<std::string_view, 13> names = {
-        "caught",      "late",        "sticky",     "wrong place", "pending only", "after repair", "missed",
-        "unconcerned", "false alarm", "background", "dead",        "invalid",      "unjudged"};
+    constexpr std::array<std::string_view, 15> names = {
+        "caught",        "late",        "sticky",      "wrong place", "pending only", "after repair",
+        "missed",        "unconcerned", "false alarm", "background",  "dead",         "depends on your names",
+        "not simulated", "invalid",     "unjudged"};
     return names[static_cast<std::size_t>(verdict)];
 }
 
@@ -312,7 +386,7 @@ Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Inci
     const Seen seen = InstanceReading(what, incident, world).all();
     if (!seen.fired.empty()) {
         const double after = seen.first - incident.at;
-        if (by_chance(row, after + evaluation_of(*what.rule, world), world.window.duration) > 0.05) {
+        if (by_chance(row, after + what.eval, world.window.duration) > 0.05) {
             return {.verdict = AlertVerdict::false_alarm,
                     .says = fmt::format("{}; a ring {} after the failure tells nothing of it", row.says,
                                         duration_text(after))};
@@ -322,10 +396,7 @@ Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Inci
     if (row.verdict != AlertVerdict::unconcerned) {
         return {.verdict = row.verdict, .says = row.says + "; the failure adds nothing to it"};
     }
-    if (what.reads->dead) {
-        return {.verdict = AlertVerdict::dead, .says = "can never fire here: " + what.reads->why_dead};
-    }
-    return silent_cell(what, seen, touched, world.window.duration, incident.until);
+    return silent_cell(what, seen, incident, world, touched);
 }
 
 // ── Where an alert's labels point. Exporters name places differently: instance, Hostname, node, gpu="3",

@@ -12,19 +12,21 @@
 namespace deadrank::results::alerts {
 
 enum class AlertVerdict {
-    caught,        // fired after the failure, soon enough
-    late,          // fired, but after the objective
-    sticky,        // fired, and did not clear after the repair
-    wrong_place,   // fired, and names only healthy nodes or GPUs
-    pending_only,  // saw it, but for less time than its `for`
-    after_repair,  // first fired after the repair, as the job came back
-    missed,        // reads a metric that the failure moves, and stayed silent
-    unconcerned,   // reads nothing that the failure moves
-    false_alarm,   // fires on the healthy run, now and then
-    background,    // fires on the healthy run from beginning to end
-    dead,          // can never fire here: it reads what nothing emits
-    invalid,       // Prometheus refuses its rule file
-    unjudged,      // Prometheus could not evaluate it at this size
+    caught,         // fired after the failure, soon enough
+    late,           // fired, but after the objective
+    sticky,         // fired, and did not clear after the repair
+    wrong_place,    // fired, and names only healthy nodes or GPUs
+    pending_only,   // saw it, but for less time than its `for`
+    after_repair,   // first fired after the repair, as the job came back
+    missed,         // reads a metric that the failure moves, and stayed silent
+    unconcerned,    // reads nothing that the failure moves
+    false_alarm,    // fires on the healthy run, now and then
+    background,     // fires on the healthy run from beginning to end
+    dead,           // can never fire, by a fault of its own
+    your_names,     // waits for a name of the site's own, which a name map can say
+    not_simulated,  // reads what no exporter of this run emits
+    invalid,        // Prometheus refuses its rule file
+    unjudged,       // Prometheus refuses to evaluate it
 };
 std::string_view name_of(AlertVerdict verdict);
 
@@ -32,15 +34,24 @@ std::string_view name_of(AlertVerdict verdict);
 enum class Locality { exact, node, spread, nowhere };
 std::string_view name_of(Locality place);
 
+// How near a silent alert came to one threshold while the failure lasted.
+struct Nearness {
+    std::string left, op, limit;  // as they are written
+    double value = 0;             // the largest, or the least
+    std::size_t threshold = 0;
+};
+
 struct Cell {
     AlertVerdict verdict = AlertVerdict::unconcerned;
     double latency_low = -1, latency_high = -1;  // seconds after the failure
     Locality place = Locality::nowhere;
     double needed = 0;  // pending only: how much longer the condition had to hold
     std::string says;   // one sentence
+    std::vector<Nearness> near;
     std::vector<std::map<std::string, std::string>>
-        fired;                       // label sets of the new firings, sorted, the first 64
-    std::vector<std::string> paged;  // receivers, where Alertmanager was asked
+        fired;                               // label sets of the new firings, sorted, the first 64
+    std::vector<std::string> paged;          // receivers, where Alertmanager was asked
+    std::vector<std::string> suppressed_by;  // alerts that inhibit it there
 
     bool noticed() const {
         return verdict == AlertVerdict::caught || verdict == AlertVerdict::late ||
@@ -61,6 +72,10 @@ struct Judged {
     const RuleReads* reads = nullptr;
     const std::vector<Instance>* healthy = nullptr;
     const std::vector<Instance>* failing = nullptr;
+    const Curves* usual_curves = nullptr;  // of all rules
+    const Curves* curves = nullptr;
+    std::size_t index = 0;  // of the rule
+    double eval = 15;       // seconds between two evaluations
 };
 
 HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy,

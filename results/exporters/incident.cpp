@@ -33,8 +33,7 @@ Incident incident_of(const Signature& signature, const SignatureCatalog& catalog
                       .targets = std::move(targets),
                       .at = window.fault_at,
                       .within = signature.within};
-    // Leave at least 8 % of the run after the repair, to see whether alerts clear.
-    incident.until = std::min(window.fault_at + signature.lasts, window.duration * 0.92);
+    incident.until = window.repaired(signature.lasts);
     for (const Target& target : incident.targets) {
         add_effect(incident, signature, catalog, target, incident.at, incident.until);
     }

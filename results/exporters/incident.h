@@ -2,6 +2,7 @@
 // metrics. Made from a signature, or from a scenario's faults and what became of the job.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,12 @@ struct Window {
     double start() const {
         return history;
     }  // the run's start on promtool's clock, where 0 is the start of history
+
+    // When a failure is repaired that lasts so long; -1 = half of the time that is left when it strikes. At
+    // least 8 % of the run come after the repair, to see whether alerts clear.
+    double repaired(double lasts) const {
+        return std::min(fault_at + (lasts >= 0 ? lasts : (duration - fault_at) / 2), duration * 0.92);
+    }
 };
 
 struct Cluster {
@@ -62,8 +69,7 @@ struct Incident {
 
 Incident healthy_run();
 
-// The signature strikes `targets`; its consequences follow. The repair comes `lasts` later, early enough to
-// see alerts clear.
+// The signature strikes `targets`; its consequences follow.
 Incident incident_of(const Signature& signature, const SignatureCatalog& catalog, std::vector<Target> targets,
                      const Window& window);
 

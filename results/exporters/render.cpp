@@ -149,7 +149,7 @@ bool relabels(const std::vector<Active>& active) {
                        [](const Active& one) { return !one.change->labels.empty(); });
 }
 
-// A label that changes with the value ends one series and begins another.
+// A label that changes with the value ends one series and begins another, until the repair if it recovers.
 void add_relabelled(const World& world, Series& series, const Variant& level,
                     const std::vector<Active>& active, std::vector<Series>& out) {
     for (const Active& one : active) {
@@ -160,10 +160,15 @@ void add_relabelled(const World& world, Series& series, const Variant& level,
         const double scrape = world.window.scrape;
         for (std::size_t i = 0; i < series.values.size(); ++i) {
             const double t = static_cast<double>(i) * scrape - world.window.history;
+            const auto ended = [&](double time) {
+                return t - scrape < time ? stale_value() : absent_value();
+            };
             if (t < one.begin)
                 after.values[i] = absent_value();
+            else if (t < one.end)
+                series.values[i] = ended(one.begin);
             else
-                series.values[i] = t - scrape < one.begin ? stale_value() : absent_value();
+                after.values[i] = ended(one.end);
         }
         out.push_back(std::move(after));
         return;

@@ -32,33 +32,14 @@ std::vector<Series> render(const World& world, const Incident& incident,
 // The series without values: what exists, for checks of names and labels.
 std::vector<Series> instances(const World& world, const Metric& metric);
 
-// A series that an incident moves: up (1), down (-1), or in a way that has no direction (0).
-struct Moved {
-    Labels labels;
-    int direction = 0;
-};
-
-// Shown names of the metrics that an incident moves under this profile. Those whose series only vanish are
-// separate: only rules about absence can see that.
+// Shown names of the metrics whose series differ from those of the healthy run. Those whose series only
+// vanish are separate: only rules about absence can see that.
 struct Touched {
     std::set<std::string> moved, vanished;
-    std::map<std::string, std::vector<Moved>> series;  // of those moved
     bool empty() const { return moved.empty() && vanished.empty(); }
+    bool any_of(const std::set<std::string>& names) const;
 };
 Touched touched(const World& world, const Incident& incident);
-
-// A series that differs from that of the healthy run. `existence`: where it has samples, not only in their
-// values. One whose labels change is told with the old and with the new ones.
-struct Changed {
-    std::string name;
-    Labels labels;
-    bool existence = false;
-};
-std::vector<Changed> changed(const World& world, const Incident& incident);
-
-// When the first change of an incident begins, in seconds of the run: every sample before it is that of the
-// healthy run.
-double begins(const Incident& incident);
 
 std::string host_name(const Profile& profile, int node);
 std::string target_instance(const Profile& profile, int node, int port);

@@ -1,10 +1,9 @@
-// results/exporters/series.h — Series of samples, and their bytes for Prometheus' remote write.
+// results/exporters/series.h — Series of samples, and their text for promtool.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -41,15 +40,5 @@ std::string expanding_text(const std::vector<double>& values);
 
 // The shortest text that reads back to the same number.
 std::string number_text(double value);
-
-// ── Prometheus' remote-write protocol 0.1.0: protobuf by hand, in snappy's block format with literals only,
-// which every decoder accepts.
-
-// WriteRequest of the samples [first, last) of these series; sample 0 is at `start_ms`. Absent samples are
-// left out.
-std::string write_request(std::span<const Series> series, std::size_t first, std::size_t last,
-                          std::int64_t start_ms, std::int64_t step_ms);
-
-std::string snappy_block(const std::string& bytes);
 
 }  // namespace deadrank::results::exporters

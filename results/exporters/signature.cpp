@@ -89,7 +89,7 @@ Result<Signature> signature_of(const scenarios::Node& node, const std::string& f
                   .source = node["source"].text_or(),
                   .kinds = node["kinds"].texts(),
                   .within = duration(node["within"], 900),
-                  .lasts = duration(node["lasts"], 900),
+                  .lasts = duration(node["lasts"], -1),
                   .internal = node["internal"].is_true(),
                   .suggest = {node["suggest"]["expr"].text_or(), node["suggest"]["hold"].text_or(),
                               node["suggest"]["says"].text_or()}};

@@ -54,7 +54,7 @@ struct Signature {
     Scope scope = Scope::gpu;        // gpu, port, node or job
     std::vector<std::string> kinds;  // "device_fault xid=79", "outcome hang"
     double within = 900;             // seconds in which an operator wants to know
-    double lasts = 900;              // seconds until somebody repairs it
+    double lasts = -1;               // seconds until somebody repairs it; -1 = as long as the run allows
     bool internal = false;           // only a consequence of others
     std::vector<Change> changes;
     std::vector<Consequence> then;

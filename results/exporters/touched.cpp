@@ -1,7 +1,5 @@
-// results/exporters/touched.cpp — Which series an incident changes, and how, without rendering them.
+// results/exporters/touched.cpp — Which series an incident changes, without rendering them.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "results/exporters/active.h"
 
@@ -86,42 +84,7 @@ void drop_later_labels(const World& world, const Metric& metric, Series& series)
     series.labels.erase("err_msg");
 }
 
-double begins(const Incident& incident) {
-    double first = std::numeric_limits<double>::infinity();
-    for (const Effect& effect : incident.effects) {
-        for (const Change& change : effect.signature->changes)
-            first = std::min(first, effect.at + std::min(0.0, change.after));
-    }
-    return first;
-}
-
 namespace {
-
-int sign(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
-
-int direction_of(const Change& change, const Metric& metric, const Variant& level) {
-    if (metric.unix_time || change.freeze || change.nan || change.reset || change.boot) return 0;
-    const bool counter = metric.type == MetricType::counter;
-    // A level within the noise has no direction.
-    if (change.set && std::abs(*change.set - level.value) <= 3.5 * metric.noise) return 0;
-    if (change.set) return counter ? 0 : sign(*change.set - level.value);
-    if (change.scale) return sign((*change.scale - 1) * level.value);
-    if (change.ramp) return sign(*change.ramp);
-    if (change.rate) return sign(*change.rate - level.rate);
-    if (change.rate_scale) return sign(*change.rate_scale - 1);
-    if (change.add) return sign(*change.add);
-    if (change.offset) return sign(*change.offset);
-    return 0;
-}
-
-int direction_of(const std::vector<Active>& active, const Metric& metric, const Variant& level) {
-    int common = 2;
-    for (const Active& one : active) {
-        const int way = direction_of(*one.change, metric, level);
-        common = common == 2 || common == way ? way : 0;
-    }
-    return common == 2 ? 0 : common;
-}
 
 // Asked before a metric's series are made, since an incident leaves most metrics alone.
 bool may_touch(const Incident& incident, const Metric& metric) {
@@ -133,61 +96,25 @@ bool may_touch(const Incident& incident, const Metric& metric) {
     });
 }
 
-// The labels that a series has once the incident changes them.
-Labels relabelled(const World& world, const Series& series, const std::vector<Active>& active) {
-    Labels labels = series.labels;
-    if (world.profile.old_names) return labels;
-    for (const Active& one : active) {
-        if (one.change->labels.empty()) continue;
-        for (const auto& [name, value] : one.change->labels) labels[name] = value;
-        break;
-    }
-    return labels;
-}
-
-template <typename Use>
-void each_changed(const World& world, const Incident& incident, Use&& use) {
-    each_series(
-        world, incident, [&](const Metric& metric) { return may_touch(incident, metric); },
-        [&](const Metric& metric, Series& series, const Variant& level, const std::vector<Active>& active) {
-            if (!active.empty()) use(metric, series, level, active);
-        });
-}
-
 }  // namespace
+
+bool Touched::any_of(const std::set<std::string>& names) const {
+    const auto named = [&](const std::string& metric) { return names.contains(metric); };
+    return std::any_of(moved.begin(), moved.end(), named) ||
+           std::any_of(vanished.begin(), vanished.end(), named);
+}
 
 Touched touched(const World& world, const Incident& incident) {
     Touched found;
-    each_changed(world, incident,
-                 [&](const Metric& metric, const Series& series, const Variant& level,
-                     const std::vector<Active>& active) {
-                     const std::string name = world.profile.shown_name(metric);
-                     const bool gone = std::all_of(active.begin(), active.end(),
-                                                   [](const Active& one) { return one.change->gone; });
-                     (gone ? found.vanished : found.moved).insert(name);
-                     if (gone) return;
-                     Moved moved{series.labels, direction_of(active, metric, level)};
-                     // A label that changes with the value: the moved series has the new one.
-                     for (const Active& one : active) {
-                         for (const auto& [label, value] : one.change->labels) moved.labels[label] = value;
-                     }
-                     found.series[name].push_back(std::move(moved));
-                 });
+    each_series(
+        world, incident, [&](const Metric& metric) { return may_touch(incident, metric); },
+        [&](const Metric& metric, Series&, const Variant&, const std::vector<Active>& active) {
+            if (active.empty()) return;
+            const bool gone =
+                std::all_of(active.begin(), active.end(), [](const Active& one) { return one.change->gone; });
+            (gone ? found.vanished : found.moved).insert(world.profile.shown_name(metric));
+        });
     for (const std::string& name : found.moved) found.vanished.erase(name);
-    return found;
-}
-
-std::vector<Changed> changed(const World& world, const Incident& incident) {
-    std::vector<Changed> found;
-    each_changed(world, incident,
-                 [&](const Metric&, Series& series, const Variant&, const std::vector<Active>& active) {
-                     Labels after = relabelled(world, series, active);
-                     const bool renamed = after != series.labels;
-                     const bool gone = std::any_of(active.begin(), active.end(),
-                                                   [](const Active& one) { return one.change->gone; });
-                     found.push_back({series.name, std::move(series.labels), gone || renamed});
-                     if (renamed) found.push_back({series.name, std::move(after), true});
-                 });
     return found;
 }
 

@@ -2,56 +2,19 @@
 #include "results/external/promtool.h"
 
 #include <cstdlib>
-#include <filesystem>
-#include <fmt/format.h>
-#include <fstream>
-#include <sstream>
-#include <unistd.h>
 
 #include "results/processes/bounded.h"
-#include "results/record/text_file.h"
 #include "scenarios/model/text.h"
 
 namespace deadrank::results::external {
 
-// ── Runs promtool and remembers its answers: same rules, same test, same version, same words.
+// ── Runs promtool.
 
 namespace {
 
 using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
-
-std::string read_whole(const std::filesystem::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-}
-
-// Form of a kept answer: exit code, bytes of stdout, then stdout and stderr as they were.
-void keep(const std::filesystem::path& file, const processes::BoundedAnswer& answer) {
-    const std::string partial = file.string() + "." + std::to_string(getpid());
-    const std::string text =
-        fmt::format("{} {}\n{}{}", answer.code, answer.out.size(), answer.out, answer.err);
-    std::error_code ignored;
-    // What could not be written whole is asked again next time.
-    if (write_text(text, partial)) std::filesystem::rename(partial, file, ignored);
-}
-
-std::optional<processes::BoundedAnswer> kept(const std::filesystem::path& file) {
-    const std::string text = read_whole(file);
-    processes::BoundedAnswer answer;
-    std::size_t length = 0;
-    std::istringstream head(text);
-    const std::size_t line = text.find('\n');
-    if (line == std::string::npos || !(head >> answer.code >> length) || line + 1 + length > text.size()) {
-        return std::nullopt;
-    }
-    answer.out = text.substr(line + 1, length);
-    answer.err = text.substr(line + 1 + length);
-    return answer;
-}
 
 }  // namespace
 
@@ -90,16 +53,8 @@ Result<std::vector<LoadTrouble>> Promtool::check_rules(const std::string& file) 
     return troubles;
 }
 
-Result<TestAnswer> Promtool::test_rules(const std::string& test_file, const std::string& cache,
-                                        const std::string& key, const std::function<bool()>& stopped) const {
-    const std::filesystem::path file = std::filesystem::path(cache) / (key + ".promtool");
-    if (!cache.empty()) {
-        if (auto answer = kept(file)) {
-            TestAnswer read = read_test_output(answer->code, answer->out, answer->err);
-            read.cached = true;
-            return read;
-        }
-    }
+Result<TestAnswer> Promtool::test_rules(const std::string& test_file,
+                                        const std::function<bool()>& stopped) const {
     // More garbage between collections, by one thread: a third less CPU time for three times the memory,
     // which stays small here.
     auto answer = processes::run_bounded({path_, "test", "rules", test_file},
@@ -108,7 +63,6 @@ Result<TestAnswer> Promtool::test_rules(const std::string& test_file, const std:
     if (stopped && stopped()) return refuse(ErrorCode::environment, "promtool was stopped");
     TestAnswer read = read_test_output(answer->code, answer->out, answer->err);
     read.cpu_seconds = answer->cpu_seconds;
-    if (!cache.empty() && read.other.empty() && answer->code <= 1) keep(file, *answer);
     return read;
 }
 
@@ -243,7 +197,8 @@ private:
             answer_.other.emplace_back(text);
             return;
         }
-        answer_.rules.push_back({std::string(text.substr(0, time)), std::string(text.substr(trouble + 7))});
+        answer_.rules.push_back({std::string(text.substr(0, time)), std::string(text.substr(trouble + 7)),
+                                 go_duration(text.substr(time + 8, trouble - time - 8))});
     }
 
     TestAnswer& answer_;

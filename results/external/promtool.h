@@ -34,6 +34,7 @@ struct LoadTrouble {
 struct RuleTrouble {
     std::string rule;
     std::string words;
+    double time = 0;  // seconds
 };
 
 struct TestAnswer {
@@ -43,7 +44,6 @@ struct TestAnswer {
     std::vector<RuleTrouble> rules;
     std::vector<std::string> other;  // lines of trouble that fit none of these
     double cpu_seconds = 0;
-    bool cached = false;
 };
 
 TestAnswer read_test_output(int code, const std::string& out, const std::string& err);
@@ -61,10 +61,8 @@ public:
 
     scenarios::Result<std::vector<LoadTrouble>> check_rules(const std::string& file) const;
 
-    // Answers are kept below `cache` under `key`, which covers all that was asked; an empty `cache` keeps
-    // none. It is killed, and there is no answer, once `stopped` says so.
-    scenarios::Result<TestAnswer> test_rules(const std::string& test_file, const std::string& cache,
-                                             const std::string& key,
+    // It is killed, and there is no answer, once `stopped` says so.
+    scenarios::Result<TestAnswer> test_rules(const std::string& test_file,
                                              const std::function<bool()>& stopped = {}) const;
 
 private:

@@ -11,40 +11,28 @@
 
 namespace deadrank::runners::alerts {
 
-namespace {
-
-bool any_activity(const results::alerts::PlayerAnswer& played) {
-    for (std::size_t i = 0; i < played.activity.size(); ++i) {
-        const bool asked = i >= played.reused.size() || !played.reused[i];
-        if (asked && !played.activity[i].empty()) return true;
-    }
-    return false;
-}
-
-}  // namespace
-
 scenarios::Result<void> write_tests(const results::alerts::Study& study,
                                     const std::vector<results::exporters::Incident>& incidents,
                                     const std::filesystem::path& directory) {
     std::vector<results::exporters::Incident> all = incidents;
     all.push_back(results::exporters::healthy_run());
+    std::vector<bool> asked;
+    for (const auto& rule : study.rules) asked.push_back(rule.is_alert);
+    double hold_most = 0;
+    for (const auto& rule : study.rules) hold_most = std::max(hold_most, rule.hold);
+    const auto parts =
+        results::alerts::parts_of(asked, study.rules, study.analysis, study.world.window, hold_most);
     for (const auto& incident : all) {
-        results::alerts::TestInput input{{}, incident.id, "", study.world.window, study.world.window.eval};
-        for (const auto& file : study.files) input.rule_files.push_back(file.loaded);
-        input.series =
-            results::alerts::series_block(results::alerts::series_for(study.world, incident, study.analysis));
-        std::string name = incident.id;
-        std::replace(name.begin(), name.end(), '/', '_');
-        if (auto written = results::write_text(results::alerts::edge_test(input),
-                                               directory / (results::file_name_of(name) + ".edges.yml"));
-            !written)
-            return written;
+        for (const auto& part : parts) {
+            auto written = results::alerts::write_part(part, study.world, incident, study.rules,
+                                                       study.analysis, {}, directory);
+            if (!written) return tl::unexpected(written.error());
+        }
     }
     return {};
 }
 
-std::vector<std::string> verify_kept(const results::alerts::Study& study,
-                                     const results::external::Promtool& tool,
+std::vector<std::string> verify_kept(const results::external::Promtool& tool,
                                      const std::filesystem::path& directory) {
     std::vector<std::string> disagreements;
     const auto run = [&](const std::filesystem::path& file) {
@@ -57,18 +45,6 @@ std::vector<std::string> verify_kept(const results::alerts::Study& study,
         if (!name.ends_with(".test.yml") || name.starts_with("suggested")) continue;
         if (const int code = run(entry.path()); code != 0)
             disagreements.push_back(fmt::format("{} exits {}", name, code));
-    }
-    const auto edges = [&](const results::alerts::PlayerAnswer& played) {
-        if (played.kept.empty()) return;
-        const int code = run(played.kept), expected = any_activity(played) ? 1 : 0;
-        if (code != expected) {
-            disagreements.push_back(
-                fmt::format("{} exits {}, we say {}", played.kept.filename().string(), code, expected));
-        }
-    };
-    edges(study.healthy_played);
-    for (const auto& row : study.rows) {
-        if (row.trouble.empty()) edges(row.played);
     }
     return disagreements;
 }

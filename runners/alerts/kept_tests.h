@@ -15,10 +15,8 @@ scenarios::Result<void> write_tests(const results::alerts::Study& study,
                                     const std::vector<results::exporters::Incident>& incidents,
                                     const std::filesystem::path& directory);
 
-// Sentences about files whose exit code contradicts the verdicts: a kept .test.yml must exit 0, an .edges.yml
-// must exit 1 exactly when some alert was active.
-std::vector<std::string> verify_kept(const results::alerts::Study& study,
-                                     const results::external::Promtool& tool,
+// Sentences about kept files (.test.yml) that promtool does not pass: each must exit 0.
+std::vector<std::string> verify_kept(const results::external::Promtool& tool,
                                      const std::filesystem::path& directory);
 
 }  // namespace deadrank::runners::alerts

@@ -151,7 +151,7 @@ JobOutcome outcome_of(const Record& record) {
 Incident incident_of(const scenarios::Plan& plan, const Record& record, const SignatureCatalog& signatures,
                      const Cluster& cluster, const Window& window) {
     Incident incident{.id = plan.scenario, .title = plan.bug.symptom, .at = window.fault_at};
-    incident.until = std::min(window.fault_at + 900, window.duration * 0.92);
+    incident.until = window.repaired(-1);
     const auto gpus = plan.cluster.find("gpus_per_node");
     const std::int64_t gpus_per_node =
         gpus == plan.cluster.end() ? 4 : std::max<std::int64_t>(1, gpus->second.number);
@@ -170,7 +170,7 @@ Incident incident_of(const scenarios::Plan& plan, const Record& record, const Si
             incident.signature = signature;
             incident.scope = signature->scope;
             incident.within = signature->within;
-            incident.until = std::min(window.fault_at + signature->lasts, window.duration * 0.92);
+            incident.until = window.repaired(signature->lasts);
         }
         for (const Target& target : targets) strike(incident, *signature, signatures, target);
     }

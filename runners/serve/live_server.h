@@ -1,11 +1,8 @@
-// runners/serve/live_server.h — A running Prometheus: one that an operator has, which is only queried for its
-// rules, its targets and the series it lacks; and an empty one of our own.
+// runners/serve/live_server.h — A running Prometheus of an operator's, which is only queried for its rules,
+// its targets and the series it lacks.
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,39 +53,5 @@ private:
 // Further targets for a site: those of `found` whose job is not one of the site's exporters.
 std::vector<results::exporters::Labels> foreign_targets(const std::vector<results::exporters::Labels>& found,
                                                         const results::exporters::World& world);
-
-// ── An empty Prometheus on loopback: filled by remote write, queried over time ranges.
-
-struct RangeSeries {
-    std::map<std::string, std::string> labels;
-    std::vector<double> times;  // unix seconds
-    std::vector<double> values;
-};
-
-class PrometheusServer {
-public:
-    // `directory` must be empty. The server keeps everything in its head block, so that samples of any age
-    // may arrive, but those of each series in order. It collects its garbage seldom, a tenth of the CPU time
-    // less for more memory, until that is two gigabytes.
-    static scenarios::Result<std::unique_ptr<PrometheusServer>> start(const std::string& program,
-                                                                      const std::filesystem::path& directory);
-
-    // Sample 0 is at `start` (unix seconds); those before number `from` are left out. Errors: io, when the
-    // server refuses them.
-    scenarios::Result<void> write(const std::vector<results::exporters::Series>& series, double start,
-                                  double step, std::size_t from = 0);
-
-    // Errors: bad_input with Prometheus' words, when the query is refused; io.
-    scenarios::Result<std::vector<RangeSeries>> query_range(const std::string& expr, double start, double end,
-                                                            double step);
-
-    double cpu_seconds() const { return daemon_->cpu_seconds(); }
-
-    std::function<bool()> stopped;  // may be empty; once it says so, nothing more is written or asked (io)
-
-private:
-    std::optional<results::processes::Child> daemon_;
-    int port_ = 0;
-};
 
 }  // namespace deadrank::runners::serve

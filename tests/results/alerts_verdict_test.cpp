@@ -14,8 +14,8 @@ protected:
     Cell judged(const std::string& fault, std::vector<Instance> failing, std::vector<Instance> healthy = {}) {
         const exporters::Incident incident = site_.incident(fault);
         const HealthyRow row = judge_healthy(rule_, healthy, site_.world.window);
-        return judge_cell({&rule_, &reads_, &healthy, &failing}, row, incident, site_.world,
-                          exporters::touched(site_.world, incident));
+        return judge_cell({&rule_, &reads_, &healthy, &failing, &usual_curves_, &curves_}, row, incident,
+                          site_.world, exporters::touched(site_.world, incident));
     }
     Instance firing(const LabelSet& labels, double begin, double end = -1) {
         return {labels, {}, {{begin, end}}};
@@ -26,6 +26,7 @@ protected:
     Site site_;
     Rule rule_{.name = "A", .expr = "DCGM_FI_DEV_GPU_TEMP > 85", .hold = 60};
     RuleReads reads_{.reads = scan(rule_.expr), .metrics = {"DCGM_FI_DEV_GPU_TEMP"}};
+    Curves usual_curves_, curves_;
 };
 
 TEST_F(AlertVerdicts, CaughtIsARangeAndNamesThePlace) {
@@ -39,7 +40,7 @@ TEST_F(AlertVerdicts, CaughtIsARangeAndNamesThePlace) {
               Locality::node);
 }
 
-// Both judges tell the same, in whatever order each names its instances and quotes series.
+// Instances and quoted series come in whatever order Prometheus has them.
 TEST_F(AlertVerdicts, DependOnNoOrderOfAJudge) {
     std::vector<Instance> there;
     for (int gpu = 0; gpu < 100; ++gpu)
@@ -184,21 +185,32 @@ TEST_F(AlertVerdicts, MissedReadsWhatMovesAndUnconcernedDoesNot) {
     EXPECT_EQ(judged("ib_port_flap", {}).verdict, AlertVerdict::unconcerned);
 }
 
-// A rule for steal time has not missed a stall of the storage, and one for too little heat no overheating.
-TEST_F(AlertVerdicts, MissedLooksAtMatchersAndDirection) {
-    const auto silent = [&](const std::string& fault, const std::string& expr, const std::string& metric) {
-        reads_ = {.reads = scan(expr), .metrics = {metric}, .wishes = wishes_of(*parse_expression(expr))};
-        return judged(fault, {}).verdict;
+// A rule that names other series of the metric has missed nothing; one for more heat than there was has, by
+// so much.
+TEST_F(AlertVerdicts, MissedIsByHowMuch) {
+    const auto silent = [&](const std::string& op, double limit, double before, double after) {
+        reads_.thresholds = {{"DCGM_FI_DEV_GPU_TEMP", op, std::to_string(limit), true}};
+        usual_curves_[{0, 0}] = {{600, before}, {1200, before}};
+        curves_[{0, 0}] = {{600, before}, {1200, after}};
+        return judged("thermal_throttle", {});
     };
-    const std::string cpu = "node_cpu_seconds_total";
-    EXPECT_EQ(silent("storage_stall", "rate(" + cpu + "{mode=\"steal\"}[5m]) > 0.1", cpu),
-              AlertVerdict::unconcerned);
-    EXPECT_EQ(silent("storage_stall", "rate(" + cpu + "{mode=\"iowait\"}[5m]) > 0.9", cpu),
-              AlertVerdict::missed);
-    const std::string heat = "DCGM_FI_DEV_GPU_TEMP";
-    EXPECT_EQ(silent("thermal_throttle", heat + " < 10", heat), AlertVerdict::unconcerned);
-    EXPECT_EQ(silent("thermal_throttle", heat + " > 95", heat), AlertVerdict::missed);
-    EXPECT_EQ(silent("thermal_throttle", "100 - " + heat + " < 3", heat), AlertVerdict::missed);
+    const Cell miss = silent(">", 95, 52, 91.25);
+    EXPECT_EQ(miss.verdict, AlertVerdict::missed);
+    EXPECT_NE(miss.says.find("peaked at 91.25"), std::string::npos) << miss.says;
+    ASSERT_EQ(miss.near.size(), 1u);
+    EXPECT_EQ(miss.near[0].value, 91.25);
+    reads_.reads = scan("DCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} > 95");
+    EXPECT_EQ(silent(">", 95, 52, 52).verdict, AlertVerdict::unconcerned);
+    EXPECT_EQ(silent(">", 95, 52, 91).verdict, AlertVerdict::missed);
+    reads_.reads = scan(rule_.expr);
+    EXPECT_EQ(silent(">", 95, 52, 52).verdict, AlertVerdict::missed)
+        << "it reads what moved, and sees nothing";
+    const Cell low = silent("<", 10, 52, 20);
+    EXPECT_EQ(low.verdict, AlertVerdict::missed);
+    EXPECT_NE(low.says.find("fell no lower than 20"), std::string::npos) << low.says;
+    // What the repair does is not the failure's.
+    curves_[{0, 0}] = {{600, 52}, {1900, 5}};
+    EXPECT_EQ(judged("thermal_throttle", {}).verdict, AlertVerdict::missed) << "nothing was measured";
 }
 
 TEST_F(AlertVerdicts, BackgroundAndFalseAlarmsAreTheHealthyRuns) {
@@ -211,9 +223,13 @@ TEST_F(AlertVerdicts, BackgroundAndFalseAlarmsAreTheHealthyRuns) {
 }
 
 TEST_F(AlertVerdicts, DeadIsSaidOnlyOfWhatNeverFired) {
-    reads_.dead = true;
     reads_.why_dead = "nothing emits it";
-    EXPECT_EQ(judged("thermal_throttle", {}).verdict, AlertVerdict::dead);
+    for (const auto& [kind, verdict] : {std::pair{DeadKind::misspelled, AlertVerdict::dead},
+                                        {DeadKind::your_names, AlertVerdict::your_names},
+                                        {DeadKind::nobody, AlertVerdict::not_simulated}}) {
+        reads_.dead_kind = kind;
+        EXPECT_EQ(judged("thermal_throttle", {}).verdict, verdict);
+    }
     EXPECT_EQ(judged("thermal_throttle", {firing(there_, 1155, 1900)}).verdict, AlertVerdict::caught);
 }
 

@@ -153,9 +153,6 @@ Result<void> read_rules(results_alerts::Study& study, const ProbeArguments& argu
     study.files.push_back(std::move(*file));
     const results_alerts::Emitted emitted(study.world, site.signatures);
     study.analysis = results_alerts::analyse(study.rules, emitted, study.world);
-    auto& window = study.world.window;
-    window.history =
-        std::max(window.history, results_alerts::history_needed(study.rules, study.analysis, window));
     std::vector<std::string> names;
     for (const auto& rule : study.rules) {
         if (rule.is_alert) names.push_back(rule.name);
@@ -209,7 +206,7 @@ Result<Probed> probe_alert(const ProbeArguments& arguments, const Library& libra
     if (!tool) return tl::unexpected(tool.error());
     results_alerts::Study study;
     if (auto read = read_rules(study, arguments, **site); !read) return tl::unexpected(read.error());
-    results_alerts::PromtoolPlayer player(std::move(*tool), {arguments.out, "", false});
+    results_alerts::PromtoolPlayer player(std::move(*tool), {arguments.out, false, false});
     find::AlertProbe probe(*options, study, player);
     std::atomic<bool>& stop = stop_on_interrupt();
     const auto unit = [type = turned->type](std::int64_t magnitude) {

@@ -2,16 +2,17 @@
 // catch, how fast, and where. Its --help explains the exit codes.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
+#include <chrono>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
 #include <thread>
 
+#include "results/alerts/file_groups.h"
+#include "results/alerts/pager_config.h"
 #include "results/alerts/promtool_player.h"
 #include "results/alerts/report.h"
 #include "results/exporters/toml_file.h"
-#include "results/processes/bounded.h"
 #include "results/record/text_file.h"
 #include "runners/alerts/kept_tests.h"
 #include "runners/commands/alert_site.h"
@@ -19,7 +20,7 @@
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/serve/live_server.h"
-#include "runners/serve/server_player.h"
+#include "runners/serve/pager.h"
 
 namespace deadrank::runners::commands {
 
@@ -34,21 +35,12 @@ using scenarios::Result;
 struct AlertsArguments {
     std::vector<std::string> rules;
     runners::commands::SiteOptions site;
-    std::string promtool = "promtool", amtool = "amtool", alertmanager, policy, out = "out/alerts";
-    std::string prometheus = "prometheus", judge = "auto", limit, junit, sarif;
-    bool json = false, explain = false, list = false, no_cache = false, no_suggestions = false,
-         server = false, verify = false;
+    std::string promtool = "promtool", pager = "prometheus-alertmanager", alertmanager, policy,
+                out = "out/alerts";
+    std::string prometheus, limit, junit, sarif, html;
+    bool json = false, explain = false, all = false, list = false, no_suggestions = false, verify = false;
     int jobs = 0;
 };
-
-std::string cache_directory() {
-    for (const auto& [variable, below] : {std::pair{"XDG_CACHE_HOME", "/deadrank/promtool"},
-                                          std::pair{"HOME", "/.cache/deadrank/promtool"}}) {
-        if (const char* home = std::getenv(variable); home != nullptr && *home != '\0')
-            return std::string(home) + below;
-    }
-    return {};
-}
 
 class AlertsCommand {
 public:
@@ -97,11 +89,10 @@ private:
     // Asks a running server for its targets, and for its rules where none are given.
     bool ask_live() {
         rules_ = arguments_.rules;
-        if (!live_url()) {
-            const std::string& said = arguments_.prometheus;  // a program, unless it reads like HOST:PORT
-            std::error_code ignored;
-            if (said.find(':') == std::string::npos || std::filesystem::exists(said, ignored)) return true;
-            session_.complain({ErrorCode::usage, "'" + said + "' is no address", "write http://" + said});
+        if (arguments_.prometheus.empty()) return true;
+        if (arguments_.prometheus.find("://") == std::string::npos) {
+            session_.complain({ErrorCode::usage, "'" + arguments_.prometheus + "' is no address",
+                               "write http://" + arguments_.prometheus});
             return false;
         }
         auto live = serve::LiveServer::open(arguments_.prometheus);
@@ -121,9 +112,6 @@ private:
             arguments_.prometheus, live_->version(), targets->size(), more.size()));
         return true;
     }
-
-    bool live_url() const { return arguments_.prometheus.find("://") != std::string::npos; }
-    std::string server_program() const { return live_url() ? "prometheus" : arguments_.prometheus; }
 
     bool find_missing() {
         if (!live_) return true;
@@ -149,7 +137,6 @@ private:
             if (!file->broken.empty()) {
                 study_.invalid.push_back({path, file->broken_line, file->broken_column, file->broken});
             } else if (check(*file)) {
-                study_.rules.insert(study_.rules.end(), file->rules.begin(), file->rules.end());
                 study_.files.push_back(std::move(*file));
             }
         }
@@ -158,12 +145,26 @@ private:
                                       fmt::format("there is no rule file in {}", fmt::join(rules_, ", ")),
                                       "rule files end in .yml, .yaml or .rules"}),
                    false;
-        if (arguments_.site.profile.empty()) alerts::choose_profile(study_);
-        alerts::adopt_names(study_.rules, study_.world, study_.notes);
-        const alerts::Emitted emitted(study_.world, site_->signatures);
-        study_.analysis = alerts::analyse(study_.rules, emitted, study_.world);
-        lengthen_history();
-        return find_missing();
+        const auto groups =
+            alerts::groups_of_files(study_.files, study_.world, arguments_.site.profile.empty());
+        for (const std::vector<std::size_t>& group : groups) parts_.push_back(part_of(group));
+        study_.files.clear();
+        return true;
+    }
+
+    // The files of one group, with the names that they use.
+    alerts::Study part_of(const std::vector<std::size_t>& group) {
+        alerts::Study part{.world = study_.world};
+        for (const std::size_t file : group) {
+            part.files.push_back(study_.files[file]);
+            const auto& rules = part.files.back().rules;
+            part.rules.insert(part.rules.end(), rules.begin(), rules.end());
+        }
+        if (arguments_.site.profile.empty()) alerts::choose_profile(part);
+        alerts::adopt_names(part.rules, part.world, part.notes);
+        part.analysis =
+            alerts::analyse(part.rules, alerts::Emitted(part.world, site_->signatures), part.world);
+        return part;
     }
 
     bool check(const alerts::RuleFile& file) {
@@ -185,45 +186,84 @@ private:
         return 0;
     }
 
-    // Gives the run as much history as the rules look back on.
-    void lengthen_history() {
-        auto& window = study_.world.window;
-        const double needed = alerts::history_needed(study_.rules, study_.analysis, window);
-        if (needed > window.history) window.history = needed;
-        if (study_.analysis.look_back > 14 * 86400.0)
-            study_.notes.push_back("rules look back further than the two weeks that are simulated at most");
+    void judge(const std::vector<results::exporters::Incident>& incidents) {
+        if (!arguments_.alertmanager.empty()) {  // before anything is played
+            auto config = alerts::read_pager_config(arguments_.alertmanager);
+            if (!session_.take(config)) return;
+        }
+        if (tool_) {
+            const auto began = std::chrono::steady_clock::now();
+            for (std::size_t i = 0; i < parts_.size(); ++i) {
+                if (!judge_part(incidents, i, began)) return;
+            }
+        } else if (!write_unjudged(incidents)) {
+            return;
+        }
+        if (!study_.complete)
+            study_.notes.push_back("stopped before its end: what was judged until then is shown");
+        if (!find_missing() || !ask_pager()) return;
+        if (tool_ && arguments_.verify) verify();
+        report(tool_.has_value());
     }
 
-    void judge(const std::vector<results::exporters::Incident>& incidents) {
-        std::unique_ptr<alerts::Player> player = make_player(incidents);
-        std::unique_ptr<external::Amtool> amtool;
-        if (!arguments_.alertmanager.empty()) {
-            auto opened = external::Amtool::open(arguments_.amtool, arguments_.alertmanager);
-            if (!session_.take(opened)) return;
-            amtool = std::make_unique<external::Amtool>(std::move(*opened));
+    bool judge_part(const std::vector<results::exporters::Incident>& incidents, std::size_t number,
+                    std::chrono::steady_clock::time_point began) {
+        alerts::Study& part = parts_[number];
+        alerts::PromtoolPlayer player(*tool_, {directory_of(number)});
+        Progress progress;
+        const alerts::StudyOptions options{
+            .jobs = jobs(),
+            .suggest = !arguments_.no_suggestions && parts_.size() == 1,
+            .stop = &stop_on_interrupt(),
+            .limit = limit(),
+            .began = began,
+            .progress = [&](std::size_t so_far, std::size_t all, const std::string& last) {
+                progress.show(fmt::format("{} of {} failures · {}", so_far, all, last));
+            }};
+        auto done = alerts::conduct(part, incidents, player, site_->signatures, options);
+        const bool stopped = stop_on_interrupt().load();  // in the healthy run, where it has no answer
+        if (!done && !stopped) return progress.clear(), session_.complain(done.error()), false;
+        part.complete = part.complete && done.has_value();
+        add(part, number == 0);
+        if (parts_.size() > 1 && number + 1 == parts_.size() && !arguments_.no_suggestions) {
+            alerts::PromtoolPlayer suggesting(*tool_, {directory_of(0)});
+            auto tried = alerts::suggest(study_, suggesting, site_->signatures, options);
+            if (!tried) return progress.clear(), session_.complain(tried.error()), false;
         }
-        if (player != nullptr && !study_.files.empty()) {
-            Progress progress;
-            alerts::StudyOptions options{
-                .jobs = jobs(),
-                .suggest = !arguments_.no_suggestions,
-                .amtool = amtool.get(),
-                .stop = &stop_on_interrupt(),
-                .limit = limit(),
-                .progress = [&](std::size_t so_far, std::size_t all, const std::string& last) {
-                    progress.show(fmt::format("{} of {} failures · {}", so_far, all, last));
-                }};
-            auto done = alerts::conduct(study_, incidents, *player, site_->signatures, options);
-            progress.clear();
-            const bool stopped = stop_on_interrupt().load();  // in the healthy run, where it has no answer
-            if (!done && !stopped) return session_.complain(done.error());
-            study_.complete = study_.complete && done.has_value();
-            if (!study_.complete)
-                study_.notes.push_back("stopped before its end: what was judged until then is shown");
-            if (served_ && tool_ && study_.complete) confirm();
-            if (arguments_.verify) verify();
+        progress.clear();
+        return true;
+    }
+
+    // Puts one part into the whole.
+    void add(alerts::Study& part, bool first) {
+        if (!first) return alerts::append(study_, std::move(part));
+        part.notes.insert(part.notes.begin(), study_.notes.begin(), study_.notes.end());
+        part.invalid = std::move(study_.invalid);
+        study_ = std::move(part);
+    }
+
+    std::filesystem::path directory_of(std::size_t number) const {
+        const std::filesystem::path all(arguments_.out);
+        return number == 0 ? all : all / std::to_string(number + 1);
+    }
+
+    bool write_unjudged(const std::vector<results::exporters::Incident>& incidents) {
+        auto missing = external::Promtool::find(arguments_.promtool);
+        study_.notes.push_back(missing.error().text() +
+                               "; the test files were written, and nothing was judged");
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            if (auto written = runners::alerts::write_tests(parts_[i], incidents, directory_of(i)); !written)
+                return session_.complain(written.error()), false;
+            add(parts_[i], i == 0);
         }
-        report(player != nullptr);
+        return true;
+    }
+
+    bool ask_pager() {
+        if (arguments_.alertmanager.empty() || study_.rows.empty()) return true;
+        auto asked = serve::ask_pager(study_, arguments_.pager, arguments_.alertmanager);
+        if (!asked) session_.complain(asked.error());
+        return asked.has_value();
     }
 
     double limit() const {
@@ -235,65 +275,16 @@ private:
                                    : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     }
 
-    std::unique_ptr<alerts::Player> make_player(const std::vector<results::exporters::Incident>& incidents) {
-        served_ = wants_server(incidents.size());
-        if (served_) {
-            if (results::processes::find_program(server_program()).empty()) {
-                session_.complain({ErrorCode::environment,
-                                   "there is no '" + server_program() + "' on this machine",
-                                   "install Prometheus, or give --prometheus PATH"});
-                return nullptr;
-            }
-            return std::make_unique<serve::ServerPlayer>(
-                serve::ServerPlayer::Options{server_program(), arguments_.out, arguments_.verify}, tool_);
-        }
-        if (!tool_) {
-            auto missing = external::Promtool::find(arguments_.promtool);
-            study_.notes.push_back(missing.error().text() +
-                                   "; the test files were written, and nothing was judged");
-            if (auto written = runners::alerts::write_tests(study_, incidents, arguments_.out); !written)
-                session_.complain(written.error());
-            return nullptr;
-        }
-        const std::string cache = arguments_.no_cache ? "" : cache_directory();
-        return std::make_unique<alerts::PromtoolPlayer>(
-            *tool_, alerts::PromtoolPlayer::Options{arguments_.out, cache, true});
-    }
-
-    // A server costs half a second per failure, promtool the same for every few rules.
-    bool wants_server(std::size_t incidents) const {
-        if (arguments_.server || arguments_.judge == "server") return true;
-        if (arguments_.judge == "promtool" || results::processes::find_program(server_program()).empty())
-            return false;
-        return tool_.has_value() && study_.rules.size() * incidents >= 40;
-    }
-
-    // Lets promtool confirm a random sample of the server's verdicts.
-    void confirm() {
-        alerts::PromtoolPlayer player(*tool_, {std::filesystem::path(arguments_.out) / "confirm",
-                                               arguments_.no_cache ? "" : cache_directory(), false, true});
-        constexpr std::size_t rows = 2, each = 4;  // promtool takes as long for four as a server for ten rows
-        std::size_t asked = 0, all = 0;
-        for (const alerts::Row& row : study_.rows) {
-            for (std::size_t i = 0; i < row.cells.size(); ++i)
-                all += study_.rules[i].is_alert && !study_.analysis.rules[i].dead;
-        }
-        player.stop_when([] { return stop_on_interrupt().load(); });
-        const auto differences = alerts::confirm(study_, player, rows, each,
-                                                 std::filesystem::path(arguments_.out) / "confirm", asked);
-        for (const std::string& one : differences) study_.notes.push_back("promtool DISAGREES: " + one);
-        study_.notes.push_back(fmt::format("promtool was asked {} drawn of {} cells again: {} differ", asked,
-                                           all, differences.size()));
-        disagrees_ = disagrees_ || !differences.empty();
-    }
-
-    // Compares promtool's exit codes on the kept files with our verdicts.
+    // Lets promtool run the kept files again.
     void verify() {
-        const auto disagreements = runners::alerts::verify_kept(study_, *tool_, arguments_.out);
-        for (const std::string& one : disagreements) study_.notes.push_back("DISAGREES: " + one);
-        study_.notes.push_back(
-            fmt::format("promtool ran the kept files again: {} disagreements", disagreements.size()));
-        disagrees_ = disagrees_ || !disagreements.empty();
+        std::size_t differing = 0;
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            const auto disagreements = runners::alerts::verify_kept(*tool_, directory_of(i));
+            for (const std::string& one : disagreements) study_.notes.push_back("DISAGREES: " + one);
+            differing += disagreements.size();
+        }
+        study_.notes.push_back(fmt::format("promtool ran the kept files again: {} disagreements", differing));
+        disagrees_ = disagrees_ || differing > 0;
     }
 
     void report(bool judged) {
@@ -302,11 +293,12 @@ private:
         study_.notes.insert(study_.notes.end(), open.begin(), open.end());
         write(arguments_.junit, alerts::junit_report(study_, policy_, found));
         write(arguments_.sarif, alerts::sarif_report(study_));
+        write(arguments_.html, alerts::page_report(study_, policy_, found));
         if (arguments_.json) {
             print_out("{}\n", alerts::json_report(study_, policy_, found));
         } else {
-            print_out("{}",
-                      alerts::text_report(study_, policy_, found, style_of(stdout), arguments_.explain));
+            print_out("{}", alerts::text_report(study_, policy_, found, style_of(stdout),
+                                                {arguments_.explain, arguments_.all}));
         }
         if (stop_on_interrupt().load()) session_.code = exit_interrupted;
         if (session_.code != exit_pass) return;
@@ -324,12 +316,13 @@ private:
     const AlertsArguments& arguments_;
     Session& session_;
     runners::commands::Site* site_ = nullptr;
-    alerts::Study study_;
+    alerts::Study study_;               // the whole
+    std::vector<alerts::Study> parts_;  // judged one after the other
     alerts::Policy policy_;
     std::optional<external::Promtool> tool_;
     std::optional<serve::LiveServer> live_;
     std::vector<std::string> rules_;  // files and directories
-    bool disagrees_ = false, served_ = false;
+    bool disagrees_ = false;
 };
 
 void add_alerts(CLI::App& command, Session& session) {
@@ -356,34 +349,33 @@ void add_alerts(CLI::App& command, Session& session) {
         ->type_name("PATH");
     command.add_option("--alertmanager", arguments->alertmanager, "Its configuration: who would be paged")
         ->type_name("FILE");
-    command.add_option("--amtool", arguments->amtool, "The amtool that routes [amtool]")->type_name("PATH");
-    command.add_flag("--server", arguments->server, "The same as --judge server");
     command
-        .add_option("--judge", arguments->judge,
-                    "promtool, server, or auto: whichever is faster; promtool then confirms a sample [auto]")
-        ->type_name("NAME")
-        ->check(CLI::IsMember({"auto", "promtool", "server"}).description(""));
+        .add_option("--alertmanager-program", arguments->pager,
+                    "The Alertmanager that routes, groups and inhibits [prometheus-alertmanager]")
+        ->type_name("PATH");
     command.add_option("--limit", arguments->limit, "Stop playing after this time, and show what was judged")
         ->type_name("TIME");
     command
         .add_option(
             "--prometheus", arguments->prometheus,
-            "The program that judges, or the address of a server that runs (http://HOST:PORT): its rules "
-            "and targets are read, and what has no series there is told [prometheus]")
-        ->type_name("PATH|URL");
+            "A server that runs (http://HOST:PORT): its rules and targets are read, and what has no series "
+            "there is told")
+        ->type_name("URL");
     command.add_option("-o,--out", arguments->out, "Where the generated test files stay [out/alerts]")
         ->type_name("DIR");
     command.add_option("--junit", arguments->junit, "Write JUnit XML for CI")->type_name("FILE");
     command.add_option("--sarif", arguments->sarif, "Write findings at their lines for code review")
         ->type_name("FILE");
+    command.add_option("--html", arguments->html, "Write a page: rules by severity, curves and thresholds")
+        ->type_name("FILE");
     command.add_option("-j,--jobs", arguments->jobs, "Failures judged at once [the processors]")
         ->type_name("N");
     add_json(command, arguments->json, "One JSON object on standard output");
     command.add_flag("--explain", arguments->explain, "A sentence for each cell");
+    command.add_flag("--all", arguments->all, "Every entry of each list, not the first eight");
     command.add_flag("--verify", arguments->verify,
                      "Let promtool run the kept files again and compare its exit codes");
     command.add_flag("--list", arguments->list, "List the failures, and do nothing");
-    command.add_flag("--no-cache", arguments->no_cache, "Run promtool even if its answer is cached");
     command.add_flag("--no-suggestions", arguments->no_suggestions, "Try no expressions for what was missed");
     command.callback([arguments, &session] { AlertsCommand(*arguments, session)(); });
 }

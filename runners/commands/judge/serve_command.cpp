@@ -93,6 +93,11 @@ void serve_command(const ServeArguments& arguments, Session& session) {
     print_out("http://{}:{}/metrics shows {}: the failure at {}, {}x real time\n", arguments.address,
               port.load(), incidents[0].title, duration_text(window.fault_at), arguments.speed);
     print_out("  /prometheus.yml configures a Prometheus for it; send Alertmanager's webhooks to /hook\n");
+    if (speed != 1)
+        print_out(
+            "  rules cannot be sped up: `for: 5m` waits five real minutes, here {}; deadrank alerts judges "
+            "them in virtual time\n",
+            duration_text(300 * speed));
     flush_out();
     stop_on_signals();
     serve_until_done(replay, window.duration, lasts);

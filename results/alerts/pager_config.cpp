@@ -1,0 +1,51 @@
+// results/alerts/pager_config.cpp — Keeps what decides who is paged, and drops every integration.
+#include "results/alerts/pager_config.h"
+
+#include <fstream>
+#include <sstream>
+#include <yaml-cpp/yaml.h>
+
+#include "results/exporters/toml_file.h"
+
+namespace deadrank::results::alerts {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+Result<PagerConfig> read_pager_config(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::error_code ignored;
+    if (!in || std::filesystem::is_directory(file, ignored))
+        return refuse(ErrorCode::io, "cannot read the Alertmanager configuration '" + file.string() + "'");
+    std::ostringstream text;
+    text << in.rdbuf();
+    PagerConfig config;
+    try {
+        const YAML::Node root = YAML::Load(text.str());
+        if (!root.IsMap() || !root["route"] || !root["receivers"] || !root["receivers"].IsSequence())
+            return refuse(ErrorCode::bad_input,
+                          "'" + file.string() + "' is not an Alertmanager configuration",
+                          "it has `route` and `receivers`", {file.string(), 1, 0});
+        YAML::Node kept;
+        for (const char* part : {"route", "inhibit_rules", "time_intervals", "mute_time_intervals"}) {
+            if (root[part]) kept[part] = root[part];
+        }
+        for (const YAML::Node& receiver : root["receivers"]) {
+            YAML::Node name;
+            name["name"] = receiver["name"];
+            kept["receivers"].push_back(name);
+        }
+        if (const YAML::Node wait = root["route"]["group_wait"]; wait && wait.IsScalar())
+            config.group_wait = std::max(0.0, exporters::seconds_of(wait.Scalar()));
+        YAML::Emitter out;
+        out << kept;
+        config.text = std::string(out.c_str()) + "\n";
+    } catch (const YAML::Exception& trouble) {
+        return refuse(ErrorCode::bad_input, "'" + file.string() + "' is not valid YAML: " + trouble.msg, "",
+                      {file.string(), trouble.mark.line + 1, trouble.mark.column + 1});
+    }
+    return config;
+}
+
+}  // namespace deadrank::results::alerts

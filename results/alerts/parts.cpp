@@ -1,0 +1,172 @@
+// results/alerts/parts.cpp — Which alerts are asked in which run of promtool.
+#include "results/alerts/parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <tuple>
+
+#include "results/exporters/toml_file.h"
+
+namespace deadrank::results::alerts {
+
+namespace {
+
+constexpr double history_most = 14 * 86400.0;
+constexpr double sparse_most = 240;  // less than the five minutes after which a sample counts as gone
+
+// The healthy time before the run that an alert looks back on, its `for` included.
+double history_of(const Rule& rule, double reach, double eval, double hold_most) {
+    return std::min(reach + std::min(rule.hold, hold_most) + rule.keep_firing + 2 * eval, history_most);
+}
+
+// Minutes, hours, a day, more: one rule over three days would give every series of the others three days.
+int reach_class(double history) {
+    constexpr double bounds[] = {1200, 7200, 30 * 3600.0};
+    return static_cast<int>(std::upper_bound(std::begin(bounds), std::end(bounds), history - 1) -
+                            std::begin(bounds));
+}
+
+double rounded_up(double seconds, double step) { return std::ceil(seconds / step - 1e-9) * step; }
+
+// promtool holds 10,000 samples in a query. Over days, samples and evaluations are further apart.
+void space_out(Part& part, const exporters::Window& window) {
+    constexpr double steps = 6000;
+    const double wanted = (part.history + window.duration) / steps;
+    part.eval = rounded_up(std::max(part.eval, wanted), part.eval);
+    part.sparse = std::max(window.scrape, std::floor(sparse_most / window.scrape) * window.scrape);
+}
+
+}  // namespace
+
+std::vector<bool> reached_by(const exporters::Touched& touched, const std::vector<Rule>& rules,
+                             const StaticAnalysis& analysis) {
+    std::vector<bool> reached(rules.size());
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const RuleReads& reads = analysis.rules[i];
+        reached[i] = rules[i].is_alert && (reads.everything || reads.states || touched.any_of(reads.names));
+    }
+    return reached;
+}
+
+std::vector<Part> parts_of(const std::vector<bool>& asked, const std::vector<Rule>& rules,
+                           const StaticAnalysis& analysis, const exporters::Window& window,
+                           double hold_most) {
+    std::map<std::tuple<bool, int, double>, Part> parts;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (!asked[i] || !rules[i].is_alert) continue;
+        const RuleReads& reads = analysis.rules[i];
+        const double eval = rules[i].interval > 0 ? rules[i].interval : window.eval;
+        double history = history_of(rules[i], reads.look_back, eval, hold_most);
+        for (std::size_t other = 0; reads.states && other < rules.size(); ++other) {
+            const double theirs =
+                history_of(rules[other], analysis.rules[other].look_back, eval, rules[other].hold);
+            history = std::max(history, theirs);
+        }
+        const int reach = reach_class(history);
+        Part& part = parts[{reads.states, reach, eval}];
+        part.asked.resize(rules.size());
+        part.asked[i] = true;
+        part.eval = eval;
+        part.whole = reads.states;
+        part.hold_most = hold_most;
+        // Subqueries are evaluated on the clock's own grid.
+        const double grid = reads.reads.subquery || std::fmod(300, eval) != 0 ? 3600 : 300;
+        part.history = std::max(part.history, rounded_up(history, grid));
+    }
+    std::vector<Part> all;
+    for (auto& [key, part] : parts) {
+        const auto& [whole, reach, eval] = key;
+        part.history = std::max(part.history, window.history);
+        if (reach > 2) space_out(part, window);
+        part.history = rounded_up(part.history, std::max(part.eval, window.scrape));
+        constexpr const char* names[] = {"", ".hours", ".day", ".days"};
+        part.name = fmt::format("{}{}{}", whole ? ".states" : "", names[reach],
+                                eval == window.eval ? "" : "." + exporters::duration_text(eval));
+        all.push_back(std::move(part));
+    }
+    return all;
+}
+
+std::vector<bool> rules_in(const Part& part, const std::vector<Rule>& rules, const StaticAnalysis& analysis) {
+    std::vector<bool> kept = part.asked;
+    std::set<std::string> read;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (part.asked[i]) read.insert(analysis.rules[i].names.begin(), analysis.rules[i].names.end());
+    }
+    for (std::size_t i = 0; i < rules.size(); ++i)
+        kept[i] = part.whole || kept[i] || (!rules[i].is_alert && read.contains(rules[i].name));
+    return kept;
+}
+
+namespace {
+
+// How far back each metric is read, in seconds before the run: by metric, in steps of five minutes. What is
+// not listed has the whole history.
+std::map<std::string, double> pasts_of(const Part& part, const std::vector<Rule>& rules,
+                                       const StaticAnalysis& analysis) {
+    constexpr double staleness = 300, step = 300;
+    std::map<std::string, double> pasts;
+    for (std::size_t i = 0; i < rules.size() && !part.whole; ++i) {
+        if (!part.asked[i]) continue;
+        for (const auto& [metric, reach] : analysis.rules[i].reach) {
+            const double past = history_of(rules[i], reach, part.eval, part.hold_most) + staleness;
+            double& most = pasts[metric];
+            most = std::max(most, std::min(rounded_up(past, step), part.history));
+        }
+    }
+    return pasts;
+}
+
+// Samples of a long past at longer intervals, and none before the series is read.
+void thin_out(const Part& part, double scrape, double past, exporters::Series& series) {
+    std::vector<double> values(static_cast<std::size_t>(std::round((part.history - past) / scrape)),
+                               exporters::absent_value());
+    values.insert(values.end(), series.values.begin(), series.values.end());
+    series.values = std::move(values);
+    if (part.sparse <= scrape) return;
+    const auto every = static_cast<std::size_t>(part.sparse / scrape);
+    const auto dense = static_cast<std::size_t>(std::max(0.0, part.history - 3600) / scrape);
+    for (std::size_t i = 0; i < std::min(dense, series.values.size()); ++i) {
+        if (i % every != 0 && !exporters::is_stale(series.values[i]))
+            series.values[i] = exporters::absent_value();
+    }
+}
+
+}  // namespace
+
+std::vector<exporters::Series> series_of(const Part& part, exporters::World world,
+                                         const exporters::Incident& incident, const std::vector<Rule>& rules,
+                                         const StaticAnalysis& analysis) {
+    world.epoch += part.history;
+    std::set<std::string> names;
+    bool everything = false;
+    const std::vector<bool> kept = rules_in(part, rules, analysis);
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        if (!kept[i]) continue;
+        names.insert(analysis.rules[i].names.begin(), analysis.rules[i].names.end());
+        everything = everything || analysis.rules[i].everything;
+    }
+    const auto pasts = pasts_of(part, rules, analysis);
+    const auto past_of = [&](const std::string& name) {
+        const auto at = pasts.find(name);
+        return at == pasts.end() ? part.history : at->second;
+    };
+    std::set<double> lengths = {part.history};
+    for (const auto& [metric, past] : pasts) lengths.insert(past);
+    std::vector<exporters::Series> all;
+    for (const double past : lengths) {
+        world.window.history = past;
+        auto some = exporters::render(world, incident, [&](const std::string& name) {
+            return (everything || names.contains(name)) && past_of(name) == past;
+        });
+        for (exporters::Series& one : some) {
+            thin_out(part, world.window.scrape, past, one);
+            all.push_back(std::move(one));
+        }
+    }
+    return all;
+}
+
+}  // namespace deadrank::results::alerts

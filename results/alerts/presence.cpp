@@ -1,0 +1,409 @@
+// results/alerts/presence.cpp — One promtool run over constant series: half an hour of them, so that ranges
+// of minutes hold samples.
+#include "results/alerts/presence.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "results/alerts/test_file.h"
+#include "results/record/words.h"
+#include "scenarios/model/vocabulary.h"
+
+namespace deadrank::results::alerts {
+
+namespace {
+
+constexpr double asked_at = 1800, scrape = 15, reach_most = 1500;
+
+bool has_comparison(const std::string& expr) {
+    const auto tokens = tokens_of(expr);
+    return std::any_of(tokens.begin(), tokens.end(), [](const Token& token) {
+        return token.kind == Token::Kind::sign && one_of(token.text, {"==", "!=", ">", "<", ">=", "<="});
+    });
+}
+
+// Recorded metrics whose series in this world say nothing about those of a failure.
+std::set<std::string> uncertain(const std::vector<Rule>& rules, const StaticAnalysis& analysis) {
+    std::set<std::string> names;
+    for (bool more = true; more;) {
+        more = false;
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            const RuleReads& reads = analysis.rules[i];
+            if (rules[i].is_alert || names.contains(rules[i].name)) continue;
+            const bool kept = without_thresholds(rules[i].expr).empty() && has_comparison(rules[i].expr);
+            const bool of_others = std::any_of(names.begin(), names.end(),
+                                               [&](const auto& one) { return reads.metrics.contains(one); });
+            if (kept || of_others || reads.states || reads.look_back > reach_most)
+                more = names.insert(rules[i].name).second;
+        }
+    }
+    return names;
+}
+
+// What is asked of each selector and of each alert: the query, and whose it is.
+struct Asked {
+    std::map<std::string, std::string> selectors;            // query → selector
+    std::map<std::string, std::vector<std::size_t>> values;  // query → rules
+};
+
+Asked asked_of(const std::vector<Rule>& rules, const StaticAnalysis& analysis) {
+    Asked asked;
+    const std::set<std::string> unclear = uncertain(rules, analysis);
+    std::set<std::string> recorded;
+    for (const Rule& rule : rules) {
+        if (!rule.is_alert) recorded.insert(rule.name);
+    }
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const RuleReads& reads = analysis.rules[i];
+        bool clear = !reads.states && reads.look_back <= reach_most && rules[i].is_alert;
+        for (const Selector& one : reads.reads.selectors) {
+            if (one.metric.empty() || one.metric.starts_with("ALERTS") || unclear.contains(one.metric)) {
+                clear = false;
+                continue;
+            }
+            asked.selectors["count(" + one.text + ")"] = one.text;
+            clear = clear && !(recorded.contains(one.metric) && one.range > 0);
+        }
+        const std::string any = clear ? without_thresholds(rules[i].expr) : "";
+        if (!any.empty()) asked.values["count(" + any + ")"].push_back(i);
+    }
+    return asked;
+}
+
+}  // namespace
+
+std::string presence_rules(const std::vector<Rule>& rules) {
+    std::vector<Rule> recording = rules;
+    std::vector<bool> kept(rules.size());
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        kept[i] = !rules[i].is_alert;
+        const std::string any = without_thresholds(rules[i].expr);
+        if (!any.empty()) recording[i].expr = any;
+    }
+    return rules_text(recording, kept, {});
+}
+
+std::string presence_test(const std::vector<Rule>& rules, const StaticAnalysis& analysis,
+                          const Emitted& emitted, const std::string& rules_file) {
+    std::set<std::string> names;
+    for (const RuleReads& reads : analysis.rules) names.insert(reads.names.begin(), reads.names.end());
+    std::string block;
+    const std::string values = fmt::format("1+0x{}", static_cast<int>(asked_at / scrape));
+    for (const std::string& text : emitted.series_of(names))
+        block += "  - series: " + in_single_quotes(text) + "\n    values: '" + values + "'\n";
+    exporters::Window window{.duration = asked_at, .scrape = scrape, .eval = asked_at};
+    const TestInput input{{rules_file}, "what there is", block, window, asked_at, groups_of(rules)};
+    const Asked asked = asked_of(rules, analysis);
+    std::vector<Expectation> expectations;
+    for (const auto& [query, selector] : asked.selectors) expectations.push_back({query, asked_at, {}});
+    for (const auto& [query, whose] : asked.values) expectations.push_back({query, asked_at, {}});
+    return kept_test(input, expectations,
+                     "# Which selectors have series, and which rules can have a value.\n");
+}
+
+Presence presence_of(const external::TestAnswer& answer, const std::vector<Rule>& rules,
+                     const StaticAnalysis& analysis) {
+    Asked asked = asked_of(rules, analysis);
+    for (const external::Mismatch& one : answer.mismatches) {  // it has a value, or no answer
+        asked.selectors.erase(one.expr);
+        asked.values.erase(one.expr);
+    }
+    Presence presence{.valueless = std::vector<bool>(rules.size(), false)};
+    for (const auto& [query, selector] : asked.selectors) presence.empty.insert(selector);
+    for (const auto& [query, whose] : asked.values) {
+        for (const std::size_t rule : whose) presence.valueless[rule] = true;
+    }
+    return presence;
+}
+
+// ── Why a selector matches nothing, and whose matter that is.
+
+namespace {
+
+struct Why {
+    std::string id;
+    Weight weight = Weight::warning;
+    DeadKind kind = DeadKind::none;
+    std::string says, remedy;
+    std::string slip = {}, meant = {};
+};
+
+// Labels whose values the exporter defines. All others hold what a site calls its own things.
+bool of_the_exporter(const std::string& label) {
+    return one_of(label, {"mode",      "state",  "status",     "condition", "phase",      "reason",
+                          "resource",  "code",   "err_code",   "xid",       "quantile",   "le",
+                          "collector", "verb",   "type",       "result",    "health",     "operation",
+                          "fstype",    "reason", "event_type", "severity",  "link_layer", "rule_result"});
+}
+
+std::string few_of(const std::set<std::string>& words) {
+    std::vector<std::string> some;
+    for (const std::string& word : words) {
+        if (!word.empty() && some.size() < 4) some.push_back("'" + word + "'");
+    }
+    return fmt::format("{}{}", fmt::join(some, ", "), words.size() > 4 ? ", …" : "");
+}
+
+const std::vector<std::string>& host_labels() {
+    static const std::vector<std::string> words = {
+        "instance", "Hostname",          "hostname",  "node",   "kubernetes_node", "nodename",
+        "host",     "exported_instance", "node_name", "server", "machine",         "exported_node"};
+    return words;
+}
+
+// The corresponding label here: exporters, releases and relabelling differ in their names.
+std::string other_word(const std::string& label, const std::set<std::string>& there) {
+    static const std::vector<std::vector<std::string>> groups = {
+        host_labels(),
+        {"gpu", "GPU", "device", "gpu_id", "minor_number", "index", "gpu_index", "gpu_uuid", "UUID", "uuid"},
+        {"err_code", "error_code", "xid", "code"},
+        {"namespace", "kubernetes_namespace", "exported_namespace", "pod_namespace"},
+        {"pod", "pod_name", "kubernetes_pod_name", "exported_pod"},
+        {"container", "container_name", "exported_container"},
+        {"modelName", "model_name", "gpu_name", "name"}};
+    for (const std::string& word : there) {
+        if (lowered(word) == lowered(label)) return word;
+    }
+    for (const auto& group : groups) {
+        if (!has(group, label)) continue;
+        for (const std::string& word : group) {
+            if (there.contains(word)) return word;
+        }
+    }
+    return {};
+}
+
+class Explanation {
+public:
+    Explanation(const Emitted& emitted, const exporters::World& world) : emitted_(emitted), world_(world) {}
+
+    Why of(const Selector& selector) const {
+        if (!emitted_.has(selector.metric)) return no_metric(selector.metric);
+        const Matcher* matcher = emitted_.blocking(selector);
+        if (matcher != nullptr) return no_series(selector, *matcher);
+        return {"label-value", Weight::warning, DeadKind::your_names,
+                fmt::format("nothing emits {}", selector.text),
+                "say what yours are called in a name map (--map)"};
+    }
+
+private:
+    Why no_metric(const std::string& name) const;
+    Why no_label(const Selector& selector, const Matcher& matcher, const std::set<std::string>& names) const;
+    Why no_series(const Selector& selector, const Matcher& matcher) const;
+
+    const Emitted& emitted_;
+    const exporters::World& world_;
+};
+
+Why Explanation::no_metric(const std::string& name) const {
+    const exporters::MetricCatalog& catalog = *world_.catalog;
+    const exporters::Profile& profile = world_.profile;
+    if (const exporters::Metric* known = catalog.find(name)) {
+        const std::string shown = profile.shown_name(*known);
+        if (profile.emits(*known) && shown != name) {
+            const bool old = known->old == name;
+            return {"metric-renamed", Weight::error, DeadKind::named_otherwise,
+                    fmt::format("'{}' is {}; this exporter shows '{}'", name,
+                                old ? "a name of dcgm-exporter 1.x" : "mapped to another name here", shown),
+                    "write " + shown + (old ? ", or judge with --profile dcgm-1x" : "")};
+        }
+        const bool here = profile.exporters.contains(known->exporter);
+        return {"metric-off", Weight::error, here ? DeadKind::off_by_default : DeadKind::not_simulated,
+                fmt::format("'{}' {}", name, exporters::why_absent(profile, *known)), ""};
+    }
+    if (const auto renamed = catalog.renamed(name)) {
+        return {"metric-renamed", Weight::error, DeadKind::named_otherwise,
+                fmt::format("'{}' has been called '{}' since {}", name, renamed->now,
+                            renamed->since.empty() ? "an earlier release" : renamed->since),
+                "write " + renamed->now};
+    }
+    if (name.find(':') != std::string::npos) {
+        return {"record-missing", Weight::warning, DeadKind::nobody,
+                fmt::format("'{}' is named as recorded metrics are, and no rule given here records it", name),
+                "give the file that records it as well (--rules takes a directory)"};
+    }
+    const std::string near = slip_of(name, catalog.names());
+    const std::string whose = catalog.other_exporter(name);
+    if (catalog.real.contains(name)) {
+        return {"exporter-unknown", Weight::note, DeadKind::not_simulated,
+                fmt::format("'{}' comes from {}, where it is switched on", name, whose),
+                "describe it in a table of your own (--metrics)"};
+    }
+    const bool simulated = name.starts_with("DCGM_") || name.starts_with("dcgm_") ||
+                           name.starts_with("node_") || name.starts_with("nccl_") ||
+                           name.starts_with("training_");
+    if (!near.empty() && (simulated || whose.empty() || is_same_but_for_a_slip(near, name))) {
+        return {"metric-unknown",
+                simulated ? Weight::error : Weight::warning,
+                DeadKind::misspelled,
+                fmt::format("no exporter of this run emits '{}'", name),
+                "did you mean " + near + "?",
+                name,
+                near};
+    }
+    if (!whose.empty()) {
+        return {"exporter-unknown", Weight::note, DeadKind::not_simulated,
+                fmt::format("'{}' comes from {}, which is not simulated", name, whose),
+                "describe its metrics in a table of your own (--metrics)"};
+    }
+    return {"metric-unknown", Weight::warning, DeadKind::nobody,
+            fmt::format("'{}' is not known here, nor is its exporter", name),
+            "describe it in a table of your own (--metrics), or map a known one to it (--map)"};
+}
+
+Why Explanation::no_label(const Selector& selector, const Matcher& matcher,
+                          const std::set<std::string>& names) const {
+    if (const auto* elsewhere = world_.catalog->label_elsewhere(selector.metric, matcher.label)) {
+        return {"label-unknown", Weight::note,
+                elsewhere->off ? DeadKind::off_by_default : DeadKind::not_simulated,
+                fmt::format("the label '{}' of {} {}", matcher.label, selector.metric, elsewhere->says),
+                "describe such series in a table of your own (--metrics)"};
+    }
+    const std::string says = fmt::format("{} has no label '{}'", selector.metric, matcher.label);
+    if (one_of(matcher.label, {"namespace", "pod", "container", "exported_pod", "exported_namespace",
+                               "exported_container", "service", "endpoint"})) {
+        return {"label-unknown", Weight::warning, DeadKind::your_names, says,
+                selector.metric.starts_with("DCGM_")
+                    ? "dcgm-exporter adds it in Kubernetes: judge with --profile dcgm-kubernetes"
+                    : "a Prometheus Operator adds it: judge with --profile kubernetes"};
+    }
+    const std::string other = other_word(matcher.label, names);
+    if (!other.empty()) {
+        const bool relabelled = has(host_labels(), matcher.label) && lowered(other) != lowered(matcher.label);
+        return {"label-unknown", relabelled ? Weight::warning : Weight::error,
+                relabelled ? DeadKind::your_names : DeadKind::named_otherwise, says,
+                fmt::format("here it is called '{0}': write {0}, or rename it in a name map (--map)", other)};
+    }
+    const std::string near = scenarios::nearest(matcher.label, {names.begin(), names.end()});
+    if (!near.empty())
+        return {"label-unknown", Weight::error, DeadKind::misspelled, says, "did you mean " + near + "?"};
+    return {"label-unknown", Weight::warning, DeadKind::your_names, says,
+            fmt::format("it has {}; say in a name map (--map) what your relabelling adds", few_of(names))};
+}
+
+Why Explanation::no_series(const Selector& selector, const Matcher& matcher) const {
+    const auto names = emitted_.label_names(selector.metric);
+    if (!names.contains(matcher.label)) return no_label(selector, matcher, names);
+    const auto values = emitted_.label_values(selector.metric, matcher.label);
+    const std::string whole =
+        fmt::format("{}{{{}{}\"{}\"}}", selector.metric, matcher.label, matcher.op, matcher.value);
+    if (one_of(matcher.op, {"!~", "!="}) && one_of(matcher.value, {".*", "^.*$", ".+"})) {
+        return {"label-value", Weight::error, DeadKind::contradiction,
+                whole + " excludes every value that there can be",
+                "leave the matcher out, or name what is to be excluded"};
+    }
+    if (one_of(matcher.op, {"=", "=~"}) && matcher.value.empty()) {
+        return {"label-value", Weight::note, DeadKind::not_simulated,
+                fmt::format("every {} of this run has the label '{}'", selector.metric, matcher.label),
+                "describe such series in a table of your own (--metrics)"};
+    }
+    const std::string near =
+        matcher.op == "=" ? scenarios::nearest(matcher.value, {values.begin(), values.end()}) : "";
+    const bool numbered = matcher.value.find_first_of("0123456789") != std::string::npos;
+    const bool host = has(host_labels(), matcher.label) || matcher.label == "job";
+    const bool slip = of_the_exporter(matcher.label) ? !near.empty() && !numbered
+                                                     : is_same_but_for_a_slip(near, matcher.value);
+    if (slip && !(host && numbered) && matcher.label != "job")
+        return {"label-value", Weight::error, DeadKind::misspelled, "nothing emits " + whole,
+                "did you mean \"" + near + "\"?"};
+    if (of_the_exporter(matcher.label))
+        return {"label-value", Weight::warning, DeadKind::not_simulated,
+                fmt::format("nothing in this run emits {}: here it is {}", whole, few_of(values)),
+                "describe such series in a table of your own (--metrics)"};
+    return {
+        "label-value", Weight::note, DeadKind::your_names, "nothing in this run is called " + whole,
+        matcher.label == "job" && selector.metric == "up"
+            ? "add the target in a name map (--map), or a job that you call so"
+            : fmt::format("here it is {}; say what yours are called in a name map (--map)", few_of(values))};
+}
+
+class Explainer {
+public:
+    Explainer(const std::vector<Rule>& rules, const Presence& presence, const Explanation& explanation,
+              StaticAnalysis& analysis)
+        : rules_(rules), presence_(presence), explanation_(explanation), analysis_(analysis) {}
+
+    void all() {
+        for (std::size_t i = 0; i < rules_.size(); ++i) explain(i);
+    }
+
+private:
+    bool empty(const Selector& one) const { return presence_.empty.contains(one.text); }
+
+    Why why(const Selector& selector, int depth) const {
+        for (std::size_t i = 0; i < rules_.size(); ++i) {
+            if (rules_[i].is_alert || rules_[i].name != selector.metric) continue;
+            const Why first = depth < 8 ? why_silent(i, depth + 1) : Why{};
+            if (first.kind == DeadKind::none)
+                return {"label-value", Weight::error, DeadKind::contradiction,
+                        fmt::format("'{}' records no series that fits its matchers", selector.metric), ""};
+            return {"records-nothing", Weight::warning, first.kind,
+                    fmt::format("'{}' records nothing: {}", selector.metric, first.says), first.remedy};
+        }
+        return explanation_.of(selector);
+    }
+
+    // Each part of a top-level `or` must read something that is not there.
+    Why why_silent(std::size_t index, int depth) const {
+        const Reads& reads = analysis_.rules[index].reads;
+        Why first;
+        for (int branch = 0; branch < reads.branches; ++branch) {
+            const auto at =
+                std::find_if(reads.selectors.begin(), reads.selectors.end(), [&](const Selector& one) {
+                    return one.branch == branch && !one.absent && !one.optional && empty(one);
+                });
+            if (at == reads.selectors.end()) return {};
+            if (first.kind == DeadKind::none) first = why(*at, depth);
+        }
+        return first;
+    }
+
+    void explain(std::size_t index) {
+        RuleReads& reads = analysis_.rules[index];
+        Why silent = why_silent(index, 0);
+        const auto& selectors = reads.reads.selectors;
+        const bool valueless = silent.kind == DeadKind::none && presence_.valueless[index];
+        if (valueless && !selectors.empty() &&
+            std::all_of(selectors.begin(), selectors.end(), [&](const auto& one) { return empty(one); })) {
+            silent = why(selectors[0], 0);
+        } else if (valueless) {
+            silent = {"join-never", Weight::error, DeadKind::contradiction,
+                      "its sides never have the same labels, so that it has no value whatever its thresholds",
+                      "join by labels that both have, on (…); an instance holds the port of its exporter"};
+            add(index, silent, true, false);
+        }
+        reads.dead_kind = silent.kind;
+        reads.why_dead = silent.says;
+        reads.remedy = silent.remedy;
+        reads.slip = silent.slip;
+        reads.meant = silent.meant;
+        std::set<std::string> said;
+        for (const Selector& one : reads.reads.selectors) {
+            if (!empty(one)) continue;
+            const Why reason = why(one, 0);
+            if (said.insert(reason.says).second) add(index, reason, reason.says == silent.says, one.absent);
+        }
+    }
+
+    void add(std::size_t index, const Why& why, bool kills, bool absent) {
+        const Rule& rule = rules_[index];
+        analysis_.findings.push_back({absent && why.id.starts_with("metric") ? "absent-always" : why.id,
+                                      absent ? Weight::note : why.weight, rule.file, rule.expr_line, 0,
+                                      rule.name, why.says, why.remedy, kills, why.kind});
+    }
+
+    const std::vector<Rule>& rules_;
+    const Presence& presence_;
+    const Explanation& explanation_;
+    StaticAnalysis& analysis_;
+};
+
+}  // namespace
+
+void explain_silence(const std::vector<Rule>& rules, const Presence& presence, const Emitted& emitted,
+                     const exporters::World& world, StaticAnalysis& analysis) {
+    const Explanation explanation(emitted, world);
+    Explainer(rules, presence, explanation, analysis).all();
+}
+
+}  // namespace deadrank::results::alerts

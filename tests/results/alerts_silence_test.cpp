@@ -1,0 +1,195 @@
+// tests/results/alerts_silence_test.cpp — Goal: an alert that cannot fire here is told why, under the heading
+// of whom it concerns, and one that can fire is not among them. Prometheus says what has series.
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <tuple>
+
+#include "tests/results/alerts_site.h"
+
+namespace deadrank::results::alerts::testing {
+namespace {
+
+std::vector<std::string> ids_for(const StaticAnalysis& analysis, const std::string& alert) {
+    std::vector<std::string> ids;
+    for (const StaticFinding& one : analysis.findings) {
+        if (one.alert == alert) ids.push_back(one.id);
+    }
+    return ids;
+}
+
+bool has(const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+class DeviceAlertSilence : public ::testing::Test {
+protected:
+    void SetUp() override {
+        auto tool = external::Promtool::find();
+        if (!tool) GTEST_SKIP() << tool.error().text();
+        player_.emplace(*tool, PromtoolPlayer::Options{scratch() + "-silence", false});
+    }
+
+    StaticAnalysis analysis_of(const Site& site, const std::vector<Rule>& rules) {
+        const Emitted emitted(site.world, site.signatures);
+        StaticAnalysis analysis = analyse(rules, emitted, site.world);
+        const auto there = player_->presence(rules, analysis, emitted);
+        EXPECT_TRUE(there) << (there ? "" : there.error().text());
+        if (there) explain_silence(rules, *there, emitted, site.world, analysis);
+        return analysis;
+    }
+
+    std::optional<PromtoolPlayer> player_;
+};
+
+RuleFile operators_file(const std::string& name, const std::string& text) {
+    const std::string path = scratch() + "-silence-" + name;
+    std::ofstream(path) << text;
+    auto file = read_rules(path, scratch());
+    EXPECT_TRUE(file) << (file ? "" : file.error().text());
+    return file ? *file : RuleFile{};
+}
+
+TEST_F(DeviceAlertSilence, NameEachKnownMisuse) {
+    const Site site;
+    const auto rules = rules_of_file("broken.yml");
+    const StaticAnalysis analysis = analysis_of(site, rules);
+    EXPECT_TRUE(has(ids_for(analysis, "XidIncrease"), "changing-labels"));
+    EXPECT_TRUE(has(ids_for(analysis, "XidSticky"), "never-resets"));
+    EXPECT_TRUE(has(ids_for(analysis, "XidWrongLabel"), "label-unknown"));
+    EXPECT_TRUE(has(ids_for(analysis, "EccOffByDefault"), "metric-off"));
+    EXPECT_TRUE(has(ids_for(analysis, "OldName"), "metric-renamed"));
+    EXPECT_TRUE(has(ids_for(analysis, "NoSuchField"), "metric-unknown"));
+    EXPECT_TRUE(has(ids_for(analysis, "UsedOverFree"), "used-over-free"));
+    EXPECT_TRUE(ids_for(analysis, "LowUtilisation").empty());
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const bool dead = rules[i].name == "XidWrongLabel" || rules[i].name == "EccOffByDefault" ||
+                          rules[i].name == "OldName" || rules[i].name == "NoSuchField";
+        EXPECT_EQ(analysis.rules[i].dead(), dead) << rules[i].name << ": " << analysis.rules[i].why_dead;
+    }
+}
+
+// Goal: a dead alert says which kind of dead it is, and what is alive is not called dead.
+TEST_F(DeviceAlertSilence, DieOfDifferentCauses) {
+    const Site site;
+    const auto rules = rules_of_file("dead.yml");
+    ASSERT_EQ(rules.size(), 20u);
+    const StaticAnalysis analysis = analysis_of(site, rules);
+    const std::map<std::string, DeadKind> expected = {
+        {"Misspelled", DeadKind::misspelled},        {"LabelOfAnotherRelease", DeadKind::named_otherwise},
+        {"LabelOfKubernetes", DeadKind::your_names}, {"OffByDefault", DeadKind::off_by_default},
+        {"OtherExporter", DeadKind::not_simulated},  {"Nobody", DeadKind::nobody},
+        {"NeverJoins", DeadKind::contradiction},     {"BothSidesOfOr", DeadKind::not_simulated},
+        {"RecordsNothing", DeadKind::not_simulated}, {"dead:record", DeadKind::not_simulated}};
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const auto at = expected.find(rules[i].name);
+        const DeadKind kind = at == expected.end() ? DeadKind::none : at->second;
+        EXPECT_EQ(name_of(analysis.rules[i].dead_kind), name_of(kind))
+            << rules[i].name << ": " << analysis.rules[i].why_dead;
+        EXPECT_EQ(analysis.rules[i].dead(), kind != DeadKind::none)
+            << rules[i].name << ": " << analysis.rules[i].why_dead;
+    }
+    EXPECT_TRUE(has(ids_for(analysis, "NeverJoins"), "join-never"));
+    EXPECT_TRUE(has(ids_for(analysis, "OutOfReach"), "threshold-out-of-reach"));
+    EXPECT_TRUE(has(ids_for(analysis, "TooShort"), "range-too-short"));
+    EXPECT_TRUE(ids_for(analysis, "JoinsByHost").empty());
+    EXPECT_TRUE(ids_for(analysis, "OneNode").empty());
+}
+
+TEST_F(DeviceAlertSilence, SayWhatTheirMetricsAreCalledElsewhere) {
+    const Site site;
+    const auto rules = rules_of_file("dead.yml");
+    ASSERT_GT(rules.size(), 5u);
+    const StaticAnalysis analysis = analysis_of(site, rules);
+    EXPECT_NE(analysis.rules[0].remedy.find("DCGM_FI_DEV_GPU_TEMP"), std::string::npos);
+    EXPECT_NE(analysis.rules[1].remedy.find("Hostname"), std::string::npos) << analysis.rules[1].remedy;
+    EXPECT_NE(analysis.rules[2].remedy.find("dcgm-kubernetes"), std::string::npos)
+        << analysis.rules[2].remedy;
+    EXPECT_NE(analysis.rules[4].why_dead.find("redfish_exporter"), std::string::npos)
+        << analysis.rules[4].why_dead;
+}
+
+// Goal: names of earlier releases, words in another order and labels of other set-ups are told as such.
+TEST_F(DeviceAlertSilence, KnowEarlierReleasesAndOtherSetUps) {
+    const Site site;
+    const std::vector<std::tuple<std::string, DeadKind, std::string>> expected = {
+        {"kube_hpa_status_current_replicas > 1", DeadKind::named_otherwise,
+         "write kube_horizontalpodautoscaler_status_current_replicas"},
+        {"sum(kube_node_status_allocatable_cpu_cores) < 9", DeadKind::named_otherwise,
+         "write kube_node_status_allocatable{resource=\"cpu\"}"},
+        {"node_memory_MemTotal < 1", DeadKind::named_otherwise, "write node_memory_MemTotal_bytes"},
+        {"kube_deployment_status_available_replicas < 1", DeadKind::misspelled,
+         "did you mean kube_deployment_status_replicas_available?"},
+        {"container_fs_usage_bytes{container_label_app=\"loki\"} > 1", DeadKind::not_simulated, ""},
+        {"kube_pod_labels{label_app=\"loki\"} > 1", DeadKind::off_by_default, ""},
+        {"kube_pod_container_status_restarts_total{container=\"slurm-exporter\"} > 1", DeadKind::your_names,
+         ""},
+        {"container_cpu_cfs_periods_total{namespace=\"\"} > 1", DeadKind::not_simulated, ""},
+        {"container_memory_usage_bytes{namespace=\"\"} > 1", DeadKind::none, ""},
+        {"etcd_server_has_leader == 0", DeadKind::none, ""}};
+    for (const auto& [expr, kind, remedy] : expected) {
+        const std::vector<Rule> rules = {{.name = "One", .expr = expr}};
+        const StaticAnalysis analysis = analysis_of(site, rules);
+        EXPECT_EQ(name_of(analysis.rules[0].dead_kind), name_of(kind)) << expr;
+        if (!remedy.empty()) {
+            EXPECT_EQ(analysis.rules[0].remedy, remedy) << expr;
+        }
+    }
+}
+
+TEST_F(DeviceAlertSilence, OfACorrectFileAreAllAlive) {
+    const Site site;
+    const auto rules = rules_of_file("correct.yml");
+    const StaticAnalysis analysis = analysis_of(site, rules);
+    for (std::size_t i = 0; i < rules.size(); ++i) EXPECT_FALSE(analysis.rules[i].dead()) << rules[i].name;
+    EXPECT_TRUE(analysis.rules.back().metrics.contains("node_filesystem_avail_bytes"))
+        << "reads through the recording rule";
+}
+
+TEST_F(DeviceAlertSilence, LiveAndDieWithTheProfile) {
+    const Site full("dcgm-full"), old("dcgm-1x"), own(rule_file("counters.csv"));
+    const auto rules = rules_of_file("broken.yml");
+    const auto dead = [&](const Site& site, const std::string& name) {
+        const StaticAnalysis analysis = analysis_of(site, rules);
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            if (rules[i].name == name) return analysis.rules[i].dead();
+        }
+        return false;
+    };
+    EXPECT_FALSE(dead(full, "EccOffByDefault"));
+    EXPECT_FALSE(dead(own, "EccOffByDefault"));
+    EXPECT_TRUE(dead(own, "XidSticky"));
+    EXPECT_FALSE(dead(old, "OldName"));
+    EXPECT_TRUE(dead(old, "LowUtilisation"));
+}
+
+// A Prometheus Operator labels every target; rules that ask for it say so, and are alive only there.
+TEST_F(DeviceAlertSilence, OfAPrometheusOperatorAreJudgedWithItsLabels) {
+    const auto file = operators_file("operator.yml", R"(groups:
+- name: g
+  rules:
+  - alert: Reload
+    expr: prometheus_config_last_reload_successful{job="prometheus-k8s",namespace="monitoring"} == 0
+  - {alert: Exporter, expr: 'up{job="nvidia-dcgm-exporter", pod!=""} == 0'}
+  - {alert: Workload, expr: 'DCGM_FI_DEV_GPU_TEMP{exported_pod=~"pretrain-.*"} > 90'}
+  - {alert: Container, expr: 'sum by (pod) (kube_pod_status_phase{namespace="training"}) < 1'}
+  - {alert: Elsewhere, expr: 'up{job="postgres"} == 0'}
+  - {alert: Another, expr: 'kube_pod_status_ready{pod=~"gateway-.*", condition="true"} == 0'}
+)");
+    const Site plain, operated("kubernetes");
+    EXPECT_NE(kubernetes_reason({file}, plain.world).find("Reload"), std::string::npos);
+    const auto dead = [&](const Site& site) {
+        std::vector<bool> all;
+        for (const RuleReads& one : analysis_of(site, file.rules).rules) all.push_back(one.dead());
+        return all;
+    };
+    EXPECT_EQ(dead(plain), (std::vector<bool>{true, true, true, false, true, true}));
+    EXPECT_EQ(dead(operated), (std::vector<bool>{false, false, false, false, true, true}));
+    // What else runs at that site is no fault of the rules.
+    const StaticAnalysis analysis = analysis_of(operated, file.rules);
+    EXPECT_EQ(analysis.rules[4].dead_kind, DeadKind::your_names);
+    EXPECT_EQ(analysis.rules[5].dead_kind, DeadKind::your_names);
+}
+
+}  // namespace
+}  // namespace deadrank::results::alerts::testing
