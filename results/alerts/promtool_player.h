@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "results/alerts/parts.h"
+#include "results/alerts/promtool_runs.h"
 #include "results/alerts/study.h"
 #include "results/alerts/test_file.h"
 

@@ -20,7 +20,7 @@ bool has_line(const ProgramCase& one, const std::string& part) {
 
 TEST(ShrinkProgram, LeavesOutWhatTheEndDoesNotNeed) {
     const auto shrunk = shrink({{"kill rank 5 before all_reduce 7", "delay all_gather 3 30s rank 1"}, 8},
-                               [](const ProgramCase& one) { return has_line(one, "kill rank"); });
+                               [](const ProgramCase& one) { return has_line(one, "kill rank "); });
     EXPECT_THAT(shrunk.least.faults, ElementsAre("kill rank 0"));
     EXPECT_EQ(shrunk.least.ranks, 1);
     EXPECT_TRUE(shrunk.finished);

@@ -55,7 +55,7 @@ TEST(Serve, ShowsEveryExporterInTheTextFormat) {
     EXPECT_EQ(one.body.find("instance="), std::string::npos) << "Prometheus adds that label itself";
     EXPECT_EQ(one.body.find("node_load1"), std::string::npos);
     EXPECT_EQ(stage.get("/nothing").status, 404);
-    EXPECT_EQ(nlohmann::json::parse(stage.get("/sd").body).size(), 40u) << "ten exporters on four nodes";
+    EXPECT_EQ(nlohmann::json::parse(stage.get("/sd").body).size(), 44u) << "eleven exporters on four nodes";
 }
 
 TEST(Serve, AnswersNotForANodeThatIsDown) {

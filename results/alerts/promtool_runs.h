@@ -1,4 +1,4 @@
-// results/alerts/parts.h — Which alerts are asked in which run of promtool.
+// results/alerts/promtool_runs.h — Which alerts are asked in which run of promtool.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// results/alerts/parts.cpp — Which alerts are asked in which run of promtool.
-#include "results/alerts/parts.h"
+// results/alerts/promtool_runs.cpp — Which alerts are asked in which run of promtool.
+#include "results/alerts/promtool_runs.h"
 
 #include <algorithm>
 #include <cmath>

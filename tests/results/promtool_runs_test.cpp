@@ -1,10 +1,10 @@
-// tests/results/alerts_parts_test.cpp — Goal: an alert is asked again for a failure whenever its input may
+// tests/results/promtool_runs_test.cpp — Goal: an alert is asked again for a failure whenever its input may
 // differ, each run of promtool has the past that its alerts need, and files keep their own names.
 #include <algorithm>
 #include <cmath>
 
 #include "results/alerts/file_groups.h"
-#include "results/alerts/parts.h"
+#include "results/alerts/promtool_runs.h"
 #include "tests/results/alerts_site.h"
 
 namespace deadrank::results::alerts::testing {
