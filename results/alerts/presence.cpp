@@ -13,7 +13,7 @@ namespace deadrank::results::alerts {
 
 namespace {
 
-constexpr double asked_at = 1800, scrape = 15, reach_most = 1500;
+constexpr double asked_at = 1800, scraped_every = 15, reach_most = 1500;
 
 bool has_comparison(const std::string& expr) {
     const auto tokens = tokens_of(expr);
@@ -88,10 +88,10 @@ std::string presence_test(const std::vector<Rule>& rules, const StaticAnalysis& 
     std::set<std::string> names;
     for (const RuleReads& reads : analysis.rules) names.insert(reads.names.begin(), reads.names.end());
     std::string block;
-    const std::string values = fmt::format("1+0x{}", static_cast<int>(asked_at / scrape));
+    const std::string values = fmt::format("1+0x{}", static_cast<int>(asked_at / scraped_every));
     for (const std::string& text : emitted.series_of(names))
         block += "  - series: " + in_single_quotes(text) + "\n    values: '" + values + "'\n";
-    exporters::Window window{.duration = asked_at, .scrape = scrape, .eval = asked_at};
+    exporters::Window window{.duration = asked_at, .scrape = scraped_every, .eval = asked_at};
     const TestInput input{{rules_file}, "what there is", block, window, asked_at, groups_of(rules)};
     const Asked asked = asked_of(rules, analysis);
     std::vector<Expectation> expectations;

@@ -167,11 +167,12 @@ Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonom
         wish.id);
     out += fmt::format(
         "[bug]\nstage = {}\nsymptom = {}\ncause = {}  # {}\nfix = {}\n"
-        "replays = []  # the public reports behind it: \"owner/repo#123\"\n\n",
+        "replays = []  # the public reports behind it: \"owner/repo#123\"\n",
         toml_text(wish.id.substr(0, wish.id.find('/'))), toml_text(wish.symptom), toml_text(wish.cause),
         other_causes(wish, taxonomy), toml_text(wish.fix));
+    if (!wish.patch.empty()) out += fmt::format("patch = {}  # what makes the bug of the program\n", toml_text(wish.patch));
     out +=
-        "[cluster]  # only what differs from the defaults\nnodes = 2  # or [2, 4]: the seed "
+        "\n[cluster]  # only what differs from the defaults\nnodes = 2  # or [2, 4]: the seed "
         "chooses\ngpus_per_node = 4\n";
     if (const Kind* fault = vocabulary.fault(wish.fault); fault && fault->kept_store)
         out += "store = \"service\"  # or agent: one that outlives rank 0\n";
@@ -181,24 +182,29 @@ Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonom
         if (parameter.name == "steps") out += "steps = 8\n";
     }
     Kind published = workload;
-    if (workload.own_words) {
+    if (!wish.program.empty()) {
+        out += fmt::format("program = {}  # the fixed one\n", toml_text(wish.program));
+    } else if (workload.own_words) {
         out += first_program;
         published.seams.insert(published.seams.begin(), "learning_rate");
         published.blocks.insert(published.blocks.begin(), "gradient.reduce");
     }
     out += "\n";
-    out += fault_table(*vocabulary.fault(wish.fault), published);
+    if (wish.patch.empty()) out += fault_table(*vocabulary.fault(wish.fault), published);
     out += fmt::format(
-        "\n[expect]\nsymptom = {}\nblames = []  # of {}: what the alarm must name\n"
+        "{}[expect]\nsymptom = {}\nblames = []  # of {}: what the alarm must name\n"
         "within = \"60s\"  # after the fault, in the run's own time\n"
         "others = \"none\"  # any further finding is a false alarm\n"
         "reaction = \"any\"  # of {}; with `any`, or without blames, say why in [expect.because]\n\n",
-        toml_text(wish.symptom), fmt::join(blame_words(), ", "), fmt::join(reaction_words(), ", "));
+        wish.patch.empty() ? "\n" : "", toml_text(wish.symptom), fmt::join(blame_words(), ", "), fmt::join(reaction_words(), ", "));
     out +=
-        "[heal]\n"
-        "fault = \"none\"  # or \"keep\", or a word for each fault: what the real fix leaves in place stays\n"
+        "[heal]\n";
+    if (wish.patch.empty())
+        out +=
+            "fault = \"none\"  # or \"keep\", or a word for each fault: what the real fix leaves in place stays\n"
+            "as_control = \"why the fix leaves nothing of the fault\"  # or leave it out, and change something\n";
+    out +=
         "# with [heal.cluster], [heal.workload], [[heal.change]] rank = \"all\", [heal.expect]\n"
-        "as_control = \"why the fix leaves nothing of the fault\"  # or leave it out, and change something\n"
         "# workaround = \"why there is no fix, where this is what users did for want of one\"\n"
         "says = \"what the fix does, in one sentence\"\n\n"
         "[teach]\ntitle = \"\"\nsees = \"\"\nquestion = \"\"\nhints = [\"\", \"\"]\nanswer = \"\"\nwhy = "

@@ -15,6 +15,8 @@ struct SkeletonWish {
     std::string cause;     // id; empty = the most reported one of the symptom
     std::string fix;       // id; empty = the most frequent one of that cause
     std::string workload;  // kind; empty = the first of the vocabulary
+    std::string program = {};  // a file beside the scenario: the fixed program, of the workload python
+    std::string patch = {};    // a file beside it: the bug; then there is no fault
 };
 
 // Errors: usage, for an id that is not stage/name and for every unknown word, with the nearest known one.

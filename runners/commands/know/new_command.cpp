@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <fstream>
 #include <memory>
 
 #include "results/record/text_file.h"
@@ -11,6 +12,7 @@
 #include "runners/commands/selection.h"
 #include "runners/pipeline/library.h"
 #include "scenarios/format/skeleton.h"
+#include "scenarios/model/python_program.h"
 
 namespace deadrank::runners::commands {
 
@@ -27,6 +29,7 @@ struct NewScenarioArguments {
                                  .fix = {},
                                  .workload = {}};
     std::string catalog;
+    fs::path program, patch;  // files that are copied beside the scenario
     bool print = false;
 };
 
@@ -38,7 +41,29 @@ fs::path place_for(const Library& library, const NewScenarioArguments& arguments
     return named || (!within.empty() && *within.begin() != "..") ? library.catalog : here;
 }
 
-void create(const NewScenarioArguments& arguments, Session& session) {
+// "stage/name" as the beginning of each of its files.
+std::string name_of_file(const NewScenarioArguments& arguments) {
+    return arguments.wish.id.substr(arguments.wish.id.find('/') + 1);
+}
+
+scenarios::Result<void> copy_beside(const fs::path& from, const fs::path& file) {
+    std::ifstream in(from, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (!in) return scenarios::refuse(ErrorCode::io, "cannot be read", "see its rights", {from.string()});
+    std::error_code ignored;
+    if (fs::exists(file, ignored))
+        return scenarios::refuse(ErrorCode::usage, "is there already", "choose another name", {file.string()});
+    return results::write_text(text, file);
+}
+
+void create(NewScenarioArguments& arguments, Session& session) {
+    if (!arguments.program.empty()) {
+        arguments.wish.workload = scenarios::python_workload;
+        arguments.wish.program = name_of_file(arguments) + ".py";
+    }
+    if (!arguments.patch.empty()) arguments.wish.patch = name_of_file(arguments) + ".diff";
+    if (!arguments.patch.empty() && arguments.program.empty())
+        return session.complain({ErrorCode::usage, "a bug is a patch of a program", "add --from train.py"});
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
     auto text = scenarios::skeleton(arguments.wish, library->taxonomy, library->vocabulary);
@@ -58,6 +83,10 @@ void create(const NewScenarioArguments& arguments, Session& session) {
         return;
     }
     auto written = results::write_text(*text, file);
+    if (written && !arguments.program.empty())
+        written = copy_beside(arguments.program, fs::path(file).replace_extension(".py"));
+    if (written && !arguments.patch.empty())
+        written = copy_beside(arguments.patch, fs::path(file).replace_extension(".diff"));
     if (!written) {
         session.complain(written.error());
         return;
@@ -71,7 +100,10 @@ void add_new(CLI::App& command, Session& session) {
     command.footer(
         "The skeleton loads and plays as it stands; its comments say what to write where. It goes below the "
         "catalog that --catalog or DEADRANK_CATALOG names, else below the working directory.\n\n"
-        "Example:\n"
+        "With --from the scenario plays that program, which is copied beside it; --bug is a patch that makes its "
+        "bug, as `diff -u train.py buggy.py` writes it.\n\n"
+        "Examples:\n"
+        "  deadrank new communication/my_bug --from train.py --bug bug.diff --symptom loss_nan_or_divergence\n"
         "  deadrank new communication/my_bug --symptom collective_mismatch_error --fault resize_collective");
     auto arguments = std::make_shared<NewScenarioArguments>();
     scenarios::SkeletonWish& wish = arguments->wish;
@@ -86,6 +118,12 @@ void add_new(CLI::App& command, Session& session) {
     word("--cause", wish.cause, "The root cause [the most reported one of the symptom]");
     word("--fix", wish.fix, "The fix pattern [the most frequent one of the cause]");
     word("--workload", wish.workload, "The kind of workload [the first there is]");
+    command.add_option("--from", arguments->program, "The fixed program, which each rank runs: plain Python")
+        ->type_name("FILE")
+        ->check(CLI::ExistingFile.description(""));
+    command.add_option("--bug", arguments->patch, "A unified diff that puts the bug into it")
+        ->type_name("FILE")
+        ->check(CLI::ExistingFile.description(""));
     command.add_flag("--print", arguments->print, "Print it instead of writing it");
     add_catalog(command, arguments->catalog);
     command.callback([arguments, &session] { create(*arguments, session); });
