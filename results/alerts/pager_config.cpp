@@ -2,7 +2,6 @@
 #include "results/alerts/pager_config.h"
 
 #include <fstream>
-#include <sstream>
 #include <yaml-cpp/yaml.h>
 
 #include "results/exporters/toml_file.h"
@@ -18,11 +17,16 @@ Result<PagerConfig> read_pager_config(const std::filesystem::path& file) {
     std::error_code ignored;
     if (!in || std::filesystem::is_directory(file, ignored))
         return refuse(ErrorCode::io, "cannot read the Alertmanager configuration '" + file.string() + "'");
-    std::ostringstream text;
-    text << in.rdbuf();
+    constexpr std::size_t bytes_most = 4 << 20;
+    std::string text(bytes_most + 1, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));  // a device has no end
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (text.size() > bytes_most)
+        return refuse(ErrorCode::bad_input, "is larger than 4 MiB", "name an Alertmanager configuration",
+                      {file.string()});
     PagerConfig config;
     try {
-        const YAML::Node root = YAML::Load(text.str());
+        const YAML::Node root = YAML::Load(text);
         if (!root.IsMap() || !root["route"] || !root["receivers"] || !root["receivers"].IsSequence())
             return refuse(ErrorCode::bad_input,
                           "'" + file.string() + "' is not an Alertmanager configuration",

@@ -190,6 +190,27 @@ std::string findings(const Study& study, const Style& style, bool all) {
     return entries.empty() ? "" : heading(style, "wrong with the rules themselves") + list_of(entries, all);
 }
 
+// An alert without a column and without another place in the report.
+bool is_untouched(const Study& study, std::size_t rule) {
+    const auto judged = [&](const Row& row) { return rule < row.cells.size(); };
+    const auto idle = [&](const Row& row) {
+        return !judged(row) || row.cells[rule].verdict == AlertVerdict::unconcerned;
+    };
+    return study.rules[rule].is_alert && std::any_of(study.rows.begin(), study.rows.end(), judged) &&
+           std::all_of(study.rows.begin(), study.rows.end(), idle);
+}
+
+std::string untouched(const Study& study, const Style& style) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < study.rules.size(); ++i)
+        if (is_untouched(study, i)) names.push_back(study.rules[i].name);
+    if (names.empty()) return "";
+    return heading(style, "concerned by none of these failures") +
+           paragraph(fmt::format("{}. What they read does not move here, or only ends: --explain says which.",
+                                 fmt::join(names, ", ")),
+                     2);
+}
+
 std::string explained(const Study& study, const Style& style) {
     std::string text = heading(style, "each cell");
     for (const Row& row : study.rows) {
@@ -199,8 +220,9 @@ std::string explained(const Study& study, const Style& style) {
         }
         text += "  " + row.incident.id + " — " + row.incident.title + "\n";
         for (std::size_t i = 0; i < row.cells.size(); ++i) {
-            if (!study.rules[i].is_alert || row.cells[i].verdict == AlertVerdict::unconcerned) continue;
-            std::string says = fmt::format("{}: {}. It {}.", study.rules[i].name,
+            if (!study.rules[i].is_alert || row.cells[i].says.empty()) continue;
+            if (row.cells[i].verdict == AlertVerdict::unconcerned && !is_untouched(study, i)) continue;
+            std::string says = fmt::format("{}: {}: {}.", study.rules[i].name,
                                            name_of(row.cells[i].verdict), row.cells[i].says);
             if (!row.cells[i].paged.empty())
                 says += fmt::format(" Paged: {}.", fmt::join(row.cells[i].paged, ", "));
@@ -267,6 +289,7 @@ std::string text_report(const Study& study, const Policy& policy, const std::vec
     text += rule_list(study, AlertVerdict::background, "background: always on, ignored above", style, all);
     text += pages_of(study, style, all);
     text += not_judged(study, style, all) + silent_alerts(study, style, all) + missed(study, style, all);
+    text += untouched(study, style);
     text += findings(study, style, all);
     if (options.explain) text += explained(study, style);
     for (const std::string& note : study.notes) text += "\n" + paragraph("note: " + note, 0);
@@ -378,7 +401,7 @@ std::string legend(const Study& study, const std::vector<std::size_t>& columns, 
         {AlertVerdict::your_names, "names  depends on your names: see below"},
         {AlertVerdict::not_simulated, "n/sim  reads what is not simulated here: see below"},
         {AlertVerdict::unjudged, "n/j    not judged: the reason is below"},
-        {AlertVerdict::unconcerned, "·      reads nothing that the failure moves"},
+        {AlertVerdict::unconcerned, "·      the failure moves nothing that it reads, or only ends it"},
     };
     std::string text;
     for (const Entry& entry : entries) {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <regex>
-#include <sstream>
 #include <yaml-cpp/yaml.h>
 
 #include "results/exporters/noise.h"
@@ -178,10 +177,11 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
     if (!in || std::filesystem::is_directory(path, ignored)) {
         return refuse(ErrorCode::io, "cannot read the rule file '" + path.string() + "'");
     }
-    std::ostringstream text;
-    text << in.rdbuf();
-    RuleFile file{
-        .path = path.string(), .loaded = std::filesystem::absolute(path).string(), .content = text.str()};
+    RuleFile file{.path = path.string(),
+                  .loaded = std::filesystem::absolute(path).string(),
+                  .content = std::string(file_bytes_most + 1, '\0')};
+    in.read(file.content.data(), static_cast<std::streamsize>(file.content.size()));  // a device has no end
+    file.content.resize(static_cast<std::size_t>(in.gcount()));
     if (file.content.size() > file_bytes_most)
         return refuse(ErrorCode::bad_input, "is larger than 64 MiB", "split it", {file.path});
     try {

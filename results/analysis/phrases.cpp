@@ -365,6 +365,7 @@ constexpr Row rows[] = {
      "exitcode: -7|return code = -7|Signal 7 (|exited on signal 7"},
     {Topic::none, Nearness::stopped, Symptom::none, {},
      "TERM_OWNER|TERM_ADMIN|TERM_PREEMPT|TERM_FORCE_OWNER|was preempted|Force Terminated job|"
+     "eceived preemption notice|Preemption notified|TERMINATE_ON_HOST_MAINTENANCE|"
      "PBS: job killed|DeadlineExceeded|SIGTERM signal is received|received SIGINT|"
      "\"key\": \"run_stop\"&\"status\": \"aborted\"|"
      "got signal: 15|got signal: 2|got signal: 1|DUE TO TIME LIMIT|DUE TO PREEMPTION|TERM_RUNLIMIT|"

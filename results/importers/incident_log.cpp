@@ -399,7 +399,8 @@ bool LogReader::missing_ranks(const Unwrapped& line) {
     if (!lists_missing_) return false;
     const std::size_t digits = text.find_first_not_of("0123456789");
     // A label that the whole file has was taken for a task.
-    const bool labelled = line.task && text.starts_with('[');
+    // A stamp in brackets begins the next message.
+    const bool labelled = line.task && text.size() > 1 && text.starts_with('[') && !(text[1] >= '0' && text[1] <= '9');
     const bool listed = digits != text.npos && digits > 0 && text.substr(digits).starts_with(": [");
     lists_missing_ = labelled || listed;
     if (!lists_missing_) return false;

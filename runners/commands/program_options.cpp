@@ -2,6 +2,7 @@
 #include "runners/commands/program_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "results/reports/terminal.h"
@@ -9,6 +10,7 @@
 #include "runners/commands/screen.h"
 #include "runners/commands/under_test.h"
 #include "runners/extension/extension.h"
+#include "scenarios/format/fault_expression.h"
 
 namespace deadrank::runners::commands {
 
@@ -54,6 +56,28 @@ std::string command_line(std::string_view verb, const ProgramOptions& options,
     line += " --";
     for (const std::string& word : options.command) line += " " + shell_quoted(word);
     return line;
+}
+
+scenarios::Result<void> check_effect(const std::vector<std::string>& lines, const ProgramOptions& options,
+                                     const scenarios::Vocabulary& vocabulary) {
+    for (const std::string& line : lines) {
+        const auto fault = scenarios::read_fault_expression(line, vocabulary);
+        if (!fault) continue;  // told where it is played
+        const auto& levers = vocabulary.fault(fault->kind)->levers;
+        const auto pulls = [&](const char* lever) {
+            return std::find(levers.begin(), levers.end(), lever) != levers.end();
+        };
+        if (pulls("change_device.slow") && options.compute == 0 && options.gpus.count == 0)
+            return scenarios::refuse(scenarios::ErrorCode::usage,
+                                     fmt::format("'{}' would change nothing: computing takes no time here", line),
+                                     "add --compute 20ms, or --gpus");
+        if (pulls("change_device.memory"))
+            return scenarios::refuse(scenarios::ErrorCode::usage,
+                                     fmt::format("'{}' would change nothing: real tensors take the memory of this machine",
+                                                 line),
+                                     "memory limits act in workloads of the catalogue");
+    }
+    return {};
 }
 
 void complain_of_line(Session& session, const scenarios::Error& error, const std::string& line) {

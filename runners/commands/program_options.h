@@ -39,6 +39,11 @@ scenarios::Result<OpenedProgram> open_program(const ProgramOptions& options, con
 std::string command_line(std::string_view verb, const ProgramOptions& options,
                          const std::vector<std::string>& faults);
 
+// Refuses a fault of these lines that would change nothing in this program, whose run would count as good. Errors:
+// usage.
+scenarios::Result<void> check_effect(const std::vector<std::string>& lines, const ProgramOptions& options,
+                                     const scenarios::Vocabulary& vocabulary);
+
 // A line that read_fault_expression() refused: the error, and the line with a caret below the wrong word.
 void complain_of_line(Session& session, const scenarios::Error& error, const std::string& line);
 

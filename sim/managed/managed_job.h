@@ -92,9 +92,10 @@ public:
     // The directory of temporary files has another name in each run, which no evidence may show.
     std::string shown(std::string_view text) const;
 
-    // Files that the job has written. All others were there before it, and the simulated storage does not
-    // know them.
-    std::set<std::string, std::less<>> written;
+    // Files that the job has written, with the latest version of each. All others were there before it, and the
+    // simulated storage does not know them.
+    std::map<std::string, std::int64_t, std::less<>> files;
+    std::vector<std::size_t> sizes;  // of each version, from 1, in numbers of the simulated file
 
     std::vector<pid_t> ending;       // processes that have said how they end, and may still be at it
     std::map<Rank, Proxy*> proxies;  // of the ranks that run

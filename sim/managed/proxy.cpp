@@ -588,31 +588,65 @@ void Proxy::tell_comm_error(const json& body) {
 
 // Contents are real files of this machine; the simulated storage has their sizes, costs and troubles.
 void Proxy::use_storage(const json& body) {
-    constexpr std::int64_t numbers_max = 1 << 16;
     const std::string op = body.value("op", ""), path = job_.shown(body.value("path", ""));
     Storage& storage = world_.storage();
+    json said = json::object();
     Code code = Code::ok;
     if (op == "write") {
-        const std::int64_t numbers = (body.value("bytes", std::int64_t{0}) + 7) / 8;
-        const std::vector<Number> content(
-            static_cast<std::size_t>(std::clamp(numbers, std::int64_t{1}, numbers_max)));
-        code = storage.write(path, content);
-        job_.written.insert(path);  // not by a rank that is killed while it writes
+        code = write_file(storage, path, body.value("bytes", std::int64_t{0}), said);
     } else if (op == "sync") {
         code = storage.sync(path);
     } else if (op == "rename") {
-        job_.written.insert(job_.shown(body.value("to", "")));
-        code = storage.rename(path, job_.shown(body.value("to", "")));
+        const std::string to = job_.shown(body.value("to", ""));
+        code = storage.rename(path, to);
+        if (auto moved = job_.files.extract(path)) {
+            moved.key() = to;
+            job_.files.erase(to);
+            job_.files.insert(std::move(moved));
+        }
     } else if (op == "remove") {
         code = storage.remove(path);
     } else if (op == "read") {
-        std::vector<Number> content;
-        code = storage.read(path, content);
-        if (code == Code::not_found && !job_.written.contains(path)) code = Code::ok;
+        code = read_file(storage, path, said);
     } else {
         throw HostTrouble(fmt::format("a rank asked the storage for '{}'", op), "internal error: report it");
     }
-    answer(json{{"code", results::name_of(code)}});
+    said["code"] = results::name_of(code);
+    answer(said);
+}
+
+// The simulated file holds the number of its version in place of each eight bytes, so that what became of them can
+// be read from it.
+Code Proxy::write_file(Storage& storage, const std::string& path, std::int64_t bytes, json& said) {
+    constexpr std::int64_t numbers_max = 1 << 16;
+    job_.sizes.push_back(static_cast<std::size_t>(std::clamp((bytes + 7) / 8, std::int64_t{1}, numbers_max)));
+    const auto version = static_cast<Number>(job_.sizes.size());
+    const Code code = storage.write(path, std::vector<Number>(job_.sizes.back(), version));
+    job_.files[path] = version;  // not by a rank that is killed while it writes
+    const auto found = storage.list(path);
+    said = {{"version", version}, {"there", !found.empty() && found.front() == path}};
+    return code;
+}
+
+Code Proxy::read_file(Storage& storage, const std::string& path, json& said) {
+    std::vector<Number> content;
+    const Code code = storage.read(path, content);
+    const auto latest = job_.files.find(path);
+    if (latest == job_.files.end()) return code == Code::not_found ? Code::ok : code;
+    if (code != Code::ok) return code;
+    const auto is_version = [&](Number number) {
+        return number > 0 && number <= static_cast<Number>(job_.sizes.size());
+    };
+    const auto whole = std::find_if(content.begin(), content.end(), is_version);  // a flip hits one number
+    const Number version = whole == content.end() ? latest->second : *whole;
+    json flips = json::array();
+    for (std::size_t i = 0; i < content.size(); ++i)
+        if (content[i] != version)
+            flips.push_back({i, static_cast<std::uint64_t>(content[i]) ^ static_cast<std::uint64_t>(version)});
+    const std::size_t size = job_.sizes[static_cast<std::size_t>(version) - 1];
+    if (version != latest->second || content.size() != size || !flips.empty())
+        said = {{"version", version}, {"kept", content.size()}, {"of", size}, {"flips", std::move(flips)}};
+    return code;
 }
 
 void Proxy::use_device(const json& body) {

@@ -70,6 +70,8 @@ private:
     void tell_comm_error(const nlohmann::json& body);
     void ask_seam(const nlohmann::json& body);
     void use_storage(const nlohmann::json& body);
+    Code write_file(Storage& storage, const std::string& path, std::int64_t bytes, nlohmann::json& said);
+    Code read_file(Storage& storage, const std::string& path, nlohmann::json& said);
     void use_device(const nlohmann::json& body);
     void leave(const nlohmann::json& body);
     void ask_stack();

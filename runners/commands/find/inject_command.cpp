@@ -77,6 +77,8 @@ public:
         if (faults.empty())
             return session_.complain({scenarios::ErrorCode::usage, "there is no fault",
                                       "name one, as in 'kill rank 1 before all_reduce 7', or --debug"});
+        if (auto effect = check_effect(arguments_.faults, arguments_.program, library->vocabulary); !effect)
+            return session_.complain(effect.error());
         auto program = open_program(arguments_.program, session_.extension);
         if (!session_.take(program)) return;
         auto plan = scenarios::with_faults(program->healthy, faults, library->vocabulary);
@@ -92,13 +94,11 @@ public:
         const auto control = trials.control(*runner);
         if (was_stopped()) return;
         if (!control) return session_.complain(control.error());
-        const auto loud = arguments_.verbose ? make_loud(*program) : nullptr;
-        const auto debugged = arguments_.debug.empty() ? nullptr : make_debugged(*program);
-        auto run = trials.play(*plan, loud ? *loud : debugged ? *debugged : *runner);
+        auto run = trials.play(*plan, *make_runner(*program));
         if (was_stopped()) return;
         if (!session_.take(run)) return;
         if (arguments_.faults.empty() && !run->fault.record.truth.idle())
-            return row("ended", fmt::format("as without the debugger: {} of virtual time",
+            return row("ended", fmt::format("the debugged copy is gone; the job without the debugger takes {}",
                                             results::duration_text(run->control->record.ended)));
         Answer answer{.run = std::move(*run), .met = true, .unmet = {}, .least = {}};
         judge(answer);
@@ -119,20 +119,16 @@ private:
         return stop_on_interrupt().load();
     }
 
-    // The same program with its output on this terminal.
-    std::unique_ptr<Runner> make_loud(const OpenedProgram& program) const {
+    // With the program's output on this terminal, and with a debugger, as asked for.
+    std::unique_ptr<Runner> make_runner(const OpenedProgram& program) const {
         ManagedSettings settings = program.settings;
-        settings.print = [](results::Rank, bool error, std::string_view line) {
-            static std::mutex printing;
-            const std::lock_guard lock(printing);
-            results::reports::write_unchanged(error ? stderr : stdout, fmt::format("{}\n", line));
-        };
-        return std::make_unique<ManagedRunner>(settings, session_.extension.all_faults());
-    }
-
-    std::unique_ptr<Runner> make_debugged(const OpenedProgram& program) const {
-        ManagedSettings settings = program.settings;
-        settings.debugged = true;
+        settings.debugged = !arguments_.debug.empty();
+        if (arguments_.verbose)
+            settings.print = [](results::Rank, bool error, std::string_view line) {
+                static std::mutex printing;
+                const std::lock_guard lock(printing);
+                results::reports::write_unchanged(error ? stderr : stdout, fmt::format("{}\n", line));
+            };
         return std::make_unique<ManagedRunner>(settings, session_.extension.all_faults());
     }
 

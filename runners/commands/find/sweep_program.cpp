@@ -106,6 +106,8 @@ public:
     void operator()() {
         auto library = open_library(session_.executable, session_.extension, "");
         if (!session_.take(library)) return;
+        if (auto effect = check_effect(arguments_.faults, arguments_.program, library->vocabulary); !effect)
+            return session_.complain(effect.error());
         auto program = open_program(arguments_.program, session_.extension);
         if (!session_.take(program)) return;
         const results::Detectors detectors = library->detectors();

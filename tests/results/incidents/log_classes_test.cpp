@@ -123,6 +123,12 @@ TEST(LogRanks, HorovodNamesTheRanksThatAreMissing) {
         gist_of(told_by(head + "Stalled ops:\ngrad_a [missing ranks: 1, 2, 3]\ngrad_b [missing ranks: 1, "
                                "3]\n")),
         "collective_deadlock_hang of 1,3");
+    // Under mpirun's label the stamp of the next message is no item of the list.
+    const std::string labelled =
+        "[1,0]<stderr>:[2026-02-11 08:31:22.801131: W stall_inspector.cc:107] One or more tensors were submitted to be "
+        "reduced, gathered or broadcasted by subset of ranks and are waiting for remainder of ranks\n"
+        "[1,0]<stderr>:Missing ranks:\n[1,0]<stderr>:2: [grad_a]\n";
+    EXPECT_EQ(gist_of(told_by(labelled + labelled)), "collective_deadlock_hang of 2");
 }
 
 TEST(LogRanks, ReadsTheRankThatALibraryOrALauncherNames) {
@@ -190,6 +196,8 @@ TEST(LogEnds, TellsLimitCancellationAndPreemptionApart) {
     };
     EXPECT_EQ(stop_of(slurm + " DUE TO TIME LIMIT ***\n"), StopKind::time_limit);
     EXPECT_EQ(stop_of(slurm + " DUE TO PREEMPTION ***\n"), StopKind::preempted);
+    EXPECT_EQ(stop_of("WARNING:absl:Received preemption notice: maintenance event TERMINATE_ON_HOST_MAINTENANCE\n"),
+              StopKind::preempted);
     EXPECT_EQ(stop_of(slurm + " ***\n"), StopKind::cancelled);
     EXPECT_EQ(stop_of("TERM_RUNLIMIT: job killed after reaching LSF run time limit.\n"),
               StopKind::time_limit);

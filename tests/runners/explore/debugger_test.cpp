@@ -54,7 +54,7 @@ TEST_F(DeviceDebugger, GoesBackToWhereItBegan) {
     EXPECT_THAT(answer.out, HasSubstr("(rank 1) 9.0\n"));
     const auto second = answer.out.find("9.0\n");
     EXPECT_THAT(answer.out.substr(second), HasSubstr("(rank 1) 4.0\n"));
-    EXPECT_THAT(answer.out, HasSubstr("as without the debugger"));
+    EXPECT_THAT(answer.out, HasSubstr("the debugged copy is gone"));
 }
 
 TEST_F(DeviceDebugger, SaysWhyThereIsNoWayBack) {

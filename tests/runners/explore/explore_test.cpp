@@ -177,6 +177,43 @@ TEST_F(DeviceExplore, ACheckpointLostInSilenceIsNotUnaffected) {
     EXPECT_THAT(run.says, HasSubstr("model.pt"));
 }
 
+constexpr const char* resuming = R"(
+import os, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+weights, step = torch.zeros(64), 0
+if os.path.exists("last.pt"):
+    saved = torch.load("last.pt")
+    weights, step = saved["weights"], saved["step"]
+while step < 4:
+    part = torch.full((64,), float(step + dist.get_rank()))
+    dist.all_reduce(part)
+    weights += part
+    step += 1
+    if dist.get_rank() == 0:
+        torch.save({"weights": weights, "step": step}, "last.pt")
+    dist.barrier()
+)";
+
+// Fails if a fault of the disk acts on the simulated file alone, and the program reads the real one whole.
+TEST_F(DeviceExplore, ATornCheckpointIsWhatTheRestartFinds) {
+    settings_.command.restarts_max = 1;
+    std::ofstream(scratch_->path() / "train.py") << resuming;
+    const char* kill = "kill rank 1 before all_reduce 4";
+    EXPECT_EQ(inject(kill).outcome, Outcome::recovered);
+    for (const char* fault : {"tear write before checkpoint_save 3", "corrupt checkpoint how=truncate before all_reduce 4"}) {
+        ManagedRunner runner(settings_);
+        ProgramTrials trials(plan_of(settings_.command, {1}), {});
+        std::vector<scenarios::FaultSettings> faults;
+        for (const char* line : {fault, kill}) faults.push_back(*scenarios::read_fault_expression(line, testing_vocabulary()));
+        const auto plan = scenarios::with_faults(trials.healthy(), faults, testing_vocabulary());
+        ASSERT_TRUE(plan) << plan.error().text();
+        const auto run = trials.play(*plan, runner);
+        ASSERT_TRUE(run) << run.error().text();
+        EXPECT_NE(name_of(run->outcome), "recovered") << fault << ": " << run->says;
+        EXPECT_NE(name_of(run->outcome), "unaffected") << fault << ": " << run->says;
+    }
+}
+
 TEST_F(DeviceExplore, AMomentThatNeverComesNamesThoseThatExist) {
     const ProgramRun run = inject("kill rank 1 before all_reduce 99");
     EXPECT_EQ(run.outcome, Outcome::never_came);

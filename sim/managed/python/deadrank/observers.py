@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import os
+import shutil
 import sys
 
 from . import channel as wire
@@ -218,6 +219,36 @@ def renamed(real):
 ERRORS = {"no_space": errno.ENOSPC, "read_only": errno.EROFS, "not_found": errno.ENOENT}
 
 
+def version_file(version):
+    directory = os.path.join(os.environ.get("DEADRANK_TEMPORARY") or os.getcwd(), ".deadrank_versions")
+    os.makedirs(directory, exist_ok=True)
+    return os.path.join(directory, str(version))
+
+
+def keep_version(file, said):
+    """A disk that loses a write shows the version before it, so each one is kept where the plan has faults."""
+    if not here.options.get("armed", False):
+        return
+    if said["there"]:
+        shutil.copyfile(file, version_file(said["version"]))
+    else:
+        os.remove(file)
+
+
+def spoil(file, said):
+    """The real file becomes what the simulated disk holds."""
+    with open(version_file(said["version"]), "rb") as kept:
+        content = bytearray(kept.read())
+    step = max(8, len(content) // max(1, said["of"]) & -8)
+    del content[len(content) * said["kept"] // max(1, said["of"]) :]
+    for place, bits in said["flips"]:
+        for i, byte in enumerate(bits.to_bytes(8, "little")):
+            if place * step + i < len(content):
+                content[place * step + i] ^= byte
+    with open(file, "wb") as spoilt:
+        spoilt.write(content)
+
+
 def cut_in_half(file, size):
     """Returns the half that is gone."""
     with open(file, "rb") as whole:
@@ -235,12 +266,19 @@ def stored(op, file):
     if op == "write":
         written.add(os.path.abspath(file))
         rest = cut_in_half(file, size)  # what a rank leaves that is killed now, or whose disk refuses
-    code = here.channel.ask(wire.STORAGE, op=op, path=os.path.abspath(file), bytes=size).get("code", "ok")
+    said = here.channel.ask(wire.STORAGE, op=op, path=os.path.abspath(file), bytes=size)
+    code = said.get("code", "ok")
     if code == "ok":
         if rest:
             with open(file, "ab") as half:
                 half.write(rest)
+        if op == "write":
+            keep_version(file, said)
+        elif "version" in said:
+            spoil(file, said)
         return
+    if code == "not_found" and op == "read":
+        os.remove(file)  # the disk has lost it
     number = ERRORS.get(code, errno.EIO)
     refused = OSError(number, os.strerror(number), file)
     refused.deadrank_work = None  # as what the simulator answers to a call: shown without deadrank's frames
