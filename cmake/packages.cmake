@@ -63,9 +63,8 @@ foreach(name boost_fiber boost_context boost_iostreams z bz2 lzma zstd yaml-cpp 
     return()
   endif()
 endforeach()
-find_package(Python3 COMPONENTS Interpreter)
-if(NOT Python3_Interpreter_FOUND)
-  message(STATUS "deadrank: wheel off, since there is no Python to write it")
+if(NOT TARGET deadrank_glibc_stubs)
+  message(STATUS "deadrank: wheel off, since this machine is not x86-64 or has no Python")
   return()
 endif()
 set(carried ${CMAKE_BINARY_DIR}/generated/carried.cpp)
@@ -105,6 +104,7 @@ function(deadrank_alone program)
   add_dependencies(${target} ${modules})
   target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
     $<TARGET_PROPERTY:${program},LINK_OPTIONS>)
+  deadrank_link_older_glibc(${target})
   target_link_libraries(${target} PRIVATE -Wl,--start-group ${ours} ${archives} -Wl,--end-group
     Threads::Threads ${CMAKE_DL_LIBS})
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${program} LINKER_LANGUAGE CXX
@@ -144,7 +144,7 @@ add_custom_command(OUTPUT ${wheel} VERBATIM COMMENT "Python wheel"
   DEPENDS ${programs} ${alone} ${packed} ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/cmake/wheel.py
   COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/wheel.py ${CMAKE_BINARY_DIR}
           --cmake ${CMAKE_COMMAND} --strip ${CMAKE_STRIP} --readelf ${CMAKE_READELF}
-          --version ${PROJECT_VERSION} --out ${CPACK_PACKAGE_DIRECTORY} > ${wheel})
+          --version ${PROJECT_VERSION} --glibc ${DEADRANK_OLDEST_GLIBC} --out ${CPACK_PACKAGE_DIRECTORY} > ${wheel})
 add_custom_target(wheel DEPENDS ${wheel})
 add_dependencies(packages wheel)
 if(TARGET deadrank_tests)  # its tests of packages then have nothing to link

@@ -1,7 +1,7 @@
 # cmake/wheel.py — Writes the Python wheel from a build directory: what `cmake --install` lays down, with the
 # programs that carry their libraries in place of those that load them. A library that a wheel may not count
-# on is refused here, and the tag names the glibc that the programs really ask for.
-"""usage: wheel.py BUILD --version V --out DIRECTORY --cmake PROGRAM --strip PROGRAM --readelf PROGRAM"""
+# on is refused here, and so is a symbol of a glibc newer than the one that the tag names.
+"""usage: wheel.py BUILD --version V --glibc V --out DIRECTORY --cmake PROGRAM --strip PROGRAM --readelf PROGRAM"""
 from __future__ import annotations
 
 import argparse
@@ -18,7 +18,6 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
 GLIBC = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2"}
-OLDEST_GLIBC = (2, 36)  # of Debian 12, where the wheel is tried
 # What the programs carry, by the Debian package whose copyright file tells its licence.
 CARRIED = ["libboost1.74-dev", "libcli11-dev", "libexpected-dev", "libfmt-dev", "libpugixml-dev",
            "libsqlite3-dev", "libstdc++-12-dev", "libtomlplusplus-dev", "libxxhash-dev", "libyaml-cpp-dev",
@@ -39,14 +38,19 @@ def is_elf(path: Path) -> bool:
         return file.read(4) == b"\x7fELF"
 
 
-def glibc_needed(path: Path, readelf: str, own: set[str]) -> tuple[int, int]:
-    """The newest version of glibc that the file asks for; raises where it needs a library besides `own`."""
+def refuse_needs(path: Path, readelf: str, own: set[str], glibc: str) -> None:
+    """Raises if the file needs a library besides glibc and `own`, or a version of glibc newer than `glibc`."""
     said = subprocess.run([readelf, "--wide", "--dynamic", "--version-info", path], check=True, text=True,
                           capture_output=True, env={**os.environ, "LC_ALL": "C"}).stdout
     others = set(re.findall(r"\(NEEDED\).*\[(.+)\]", said)) - GLIBC - own
     if others:
         raise SystemExit(f"{path.name} needs {', '.join(sorted(others))}, which a wheel may not count on")
-    return max((tuple(map(int, found)) for found in re.findall(r"GLIBC_(\d+)\.(\d+)", said)), default=(2, 0))
+    oldest = tuple(map(int, glibc.split(".")))
+    newer = {version for version in re.findall(r"GLIBC_([\d.]+)", said)
+             if tuple(map(int, version.split("."))) > oldest}
+    if newer:
+        raise SystemExit(f"{path.name} needs symbols of glibc {', '.join(sorted(newer))}; the wheel is for {glibc}: "
+                         "link it with deadrank_link_older_glibc(), and add what glibc lacks to cmake/glibc/")
 
 
 def licences() -> str:
@@ -108,8 +112,9 @@ def write(arguments, prefix: Path) -> Path:
     files = sorted(path for path in prefix.rglob("*") if path.is_file())
     programs = [file for file in files if is_elf(file)]
     own = {file.name for file in programs}
-    needed = max([OLDEST_GLIBC, *(glibc_needed(file, arguments.readelf, own) for file in programs)])
-    tag = f"py3-none-manylinux_{needed[0]}_{needed[1]}_{platform.machine()}"
+    for file in programs:
+        refuse_needs(file, arguments.readelf, own, arguments.glibc)
+    tag = f"py3-none-manylinux_{arguments.glibc.replace('.', '_')}_{platform.machine()}"
     name = f"deadrank-{arguments.version}"
     path = arguments.out / f"{name}-{tag}.whl"
     wheel = Wheel(path, name)
@@ -140,7 +145,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("build", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    for option in ("version", "cmake", "strip", "readelf"):
+    for option in ("version", "glibc", "cmake", "strip", "readelf"):
         parser.add_argument(f"--{option}", required=True)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)

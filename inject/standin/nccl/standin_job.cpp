@@ -105,7 +105,7 @@ std::string own_directory() {
     return path.substr(0, path.rfind('/') + 1);
 }
 
-// Nothing of this process is passed on but the listening socket: neither its files nor what it preloads.
+// Passes on the listening socket and no variable, such as LD_PRELOAD. The coordinator closes the other files.
 bool start_coordinator(const Socket& listener) {
     std::string program = own_directory() + "deadrank_coordinator";
     std::string handle = "3", seed = std::getenv("DEADRANK_SEED") ? std::getenv("DEADRANK_SEED") : "0";
@@ -119,7 +119,6 @@ bool start_coordinator(const Socket& listener) {
     posix_spawn_file_actions_adddup2(&files, listener.handle(), 3);
     for (const int standard : {0, 1, 2})
         posix_spawn_file_actions_addopen(&files, standard, "/dev/null", 2, 0);
-    posix_spawn_file_actions_addclosefrom_np(&files, 4);
     pid_t child = 0;
     const int trouble = posix_spawn(&child, program.c_str(), &files, &attributes, arguments, environment);
     posix_spawn_file_actions_destroy(&files);

@@ -27,10 +27,9 @@ Result<fs::path> standin_directory() {
     const char* said = std::getenv(standin_variable);
     const std::string asked = said ? said : "";
     if (asked.empty() || asked == "0") return fs::path();
-    const fs::path library =
-        asked == "1" ? program_beside("standin/libnccl.so.2") : fs::path(asked) / "libnccl.so.2";
+    const fs::path directory = asked == "1" ? standin_libraries() : fs::path(asked);
     std::error_code ignored;
-    if (!library.empty() && fs::exists(library, ignored)) return fs::absolute(library).parent_path();
+    if (!directory.empty() && fs::exists(directory / "libnccl.so.2", ignored)) return fs::absolute(directory);
     if (asked != "1") {
         return refuse(ErrorCode::environment,
                       fmt::format("{}={}: there is no libnccl.so.2", standin_variable, asked),

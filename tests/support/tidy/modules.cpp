@@ -16,10 +16,10 @@ std::string folder_of(std::string_view path) {
     return std::string(path.substr(0, slash == std::string_view::npos ? 0 : slash));
 }
 
-// sim/examples is a project of its own on the installed package.
+// sim/examples is a project of its own on the installed package. cmake/glibc stands in for a system library.
 bool is_product(std::string_view path) {
-    return is_cpp(path) && !path.starts_with("sim/examples/") && path.find('/') != std::string_view::npos &&
-           !path.starts_with("tests/");
+    return is_cpp(path) && !path.starts_with("sim/examples/") && !path.starts_with("cmake/") &&
+           path.find('/') != std::string_view::npos && !path.starts_with("tests/");
 }
 
 // Programs and shared libraries are no modules: what they may use stands here.

@@ -40,7 +40,7 @@ def main():
     if arguments.hook:
         sys.path.append(arguments.hook)
         observers = [f"deadrank_hook.{name}" for name in OBSERVERS]
-    if not sys.flags.safe_path:
+    if not getattr(sys.flags, "safe_path", False):  # since Python 3.11
         del sys.path[0]  # the directory in which the zygote was started: no program's
     loaded, failed = preload([*arguments.preload, *observers], imports.packages_of(arguments.program))
     subprocesses.install_pipes()

@@ -40,12 +40,18 @@ def apply(hook):
     change_interpreter(mine.get("python", ""))
 
 
+def original_arguments():
+    """What the interpreter was called with: sys.orig_argv[1:] of Python 3.10 and later."""
+    with open("/proc/self/cmdline", "rb") as line:
+        return [os.fsdecode(argument) for argument in line.read().split(b"\0")[1:-1]]
+
+
 def change_interpreter(python):
     """Runs this rank under another torch: restarts the same process before it has done anything."""
     if python and os.environ.get("DEADRANK_PYTHON_OF_RANK") != python:
         os.environ["DEADRANK_PYTHON_OF_RANK"] = python
         os.environ.pop("PYTHONHOME", None)
-        os.execv(python, [python, *sys.orig_argv[1:]])
+        os.execv(python, [python, *original_arguments()])
 
 
 def versions():
@@ -82,4 +88,4 @@ def record(hook, told=()):
         environment=lines(seen),
     )
     if not told:  # else they belong to the process that spawned it
-        hook.evidence.write("rank.config", name="arguments", value=" ".join(sys.orig_argv[1:]))
+        hook.evidence.write("rank.config", name="arguments", value=" ".join(original_arguments()))
