@@ -200,7 +200,7 @@ TEST_F(DeviceExplore, ATornCheckpointIsWhatTheRestartFinds) {
     std::ofstream(scratch_->path() / "train.py") << resuming;
     const char* kill = "kill rank 1 before all_reduce 4";
     EXPECT_EQ(inject(kill).outcome, Outcome::recovered);
-    for (const char* fault : {"tear write before checkpoint_save 3", "corrupt checkpoint how=truncate before all_reduce 4"}) {
+    for (const char* fault : {"tear write before checkpoint_save 3", "corrupt checkpoint how=truncate before all_reduce 7"}) {
         ManagedRunner runner(settings_);
         ProgramTrials trials(plan_of(settings_.command, {1}), {});
         std::vector<scenarios::FaultSettings> faults;
