@@ -36,18 +36,6 @@ TEST(Skeleton, LoadsAndResolvesForEveryFaultWorkloadAndSymptom) {
     }
 }
 
-TEST(Skeleton, NamesTheProgramAndThePatchBesideIt) {
-    SkeletonWish wish{"communication/mine", "collective_deadlock_hang", "kill_rank", "", "", "python"};
-    wish.program = "mine.py";
-    wish.patch = "mine.diff";
-    const auto text = made(wish);
-    if (!text) GTEST_SKIP() << "the sample has no workload python";
-    EXPECT_NE(text->find("program = \"mine.py\""), std::string::npos) << *text;
-    EXPECT_NE(text->find("patch = \"mine.diff\""), std::string::npos) << *text;
-    EXPECT_EQ(text->find("[[fault]]"), std::string::npos) << *text;
-    EXPECT_EQ(text->find("as_control"), std::string::npos) << *text;
-}
-
 TEST(Skeleton, TakesTheMostReportedCauseAndShowsTheOthers) {
     const auto text = made({"communication/mine", "collective_deadlock_hang", "kill_rank"});
     ASSERT_TRUE(text) << text.error().text();

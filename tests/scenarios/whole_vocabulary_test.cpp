@@ -117,6 +117,18 @@ TEST(WholeVocabulary, HasASkeletonForEveryFaultOnEveryWorkload) {
     }
 }
 
+TEST(WholeVocabulary, HasASkeletonAroundAProgramAndItsBug) {
+    scenarios::SkeletonWish wish{"communication/mine", "collective_deadlock_hang", "kill_rank", "", "", "python"};
+    wish.program = "mine.py";
+    wish.patch = "mine.diff";
+    const auto text = scenarios::skeleton(wish, sample_taxonomy(), words());
+    ASSERT_TRUE(text) << text.error().text();
+    EXPECT_NE(text->find("program = \"mine.py\""), std::string::npos) << *text;
+    EXPECT_NE(text->find("patch = \"mine.diff\""), std::string::npos) << *text;
+    EXPECT_EQ(text->find("[[fault]]"), std::string::npos) << *text;
+    EXPECT_EQ(text->find("as_control"), std::string::npos) << *text;
+}
+
 // The format reference is for newcomers: its example must be true.
 TEST(WholeVocabulary, LoadsTheExampleOfTheGuide) {
     const std::string guide =
