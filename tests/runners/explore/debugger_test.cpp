@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/private_files.h"
 #include "runners/backends/process/scratch.h"
 #include "tests/support/shell.h"
 
@@ -31,6 +32,9 @@ protected:
         auto scratch = runners::Scratch::make({}, {});
         ASSERT_TRUE(scratch);
         scratch_.emplace(std::move(*scratch));
+        std::filesystem::create_directory(scratch_->path() / "layers");
+        const auto can = runners::try_private_files({scratch_->path()}, scratch_->path() / "layers");
+        if (!can) GTEST_SKIP() << can.error().what;
     }
 
     Answer debug(const std::string& program, const std::string& moment, const std::string& commands) const {

@@ -234,6 +234,7 @@ ProgramSweep sweep_of(ProgramTrials& trials, const ManagedSettings& settings, st
 TEST_F(DeviceExplore, ARunThatIsCopiedAtItsMomentIsTheRunFromTheStart) {
     settings_.command.argv.push_back("save");
     ManagedRunner runner(settings_);
+    if (const auto can = runner.can_branch(); !can) GTEST_SKIP() << can.error().what;
     ProgramTrials trials(plan_of(settings_.command, {1}), {});
     const ProgramSweep sweep = sweep_of(trials, settings_, {"kill", "flip bit 30", "disk full"});
     EXPECT_EQ(sweep.copied, sweep.places.size()) << sweep.obstacle;
@@ -265,6 +266,7 @@ TEST_F(DeviceExplore, EachCopyOfARunHasFilesOfItsOwn) {
     std::ofstream(scratch_->path() / "train.py") << writer;
     for (const char* name : {"log0", "log1"}) std::ofstream(scratch_->path() / name) << "before\n";
     ManagedRunner runner(settings_);
+    if (const auto can = runner.can_branch(); !can) GTEST_SKIP() << can.error().what;
     ProgramTrials trials(plan_of(settings_.command, {1}), {});
     const ProgramSweep sweep = sweep_of(trials, settings_, {"skip"});
     EXPECT_EQ(sweep.copied, sweep.places.size()) << sweep.obstacle;
@@ -283,6 +285,7 @@ TEST_F(DeviceExplore, ARunThatCannotBeCopiedIsPlayedFromTheStart) {
         "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n";
     std::ofstream(scratch_->path() / "train.py") << with_thread << trainer;
     ManagedRunner runner(settings_);
+    if (const auto can = runner.can_branch(); !can) GTEST_SKIP() << can.error().what;
     ProgramTrials trials(plan_of(settings_.command, {1}), {});
     const ProgramSweep sweep = sweep_of(trials, settings_, {"kill"});
     EXPECT_EQ(sweep.copied, 0U);
