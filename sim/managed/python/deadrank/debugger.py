@@ -67,7 +67,8 @@ class Debugger(pdb.Pdb):
         one = frame
         while one is not None:
             one.f_trace = self.trace_dispatch
-            self.botframe = one
+            if launch.is_users(one.f_code.co_filename):
+                self.botframe = one  # `where` shows no frame above it
             one = one.f_back
         self.set_next(frame)
         sys.settrace(self.trace_dispatch)
