@@ -305,8 +305,11 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Incident
     }
     const Approach approach =
         approach_of(what, incident, std::max(incident.until, incident.at + world.window.scrape + what.eval));
-    // It reads other series of that name, or waits for the other direction.
-    if (approach.measured && !approach.nearer && !asks_absence) {
+    // A selector without matchers reads what moved; one with matchers may read other series of that name.
+    const bool narrowed = std::any_of(selectors.begin(), selectors.end(), [&](const Selector& one) {
+        return !one.matchers.empty() && touched.moved.contains(one.metric);
+    });
+    if (approach.measured && !approach.nearer && !asks_absence && narrowed) {
         cell.near = approach.near;
         cell.says = fmt::format("reads {}, and the failure brings nothing nearer to its threshold",
                                 fmt::join(moved, ", "));

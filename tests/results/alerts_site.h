@@ -35,7 +35,8 @@ inline std::string rule_file(const std::string& name) {
     return std::string(DEADRANK_SOURCE_DIRECTORY) + "/tests/alerts/rules/" + name;
 }
 
-inline std::string scratch() { return ::testing::TempDir() + "deadrank-alerts"; }
+// Of this process alone: tests run at the same time.
+inline std::string scratch() { return ::testing::TempDir() + "deadrank-alerts-" + std::to_string(::getpid()) + "-"; }
 
 inline std::vector<Rule> rules_of_file(const std::string& name) {
     return read_rules(rule_file(name), scratch()).value().rules;

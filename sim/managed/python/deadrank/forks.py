@@ -61,6 +61,13 @@ def count_threads():
     return count
 
 
+inherited = set()  # descriptors that the rank had when it began: of whoever started deadrank
+
+
+def note_inherited():
+    inherited.update(int(name) for name in os.listdir("/proc/self/fd"))
+
+
 def find_shared_file(own):
     """Two processes would write at one place of an open file, or talk over one socket. `own`: files of deadrank's."""
     kept = os.environ.get("DEADRANK_KEPT", "\0")
@@ -72,7 +79,7 @@ def find_shared_file(own):
         except OSError:  # that of the list itself
             continue
         written = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
-        if number in own or path.startswith(kept):
+        if number in own or number in inherited or path.startswith(kept):
             continue
         if stat.S_ISSOCK(kind):
             return "it has a socket of its own"

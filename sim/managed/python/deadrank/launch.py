@@ -75,6 +75,7 @@ def prepare(spawn, channel, arena):
     for one in reversed(os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         if one and one not in sys.path:
             sys.path.insert(1, one)
+    forks.note_inherited()
     here.channel = open_channel(channel, arena)
     here.fork, here.enter, here.debug = forks.fork, forks.enter, debug
     here.turns = threads.Turns(here.channel)
