@@ -29,7 +29,6 @@ CASES = {
     "only on CUDA": lambda: torch.ops.aten._flash_attention_forward(
         x, x, x, None, None, 1, 1, 0.0, False, False
     ),
-    "kernel": lambda: torch.cuda._sleep(10),
     "quantized": lambda: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8),
     "graph": capture,
     "shared between processes": lambda: x.untyped_storage()._share_cuda_(),
