@@ -15,22 +15,7 @@ namespace {
 
 using exporters::duration_text;
 
-std::string in_html(const std::string& text) {
-    std::string out;
-    for (const char c : reports::visible(text)) {
-        if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '&')
-            out += "&amp;";
-        else if (c == '"')
-            out += "&quot;";
-        else
-            out += c;
-    }
-    return out;
-}
+std::string in_html(const std::string& text) { return reports::html_text(reports::visible(text)); }
 
 constexpr const char* page_style = R"(
 :root{color-scheme:light dark;--ink:#1b1f24;--dim:#66707c;--line:#d5dae0;--paper:#fff;

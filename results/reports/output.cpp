@@ -113,6 +113,29 @@ std::string csv_cell(std::string_view text) {
     return "\"" + cell + "\"";
 }
 
+std::string html_text(std::string_view text) {
+    std::string html;
+    for (const char letter : text) {
+        switch (letter) {
+            case '<':
+                html += "&lt;";
+                break;
+            case '>':
+                html += "&gt;";
+                break;
+            case '&':
+                html += "&amp;";
+                break;
+            case '"':
+                html += "&quot;";
+                break;
+            default:
+                html += letter;
+        }
+    }
+    return html;
+}
+
 void write_visible(std::FILE* stream, std::string_view text) {
     if (text.empty()) return;
     std::atomic<bool>& begins = line_begins[stream == stderr ? 1 : 0];

@@ -20,6 +20,9 @@ std::string visible_line(std::string_view text);
 // A cell of a CSV file with text: quoted, and never a formula for a spreadsheet.
 std::string csv_cell(std::string_view text);
 
+// The text of an element or of a quoted attribute.
+std::string html_text(std::string_view text);
+
 // Writes visible text; the colours of Style pass. A line of it never begins with a command for a CI service
 // ("::error::", "##[…]"). Never throws; see lost_output().
 void write_visible(std::FILE* stream, std::string_view text);

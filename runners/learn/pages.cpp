@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/reports/output.h"
 #include "results/reports/page.h"
 #include "results/reports/style.h"
 
@@ -14,6 +15,7 @@ namespace deadrank::runners::learn {
 namespace {
 
 using results::reports::Clue;
+using results::reports::html_text;
 using results::reports::Ink;
 using results::reports::pad_right;
 
@@ -108,33 +110,10 @@ namespace {
 
 using results::reports::Clue;
 
-std::string safe(std::string_view text) {
-    std::string out;
-    for (const char letter : text) {
-        switch (letter) {
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '&':
-                out += "&amp;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                out += letter;
-        }
-    }
-    return out;
-}
-
 std::string around(std::string_view tag, std::string_view text) {
     return text.empty() ? "" : fmt::format("<{}>{}</{}>\n", tag, text, tag.substr(0, tag.find(' ')));
 }
-std::string page_paragraph(std::string_view text) { return around("p", safe(text)); }
+std::string page_paragraph(std::string_view text) { return around("p", html_text(text)); }
 
 std::string clue_html(const Clue& clue, std::size_t lines_most = 100, std::size_t letters = 0) {
     std::string lines;
@@ -143,13 +122,13 @@ std::string clue_html(const Clue& clue, std::size_t lines_most = 100, std::size_
         if (told++ == lines_most) break;
         lines += results::reports::Style{}.cut(line, letters) + "\n";
     }
-    return fmt::format("<figure><figcaption>{}</figcaption><pre>{}</pre></figure>\n", safe(clue.title),
-                       safe(lines));
+    return fmt::format("<figure><figcaption>{}</figcaption><pre>{}</pre></figure>\n", html_text(clue.title),
+                       html_text(lines));
 }
 
 std::string choices_html(const Challenge& challenge) {
     std::string list;
-    for (const std::string& choice : challenge.choices) list += around("li", safe(choice));
+    for (const std::string& choice : challenge.choices) list += around("li", html_text(choice));
     return page_paragraph(challenge.asks) + around("ol type=\"a\"", list);
 }
 
@@ -157,8 +136,8 @@ std::string sides_html(const Lesson& lesson) {
     if (lesson.sides.empty()) return {};
     std::string rows = "<tr><th></th><th>with the bug</th><th>healed</th></tr>\n";
     for (const Side& side : lesson.sides) {
-        rows += fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td></tr>\n", safe(side.label),
-                            safe(side.with_bug), safe(side.healed));
+        rows += fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td></tr>\n", html_text(side.label),
+                            html_text(side.with_bug), html_text(side.healed));
     }
     return around("table", rows);
 }
@@ -168,12 +147,12 @@ std::string frame(std::string_view title, std::string_view body, std::string_vie
         "<!doctype html>\n<html lang=\"en\" class=\"{}\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-        kind, safe(title), results::reports::asset("lesson.css"), body);
+        kind, html_text(title), results::reports::asset("lesson.css"), body);
 }
 
 std::string head(const Lesson& lesson) {
-    return fmt::format("<h1>{}</h1>\n<p class=\"where\">{} · {} · seed {} · {}</p>\n", safe(lesson.title),
-                       safe(lesson.stage), safe(lesson.scenario), lesson.seed, safe(lesson.job));
+    return fmt::format("<h1>{}</h1>\n<p class=\"where\">{} · {} · seed {} · {}</p>\n", html_text(lesson.title),
+                       html_text(lesson.stage), html_text(lesson.scenario), lesson.seed, html_text(lesson.job));
 }
 
 std::string told_answer(const Lesson& lesson) {
@@ -186,7 +165,7 @@ std::string told_answer(const Lesson& lesson) {
 std::string solutions(const Lesson& lesson) {
     std::string list;
     for (const Challenge& challenge : lesson.challenges)
-        list += around("li", safe(challenge.asks + " " + challenge.solution()));
+        list += around("li", html_text(challenge.asks + " " + challenge.solution()));
     return around("ul", list);
 }
 
@@ -200,7 +179,7 @@ std::string page_name(const Lesson& lesson) {
 
 std::string lesson_page(const Lesson& lesson) {
     std::string body = "<p class=\"where\"><a href=\"index.html\">All lessons</a> · <a href=\"" +
-                       safe(page_name(lesson)) + ".handout.html\">Handout to print</a></p>\n" + head(lesson) +
+                       html_text(page_name(lesson)) + ".handout.html\">Handout to print</a></p>\n" + head(lesson) +
                        page_paragraph(lesson.sees);
     for (const Clue& clue : lesson.clues) body += clue_html(clue);
     body += "<h2>The question</h2>\n" + page_paragraph(lesson.question);
@@ -232,7 +211,7 @@ std::string handout_page(const Lesson& lesson) {
     body += "<section class=\"two\"><div><h2>The question</h2>\n" + page_paragraph(lesson.question) +
             "<h2>Hints</h2>\n";
     std::string hints;
-    for (const std::string& hint : lesson.hints) hints += around("li", safe(hint));
+    for (const std::string& hint : lesson.hints) hints += around("li", html_text(hint));
     body += around("ol", hints) + "<h2>What it was</h2>\n" + page_paragraph(lesson.answer) +
             page_paragraph("Cause, " + lesson.cause) + "</div>\n<div><h2>The fix</h2>\n" +
             page_paragraph(lesson.why) + page_paragraph(lesson.fix) + sides_html(lesson) +
@@ -240,7 +219,7 @@ std::string handout_page(const Lesson& lesson) {
     std::string reports;
     for (const std::string& one : lesson.reports) reports += (reports.empty() ? "" : ", ") + one;
     body += fmt::format("<footer>Reported in public as {} · deadrank learn {} --seed {}</footer>\n",
-                        safe(reports), safe(lesson.scenario), lesson.seed);
+                        html_text(reports), html_text(lesson.scenario), lesson.seed);
     return frame(lesson.title + " (handout)", body, "handout");
 }
 
@@ -250,14 +229,14 @@ std::string index_page(const std::vector<Lesson>& lessons) {
     std::string stage, list;
     for (const Lesson& lesson : lessons) {
         if (lesson.stage != stage) {
-            body += around("ol", list) + "<h2>" + safe(lesson.stage) + "</h2>\n";
+            body += around("ol", list) + "<h2>" + html_text(lesson.stage) + "</h2>\n";
             stage = lesson.stage;
             list.clear();
         }
         list += fmt::format(
             "<li><a href=\"{0}.html\">{1}</a> <span class=\"where\">{2} · <a "
             "href=\"{0}.handout.html\">handout</a></span></li>\n",
-            safe(page_name(lesson)), safe(lesson.title), safe(lesson.sees));
+            html_text(page_name(lesson)), html_text(lesson.title), html_text(lesson.sees));
     }
     return frame("deadrank learn", body + around("ol", list), "lesson");
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "results/reports/output.h"
 #include "results/reports/resilience_table.h"
 #include "runners/promises/promise_suite.h"
 
@@ -12,6 +13,7 @@ namespace deadrank::runners::promises {
 
 namespace {
 
+using results::reports::html_text;
 using results::reports::plain_cell;
 
 const PromiseCell* cell_of(const PromiseTable& table, const std::string& subject, const std::string& fault) {
@@ -23,23 +25,6 @@ const PromiseCell* cell_of(const PromiseTable& table, const std::string& subject
 
 std::string release_of(const PromiseSubject& subject) {
     return subject.package.empty() ? "in torch itself" : subject.package;
-}
-
-std::string escaped(const std::string& text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '&')
-            out += "&amp;";
-        else if (c == '"')
-            out += "&quot;";
-        else
-            out += c;
-    }
-    return out;
 }
 
 std::string why_not(const PromiseSubject& subject, const std::string& fault) {
@@ -193,13 +178,13 @@ std::string promise_page(const PromiseTable& table) {
         "vertical-align:top}.kept{background:#2a82}.kept_late{background:#ca03}.broken{background:#d225}"
         ".unknown{background:#8882}details summary{cursor:pointer}code{font-size:.9em}</style>"
         "<h1>Promises kept</h1><p>" +
-        escaped(table.about) + " " + escaped(counts_of(table)) + ".</p><table><tr><th>fault</th>";
+        html_text(table.about) + " " + html_text(counts_of(table)) + ".</p><table><tr><th>fault</th>";
     for (const PromiseSubject* subject : table.subjects)
-        text += fmt::format("<th title=\"{}\">{}</th>", escaped(release_of(*subject)),
-                            escaped(subject->framework));
+        text += fmt::format("<th title=\"{}\">{}</th>", html_text(release_of(*subject)),
+                            html_text(subject->framework));
     text += "</tr>";
     for (const PromisedFault& fault : table.book->faults) {
-        text += fmt::format("<tr><th title=\"{}\"><code>{}</code></th>", escaped(fault.says), fault.name);
+        text += fmt::format("<tr><th title=\"{}\"><code>{}</code></th>", html_text(fault.says), fault.name);
         for (const PromiseSubject* subject : table.subjects) {
             const PromiseCell* cell = cell_of(table, subject->name, fault.name);
             if (!cell) {
@@ -208,19 +193,19 @@ std::string promise_page(const PromiseTable& table) {
             }
             const PromiseVerdict worst = cell->worst();
             const std::string promised =
-                cell->promise ? fmt::format("{} <a href=\"{}\">source</a>", escaped(cell->promise->text),
+                cell->promise ? fmt::format("{} <a href=\"{}\">source</a>", html_text(cell->promise->text),
                                             cell->promise->source)
-                              : escaped(why_not(*subject, fault.name));
+                              : html_text(why_not(*subject, fault.name));
             text += fmt::format(
                 "<td class=\"{}\"><details><summary>{}</summary><p>{}</p><p>{} {}</p><p><code>{}</code></p>"
                 "</details></td>",
-                id_of(worst.kept), escaped(cell->text()), promised, escaped(worst.why), escaped(worst.told),
-                escaped(cell->again));
+                id_of(worst.kept), html_text(cell->text()), promised, html_text(worst.why), html_text(worst.told),
+                html_text(cell->again));
         }
         text += "</tr>";
     }
     text += "</table>";
-    for (const std::string& note : table.notes) text += "<p>" + escaped(note) + "</p>";
+    for (const std::string& note : table.notes) text += "<p>" + html_text(note) + "</p>";
     return text + "</html>\n";
 }
 
