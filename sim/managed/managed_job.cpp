@@ -30,7 +30,7 @@ void ManagedJob::finish() {
 tl::expected<pid_t, std::string> ManagedJob::copy(const std::function<pid_t()>& fork,
                                                   const std::function<void()>& enter) {
     for (const auto& [process, proxy] : proxies)
-        if (proxy->is_answered())
+        if (!proxy->awaits_answer())
             return tl::unexpected(fmt::format("rank {} does not wait for the simulator", process));
     Descriptor connection = zygote_->connect();
     std::map<Rank, RankProcess::Copy> copies;

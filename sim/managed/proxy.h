@@ -31,8 +31,8 @@ public:
     // Until the process has ended. Throws RankFailure or RankKilled as it ended, HostTrouble, and what the
     // engine throws when the rank is killed.
     void run();
-    // The rank's process waits for an answer, so that a copy of it can be made.
-    bool is_answered() const { return !awaits_answer_; }
+    // The rank's process does nothing until it is answered: a copy of it can be made.
+    bool awaits_answer() const { return awaits_answer_; }
     RankProcess& process() { return *process_; }
     std::int64_t now() const { return world_.timer().now().count(); }
     // In a copy of this process: the rank sees the files of process `pid`, that is of this one.

@@ -18,10 +18,15 @@ namespace {
 
 using Fork = std::function<pid_t()>;
 
-// The pid, 0 in the copy, or why there is none.
+// The pid, 0 in the copy, or why there is none. `is_copy` becomes true in the copy before anything can fail there.
 tl::expected<pid_t, std::string> copy_job(sim::managed::ManagedJob& job, const PrivateLayers& layers,
-                                          const Fork& fork) {
-    auto pid = job.copy(fork, [&] {
+                                          const Fork& fork, bool& is_copy) {
+    const auto fork_and_note = [&] {
+        const pid_t pid = fork();
+        is_copy = pid == 0;
+        return pid;
+    };
+    auto pid = job.copy(fork_and_note, [&] {
         const auto made = make_files_private(layers.directories, layers.memory);
         if (!made) throw HostTrouble(made.error().what, made.error().remedy);
     });
@@ -45,11 +50,7 @@ void attempt(const std::function<Result<Record>()>& simulation, const bool& is_c
 
 Passage BranchingRun::ask(std::size_t fault) {
     if (is_copy_) return Passage::act;
-    const auto pid = copy_job(job_, layers_, [&] {
-        const pid_t forked = branches_.fork(fault);
-        is_copy_ = forked == 0;
-        return forked;
-    });
+    const auto pid = copy_job(job_, layers_, [&] { return branches_.fork(fault); }, is_copy_);
     if (!pid) branches_.leave_out(fault, pid.error());
     return is_copy_ ? Passage::act_alone : Passage::pass;
 }
@@ -82,11 +83,7 @@ Passage DebuggedRun::ask(std::size_t fault) {
     if (fault != moment_) return Passage::act;
     do {
         back_ = false;
-        const auto pid = copy_job(job_, layers_, [&] {
-            const pid_t forked = copies_.fork(0);
-            is_copy_ = forked == 0;
-            return forked;
-        });
+        const auto pid = copy_job(job_, layers_, [&] { return copies_.fork(0); }, is_copy_);
         if (!pid || is_copy_) {
             job_.open_debugger(rank_, pid ? "" : pid.error(), [this] { copies_.answer("back"); });
             break;
