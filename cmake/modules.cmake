@@ -28,7 +28,8 @@ function(deadrank_module folder)
   target_link_libraries(${target} PUBLIC ${uses} ${module_LIBS} PRIVATE ${module_PRIVATE_LIBS})
   # Position-independent code keeps every function replaceable, and so not inlined. A module's are replaced by
   # nobody; those of shims and stand-ins are, as a real library's.
-  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition
+                         $<$<CONFIG:RelWithDebInfo>:-D_FORTIFY_SOURCE=2>)
   if(module_COLD)
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   elseif(module_HOT)

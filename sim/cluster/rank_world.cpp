@@ -20,6 +20,11 @@ void RankTimer::sleep(Time duration) {
     machine_.processes.settle(process_);
 }
 
+void RankTimer::give_way() {
+    machine_.engine.give_way();
+    machine_.processes.settle(process_);
+}
+
 std::optional<std::string> RankEnv::get(std::string_view name) const {
     return machine_.environment.get(process_, name);
 }

@@ -16,6 +16,7 @@ public:
     RankTimer(Fabric& machine, Process& process) : machine_(machine), process_(process) {}
     Time now() const override;
     void sleep(Time duration) override;
+    void give_way() override;
 
 private:
     Fabric& machine_;

@@ -155,6 +155,8 @@ public:
     // Returns at once when `when` is not in the future.
     void sleep_until(Time when);
     void sleep(Time duration) { sleep_until(now() + duration); }
+    // Whoever is due at this moment goes first.
+    void give_way();
 
     // ── Waiting, for a stackless actor: said before woken() returns. Without, it waits for a wake.
 

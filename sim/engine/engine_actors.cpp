@@ -80,6 +80,12 @@ void Engine::sleep_until(Time when) {
     suspend("sleep", nobody, 0, when.count());
 }
 
+void Engine::give_way() {
+    CHECK(current_ != nobody);
+    actors_[current_].asleep = true;
+    suspend("its next turn", nobody, 0, now_);
+}
+
 void Engine::wake(ActorId id) {
     if (id >= actors_.size()) return;
     const Actor& actor = actors_[id];

@@ -83,12 +83,12 @@ std::optional<Request> Channel::receive(std::chrono::milliseconds limit, const s
 }
 
 // A packet above some 200 KB does not fit into the socket of an ordinary user, so a long answer is several.
-void Channel::reply(Status status, std::int64_t now, std::string_view body) {
+void Channel::reply(Status status, std::int64_t now, std::string_view body, std::uint16_t flags) {
     do {
         const std::string_view piece = body.substr(0, piece_max);
         body.remove_prefix(piece.size());
         const std::uint8_t more = body.empty() ? 0 : 1;
-        const ReplyHead head{status, more, 0, static_cast<std::uint32_t>(piece.size()), now};
+        const ReplyHead head{status, more, flags, static_cast<std::uint32_t>(piece.size()), now};
         std::string packet(sizeof head + piece.size(), '\0');
         std::memcpy(packet.data(), &head, sizeof head);
         std::memcpy(packet.data() + sizeof head, piece.data(), piece.size());

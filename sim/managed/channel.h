@@ -30,7 +30,7 @@ public:
     // if nothing came within `limit`, if `stop` became true, or if what came is no message.
     std::optional<Request> receive(std::chrono::milliseconds limit, const std::function<bool()>& stop = {});
     // A process that is gone is no error: receive() tells.
-    void reply(Status status, std::int64_t now, std::string_view body);
+    void reply(Status status, std::int64_t now, std::string_view body, std::uint16_t flags = 0);
     // Asks for a copy of the process, which is to have these files. It answers with Kind::forked.
     void ask_for_copy(std::int64_t now, int socket, int out, int err, int arena);
     // Opens a debugger over these files. `obstacle`: why it has no way back; empty: it has one.
@@ -38,6 +38,8 @@ public:
     // From now on the other end is the copy.
     void use(Descriptor socket, Descriptor out, Descriptor err);
     void print_rest();  // after the process has ended
+    // What the process prints is lost from now on.
+    void mute() { print_ = [](bool, std::string_view) {}; }
 
 private:
     struct Pipe {

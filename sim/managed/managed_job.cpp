@@ -63,6 +63,27 @@ void ManagedJob::open_debugger(Rank process, std::string_view obstacle, std::fun
     found->second->process().channel().open_debugger(found->second->now(), obstacle, STDIN_FILENO, STDOUT_FILENO);
 }
 
+void ManagedJob::let_run(Proxy& proxy) {
+    answered_.push_back(&proxy);
+    fill_room();
+}
+
+void ManagedJob::note_running(Proxy& proxy) {
+    std::erase(answered_, &proxy);
+    running_.insert(&proxy);
+}
+
+void ManagedJob::note_waiting(Proxy& proxy) {
+    std::erase(answered_, &proxy);
+    running_.erase(&proxy);
+    fill_room();
+}
+
+void ManagedJob::fill_room() {
+    while (!answered_.empty() && static_cast<int>(running_.size()) < program_.at_once)
+        answered_.front()->send_reply();
+}
+
 void ManagedJob::show_stacks() {
     for (const auto& [process, proxy] : proxies) proxy->show_stack();
 }

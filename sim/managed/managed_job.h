@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,6 +37,8 @@ struct Program {
     // Called with each line that a rank prints, as it prints it; empty: lines are evidence only.
     std::function<void(Rank process, bool error, std::string_view line)> print = {};
     std::chrono::milliseconds real_limit{120'000};  // between two calls of a rank
+    // Processes that compute at the same time. What they do to each other has one order all the same.
+    int at_once = 1;
 };
 
 // Gives the payload of a line of evidence that an observer in a rank's process wrote. False: no such kind.
@@ -97,16 +100,25 @@ public:
     std::map<std::string, std::int64_t, std::less<>> files;
     std::vector<std::size_t> sizes;  // of each version, from 1, in numbers of the simulated file
 
+    // A rank was answered; its process goes on when there is room, at the latest when its turn comes.
+    void let_run(Proxy& proxy);
+    void note_running(Proxy& proxy);  // it was let go on
+    void note_waiting(Proxy& proxy);  // it waits or has ended: another one may go on
+
     std::vector<pid_t> ending;       // processes that have said how they end, and may still be at it
     std::map<Rank, Proxy*> proxies;  // of the ranks that run
 
 private:
+    void fill_room();
+
     std::shared_ptr<Zygote> zygote_;
     Program program_;
     ReadRecord read_record_;
     std::optional<HostTrouble> trouble_;
     const std::atomic<bool>* interrupted_;
     bool expects_ = false;
+    std::deque<Proxy*> answered_;  // whose processes do not know it yet
+    std::set<const Proxy*> running_;
     std::function<void()> back_;
 };
 

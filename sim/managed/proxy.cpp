@@ -65,6 +65,22 @@ bool is_post(const Request& request) {
     }
 }
 
+// Calls that a rank waits in, in a real job too. After all others it goes on alone.
+bool takes_time(Kind kind) {
+    switch (kind) {
+        case Kind::wait:
+        case Kind::poll:
+        case Kind::store_open:
+        case Kind::store:
+        case Kind::comm_open:
+        case Kind::comm_close:
+        case Kind::compute:
+            return true;
+        default:
+            return false;
+    }
+}
+
 json text_of(const Request& request) {
     json body = json::parse(request.body, nullptr, false);
     if (!body.is_object())
@@ -144,6 +160,9 @@ Proxy::~Proxy() {
     if (std::uncaught_exceptions() > unwinding_ && !job_.stopped() &&
         world_.timer().now() - waits_since_ >= long_wait)
         show_stack();
+    // How far a process came that was killed while it computed depends on the machine.
+    if (runs_) process_->channel().mute();
+    job_.note_waiting(*this);
     works_.clear();
 }
 
@@ -191,44 +210,65 @@ void Proxy::log_printed() {
     for (const auto& [error, line] : printed) world_.log(line, results::log_level(line, error));
 }
 
-// A signal that the program handles reaches the process before the reply does: its handler runs when the call
-// returns, at the same place in every run.
-void Proxy::deliver_signals() {
-    while (const int number = world_.signals().take()) process_->signal(number);
-}
-
 void Proxy::enter_files_of(pid_t pid) {
     process_->channel().reply(Status::enter, world_.timer().now().count(), dumped(json{{"process", pid}}));
 }
 
-void Proxy::answer(std::string_view body) {
-    waits_ = awaits_answer_ = false;
-    deliver_signals();
-    process_->channel().reply(Status::answer, world_.timer().now().count(), body);
+// A signal that the program handles reaches the process before the reply does: its handler runs when the call
+// returns, at the same place in every run.
+void Proxy::respond(Status status, std::string_view body) {
+    waits_ = false;
+    reply_ = Reply{status, world_.timer().now().count(), std::string(body), {}, gives_way_ && job_.program().at_once > 1};
+    while (const int number = world_.signals().take()) reply_->signals.push_back(number);
+    if (gives_way_) return job_.let_run(*this);
+    send_reply();
 }
+
+void Proxy::send_reply() {
+    const Reply reply = std::move(*std::exchange(reply_, std::nullopt));
+    awaits_answer_ = false;
+    runs_ = true;
+    job_.note_running(*this);
+    for (const int number : reply.signals) process_->signal(number);
+    process_->channel().reply(reply.status, reply.now, reply.body, reply.beside_others ? beside_others : 0);
+}
+
+void Proxy::answer(std::string_view body) { respond(Status::answer, body); }
 
 void Proxy::let_go() {
     awaits_answer_ = false;
+    runs_ = true;
+    job_.note_running(*this);
     process_->channel().reply(Status::answer, world_.timer().now().count(), {});
 }
 
 void Proxy::answer(const json& body) { answer(std::string_view(dumped(body))); }
 
 void Proxy::raise(const RankFailure& failure, std::optional<std::uint64_t> work) {
-    waits_ = awaits_answer_ = false;
     const std::string text = failure.what();
     json body = text.empty() ? json{{"type", "SystemExit"}, {"text", std::to_string(failure.code)}}
                              : exception_of(text);
     if (work) body["work"] = *work;
-    deliver_signals();
-    process_->channel().reply(Status::raise, world_.timer().now().count(), dumped(body));
+    respond(Status::raise, dumped(body));
 }
 
-void Proxy::run() {
-    answer();  // go
+// The next message but for requests of the turn that this rank has.
+std::optional<Request> Proxy::receive() {
     for (;;) {
         std::optional<Request> request =
             process_->channel().receive(job_.program().real_limit, [this] { return job_.stopped(); });
+        if (!request || request->head.kind != Kind::turn) return request;
+        process_->channel().reply(Status::answer, world_.timer().now().count(), {});
+    }
+}
+
+void Proxy::run() {
+    gives_way_ = true;
+    answer();  // go
+    for (;;) {
+        if (std::exchange(gives_way_, false)) world_.timer().give_way();
+        if (reply_) send_reply();
+        std::optional<Request> request = receive();
         if (!request) end();
         if (request->head.flags & body_in_arena) {
             const auto [offset, size] = head_of<std::array<std::int64_t, 2>>(*request);
@@ -238,6 +278,11 @@ void Proxy::run() {
         const bool acknowledges = (request->head.flags & acknowledged) != 0;
         const bool is_held = (request->head.flags & held) != 0;
         awaits_answer_ = !is_post(*request) || acknowledges || is_held;
+        gives_way_ = takes_time(request->head.kind);
+        if (awaits_answer_ || request->head.kind == Kind::exit) {
+            runs_ = false;
+            job_.note_waiting(*this);
+        }
         spend(request->head.charge);
         if (!is_post(*request) || acknowledges) log_printed();
         play(*request);
@@ -310,6 +355,7 @@ void Proxy::play(const Request& request) {
                 return leave(text_of(request));
             case Kind::stack:
             case Kind::forked:
+            case Kind::turn:
                 return;
             case Kind::back:
                 return job_.go_back();

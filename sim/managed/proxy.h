@@ -1,6 +1,6 @@
 // sim/managed/proxy.h — One rank's stand-in on its fiber: receives what the process asks, plays it in the
-// simulated world, and answers. The process runs only between an answer and its next request, so that one
-// process of a job runs at a time, in the order of the engine.
+// simulated world, and answers. The process runs only between an answer and its next request. Processes whose
+// ranks are due at one moment compute at the same time; what they ask is played in the order of the engine.
 #pragma once
 
 #include <map>
@@ -35,6 +35,8 @@ public:
     bool awaits_answer() const { return awaits_answer_; }
     RankProcess& process() { return *process_; }
     std::int64_t now() const { return world_.timer().now().count(); }
+    // The process learns its answer and goes on.
+    void send_reply();
     // In a copy of this process: the rank sees the files of process `pid`, that is of this one.
     void enter_files_of(pid_t pid);
     // Logs where in the program the rank waits, if it does.
@@ -46,8 +48,17 @@ private:
         std::uint32_t comm = 0;
     };
 
+    struct Reply {
+        Status status;
+        std::int64_t now;
+        std::string body;
+        std::vector<int> signals;  // reach the process before it
+        bool beside_others;
+    };
+
+    std::optional<Request> receive();
     void play(const Request& request);
-    void deliver_signals();
+    void respond(Status status, std::string_view body);
     void answer(std::string_view body = {});
     void answer(const nlohmann::json& body);
     void let_go();  // of a post
@@ -94,6 +105,9 @@ private:
     std::optional<RankFailure> failed_post_;
     std::vector<std::pair<bool, std::string>> printed_;  // and not in the evidence yet; true: to stderr
     std::optional<RankFailure> exit_;                    // how the process said that it ends
+    std::optional<Reply> reply_;  // the process does not know it yet
+    bool gives_way_ = false;      // what it asked took time: others that are due now go on beside it
+    bool runs_ = false;           // its process
     bool waits_ = false;          // for an answer: it is at a call that has one in every run
     bool awaits_answer_ = true;   // its process does nothing until it is answered
     Time waits_since_{0};

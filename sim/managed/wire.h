@@ -32,6 +32,7 @@ enum class Kind : std::uint8_t {
     stack = 0x71,
     forked = 0x72,
     back = 0x73,
+    turn = 0x74,
 };
 
 constexpr std::uint8_t body_in_arena = 0x80;  // flag: the body is `<qq` offset and size in the arena
@@ -58,10 +59,14 @@ struct RequestHead {
 };
 static_assert(sizeof(RequestHead) == 16);
 
+// flag of a reply: other ranks may run at the same time, so the process asks for its turn (Kind::turn) before it
+// uses a file.
+constexpr std::uint16_t beside_others = 1;
+
 struct ReplyHead {
     Status status;
     std::uint8_t more;  // 1: the body goes on in the next packet
-    std::uint16_t reserved16;
+    std::uint16_t flags;
     std::uint32_t size;
     std::int64_t now;  // the rank's clock in nanoseconds since the job's start
 };

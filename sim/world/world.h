@@ -25,6 +25,8 @@ public:
     virtual ~Timer() = default;
     virtual Time now() const = 0;
     virtual void sleep(Time duration) = 0;
+    // Ranks that are due at this same moment go first; where each rank has a thread of its own, nothing.
+    virtual void give_way() {}
 };
 
 class Env {

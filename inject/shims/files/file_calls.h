@@ -6,6 +6,7 @@
 #include "inject/shims/core/session.h"
 #include "inject/shims/files/damage.h"
 #include "inject/shims/files/file_keeper.h"
+#include "inject/shims/files/file_turn.h"
 
 namespace deadrank::inject::shims {
 

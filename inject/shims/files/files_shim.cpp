@@ -93,8 +93,9 @@ ssize_t was_read(int descriptor, const iovec* parts, int count, const Usual& usu
 
 template <class Usual>
 int opened(int directory, const char* path, int flags, const Usual& usual) {
-    if (!guarded() || !path) return usual();
     const bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
+    if (path && !Inside::now()) take_file_turn(path, writes);
+    if (!guarded() || !path) return usual();
     const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
     if (!Damage::any() && (!writes || nameless)) return usual();
     const Inside guard;
@@ -116,7 +117,9 @@ int opened(int directory, const char* path, int flags, const Usual& usual) {
 // Streams open their files inside libc.
 template <class Usual>
 FILE* streamed(const char* path, const char* mode, const Usual& usual) {
-    if (!Keeper::on() || Inside::now() || !path || !mode || !std::strpbrk(mode, "wa+")) return usual();
+    const bool writes = mode && std::strpbrk(mode, "wa+");
+    if (path && !Inside::now()) take_file_turn(path, writes);
+    if (!Keeper::on() || Inside::now() || !path || !writes) return usual();
     const Inside guard;
     const int before = errno;
     Keeper::here().keep(place_of(AT_FDCWD, path, true));

@@ -5,6 +5,7 @@
 #include <array>
 #include <fmt/format.h>
 #include <fstream>
+#include <thread>
 
 #include "results/record/payload_line.h"
 #include "runners/backends/process/guard.h"
@@ -150,6 +151,10 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
         program.options["hook"] = quoted(settings.hook.string());
         program.options["plan"] = "{}";
     }
+    // Ranks that run beside others use files in turn, which the library below libc sees to.
+    if (files_shim().empty()) return program;
+    const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    program.at_once = settings.at_once > 0 ? settings.at_once : 2 * processors;
     return program;
 }
 
@@ -172,7 +177,11 @@ sim::managed::ZygoteSettings zygote_of(const ManagedSettings& settings) {
                                         .hook = settings.hook,
                                         .preload = {usual_imports.begin(), usual_imports.end()},
                                         .environment = settings.variables};
-    if (!settings.text.empty()) return zygote;  // one for all scenarios
+    const auto with_files_shim = [&] {
+        if (!files_shim().empty()) zygote.environment["LD_PRELOAD"] = preloaded(files_shim(), zygote.environment);
+        return zygote;
+    };
+    if (!settings.text.empty()) return with_files_shim();  // one for all scenarios
     zygote.program = settings.imports_of;
     if (settings.command.argv.front().ends_with(".py"))
         zygote.program = settings.directory / settings.command.argv.front();
@@ -180,9 +189,7 @@ sim::managed::ZygoteSettings zygote_of(const ManagedSettings& settings) {
     const auto& stated =
         settings.warm_environment.empty() ? settings.command.environment : settings.warm_environment;
     for (const auto& [name, value] : stated) zygote.environment[name] = value;
-    if (!settings.keep_files && !files_shim().empty())
-        zygote.environment["LD_PRELOAD"] = preloaded(files_shim(), zygote.environment);
-    return zygote;
+    return with_files_shim();
 }
 
 }  // namespace
@@ -280,7 +287,11 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
     const auto warm = warm_zygote(*settings_.warm, zygote_of(settings_));
     if (!warm) return tl::unexpected(warm.error());
     sim::managed::Program program = program_of(settings_, plan);
-    if (options.branches || settings_.debugged) program.options["held"] = "true";
+    if (options.branches || settings_.debugged) {
+        program.options["held"] = "true";
+        program.at_once = 0;  // the job can be copied while no process runs
+    }
+    if (program.at_once > 1) program.options["beside_others"] = "true";
     std::optional<Surroundings> around;
     if (!settings_.keep_files) {
         auto made = surround(settings_.directory, options.stop);

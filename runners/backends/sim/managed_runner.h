@@ -41,6 +41,7 @@ struct ManagedSettings {
     bool own_settings = true;  // ranks get this process's variables of torch, NCCL and CUDA
     std::chrono::seconds real_limit{120};
     std::int64_t compute = 0;  // nanoseconds of virtual time that each step computes
+    int at_once = 0;  // processes of one run that compute at the same time; 0: two for each processor
     bool tell_lines = false;  // evidence has a line for each line of the program that calls the simulator
     bool debugged = false;  // at the moment of the plan's last fault its rank has a debugger; that fault never acts
     bool keep_files = false;  // what the program writes stays; else each run begins and ends with the user's

@@ -32,6 +32,7 @@ HELD = 0x10  # flag of a post: the rank waits until it is played, and its clock 
 LAST_WORDS = (EXIT, STACK, BACK)  # posts that no answer follows
 ACKNOWLEDGED = 0x20  # flag: a post that is answered, with nothing
 UNANSWERED = 0x40  # flag: a post of a kind that is a request otherwise
+BESIDE_OTHERS = 1  # flag of a reply: other ranks may run at the same time
 NEVER = -1
 ARENA_MAP = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)  # arguments of mmap()
 LEAST = 16 << 20  # bytes of addresses with which a rank can begin
@@ -48,6 +49,7 @@ class Here:
     options = {}
     orphan = False  # a child of a rank
     fork = enter = debug = None  # of forks.py and debugger.py
+    file_turn = None  # of files.py, where ranks run at the same time
 
 
 here = Here()
@@ -175,6 +177,8 @@ class Channel:
             self.send_long(kind, body, flags)
             return
         charge = self.take_charge()
+        if charge and here.file_turn is not None:
+            here.file_turn.end()  # time passes: others may come before
         try:
             self.socket.send(HEADER.pack(kind, flags, 0, length, charge) + body)
         except OSError as trouble:
@@ -240,7 +244,7 @@ class Channel:
                 message = b""
             if not message:
                 os._exit(GONE)
-            status, more, _, length, now = HEADER.unpack_from(message)
+            status, more, flags, length, now = HEADER.unpack_from(message)
             if status == FORK:
                 here.fork(self)
                 continue
@@ -252,6 +256,8 @@ class Channel:
                 here.debug(self, json.loads(parts.pop()))
                 continue
             if not more:
+                if here.file_turn is not None:
+                    here.file_turn.note(flags & BESIDE_OTHERS)
                 return status, b"".join(parts), now
 
     def wait_for_go(self):

@@ -1,13 +1,63 @@
-# sim/managed/python/deadrank/files.py — Ranks share the files of this machine, and one rank runs at a time. A rank
-# that removes a file lets time pass before, so that the ranks which read it at the same moment find it.
+# sim/managed/python/deadrank/files.py — Ranks share the files of this machine. They may compute at the same time; files
+# they use one after the other, in the order of the simulation. A rank that removes a file lets time pass before, so
+# that the ranks which read it at the same moment find it.
+import ctypes
 import functools
 import os
+import sys
+import threading
 
 from .channel import here
 
 PAUSE = 100_000  # ns: longer than ranks are apart that a barrier lets go together
 
 last = None  # when this rank removed something
+
+
+class FileTurn:
+    """The library that stands before libc's calls asks for the rank's turn before it opens a file or changes a name,
+    in the thread whose number `due` holds. What only looks at names asks here."""
+
+    def __init__(self, library, channel):
+        own = {os.path.dirname(os.__file__), sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(__file__))}
+        library.deadrank_turn_begin(channel, os.fsencode(os.pathsep.join(sorted(own))))
+        self.due = ctypes.c_int.in_dll(library, "deadrank_turn_due")
+        self.library = library
+
+    def end(self):
+        """From now on this thread has to ask."""
+        self.due.value = threading.get_native_id()
+
+    def note(self, beside_others):
+        """A reply came. If no other rank runs beside this one, it has its turn."""
+        self.due.value = threading.get_native_id() if beside_others else 0
+
+    def pass_to_this_thread(self):
+        if self.due.value:
+            self.end()
+
+    def take(self, path):
+        if self.due.value and isinstance(path, (str, bytes, os.PathLike)):
+            self.library.deadrank_turn_take(os.fsencode(path), 0)
+
+
+def begin():
+    """In a rank, if its simulator lets others run beside it."""
+    if not here.options.get("beside_others", False):
+        return
+    library = ctypes.PyDLL(None)  # a call keeps the lock of the interpreter
+    if hasattr(library, "deadrank_turn_begin"):
+        here.file_turn = FileTurn(library, here.channel.socket.fileno())
+
+
+def in_turn(real):
+    @functools.wraps(real)
+    def look(path=".", *args, **said):
+        if here.file_turn is not None:
+            here.file_turn.take(path)
+        return real(path, *args, **said)
+
+    return look
 
 
 def let_others_read():
@@ -29,5 +79,7 @@ def later(real):
 
 
 def install():
-    """In the zygote, before modules take these functions."""
+    """In the zygote, before modules take these functions. The import system has functions of its own."""
     os.remove, os.unlink, os.rmdir = later(os.remove), later(os.unlink), later(os.rmdir)
+    for name in ("stat", "lstat", "access", "listdir", "scandir", "readlink", "chmod", "utime"):
+        setattr(os, name, in_turn(getattr(os, name)))

@@ -16,7 +16,7 @@ import traceback
 import types
 
 from . import channel as wire
-from . import clocks, forks, threads
+from . import clocks, files, forks, threads
 from .channel import Channel, here
 
 FIRST_NUMBER = 1000
@@ -79,6 +79,7 @@ def prepare(spawn, channel, arena):
     here.channel = open_channel(channel, arena)
     here.fork, here.enter, here.debug = forks.fork, forks.enter, debug
     here.turns = threads.Turns(here.channel)
+    files.begin()
     here.channel.stack = show_stack
     if here.options.get("tell_lines"):
         here.channel.line = show_line

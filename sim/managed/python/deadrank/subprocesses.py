@@ -83,10 +83,16 @@ def leave_simulation():
     channel = here.channel
     if channel is None:
         return
-    here.channel = here.turns = None
+    here.channel = here.turns = here.file_turn = None
     here.orphan = True
     os.close(channel.socket.detach())
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def take_turn():
+    """Before a child begins, which may use files at once."""
+    if here.file_turn is not None:
+        here.file_turn.take("")
 
 
 def started():
@@ -155,7 +161,7 @@ def waited(real):
 
 def install():
     """In the zygote, before the clocks: these functions stay real."""
-    os.register_at_fork(after_in_parent=started, after_in_child=leave_simulation)
+    os.register_at_fork(before=take_turn, after_in_parent=started, after_in_child=leave_simulation)
     os.waitpid = waitpid
     subprocess.Popen._wait = waited(subprocess.Popen._wait)
     subprocess.Popen.__init__ = counted(subprocess.Popen.__init__)
@@ -164,6 +170,7 @@ def install():
 def counted(begin):
     @functools.wraps(begin)
     def init(self, *args, **said):
+        take_turn()
         begin(self, *args, **said)
         started()
 

@@ -33,6 +33,11 @@ class Actor:
         self.joiners = []
         self.outside = None  # a function that waits for something outside of the simulation
 
+    def acquire_turn(self):
+        self.turn.acquire()
+        if here.file_turn is not None:
+            here.file_turn.pass_to_this_thread()
+
 
 class Turns:
     def __init__(self, channel):
@@ -120,7 +125,7 @@ class Turns:
         self.running = following
         following.turn.release()
         if not actor.ended:
-            actor.turn.acquire()
+            actor.acquire_turn()
 
     def next(self):
         while not self.ready:
@@ -342,7 +347,7 @@ def bootstrapped(real):
         if actor is None or here.turns is None:
             real(self)
             return
-        actor.turn.acquire()
+        actor.acquire_turn()
         try:
             real(self)
         finally:
@@ -381,7 +386,7 @@ def start_new_thread(function, args, kwargs=None, /):
     actor = turns.begin(None)
 
     def run():
-        actor.turn.acquire()
+        actor.acquire_turn()
         try:
             function(*args, **(kwargs or {}))
         finally:

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <set>
 #include <thread>
 
 #include "results/detectors/detector.h"
@@ -124,6 +125,50 @@ TEST_F(DeviceManagedRanks, TrainAlikeUnderBothLibrariesAndInEachRun) {
         return std::string("none");
     };
     EXPECT_EQ(loss(*nccl), loss(*gloo));
+}
+
+// No barrier orders what the ranks do to the files here.
+constexpr const char* shares_files = R"(
+import os, subprocess, sys, threading, time, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+os.makedirs("out", exist_ok=True)
+for step in range(6):
+    torch.randn(120, 120).matmul(torch.randn(120, 120))
+    if rank == step % 4: torch.save(torch.ones(3), f"out/{step}.pt")
+    seen = sorted(os.listdir("out"))
+    if rank == 3: open(f"out/note{step}", "w").write("a" * (rank + step))
+    found = os.path.exists(f"out/note{step}")
+    if rank == 2 and step == 3: subprocess.run(["touch", "out/child"])
+    if rank == 1:
+        thread = threading.Thread(target=lambda: os.rename("out/0.pt", "out/moved") if step == 4 else None)
+        thread.start()
+        thread.join()
+    print(step, seen, found)
+    total = torch.tensor([float(len(seen) + found)])
+    dist.all_reduce(total)
+    print(total.item())
+while not os.path.exists("out/5.pt"): time.sleep(0.1)
+)";
+
+TEST_F(DeviceManagedRanks, GiveOneTraceHoweverManyComputeAtOnce) {
+    if (files_shim().empty()) GTEST_SKIP() << "libdeadrank-files.so was not built (sanitizers)";
+    std::set<std::uint64_t> healthy, killed;
+    std::set<std::vector<std::string>> printed;
+    for (const int at_once : {1, 2, 4, 8, 8}) {
+        settings_.at_once = at_once;
+        const auto record = play(shares_files, {});
+        ASSERT_TRUE(record) << record.error().text();
+        EXPECT_THAT(codes(*record), testing::Each(0));
+        healthy.insert(record->trace_hash);
+        printed.insert(lines(*record, 1));
+        const auto with_fault = play(shares_files, {}, {at_call("kill_rank", 2, 3)});
+        ASSERT_TRUE(with_fault) << with_fault.error().text();
+        killed.insert(with_fault->trace_hash);
+    }
+    EXPECT_EQ(healthy.size(), 1U);
+    EXPECT_EQ(killed.size(), 1U);
+    EXPECT_EQ(printed.size(), 1U);
 }
 
 TEST_F(DeviceManagedRanks, AreKilledBeforeACallAndTheirPeersWait) {

@@ -1,0 +1,12 @@
+// inject/shims/files/file_turn.h — Ranks of a simulation compute at the same time, but use files one after the
+// other, in the order of the simulation: a rank asks for its turn before it first uses a file, and keeps it
+// until its next request.
+#pragma once
+
+namespace deadrank::inject::shims {
+
+// Before a call that opens `path`, or changes what it names. Returns once it is this thread's turn. `writes`: also
+// where no other rank can be interested in what is read: devices, Python's own files, source text.
+void take_file_turn(const char* path, bool writes);
+
+}  // namespace deadrank::inject::shims
