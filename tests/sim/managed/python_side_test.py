@@ -221,11 +221,11 @@ class Imports(unittest.TestCase):
                 module.write("print('my own module runs')\n")
             script = os.path.join(place, "train.py")
             with open(script, "w", encoding="utf-8") as text:
-                text.write("import mine, tqdm\ntry:\n    import no_such_package\nexcept ImportError:\n    pass\n"
+                text.write("import mine, networkx\ntry:\n    import no_such_package\nexcept ImportError:\n    pass\n"
                            "from torch.distributed.fsdp import fully_shard\nimport mpi4py.MPI\n")
             warm = small_engine.Zygote(program=script)
             warm.close()
-        self.assertIn("tqdm", warm.ready["modules"])
+        self.assertIn("networkx", warm.ready["modules"])
         self.assertIn("torch.distributed.fsdp", warm.ready["modules"])
         self.assertEqual([one for one in warm.ready["modules"] if one in ("mine", "mpi4py.MPI")], [])
         self.assertEqual(warm.ready["failed"], {})
