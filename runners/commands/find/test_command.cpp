@@ -2,30 +2,26 @@
 // whose processes are ranks of the simulated cluster; and each test once more with a fault.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fstream>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <thread>
 
 #include "results/processes/child.h"
-#include "results/record/text_file.h"
 #include "results/record/words.h"
 #include "runners/backends/process/scratch.h"
+#include "results/processes/bounded.h"
+#include "results/reports/json_files.h"
+#include "runners/commands/find/mutant_report.h"
+#include "runners/commands/find/suite_play.h"
 #include "runners/commands/gpu_options.h"
 #include "runners/commands/program_options.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
-#include "runners/explore/moments.h"
 #include "runners/explore/program_trials.h"
 #include "runners/serve/http.h"
 #include "scenarios/format/fault_expression.h"
-#include "scenarios/format/plan_file.h"
-#include "scenarios/model/chance.h"
 
 namespace deadrank::runners::commands {
 
@@ -33,192 +29,15 @@ namespace {
 
 namespace fs = std::filesystem;
 using explore::Outcome;
-using nlohmann::json;
 using scenarios::ErrorCode;
 
 struct TestArguments {
-    std::vector<std::string> command, faults;
+    std::vector<std::string> command, faults, mutations;
+    std::string sites, junit;
     SimulatedGpus gpus;
     std::uint64_t seed = 1;
-};
-
-// A test that was played once more with a fault.
-struct FaultedTest {
-    std::string test, line, says;
-    Outcome outcome = Outcome::unknown;
-};
-
-std::string random_token() {
-    std::random_device device;
-    return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
-}
-
-// Modules of torch that nearly every suite of ranks imports.
-const std::vector<std::string> suite_modules = {"torch.testing._internal.common_distributed",
-                                                "torch.testing._internal.common_fsdp"};
-
-// Answers the requests of a test runner's process: plays a test on managed ranks, and then with a fault.
-class Suite {
-public:
-    Suite(const TestArguments& arguments, const Library& library, const Extension& extension,
-          std::map<std::string, std::string> gpu_variables, fs::path package)
-        : arguments_(arguments),
-          library_(library),
-          extension_(extension),
-          gpu_variables_(std::move(gpu_variables)),
-          package_(std::move(package)),
-          warm_(std::make_shared<WarmPython>()) {}
-
-    serve::HttpResponse answer(const serve::HttpRequest& request) {
-        if (request.method != "POST" || request.target != "/" + token_) return {404, "no such test\n"};
-        try {
-            return {200, play(json::parse(request.body)).dump(), "application/json"};
-        } catch (const std::exception& trouble) {
-            return {500, trouble.what()};
-        }
-    }
-
-    const std::string& token() const { return token_; }
-    std::size_t played() const { return played_; }
-    const std::vector<FaultedTest>& faulted() const { return faulted_; }
-
-private:
-    json play(const json& request) {
-        auto scratch = Scratch::make("", {});
-        if (!scratch) throw std::runtime_error(scratch.error().text());
-        const fs::path file = scratch->path() / "request.json";
-        if (auto written = results::write_text(request.dump(), file); !written)
-            throw std::runtime_error(written.error().text());
-        const ManagedSettings settings = settings_of(request, file);
-        ManagedRunner runner(settings, extension_.all_faults());
-        const scenarios::Plan plan = plan_of(settings.command, {arguments_.seed});
-        auto played = play_plan(plan, runner, {.stop = &stop_on_interrupt()});
-        if (!played) throw std::runtime_error(played.error().text());
-        const auto healthy = std::make_shared<const Played>(std::move(*played));
-        const json reply = reply_of(healthy->record, request.at("ranks").get<int>(), scratch->path());
-        const bool passed = std::all_of(reply["codes"].begin(), reply["codes"].end(),
-                                        [](const json& code) { return code.is_number() && code == 0; });
-        {
-            const std::lock_guard lock(mutex_);
-            ++played_;
-        }
-        if (passed && healthy->record.truth.completed())
-            for (const std::string& fault : arguments_.faults)
-                play_with(fault, request.at("test").get<std::string>(), healthy, runner);
-        return reply;
-    }
-
-    ManagedSettings settings_of(const json& request, const fs::path& file) {
-        ManagedSettings settings;
-        settings.python = request.at("python").get<std::string>();
-        settings.package = package_;
-        settings.preload = suite_modules;
-        settings.variables = gpu_variables_;
-        settings.directory = request.at("cwd").get<std::string>();
-        settings.warm = warm_;
-        settings.keep_files = true;  // a suite cleans up after itself, and the ranks leave their results
-        settings.command.launcher = "bare";
-        settings.command.ranks_per_node = request.at("ranks").get<std::int64_t>();
-        settings.command.argv = {"-m", "deadrank.suite_rank", file.string()};
-        for (const auto& [name, value] : request.at("environment").items())
-            if (gpu_variables_.count(name) == 0 && name != "PYTHONPATH")
-                settings.command.environment[name] = value.get<std::string>();
-        settings.imports_of = request.at("file").get<std::string>();
-        settings.warm_environment = first_environment(settings.command.environment);
-        return settings;
-    }
-
-    // Suites give each test a directory of its own in a variable. All tests share the interpreter that the
-    // first one needs: what its modules read on import is what the suite's own process had then.
-    std::map<std::string, std::string> first_environment(const std::map<std::string, std::string>& of_test) {
-        const std::lock_guard lock(mutex_);
-        if (first_environment_.empty()) first_environment_ = of_test;
-        return first_environment_;
-    }
-
-    static json reply_of(const Record& record, int ranks, const fs::path& place) {
-        std::vector<json> codes(static_cast<std::size_t>(ranks));  // null: it never ended
-        std::vector<std::string> outputs(codes.size());
-        for (const results::Event& event : record.evidence.events()) {
-            if (event.rank < 0 || event.rank >= ranks) continue;
-            const auto rank = static_cast<std::size_t>(event.rank);
-            if (const auto* exit = event.as<results::RankExit>())
-                codes[rank] = exit->signal != 0 ? -exit->signal : exit->code;
-            if (const auto* log = event.as<results::RankLog>())
-                outputs[rank] += std::string(record.evidence.text(log->line)) + "\n";
-        }
-        json reply = {{"codes", codes}, {"outputs", outputs}, {"results", json::array()}};
-        for (int rank = 0; rank < ranks; ++rank) {
-            std::ifstream file(place / fmt::format("result.{}", rank));
-            if (!file) {
-                reply["results"].push_back(nullptr);
-                continue;
-            }
-            reply["results"].push_back(
-                std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
-        }
-        return reply;
-    }
-
-    // At a rank and a call that the seed draws.
-    void play_with(const std::string& fault, const std::string& test,
-                   const std::shared_ptr<const Played>& healthy, Runner& runner) {
-        const auto moments = explore::list_moments(healthy->record.evidence, explore::MomentKind::calls);
-        FaultedTest one{.test = test, .line = fault, .says = {}};
-        if (moments.empty()) {
-            one.outcome = Outcome::never_came;
-            return keep(std::move(one));
-        }
-        const std::uint64_t drawn = scenarios::mix(scenarios::number_of(test + "/" + fault) ^
-                                                   scenarios::mix(arguments_.seed));
-        const explore::ProgramMoment& moment = moments[scenarios::bounded(drawn, moments.size())];
-        one.line = fmt::format("{} rank {} {}", fault, moment.rank, moment.text());
-        auto settings = scenarios::read_fault_expression(one.line, library_.vocabulary);
-        if (!settings) throw std::runtime_error(settings.error().text());
-        auto faulty = scenarios::with_faults(healthy->plan, {std::move(*settings)}, library_.vocabulary);
-        if (!faulty) throw std::runtime_error(faulty.error().text());
-        faulty->variant = scenarios::Variant::fault;
-        explore::ProgramTrials trials(healthy->plan, {.stop = &stop_on_interrupt()}, healthy);
-        if (const auto run = trials.play(*faulty, runner)) {
-            one.outcome = run->outcome;
-            one.says = run->says;
-            // A test runner ends a stopped rank as soon as another one fails.
-            if (one.outcome == Outcome::hang && others_end(run->fault.record)) one.outcome = Outcome::watchdog;
-        } else {
-            one.says = run.error().text();
-        }
-        keep(std::move(one));
-    }
-
-    // Whether every rank ends that is not at fault.
-    static bool others_end(const Record& record) {
-        const auto guilty = record.truth.culprit().ranks;
-        const auto& ends = record.truth.ends;
-        for (std::size_t rank = 0; rank < ends.size(); ++rank) {
-            const bool ended = ends[rank] == results::RankEnd::finished || ends[rank] == results::RankEnd::failed ||
-                               ends[rank] == results::RankEnd::killed;
-            if (!ended && std::count(guilty.begin(), guilty.end(), static_cast<results::Rank>(rank)) == 0)
-                return false;
-        }
-        return true;
-    }
-
-    void keep(FaultedTest one) {
-        const std::lock_guard lock(mutex_);
-        faulted_.push_back(std::move(one));
-    }
-
-    const TestArguments& arguments_;
-    const Library& library_;
-    const Extension& extension_;
-    const std::map<std::string, std::string> gpu_variables_;
-    const fs::path package_;
-    const std::shared_ptr<WarmPython> warm_;
-    const std::string token_ = random_token();
-    std::mutex mutex_;
-    std::map<std::string, std::string> first_environment_;
-    std::size_t played_ = 0;
-    std::vector<FaultedTest> faulted_;
+    std::size_t limit = 0;
+    bool mutate = false, in_tests = false, first_only = false, whole = false, json = false;
 };
 
 std::string prefixed(const std::string& directory, const char* variable) {
@@ -241,64 +60,202 @@ bool print_faulted(const std::vector<FaultedTest>& tests) {
     return counts[Outcome::hang] > 0;
 }
 
-void run_suite(const TestArguments& arguments, Session& session) {
-    if (arguments.command.empty())
-        return session.complain({ErrorCode::usage, "there is no suite",
-                                 "write its command behind --, as in deadrank test -- pytest test_x.py"});
-    auto library = open_library(session.executable, session.extension, "");
-    if (!session.take(library)) return;
-    for (const std::string& line : arguments.faults) {
-        const auto fault = scenarios::read_fault_expression(line, library->vocabulary);
-        if (!fault) return complain_of_line(session, fault.error(), line);
-        if (!fault->when.values.empty())
-            return session.complain({ErrorCode::usage, fmt::format("'{}' names its moment", line),
-                                     "each test is hit at a call that the seed draws: leave it out"});
+// A line for each sort of tests whose ranks are not simulated.
+void print_unmanaged(const std::vector<UnmanagedTest>& tests) {
+    std::map<std::string, std::vector<std::string>> by_reason;
+    for (const UnmanagedTest& one : tests) by_reason[one.why].push_back(one.test);
+    for (const auto& [why, names] : by_reason)
+        print_error("deadrank: {} ran on ranks that are not simulated: {}: {}{}\n", results::counted(names.size(), "test"),
+                    why, names.front(), names.size() > 1 ? ", …" : "");
+}
+
+class TestCommand {
+public:
+    TestCommand(const TestArguments& arguments, Session& session) : arguments_(arguments), session_(session) {}
+
+    void operator()() {
+        auto library = open_library(session_.executable, session_.extension, "");
+        if (!session_.take(library)) return;
+        if (auto checked = check(*library); !checked) return;
+        const auto mutations = mutations_of(arguments_.mutations);
+        if (!mutations) return session_.complain(mutations.error());
+        choice_ = {*mutations, arguments_.sites, arguments_.in_tests, arguments_.limit, arguments_.seed};
+        const auto home = local_home();
+        if (!home) return session_.complain(home.error());
+        SuiteSettings settings{.faults = arguments_.faults, .seed = arguments_.seed, .gpu_variables = {}, .package = {}};
+        settings.package = fs::weakly_canonical(*home / ".." / ".." / ".." / "sim" / "managed" / "python");
+        settings.recording = arguments_.mutate;
+        settings.first_only = arguments_.first_only;
+        if (arguments_.gpus.count > 0) {
+            auto variables = variables_of(arguments_.gpus);
+            if (!session_.take(variables)) return;
+            settings.gpu_variables = std::move(*variables);
+        }
+        settings.progress = [this](std::size_t runs, std::size_t survivors) {
+            progress_.show(fmt::format("  {} of {}, {} survive so far", runs, results::counted(planned_, "run"), survivors));
+        };
+        Suite suite(settings, *library, session_.extension);
+        auto server = serve::HttpServer::listen(
+            "127.0.0.1", 0, [&](const serve::HttpRequest& request) { return suite.answer(request); });
+        if (!session_.take(server)) return;
+        environment_ = environment_of(settings, (*server)->port(), suite.token());
+        const auto begin = std::chrono::steady_clock::now();
+        if (!run_suite(false)) return;
+        print_error("deadrank: {} on simulated ranks\n", results::counted(suite.played(), "test"));
+        print_unmanaged(suite.unmanaged());
+        if (suite.played() == 0 && (session_.code == exit_pass || arguments_.mutate)) {
+            session_.complain({ErrorCode::unsupported, "no test started ranks by torch's test classes or mp.spawn",
+                               "MultiProcessTestCase, MultiProcContinuousTest, what inherits from them, and "
+                               "torch.multiprocessing.spawn are played"});
+            return;
+        }
+        if (arguments_.mutate) return mutate(suite, begin);
+        if (!suite.faulted().empty() && print_faulted(suite.faulted()) && session_.code == exit_pass)
+            session_.code = exit_fail;
     }
-    const auto home = local_home();
-    if (!home) return session.complain(home.error());
-    const fs::path package = fs::weakly_canonical(*home / ".." / ".." / ".." / "sim" / "managed" / "python");
-    std::map<std::string, std::string> gpu_variables;
-    if (arguments.gpus.count > 0) {
-        auto variables = variables_of(arguments.gpus);
-        if (!session.take(variables)) return;
-        gpu_variables = std::move(*variables);
+
+private:
+    // False after a complaint.
+    bool check(const Library& library) {
+        const auto refuse_it = [&](const char* what, const char* help) {
+            session_.complain({ErrorCode::usage, what, help});
+            return false;
+        };
+        if (arguments_.command.empty())
+            return refuse_it("there is no suite", "write its command behind --, as in deadrank test -- pytest test_x.py");
+        if (arguments_.mutate && !arguments_.faults.empty())
+            return refuse_it("--mutate and --faults do not go together", "run the suite once with each");
+        if (!arguments_.mutate && (!arguments_.sites.empty() || arguments_.limit > 0 || arguments_.first_only || arguments_.in_tests ||
+                                   arguments_.json || !arguments_.junit.empty()))
+            return refuse_it("--sites, --in-tests, --limit, --first, --json and --junit are for --mutate", "add --mutate");
+        for (const std::string& line : arguments_.faults) {
+            const auto fault = scenarios::read_fault_expression(line, library.vocabulary);
+            if (!fault) {
+                complain_of_line(session_, fault.error(), line);
+                return false;
+            }
+            if (!fault->when.values.empty()) {
+                session_.complain({ErrorCode::usage, fmt::format("'{}' names its moment", line),
+                                   "each test is hit at a call that the seed draws: leave it out"});
+                return false;
+            }
+        }
+        return true;
     }
-    Suite suite(arguments, *library, session.extension, gpu_variables, package);
-    auto server = serve::HttpServer::listen(
-        "127.0.0.1", 0, [&](const serve::HttpRequest& request) { return suite.answer(request); });
-    if (!session.take(server)) return;
-    const std::string hook = fmt::format("{}:{}", (package / "suite_hook").string(), package.string());
-    const auto operators = gpu_variables.find("PYTHONPATH");  // with this process's own behind them
-    std::vector<std::string> environment = {
-        fmt::format("DEADRANK_SUITE=http://127.0.0.1:{}/{}", (*server)->port(), suite.token()),
-        "PYTHONPATH=" + (operators != gpu_variables.end() ? hook + ":" + operators->second
-                                                          : prefixed(hook, "PYTHONPATH"))};
-    for (const auto& [name, value] : gpu_variables)
-        if (name != "PYTHONPATH") environment.push_back(name + "=" + value);
-    std::atomic<bool>& stop = stop_on_interrupt();
-    auto child = results::processes::Child::start(
-        {.argv = arguments.command,
-         .environment = results::processes::with_own_environment(std::move(environment)),
-         .group = results::processes::Command::Group::ours,
-         .streams = results::processes::Command::Streams::inherited,
-         .grace = std::chrono::seconds(5)});
-    if (!session.take(child)) return;
-    while (!child->poll() && !stop.load()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (stop.load()) {
-        child->end();
-        session.code = exit_interrupted;
-        return;
+
+    static std::vector<std::string> environment_of(const SuiteSettings& settings, int port, const std::string& token) {
+        const std::string hook =
+            fmt::format("{}:{}", (settings.package / "suite_hook").string(), settings.package.string());
+        const auto operators = settings.gpu_variables.find("PYTHONPATH");  // with this process's own behind them
+        std::vector<std::string> environment = {
+            fmt::format("DEADRANK_SUITE=http://127.0.0.1:{}/{}", port, token),
+            "PYTHONPATH=" + (operators != settings.gpu_variables.end() ? hook + ":" + operators->second
+                                                                       : prefixed(hook, "PYTHONPATH"))};
+        for (const auto& [name, value] : settings.gpu_variables)
+            if (name != "PYTHONPATH") environment.push_back(name + "=" + value);
+        return environment;
     }
-    const results::processes::Exit exit = child->wait();
-    session.code = exit.signal != 0 ? 128 + exit.signal : exit.code;
-    print_error("deadrank: {} on simulated ranks\n", results::counted(suite.played(), "test"));
-    if (suite.played() == 0 && session.code == exit_pass) {
-        session.complain({ErrorCode::unsupported, "no test started ranks by torch's test classes",
-                          "MultiProcessTestCase, MultiProcContinuousTest and what inherits from them are played"});
-        return;
+
+    // Leaves the suite's exit code in the session. False if it could not be started, or was stopped.
+    bool run_suite(bool quiet) {
+        using results::processes::Command;
+        std::atomic<bool>& stop = stop_on_interrupt();
+        auto child = results::processes::Child::start(
+            {.argv = arguments_.command,
+             .environment = results::processes::with_own_environment(environment_),
+             .group = Command::Group::ours,
+             .streams = quiet ? Command::Streams::log : Command::Streams::inherited,
+             .log = quiet ? "/dev/null" : "",
+             .grace = std::chrono::seconds(5)});
+        if (!session_.take(child)) return false;
+        while (!child->poll() && !stop.load()) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        if (stop.load()) {
+            child->end();
+            session_.code = exit_interrupted;
+            return false;
+        }
+        const results::processes::Exit exit = child->wait();
+        session_.code = exit.signal != 0 ? 128 + exit.signal : exit.code;
+        return true;
     }
-    if (!suite.faulted().empty() && print_faulted(suite.faulted()) && session.code == exit_pass)
-        session.code = exit_fail;
+
+    void mutate(Suite& suite, std::chrono::steady_clock::time_point begin) {
+        MutantReport report;
+        report.tests = suite.recorded().size();
+        report.directory = suite.directory();
+        report.seed = arguments_.seed;
+        for (const auto& [name, test] : suite.recorded()) report.failing += test.passed ? 0 : 1;
+        auto mutants = explore::mutants_of(suite.recorded(), choice_);
+        report.found = explore::mutants_of(suite.recorded(), {choice_.mutations, choice_.sites, choice_.in_tests}).size();
+        for (const explore::Mutant& one : mutants) planned_ += one.tests.size();
+        bool whole = true;
+        if (planned_ > 0) {
+            print_error("deadrank: {} in {}\n", results::counted(mutants.size(), "mutant"), results::counted(planned_, "run"));
+            suite.begin_mutants(std::move(mutants));
+            whole = run_suite(true);
+            progress_.clear();
+        }
+        report.mutants = suite.mutants();
+        for (explore::Mutant& one : report.mutants)
+            if (one.runs.empty()) one.runs.push_back({.test = one.tests.front(), .trouble = not_again});
+        add_unreached(suite, report);
+        report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        if (arguments_.json)
+            print_out("{}\n", results::reports::dumped(report.json(), 1));
+        else
+            print_out("{}", report.text(style_of(stdout), arguments_.whole));
+        session_.code = whole ? report.code() : exit_interrupted;
+        if (!arguments_.junit.empty())
+            if (auto written = results::reports::write_junit(report.cases(), arguments_.junit); !written)
+                session_.complain(written.error());
+        if (report.found == 0)
+            print_error("deadrank: no test that passes makes a call that --mutate could bend{}{}\n",
+                        choice_.in_tests ? "" : ", outside of the files of tests (--in-tests)",
+                        choice_.sites.empty() && choice_.mutations.empty() ? "" : ", of those asked for");
+    }
+
+    // Calls in the program's files that no recorded test has made.
+    void add_unreached(const Suite& suite, MutantReport& report) const {
+        const std::set<std::string> tests = explore::test_files_of(suite.recorded());
+        std::set<std::string> files;
+        std::set<explore::CallSite> reached;
+        for (const auto& [name, test] : suite.recorded()) {
+            for (const std::string& file : test.files)
+                if (choice_.in_tests || !tests.contains(file)) files.insert(file);
+            for (const auto& [site, mutations] : test.reached) reached.insert(site);
+        }
+        if (files.empty()) return;
+        std::vector<std::string> words = {suite.python(), "-m", "deadrank.mutate"};
+        words.insert(words.end(), files.begin(), files.end());
+        const auto answer = results::processes::run_bounded(words, {}, {}, environment_);
+        if (!answer || !answer->well()) return;
+        for (const auto& one : nlohmann::json::parse(answer->out)) {
+            explore::CallSite site{one["file"], one["first"], one["call"]};
+            const std::int64_t last = one["last"];
+            const bool seen = std::any_of(reached.begin(), reached.end(), [&](const explore::CallSite& other) {
+                return other.file == site.file && other.line >= site.line && other.line <= last &&
+                       other.call.ends_with(site.call);
+            });
+            if (!seen && explore::matches(site, choice_.sites)) report.mutants.push_back({std::move(site), "", {}, {}});
+        }
+    }
+
+    static constexpr const char* not_again = "the suite did not start this test a second time";
+
+    const TestArguments& arguments_;
+    Session& session_;
+    explore::MutantChoice choice_;
+    std::vector<std::string> environment_;
+    std::size_t planned_ = 0;
+    Progress progress_;
+};
+
+// "  reductions: sum_for_mean, …", a line for each group.
+std::string groups_text() {
+    std::string text;
+    for (const MutationGroup& group : mutation_groups())
+        text += fmt::format("  {}: {}\n", group.name, fmt::join(group.mutations, ", "));
+    return text;
 }
 
 void add_test(CLI::App& command, Session& session) {
@@ -306,14 +263,24 @@ void add_test(CLI::App& command, Session& session) {
         "The suite runs unmodified. Tests over torch's MultiProcessTestCase and MultiProcContinuousTest "
         "(FSDPTest, DTensorTestBase and others inherit from them) get their ranks from the simulated cluster; "
         "all other tests run as they are.\n\n"
+        "Functions that a test starts by torch.multiprocessing.spawn do so, too.\n\n"
         "With --faults each test that passes is played once more, with the fault at a rank and a call that "
         "the seed draws. It must end in bounded virtual time; hangs are listed.\n\n"
+        "With --mutate the program under test is bent, one call at one line at a time: a mean becomes a sum, "
+        "shards are swapped, optimizer state is not loaded. A test that passes with the program as it is should "
+        "then fail. A mutant counts if it was executed and changed a value. `deadrank explain MUTATION` explains "
+        "each; these are the groups and their mutations:\n" +
+        groups_text() +
+        "\n"
         "Exit code: the suite's own; 1 if it passed and a test hangs under a fault; 2 if no test started "
-        "ranks.\n\n"
+        "ranks. With --mutate: 0 if all mutants are noticed, 1 if one survived, 2 if none counts, 64 if the command line "
+        "is wrong, 130 if it was stopped (what was played is shown).\n\n"
         "Examples:\n"
         "  deadrank test -- pytest test_model.py\n"
         "  deadrank test --faults kill --seed 7 -- python test_ddp.py -k broadcast\n"
-        "  deadrank test --gpus 4 -- pytest tests/distributed");
+        "  deadrank test --gpus 4 -- pytest tests/distributed\n"
+        "  deadrank test --mutate -- pytest tests/\n"
+        "  deadrank test --mutate=reductions,seeds --sites 'trainer/*.py' --limit 50 -- pytest tests/");
     auto arguments = std::make_shared<TestArguments>();
     command.add_option("--command", arguments->command)->allow_extra_args(false)->group("");
     command
@@ -322,9 +289,33 @@ void add_test(CLI::App& command, Session& session) {
                     "repeat for several")
         ->type_name("FAULT")
         ->allow_extra_args(false);
+    command
+        .add_option_function<std::string>(
+            "--mutate",
+            [arguments](const std::string& list) {
+                arguments->mutate = true;
+                if (!list.empty()) arguments->mutations = CLI::detail::split(list, ',');
+            },
+            "Bend the program under test, with these mutations or groups [all], and show which tests notice")
+        ->expected(0, 1)
+        ->default_str("")
+        ->type_name("LIST")
+        ->trigger_on_parse();
+    command.add_option("--sites", arguments->sites,
+                       "With --mutate: only calls whose \"call file:line\" has this in it; * and ? stand for anything")
+        ->type_name("PATTERN");
+    command.add_flag("--in-tests", arguments->in_tests,
+                     "With --mutate: also calls in the files of the tests, as of a suite that tests torch itself");
+    command.add_option("--limit", arguments->limit, "With --mutate: so many mutants at most, drawn by --seed")
+        ->type_name("N");
+    command.add_flag("--first", arguments->first_only, "With --mutate: stop playing a mutant once a test has noticed it");
+    command.add_flag("-v,--verbose", arguments->whole, "With --mutate: a line for each mutant");
+    command.add_option("--junit", arguments->junit, "With --mutate: write JUnit XML for CI, a test case for each mutant")
+        ->type_name("FILE");
     command.add_option("--seed", arguments->seed, "Decides every draw [1]")->type_name("N");
     add_gpus(command, arguments->gpus);
-    command.callback([arguments, &session] { run_suite(*arguments, session); });
+    add_json(command, arguments->json, "With --mutate: a JSON object with every mutant");
+    command.callback([arguments, &session] { TestCommand(*arguments, session)(); });
 }
 
 }  // namespace

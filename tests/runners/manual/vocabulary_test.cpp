@@ -12,6 +12,7 @@
 #include "results/judging/judge.h"
 #include "results/record/truth.h"
 #include "runners/commands/know/explain_words.h"
+#include "runners/explore/mutants.h"
 #include "runners/explore/program_trials.h"
 #include "runners/extension/extension.h"
 #include "runners/find/properties.h"
@@ -49,6 +50,7 @@ std::set<std::string> printed_words() {
     collect(words, alerts::Locality::nowhere);
     collect(words, alerts::DeadKind::nobody);
     collect(words, explore::Outcome::unknown);
+    collect(words, explore::MutantOutcome::invalid);
     collect(words, find::Harm::hung);
     collect(words, find::Caught::untold);
     collect(words, find::Modality::sometimes);

@@ -1,10 +1,14 @@
 # sim/managed/python/deadrank/drop_in.py — In the process of a test runner under `deadrank test`: torch's test classes
-# ask deadrank for their ranks instead of starting processes. Their own code does the rest, unmodified. Relied upon:
-# MultiProcessTestCase._start_processes, _join_processes, processes, pid_to_pipe; MultiProcContinuousTest
-# ._spawn_processes, task_queues, completion_queues.
+# and mp.spawn ask deadrank for their ranks instead of starting processes. Their own code does the rest, unmodified.
+# Relied upon: MultiProcessTestCase._start_processes, _join_processes, processes, pid_to_pipe; MultiProcContinuousTest
+# ._spawn_processes, task_queues, completion_queues; MultiThreadedTestCase._spawn_threads;
+# torch.multiprocessing.start_processes, ProcessRaisedException, ProcessExitedException.
+import base64
+import functools
 import http.client
 import json
 import os
+import pickle
 import sys
 import unittest
 from urllib.parse import urlsplit
@@ -20,6 +24,97 @@ def take_over(common):
     continuous = getattr(common, "MultiProcContinuousTest", None)
     if continuous is not None:
         continuous._spawn_processes = classmethod(spawn_processes)
+    threaded = getattr(common, "MultiThreadedTestCase", None)
+    if threaded is not None:
+        threaded._spawn_threads = tell_of_threads(threaded._spawn_threads)
+
+
+def tell_of_threads(real):
+    """Its ranks are threads of this process that share Python objects, so they stay as they are."""
+
+    @functools.wraps(real)
+    def spawn_threads(self):
+        unmanaged(self.id(), "MultiThreadedTestCase makes each rank a thread of the test's own process")
+        real(self)
+
+    return spawn_threads
+
+
+def take_over_spawn(spawn):
+    """`spawn`: torch.multiprocessing.spawn, whose `spawn` calls `start_processes` by name."""
+    real = spawn.start_processes
+
+    @functools.wraps(real)
+    def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn", **said):
+        if not is_test_runner():
+            return real(fn, args, nprocs, join, daemon, start_method, **said)
+        try:
+            pickled = pickle.dumps((fn, args))
+        except Exception as trouble:  # queues, locks, closures: a forked process would inherit them
+            unmanaged(current_test(fn), f"what mp.spawn is given cannot be copied: {trouble}")
+            return real(fn, args, nprocs, join, daemon, start_method, **said)
+        answer = ask(sys.modules[module_of(fn)], "", "", current_test(fn), int(nprocs), "function",
+                     {"pickled": base64.b64encode(pickled).decode()})
+        show(answer)
+        context = Spawned(spawn, answer)
+        return context.join() and None if join else context
+
+    spawn.start_processes = start_processes
+
+
+def is_test_runner():
+    """Not in a process that the runner has started for itself."""
+    import multiprocessing
+
+    return multiprocessing.parent_process() is None and "TORCHELASTIC_RUN_ID" not in os.environ
+
+
+def module_of(fn):
+    """Of a function, or of the callable object or wrapper around one."""
+    for one in (fn, getattr(fn, "func", None), getattr(fn, "launcher", None), type(fn)):
+        name = getattr(one, "__module__", None)
+        if name in sys.modules and getattr(sys.modules[name], "__file__", None):
+            return name
+    return "__main__"
+
+
+def current_test(fn):
+    """The test that runs, as pytest or unittest call it."""
+    if "PYTEST_CURRENT_TEST" in os.environ:
+        return os.environ["PYTEST_CURRENT_TEST"].rsplit(" (", 1)[0]
+    frame = sys._getframe(1)
+    while frame is not None:
+        case = frame.f_locals.get("self")
+        if isinstance(case, unittest.TestCase):
+            return case.id()
+        frame = frame.f_back
+    return f"{fn.__module__}.{getattr(fn, '__qualname__', type(fn).__name__)}"
+
+
+class Spawned:
+    """torch.multiprocessing.ProcessContext of processes that have ended."""
+
+    def __init__(self, spawn, answer):
+        self.spawn, self.answer = spawn, answer
+        self.processes = [Ended(-1 - rank, code) for rank, code in enumerate(answer["codes"])]
+        self.sentinels = ()
+
+    def pids(self):
+        return [one.pid for one in self.processes]
+
+    def join(self, timeout=None, grace_period=None):
+        texts, codes = self.answer["results"], self.answer["codes"]
+        for rank, text in enumerate(texts):
+            if text:
+                words = f"\n\n-- Process {rank} terminated with the following error:\n{text}"
+                raise self.spawn.ProcessRaisedException(words, rank, -1 - rank)
+        for rank, code in enumerate(codes):
+            if code != 0:
+                words = (f"process {rank} waits for ever" if code is None
+                         else f"process {rank} terminated with exit code {code}")
+                raise self.spawn.ProcessExitedException(words, error_index=rank, error_pid=-1 - rank,
+                                                        exit_code=FAILED if code is None else code)
+        return True
 
 
 class Ended:
@@ -60,7 +155,8 @@ class Error:
 
 def start_processes(self, _process):
     """In place of MultiProcessTestCase._start_processes."""
-    answer = ask(type(self), self._testMethodName, self.id(), int(self.world_size), "spawn",
+    cls = type(self)
+    answer = ask(sys.modules[cls.__module__], cls.__qualname__, self._testMethodName, self.id(), int(self.world_size), "spawn",
                  {"fake_pg": getattr(self, "fake_pg", False)})
     show(answer)
     self.processes = []
@@ -96,7 +192,8 @@ class Completions:
         if self.rank == 0:
             test = self.cls._deadrank_test
             method = test.rsplit(".", 1)[-1]
-            Completions.answer = ask(self.cls, method, test, int(self.cls.world_size), "continuous", {})
+            Completions.answer = ask(sys.modules[self.cls.__module__], self.cls.__qualname__, method, test,
+                                     int(self.cls.world_size), "continuous", {})
             show(Completions.answer)
         answer, test = Completions.answer, self.cls._deadrank_test
         result = answer["results"][self.rank]
@@ -116,14 +213,13 @@ def spawn_processes(cls, world_size):
     cls.rdvz_file = os.devnull + ".deadrank"
 
 
-def ask(cls, method, test, ranks, style, options):
+def ask(module, cls, method, test, ranks, style, options):
     """Has deadrank play the test. Returns codes (None: never ended), outputs and results, each by rank."""
-    module = sys.modules[cls.__module__]
-    request = {
+    return post({
         "python": sys.executable,
         "file": os.path.abspath(module.__file__),
-        "module": cls.__module__,
-        "class": cls.__qualname__,
+        "module": module.__name__,
+        "class": cls,
         "method": method,
         "test": test,
         "ranks": ranks,
@@ -132,7 +228,15 @@ def ask(cls, method, test, ranks, style, options):
         "path": [os.path.abspath(one) for one in sys.path if "suite_hook" not in one],
         "cwd": os.getcwd(),
         "environment": {name: value for name, value in os.environ.items() if name not in OURS},
-    }
+    })
+
+
+def unmanaged(test, why):
+    """Tells deadrank that the ranks of a test are not its own."""
+    post({"test": test, "unmanaged": why})
+
+
+def post(request):
     where = urlsplit(os.environ["DEADRANK_SUITE"])
     connection = http.client.HTTPConnection(where.hostname, where.port)
     connection.request("POST", where.path, json.dumps(request))

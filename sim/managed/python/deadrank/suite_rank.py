@@ -1,37 +1,80 @@
 # sim/managed/python/deadrank/suite_rank.py — One rank of one test of somebody's suite: what their parent process does
 # for a rank is done here, and the rank's part runs unmodified. Takes the request of drop_in.py as a file; the rank
-# leaves its result beside it: nothing, a traceback, or "skip: why".
+# says its result in a line of its log: nothing, a traceback, or "skip: why".
+import base64
 import importlib
 import importlib.util
 import json
 import multiprocessing
 import os
+import pickle
 import sys
+import traceback
 import unittest
+
+from deadrank import mutate
+
+LAUNCHERS = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK", "MASTER_ADDR",
+             "MASTER_PORT")
 
 
 def main(file):
     with open(file, encoding="utf-8") as text:
         request = json.load(text)
-    place, rank = os.path.dirname(file), int(os.environ["RANK"])
+    rank, rendezvous = int(os.environ["RANK"]), os.path.join(os.path.dirname(file), "rendezvous")
     sys.path[1:1] = [one for one in request["path"] if one not in sys.path]
     sys.argv = [request["file"]]
+    mutate.begin(request, rank)
+    try:
+        if request["style"] == "function":
+            run_function(request, rank)
+        elif request["style"] == "continuous":
+            cls = class_of(request)
+            cls._worker_loop(rank, request["ranks"], rendezvous, Tasks(request["test"]), Completions())
+        else:
+            run_spawned(class_of(request), request, rank, rendezvous)
+    finally:
+        mutate.tell_files()
+
+
+def class_of(request):
     cls = find_class(load_module(request), request["class"])
-    rendezvous = os.path.join(place, "rendezvous")
-    if request["style"] == "continuous":
-        cls._worker_loop(rank, request["ranks"], rendezvous, Tasks(request["test"]), Completions(place, rank))
-    else:
-        run_spawned(cls, request, place, rank, rendezvous)
+    method = getattr(cls, request["method"], None)
+    if method is not None:
+        mutate.add_file_of(method)
+    return cls
 
 
-def run_spawned(cls, request, place, rank, rendezvous):
+def run_function(request, rank):
+    """What mp.spawn does in a process that it has started."""
+    for name in LAUNCHERS:  # mp.spawn sets none of them
+        if name in request["environment"]:
+            os.environ[name] = request["environment"][name]
+        else:
+            os.environ.pop(name, None)
+    module = load_module(request)
+    if request["module"] == "__main__":
+        sys.modules["__main__"] = module
+    fn, args = pickle.loads(base64.b64decode(request["options"]["pickled"]))
+    mutate.add_file_of(fn)
+    try:
+        fn(rank, *args)
+    except Exception:
+        text = traceback.format_exc()
+        print(text, file=sys.stderr, flush=True)
+        leave(text)
+        raise SystemExit(1) from None
+    leave("")
+
+
+def run_spawned(cls, request, rank, rendezvous):
     theirs, ours = multiprocessing.Pipe()
     try:
         cls._run(rank, request["method"], rendezvous, ours, **request["options"])
     finally:
         try:
             if theirs.poll():
-                leave(place, rank, theirs.recv())
+                leave(theirs.recv())
         except EOFError:  # it had nothing to say, and closed its end
             pass
 
@@ -66,19 +109,15 @@ class Tasks:
 
 
 class Completions:
-    def __init__(self, place, rank):
-        self.place, self.rank = place, rank
-
     def put(self, result):
         if isinstance(result, unittest.SkipTest):
-            leave(self.place, self.rank, f"skip: {result}")
+            leave(f"skip: {result}")
         else:
-            leave(self.place, self.rank, str(result) if isinstance(result, BaseException) else "")
+            leave(str(result) if isinstance(result, BaseException) else "")
 
 
-def leave(place, rank, text):
-    with open(os.path.join(place, f"result.{rank}"), "w", encoding="utf-8") as file:
-        file.write(text if isinstance(text, str) else repr(text))
+def leave(text):
+    mutate.tell(result=text if isinstance(text, str) else repr(text))
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ class Work(Base):
         self.sources, self.trouble, self.done = [], None, False
         self.future = None
         self.after = None
+        self.bend = None  # what a mutation does to the result
         self.stacked = None  # tensors that are one in the future's value, as NCCL gathers into one
         self.records = ()
         self.peer, self.comm = -1, None
@@ -147,6 +148,8 @@ class Work(Base):
         self.sources = sources or [part.sources[0] for part in self.parts if part.sources]
         for offset, tensor in self.back:
             copy_out(offset, tensor)
+        if self.bend is not None:
+            self.bend()
         if self.after is not None:
             self.after()
         self.end()
@@ -167,7 +170,7 @@ class Work(Base):
         arena = here.channel.arena
         for block in self.blocks:
             arena.release(*block)
-        self.blocks, self.back, self.after = [], [], None
+        self.blocks, self.back, self.after, self.bend = [], [], None, None
         for record in self.records:
             record.end()
         self.records = ()

@@ -1,11 +1,12 @@
 # sim/managed/python/suite_hook/sitecustomize.py — Python imports this at every start while `deadrank test` runs.
-# It waits for torch's test classes to be imported, and lets deadrank start their processes.
+# It waits for torch's test classes and for mp.spawn to be imported, and lets deadrank start their processes.
 import importlib.machinery
 import importlib.util
 import os
 import sys
 
 CLASSES = "torch.testing._internal.common_distributed"
+SPAWN = "torch.multiprocessing.spawn"
 
 
 def run_next_sitecustomize():
@@ -18,9 +19,14 @@ def run_next_sitecustomize():
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-class AfterTheirClasses:
+class AfterTheirs:
+    """After a module of torch is imported, deadrank takes over the start of its processes."""
+
+    def __init__(self, module, take_over):
+        self.module, self.take_over = module, take_over
+
     def find_spec(self, name, path=None, target=None):
-        if name != CLASSES:
+        if name != self.module:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
@@ -30,7 +36,7 @@ class AfterTheirClasses:
             execute(module)
             from deadrank import drop_in
 
-            drop_in.take_over(module)
+            getattr(drop_in, self.take_over)(module)
 
         spec.loader.exec_module = exec_module
         return spec
@@ -38,4 +44,4 @@ class AfterTheirClasses:
 
 run_next_sitecustomize()
 if "DEADRANK_SUITE" in os.environ:
-    sys.meta_path.insert(0, AfterTheirClasses())
+    sys.meta_path[:0] = [AfterTheirs(CLASSES, "take_over"), AfterTheirs(SPAWN, "take_over_spawn")]
