@@ -21,6 +21,9 @@ void add_program_options(CLI::App& command, ProgramOptions& options) {
     command.add_option("--ranks", options.ranks, "So many ranks instead of the command's")
         ->type_name("N")
         ->check(CLI::Range(1, 100000).description(""));
+    command.add_option("--nodes", options.nodes, "Spread the ranks evenly over so many nodes")
+        ->type_name("N")
+        ->check(CLI::Range(1, 100000).description(""));
     command.add_option("--seed", options.seed, "Decides every draw [1]")->type_name("N");
     add_gpus(command, options.gpus);
     add_real_limit(command, options.real_limit);
@@ -33,6 +36,15 @@ scenarios::Result<OpenedProgram> open_program(const ProgramOptions& options, con
                                  "write its command behind --, as in -- torchrun --nproc-per-node 8 train.py");
     auto settings = managed_program(options.command, options.ranks, options.gpus);
     if (!settings) return tl::unexpected(settings.error());
+    if (options.nodes > 0) {
+        const std::int64_t ranks = settings->command.ranks();
+        if (ranks % options.nodes != 0)
+            return scenarios::refuse(scenarios::ErrorCode::usage,
+                                     fmt::format("{} ranks do not fill {} nodes evenly", ranks, options.nodes),
+                                     "pass a divisor as --nodes, or another --ranks");
+        settings->command.nodes = options.nodes;
+        settings->command.ranks_per_node = ranks / options.nodes;
+    }
     settings->real_limit = std::chrono::seconds(options.real_limit);
     settings->compute = options.compute;
     OpenedProgram program{.settings = *settings,
@@ -49,6 +61,7 @@ std::string command_line(std::string_view verb, const ProgramOptions& options,
     std::string line = fmt::format("deadrank {}", verb);
     if (options.seed != 1) line += fmt::format(" --seed {}", options.seed);
     if (options.ranks > 0) line += fmt::format(" --ranks {}", options.ranks);
+    if (options.nodes > 0) line += fmt::format(" --nodes {}", options.nodes);
     if (options.compute > 0) line += " --compute " +
                 scenarios::value_text({.type = scenarios::ValueType::duration, .number = options.compute});
     if (options.gpus.count > 0) line += " " + options.gpus.words();

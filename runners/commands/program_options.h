@@ -20,6 +20,7 @@ namespace deadrank::runners::commands {
 struct ProgramOptions {
     std::vector<std::string> command;  // behind `--`
     std::int64_t ranks = 0;            // 0: as the command says
+    std::int64_t nodes = 0;            // over which they are spread evenly; 0: as the command says
     std::uint64_t seed = 1;
     SimulatedGpus gpus;
     std::int64_t real_limit = real_limit_usual, compute = 0;

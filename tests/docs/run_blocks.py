@@ -96,6 +96,9 @@ def environment(arguments, place):
     pytest = tools / "pytest"
     pytest.write_text(f'#!/bin/sh\nexec {sys.executable} -m pytest -p no:cacheprovider "$@"\n')
     pytest.chmod(0o755)
+    python = tools / "python"
+    python.write_text(f'#!/bin/sh\nexec {arguments.python} "$@"\n')
+    python.chmod(0o755)
     packages = [SOURCE / "runners/suites/pytest", SOURCE / "sim/managed/python"]
     return os.environ | {
         "PATH": f"{tools}:{os.environ['PATH']}",

@@ -207,7 +207,8 @@ std::string MutantReport::text(const Style& style, bool whole) const {
                             failing == 1 ? "1 test fails or skips" : fmt::format("{} tests fail or skip", failing));
     std::size_t drawn = 0;
     for (const Mutant& one : mutants) drawn += one.mutation.empty() ? 0 : 1;
-    if (drawn < found) text += fmt::format("  drawn from {} with --seed {}\n", found, seed);
+    if (stopped > 0) text += fmt::format("  stopped before {} were played\n", results::counted(stopped, "mutant"));
+    if (drawn + stopped < found) text += fmt::format("  drawn from {} with --seed {}\n", found, seed);
     return text;
 }
 
@@ -232,7 +233,7 @@ Json MutantReport::json() const {
     }
     Json counts = Json::object();
     for (const MutantOutcome outcome : all_outcomes) counts[std::string(explore::name_of(outcome))] = count(outcome);
-    return {{"seed", seed}, {"tests", tests}, {"failing_tests", failing}, {"found", found}, {"counts", counts},
+    return {{"seed", seed}, {"tests", tests}, {"failing_tests", failing}, {"found", found}, {"stopped", stopped}, {"counts", counts},
             {"mutants", std::move(list)}};
 }
 

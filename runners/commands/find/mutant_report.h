@@ -26,6 +26,7 @@ scenarios::Result<std::set<std::string>> mutations_of(const std::vector<std::str
 struct MutantReport {
     std::vector<explore::Mutant> mutants;  // also calls that no test executes
     std::size_t found = 0;                 // before --limit
+    std::size_t stopped = 0;               // mutants that were not played, because of Ctrl-C
     std::size_t tests = 0, failing = 0;    // of the suite that have ranks; that fail without any mutant
     std::string directory;                 // of the suite: files below it are shown by their relative path
     std::uint64_t seed = 1;

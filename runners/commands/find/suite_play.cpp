@@ -155,17 +155,18 @@ json Suite::play_healthy(json request, const std::string& name) {
     const auto healthy = std::make_shared<const Played>(std::move(*played));
     const Play seen(healthy->record, request.at("ranks").get<std::size_t>());
     const bool passed = seen.passed() && healthy->record.truth.completed();
-    keep_recorded(name, seen, passed);
+    keep_recorded(name, seen, passed, healthy->record.ended);
     if (passed)
         for (const std::string& fault : settings_.faults) play_with(fault, name, healthy, runner);
     return seen.reply();
 }
 
-void Suite::keep_recorded(const std::string& name, const Play& play, bool passed) {
+void Suite::keep_recorded(const std::string& name, const Play& play, bool passed, results::Time ended) {
     const std::lock_guard lock(mutex_);
     ++played_;
     if (!settings_.recording || mutating_) return;
     replies_[name] = play.reply();
+    ended_[name] = ended;
     explore::RecordedTest& test = recorded_[name];
     test.passed = passed;
     std::map<CallSite, json> values;
@@ -227,7 +228,10 @@ MutantRun Suite::play_mutant(json request, const explore::Mutant& mutant, const 
     ManagedSettings settings = settings_of(request, file);
     settings.real_limit = settings_.mutant_limit;
     ManagedRunner runner(settings, extension_.all_faults());
-    const scenarios::Plan plan = plan_of(settings.command, {settings_.seed});
+    scenarios::Plan plan = plan_of(settings.command, {settings_.seed});
+    // Time-outs of collectives still end it with an error: the longest default is half an hour.
+    plan.cluster["time_limit"] = {.type = scenarios::ValueType::duration,
+                                  .number = (ended_.at(name) + std::chrono::hours(1)).count()};
     const auto played = play_plan(plan, runner, {.stop = &stop_on_interrupt()});
     if (!played) {
         run.trouble = played.error().text();

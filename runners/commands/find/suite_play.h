@@ -75,7 +75,7 @@ private:
     ManagedSettings settings_of(const nlohmann::json& request, const std::filesystem::path& file);
     std::string name_of(const nlohmann::json& request);
     void keep(FaultedTest one);
-    void keep_recorded(const std::string& name, const Play& play, bool passed);
+    void keep_recorded(const std::string& name, const Play& play, bool passed, results::Time ended);
 
     const SuiteSettings settings_;
     const Library& library_;
@@ -90,6 +90,7 @@ private:
     std::vector<UnmanagedTest> unmanaged_;
     explore::RecordedTests recorded_;
     std::map<std::string, nlohmann::json> replies_;  // of recorded tests
+    std::map<std::string, results::Time> ended_;     // and when they did
     std::vector<explore::Mutant> mutants_;
     bool mutating_ = false;
     std::string python_, directory_;

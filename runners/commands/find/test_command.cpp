@@ -196,9 +196,12 @@ private:
             progress_.clear();
         }
         report.mutants = suite.mutants();
+        if (!whole) report.stopped = std::erase_if(report.mutants, [](const auto& one) { return one.runs.empty(); });
         for (explore::Mutant& one : report.mutants)
             if (one.runs.empty()) one.runs.push_back({.test = one.tests.front(), .trouble = not_again});
-        add_unreached(suite, report);
+        if (whole && choice_.mutations.empty()) add_unreached(suite, report);
+        std::stable_sort(report.mutants.begin(), report.mutants.end(),
+                         [](const auto& a, const auto& b) { return a.site < b.site; });
         report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         if (arguments_.json)
             print_out("{}\n", results::reports::dumped(report.json(), 1));

@@ -113,28 +113,59 @@ def deadrank(request) -> Deadrank:
 class Cluster:
     """A program on simulated ranks. `cluster(ranks=8).run(["torchrun", "train.py"], expect=recovers())`."""
 
-    def __init__(self, program, faults, seed, settings=None):
-        self._program, self._faults, self._seed = program, faults, seed
+    def __init__(self, program, faults, seed, told, settings=None):
+        self._program, self._faults, self._seed, self._told = program, faults, seed, told
         self._settings = settings or {}
 
     def __call__(self, **settings) -> Cluster:
-        """With ranks=, gpus=, cwd= or timeout=, as deadrank.run takes them."""
-        return Cluster(self._program, self._faults, self._seed, {**self._settings, **settings})
+        """With ranks=, nodes=, gpus=, cwd= or timeout=, as deadrank.run takes them."""
+        return Cluster(self._program, self._faults, self._seed, self._told, {**self._settings, **settings})
 
     def run(self, command, faults=None, expect=None, **settings):
         """deadrank.run with the faults of the marker, unless others are given, and the seed of this test."""
         import deadrank as package
 
+        __tracebackhide__ = True  # a failure is shown at the test's own line
         chosen = {"program": self._program, "seed": self._seed, **self._settings, **settings}
-        return package.run(command, self._faults if faults is None else faults, expect, **chosen)
+        result = package.run(command, self._faults if faults is None else faults, expect, **chosen)
+        self._told.append(result.story())
+        return result
 
 
 def pytest_generate_tests(metafunc):
     marker = metafunc.definition.get_closest_marker("faults")
-    if marker is None or "cluster" not in metafunc.fixturenames:
+    if marker is None:
         return
-    seeds = list(marker.kwargs.get("seeds", (1,)))
+    if "cluster" not in metafunc.fixturenames:
+        raise pytest.UsageError(f"{metafunc.definition.nodeid} has the marker faults and does not take the fixture "
+                                "cluster, which injects them: add it to the arguments")
+    seeds = _seeds_of(marker, metafunc.definition.nodeid)
     metafunc.parametrize("cluster", seeds, indirect=True, ids=[f"seed{seed}" for seed in seeds])
+
+
+def _seeds_of(marker, test):
+    unknown = set(marker.kwargs) - {"seeds"}
+    if unknown:
+        raise pytest.UsageError(f"{test}: the marker faults takes faults and seeds=, not {', '.join(sorted(unknown))}=")
+    seeds = marker.kwargs.get("seeds", (1,))
+    if isinstance(seeds, int):
+        raise pytest.UsageError(f"{test}: seeds={seeds} is one number: write seeds=range({seeds}) or seeds=[{seeds}]")
+    seeds = list(seeds)
+    if not seeds:
+        raise pytest.UsageError(f"{test}: seeds= is empty, so no test would run")
+    return seeds
+
+
+TOLD = pytest.StashKey()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A test that fails shows the story of each run that it made."""
+    report = (yield).get_result()
+    if report.when == "call" and report.failed:
+        for story in item.stash.get(TOLD, []):
+            report.sections.append(("deadrank", story))
 
 
 @pytest.fixture
@@ -142,4 +173,5 @@ def cluster(request) -> Cluster:
     """Plays a program of the user's under faults: @pytest.mark.faults(kill(before="all_reduce"), seeds=range(20))."""
     marker = request.node.get_closest_marker("faults")
     program = request.config.getoption("deadrank") or request.config.getini("deadrank_program")
-    return Cluster(program, list(marker.args) if marker else [], getattr(request, "param", 1))
+    told = request.node.stash.setdefault(TOLD, [])
+    return Cluster(program, list(marker.args) if marker else [], getattr(request, "param", 1), told)

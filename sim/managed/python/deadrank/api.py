@@ -182,11 +182,11 @@ class Result:
 
 
 def run(command: Sequence[str], faults: Sequence[Fault | str] = (), expect: Expectation | None = None, *,
-        ranks: int | None = None, seed: int = 1, gpus: int = 0, cwd: str | os.PathLike | None = None,
+        ranks: int | None = None, nodes: int | None = None, seed: int = 1, gpus: int = 0, cwd: str | os.PathLike | None = None,
         program: str = "deadrank", timeout: float = 600) -> Result:
     """Plays `command` (["torchrun", …, "train.py"]) with these faults on the simulated cluster.
 
-    Takes at least one fault. Raises NotAsExpected where `expect` is not met, Trouble where it cannot be played, and
+    `ranks` replaces the command's number, `nodes` spreads them evenly. Takes at least one fault. Raises NotAsExpected where `expect` is not met, Trouble where it cannot be played, and
     subprocess.TimeoutExpired after `timeout` seconds of real time. The files that the program writes are put back.
     """
     __tracebackhide__ = True  # pytest shows the story, not this function
@@ -197,6 +197,8 @@ def run(command: Sequence[str], faults: Sequence[Fault | str] = (), expect: Expe
         words = [program, "inject", "--json", "--record", kept, "--seed", str(seed)]
         if ranks is not None:
             words += ["--ranks", str(ranks)]
+        if nodes is not None:
+            words += ["--nodes", str(nodes)]
         if gpus:
             words += ["--gpus", str(gpus)]
         if expect is not None:

@@ -69,13 +69,18 @@ def is_test_runner():
     return multiprocessing.parent_process() is None and "TORCHELASTIC_RUN_ID" not in os.environ
 
 
+def innermost(fn):
+    """The function that a partial or a launcher's object calls in the end."""
+    for name in ("func", "launcher", "__wrapped__"):
+        if callable(getattr(fn, name, None)):
+            return innermost(getattr(fn, name))
+    return fn
+
+
 def module_of(fn):
-    """Of a function, or of the callable object or wrapper around one."""
-    for one in (fn, getattr(fn, "func", None), getattr(fn, "launcher", None), type(fn)):
-        name = getattr(one, "__module__", None)
-        if name in sys.modules and getattr(sys.modules[name], "__file__", None):
-            return name
-    return "__main__"
+    fn = innermost(fn)
+    name = getattr(fn, "__module__", None) or type(fn).__module__
+    return name if getattr(sys.modules.get(name), "__file__", None) else "__main__"
 
 
 def current_test(fn):
@@ -88,7 +93,7 @@ def current_test(fn):
         if isinstance(case, unittest.TestCase):
             return case.id()
         frame = frame.f_back
-    return f"{fn.__module__}.{getattr(fn, '__qualname__', type(fn).__name__)}"
+    return f"{module_of(fn)}.{getattr(innermost(fn), '__qualname__', type(fn).__name__)}"
 
 
 class Spawned:

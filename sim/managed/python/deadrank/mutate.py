@@ -20,6 +20,7 @@ before = None  # what the mutated call contributed the last time
 own_files = set()  # the suite's, which count as the program's even where they lie inside of torch
 seen, told, visits = set(), set(), {}
 
+OTHERS = ("_pytest/", "pluggy/", "expecttest/", "typing_extensions.py")  # they call on the program's behalf
 NEED_A_CALL_BEFORE = ("late_contribution",)
 out = None
 
@@ -77,7 +78,7 @@ def is_programs(name):
 
     if name in own_files:
         return True
-    return launch.is_users(name) and not any(f"/{one}/" in name for one in ("_pytest", "pluggy", "expecttest"))
+    return launch.is_users(name) and not any(f"/{one}" in name for one in OTHERS)
 
 
 OBJECTS = ("broadcast_object_list", "all_gather_object", "gather_object", "scatter_object_list", "send_object_list",

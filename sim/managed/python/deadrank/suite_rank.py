@@ -13,6 +13,7 @@ import traceback
 import unittest
 
 from deadrank import mutate
+from deadrank.drop_in import innermost
 
 LAUNCHERS = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK", "MASTER_ADDR",
              "MASTER_PORT")
@@ -56,7 +57,7 @@ def run_function(request, rank):
     if request["module"] == "__main__":
         sys.modules["__main__"] = module
     fn, args = pickle.loads(base64.b64decode(request["options"]["pickled"]))
-    mutate.add_file_of(fn)
+    mutate.add_file_of(innermost(fn))
     try:
         fn(rank, *args)
     except Exception:
