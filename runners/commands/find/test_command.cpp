@@ -160,8 +160,11 @@ private:
     bool run_suite(bool quiet) {
         using results::processes::Command;
         std::atomic<bool>& stop = stop_on_interrupt();
+        std::vector<std::string> words = arguments_.command;
+        if (arguments_.json)  // standard output is the report's alone
+            words.insert(words.begin(), {"/bin/sh", "-c", "exec \"$@\" >&2", "sh"});
         auto child = results::processes::Child::start(
-            {.argv = arguments_.command,
+            {.argv = std::move(words),
              .environment = results::processes::with_own_environment(environment_),
              .group = Command::Group::ours,
              .streams = quiet ? Command::Streams::log : Command::Streams::inherited,

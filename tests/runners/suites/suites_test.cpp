@@ -184,9 +184,40 @@ TEST_F(DeviceSuites, PytestPlaysAProgramUnderFaultsOnceForEachSeed) {
         quoted(place_ / "prefix/share/deadrank/sim/managed/python") + " PATH=" + quoted(place_ / "prefix/bin") +
         ":$PATH /usr/bin/python3 -m pytest -p pytest_deadrank.plugin -p no:cacheprovider -v");
     EXPECT_EQ(all.code, 1) << all.out;
-    EXPECT_THAT(all.out, AllOf(HasSubstr("1 failed, 6 passed"), HasSubstr("test_a_killed_rank_is_named[seed3]"),
+    EXPECT_THAT(all.out, AllOf(HasSubstr("2 failed, 6 passed"), HasSubstr("test_a_killed_rank_is_named[seed3]"),
                                HasSubstr("wrong_result: rank 0 ends with a loss"),
-                               HasSubstr("again: deadrank inject"), Not(HasSubstr("api.py:"))));
+                               HasSubstr("again: deadrank inject"), Not(HasSubstr("api.py:")),
+                               Not(HasSubstr("plugin.py:"))));
+    EXPECT_THAT(all.out, testing::ContainsRegex("- deadrank -+\nclear_error: (.|\n)*again: deadrank inject --nodes 2"));
+}
+
+TEST(Pytest, RefusesAMarkerThatWouldInjectNothing) {
+    if (shell("/usr/bin/python3 -c 'import pytest'").code != 0)
+        GTEST_SKIP() << "pytest is not installed; `apt-get install python3-pytest` brings it";
+    const fs::path place = fs::path(testing::TempDir()) / ("deadrank_markers_" + std::to_string(getpid()));
+    fs::create_directories(place);
+    const auto collect = [&](const std::string& test) {
+        std::ofstream(place / "test_one.py") << "import pytest\n" << test << "\n";
+        return shell("cd '" + place.string() + "' && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" +
+                     (source / "runners/suites/pytest").string() +
+                     "' /usr/bin/python3 -m pytest -p pytest_deadrank.plugin -p no:cacheprovider --collect-only -q 2>&1");
+    };
+    const Answer seeds = collect("@pytest.mark.faults('kill', seeds=range(3))\ndef test_a(cluster): pass");
+    EXPECT_EQ(seeds.code, 0) << seeds.out;
+    EXPECT_THAT(seeds.out, HasSubstr("test_one.py::test_a[seed2]"));
+    const Answer alone = collect("@pytest.mark.faults('kill')\ndef test_a(): pass");
+    EXPECT_NE(alone.code, 0);
+    EXPECT_THAT(alone.out, HasSubstr("does not take the fixture cluster"));
+    const Answer number = collect("@pytest.mark.faults('kill', seeds=3)\ndef test_a(cluster): pass");
+    EXPECT_NE(number.code, 0);
+    EXPECT_THAT(number.out, HasSubstr("write seeds=range(3)"));
+    const Answer empty = collect("@pytest.mark.faults('kill', seeds=[])\ndef test_a(cluster): pass");
+    EXPECT_NE(empty.code, 0);
+    EXPECT_THAT(empty.out, HasSubstr("no test would run"));
+    const Answer word = collect("@pytest.mark.faults('kill', seed=3)\ndef test_a(cluster): pass");
+    EXPECT_NE(word.code, 0);
+    EXPECT_THAT(word.out, HasSubstr("not seed="));
+    fs::remove_all(place);
 }
 
 // Scenarios that testpaths leaves out would never be played, and nobody would notice.

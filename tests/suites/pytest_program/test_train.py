@@ -26,6 +26,12 @@ def test_that_fails(cluster):
     cluster.run(COMMAND, expect=recovers())
 
 
+@pytest.mark.faults(kill(rank=1, before="all_reduce", nth=2))
+def test_that_fails_by_an_assertion(cluster):
+    result = cluster(nodes=2).run(COMMAND)
+    assert result.outcome == "recovered"
+
+
 def test_a_wrong_fault_is_told(cluster):
     with pytest.raises(Trouble, match="did you mean 'kill'"):
         cluster.run(COMMAND, ["kil rank 1"])

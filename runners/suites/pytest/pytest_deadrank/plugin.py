@@ -137,8 +137,8 @@ def pytest_generate_tests(metafunc):
     if marker is None:
         return
     if "cluster" not in metafunc.fixturenames:
-        raise pytest.UsageError(f"{metafunc.definition.nodeid} has the marker faults and does not take the fixture "
-                                "cluster, which injects them: add it to the arguments")
+        pytest.fail(f"{metafunc.definition.nodeid} has the marker faults and does not take the fixture cluster, "
+                    "which injects them: add it to the arguments", pytrace=False)
     seeds = _seeds_of(marker, metafunc.definition.nodeid)
     metafunc.parametrize("cluster", seeds, indirect=True, ids=[f"seed{seed}" for seed in seeds])
 
@@ -146,13 +146,14 @@ def pytest_generate_tests(metafunc):
 def _seeds_of(marker, test):
     unknown = set(marker.kwargs) - {"seeds"}
     if unknown:
-        raise pytest.UsageError(f"{test}: the marker faults takes faults and seeds=, not {', '.join(sorted(unknown))}=")
+        words = ", ".join(f"{one}=" for one in sorted(unknown))
+        pytest.fail(f"{test}: the marker faults takes faults and seeds=, not {words}", pytrace=False)
     seeds = marker.kwargs.get("seeds", (1,))
     if isinstance(seeds, int):
-        raise pytest.UsageError(f"{test}: seeds={seeds} is one number: write seeds=range({seeds}) or seeds=[{seeds}]")
+        pytest.fail(f"{test}: seeds={seeds} is one number: write seeds=range({seeds}) or seeds=[{seeds}]", pytrace=False)
     seeds = list(seeds)
     if not seeds:
-        raise pytest.UsageError(f"{test}: seeds= is empty, so no test would run")
+        pytest.fail(f"{test}: seeds= is empty, so no test would run", pytrace=False)
     return seeds
 
 
