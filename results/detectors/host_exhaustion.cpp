@@ -1,7 +1,9 @@
 // results/detectors/host_exhaustion.cpp — Host memory, shared memory, descriptors or disk ran out, or are
 // about to. An error shows that one did; a steady rise shows that it will. Counters belong to a host, so the
 // host and its ranks are blamed; a process's own memory blames that rank alone.
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -17,6 +19,7 @@ using scenarios::Cause;
 using scenarios::Symptom;
 
 using namespace analysis;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -128,11 +131,23 @@ std::string refused_memory(const Evidence& evidence, const Outbreak& outbreak) {
     return {};
 }
 
+// A checkpoint for which the disk has no space: checkpoint_save reports it, with the file.
+bool is_failed_save(const Evidence& evidence, const Outbreak& outbreak) {
+    if (outbreak.text.find("No space left on device") == std::string_view::npos) return false;
+    const auto saves = evidence.each<results::CheckpointSave>();
+    return std::any_of(saves.begin(), saves.end(), [&](const Event* event) {
+        const Time apart = event->at > outbreak.at ? event->at - outbreak.at : outbreak.at - event->at;
+        return event->as<results::CheckpointSave>()->result == Code::no_space && apart <= 1s &&
+               outbreak.includes(event->rank);
+    });
+}
+
 }  // namespace
 
 Findings host_exhaustion(const Evidence& evidence) {
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::host)) {
+        if (is_failed_save(evidence, outbreak)) continue;
         findings.push_back(finding_of(evidence, outbreak, id_of(Symptom::host_resource_exhaustion),
                                       {id_of(Cause::misconfigured_resource_or_distributed_settings),
                                        id_of(Cause::memory_placement_or_lifetime_error)}));

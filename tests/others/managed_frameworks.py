@@ -1,234 +1,312 @@
 #!/usr/bin/env python3
-# tests/others/managed_frameworks.py — Small programs of frameworks on the simulated cluster, each with faults at rank 1:
-# does the verdict name it? managed_frameworks.py --deadrank PROGRAM --python PYTHON [--only NAME ...] [--faults NAME ...]
+# tests/others/managed_frameworks.py — Programs of frameworks (frameworks/) on the simulated cluster: is a healthy job
+# silent, and its loss that of real processes; is a fault at rank 1 blamed on rank 1; is one plan one run? One JSON line
+# a cell, then the table of all lines: an interrupted night goes on where it ended.
+#   managed_frameworks.py --deadrank PROGRAM --python PYTHON --lines FILE [--table PAGE] [--only NAME ...] [--do WHAT ...]
 import argparse
 import json
 import os
+import pathlib
+import re
 import subprocess
+import sys
 import tempfile
 
-START = """
-import os, sys, torch, torch.distributed as dist, torch.nn as nn
-dist.init_process_group("nccl")
-rank, ranks = dist.get_rank(), dist.get_world_size()
-torch.manual_seed(1)
-model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 32))
-data = torch.Generator().manual_seed(rank)
-"""
-LOOP = """
-for step in range(12):
-    loss = model(torch.randn(8, 32, generator=data)).square().mean()
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    if step % 3 == 2: save(step)
-dist.destroy_process_group()
-"""
-SGD = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
-ONE_FILE = """
-def save(step):
-    if rank == 0: torch.save(model.state_dict(), f"step{step}.pt")
-    dist.barrier()
-"""
-SHARDS = """
-def save(step):
-    torch.save({"rank": rank, "step": step}, f"step{step}-{rank}.pt")
-    dist.barrier()
-"""
-# The program, and the call at which faults act.
+HERE = pathlib.Path(__file__).resolve().parent
+LIMIT = 900  # s a command
+ROUNDING = 2e-5  # of a loss: gloo and NCCL sum in another order
+LAUNCH = ["torchrun", "--nnodes=2", "--nproc-per-node=2"]
+
+
+class Program:
+    """`call`: a collective of every step, and its number in step 5 or so. `gpus`: for GPUs alone. `packages`: those
+    whose version the table shows."""
+
+    def __init__(self, file, *arguments, call="all_reduce 9", gpus=False, packages=("torch",)):
+        self.command = [file, *arguments]
+        self.call, self.gpus, self.packages = call, gpus, packages
+
+
 PROGRAMS = {
-    "DDP": (START + "model = nn.parallel.DistributedDataParallel(model)\n" + SGD + ONE_FILE + LOOP, "all_reduce"),
-    "FSDP1": (
-        START
-        + "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n"
-        + "model = FSDP(model, device_id=torch.device('cpu'))\n"
-        + SGD
-        + SHARDS
-        + LOOP,
-        "reduce_scatter",
+    "DDP": Program("ddp.py"),
+    "FSDP1": Program("fsdp1.py", call="reduce_scatter 16"),
+    "FSDP1, bf16": Program("fsdp1.py", "--bf16", call="reduce_scatter 16", gpus=True),
+    "FSDP2": Program("fsdp2.py", call="reduce_scatter 21"),
+    "FSDP2, bf16": Program("fsdp2.py", "--bf16", call="reduce_scatter 21", gpus=True),
+    "HSDP": Program("fsdp2.py", "--replicate", "2", call="reduce_scatter 21"),
+    "tensor parallel": Program("tensor_parallel.py", call="all_reduce 16"),
+    "sequence parallel": Program("tensor_parallel.py", "--sequence", call="reduce_scatter 16"),
+    "tensor parallel + FSDP2": Program("tensor_parallel.py", "--data", "2", call="all_reduce 16"),
+    "pipelining, GPipe": Program("pipelining.py", "--schedule", "GPipe", call="send 20"),
+    "pipelining, 1F1B": Program("pipelining.py", "--schedule", "1F1B", call="send 20"),
+    "pipelining, interleaved": Program("pipelining.py", "--schedule", "Interleaved1F1B", call="send 40"),
+    "DCP": Program("dcp.py", call="reduce_scatter 5"),
+    "DCP, asynchronous": Program("dcp.py", "--mode", "async", call="reduce_scatter 5"),
+    "Accelerate": Program("accelerate_loop.py", packages=("accelerate",)),
+    "Hugging Face Trainer": Program("hf_trainer.py", packages=("transformers", "accelerate")),
+    "Lightning, DDP": Program("lightning_trainer.py", call="all_reduce 12", packages=("lightning",)),
+    "Lightning, FSDP": Program(
+        "lightning_trainer.py", "--strategy", "fsdp", call="all_reduce 12", gpus=True, packages=("lightning",)
     ),
-    "FSDP2": (
-        START
-        + "from torch.distributed.fsdp import fully_shard\n"
-        + "from torch.distributed.device_mesh import init_device_mesh\n"
-        + "fully_shard(model, mesh=init_device_mesh('cpu', (ranks,)))\n"
-        + SGD
-        + SHARDS
-        + LOOP,
-        "reduce_scatter",
+    "DeepSpeed, ZeRO 1": Program("deepspeed_zero.py", "--stage", "1", packages=("deepspeed",)),
+    "DeepSpeed, ZeRO 2": Program("deepspeed_zero.py", "--stage", "2", packages=("deepspeed",)),
+    "DeepSpeed, ZeRO 3": Program("deepspeed_zero.py", "--stage", "3", call="all_gather 20", packages=("deepspeed",)),
+    "Megatron-core, DP": Program("megatron_gpt.py", gpus=True, packages=("megatron-core",)),
+    "Megatron-core, TP×DP": Program("megatron_gpt.py", "--tp", "2", gpus=True, packages=("megatron-core",)),
+    "Megatron-core, PP×DP": Program("megatron_gpt.py", "--pp", "2", gpus=True, packages=("megatron-core",)),
+    "Megatron-core, TP×PP": Program("megatron_gpt.py", "--tp", "2", "--pp", "2", gpus=True, packages=("megatron-core",)),
+    "Megatron-core, CP×DP": Program("megatron_gpt.py", "--cp", "2", gpus=True, packages=("megatron-core",)),
+    "Megatron-core, EP×TP": Program(
+        "megatron_gpt.py", "--experts", "--ep", "2", "--tp", "2", gpus=True, packages=("megatron-core",)
     ),
-    "DTensor": (
-        START
-        + "from torch.distributed.device_mesh import init_device_mesh\n"
-        + "from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module\n"
-        + "mesh = init_device_mesh('cpu', (ranks,))\n"
-        + "model = parallelize_module(model, mesh, {'0': ColwiseParallel(), '2': RowwiseParallel()})\n"
-        + "data = torch.Generator().manual_seed(7)\n"
-        + SGD
-        + SHARDS
-        + LOOP,
-        "all_reduce",
-    ),
-    "pipelining": (
-        START
-        + """
-from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
-part = nn.Linear(32, 32)
-schedule = ScheduleGPipe(PipelineStage(part, rank, ranks, torch.device("cpu")), 4, loss_fn=nn.MSELoss())
-optimizer = torch.optim.SGD(part.parameters(), lr=0.1)
-"""
-        + SHARDS
-        + """
-for step in range(12):
-    x = torch.randn(8, 32, generator=data)
-    optimizer.zero_grad()
-    if rank == 0: schedule.step(x)
-    elif rank == ranks - 1: schedule.step(target=x)
-    else: schedule.step()
-    optimizer.step()
-    if step % 3 == 2: save(step)
-dist.destroy_process_group()
-""",
-        "send",
-    ),
-    "DCP": (
-        START
-        + "import torch.distributed.checkpoint as checkpoint\n"
-        + "model = nn.parallel.DistributedDataParallel(model)\n"
-        + SGD
-        + """
-def save(step):
-    checkpoint.save({"model": model.state_dict()}, checkpoint_id=f"step{step}")
-"""
-        + LOOP,
-        "all_reduce",
-    ),
+    "Colossal-AI, ZeRO 1": Program("colossal_booster.py", "--plugin", "zero1", gpus=True, packages=("colossalai",)),
+    "Colossal-AI, ZeRO 2": Program("colossal_booster.py", "--plugin", "zero2", gpus=True, packages=("colossalai",)),
+    "Colossal-AI, Gemini": Program("colossal_booster.py", "--plugin", "gemini", gpus=True, packages=("colossalai",)),
 }
-for stage, call in ((1, "all_reduce"), (3, "all_gather")):
-    PROGRAMS[f"DeepSpeed ZeRO {stage}"] = (
-        """
-import os
-os.environ.setdefault("DS_ACCELERATOR", "cpu")
-import deepspeed, torch, torch.distributed as dist, torch.nn as nn
-deepspeed.init_distributed("gloo", verbose=False)
-rank = dist.get_rank()
-torch.manual_seed(1)
-model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 32))
-config = {"train_micro_batch_size_per_gpu": 8, "steps_per_print": 10**9, "zero_allow_untested_optimizer": True,
-          "zero_optimization": {"stage": %d, "stage3_param_persistence_threshold": 0}}
-engine = deepspeed.initialize(model=model, optimizer=torch.optim.SGD(model.parameters(), lr=0.1), config=config)[0]
-data = torch.Generator().manual_seed(rank)
-for step in range(12):
-    loss = engine(torch.randn(8, 32, generator=data)).square().mean()
-    engine.backward(loss)
-    engine.step()
-    if step %% 3 == 2: engine.save_checkpoint("saved", tag=str(step))
-"""
-        % stage,
-        call,
-    )
 
-SCENARIO = """format = 1
-backends = ["sim"]
-[bug]
-stage = "{stage}"
-symptom = "{symptom}"
-cause = "{cause}"
-fix = "validation_and_failure_handling"
-[cluster]
-nodes = 2
-[workload]
-kind = "data_parallel"
-[[fault]]
-{fault}
-[expect]
-symptom = "{symptom}"
-blames = ["{blames}"]
-within = "15m"
-also = [{also}]
-others = "none"
-reaction = "any"
-[heal]
-fault = "none"
-says = "without it"
-"""
+DEATH = {"native_crash_or_illegal_access", "remote_peer_connection_error", "collective_deadlock_hang", "collective_timeout_abort"}
+LEFT_OUT = {
+    *("collective_mismatch_error", "collective_deadlock_hang", "collective_timeout_abort"),
+    *("replica_state_divergence", "tensor_shape_or_dtype_error"),
+}
+
+
+class Fault:
+    """What must be found: one of these symptoms, about rank 1 (or a component), and nothing else about others."""
+
+    def __init__(self, line, symptoms, component="", options=()):
+        self.line, self.symptoms, self.component, self.options = line, symptoms, component, list(options)
+
+
 FAULTS = {
-    "kill": {
-        "stage": "communication",
-        "symptom": "native_crash_or_illegal_access",
-        "cause": "hardware_or_link_fault",
-        "also": '"remote_peer_connection_error", "collective_deadlock_hang"',
-        "fault": 'kind = "kill_rank"\nrank = 1\nwhen = {{ step = 5, before = "{call}" }}',
-        "blames": "rank",
-    },
-    "left out": {
-        "stage": "communication",
-        "symptom": "collective_timeout_abort",
-        "cause": "rank_divergent_control_flow",
-        "also": '"collective_deadlock_hang", "collective_mismatch_error"',
-        "fault": 'kind = "skip_collective"\nrank = 1\nwhen = {{ step = 5, before = "{call}" }}',
-        "blames": "rank",
-    },
-    "straggler": {
-        "stage": "scheduling",
-        "symptom": "straggler_step_time_skew",
-        "cause": "rank_local_slowdown",
-        "also": "",
-        "fault": 'kind = "delay_collective"\nrank = 1\nby = "50ms"\nwhen = {{ step = 3, before = "{call}", always = true }}',
-        "blames": "rank",
-    },
-    "full disk": {
-        "stage": "fault_tolerance",
-        "symptom": "checkpoint_save_failure",
-        "cause": "hardware_or_link_fault",
-        "also": '"host_resource_exhaustion", "framework_runtime_exception"',
-        "fault": 'kind = "fill_storage"\nfree = 4\nwhen = {{ step = 4 }}',
-        "blames": "component",
-    },
+    "killed rank": Fault("kill rank 1 at step 5", DEATH),
+    "call left out": Fault("skip {call} rank 1", LEFT_OUT),
+    "straggler": Fault("slow rank 1 x4 from step 2", {"straggler_step_time_skew"}, options=["--compute", "20ms"]),
+    "late call": Fault("delay {call} 30s rank 1", {"straggler_step_time_skew"}),
+    "full disk": Fault("disk full at checkpoint", {"checkpoint_save_failure"}, component="storage"),
 }
+CELLS = ["healthy", "loss", *FAULTS, "one hash"]
 
 
-def play(said, place, name, fault):
-    text, call = PROGRAMS[name]
-    words = FAULTS[fault]
-    with open(os.path.join(place, "train.py"), "w", encoding="ascii") as file:
-        file.write(text)
-    with open(os.path.join(place, "fault.toml"), "w", encoding="ascii") as file:
-        file.write(SCENARIO.format(**{**words, "fault": words["fault"].format(call=call)}))
-    command = [os.path.abspath(said.deadrank), "run", "fault.toml", "--json", "--no-heal", "--", "torchrun", "--nnodes=2"]
-    answer = subprocess.run(
-        [*command, "--nproc-per-node=2", "train.py"],
-        cwd=place,
-        env={**os.environ, "DEADRANK_PYTHON": said.python},
-        capture_output=True,
-        text=True,
-        timeout=600,
+def environment(given):
+    found = {**os.environ, "DEADRANK_PYTHON": str(given.python), "OMP_NUM_THREADS": "1"}
+    found["PATH"] = f"{given.python.parent}:{found['PATH']}"
+    return found
+
+
+def play(given, command, **more):
+    """In a directory of its own. Returns the exit code, what it printed, and its error output."""
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            done = subprocess.run(
+                [str(word) for word in command],
+                cwd=place,
+                env=environment(given) | more,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=LIMIT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return 124, "", f"it did not end in {LIMIT} s"
+        return done.returncode, done.stdout, done.stderr
+
+
+def command_of(program):
+    file, *arguments = program.command
+    return [HERE / "frameworks" / file, *arguments]
+
+
+def loss_in(text):
+    found = re.findall(r"\bloss (-?[0-9.]+|nan)", text)
+    return float(found[-1]) if found else None
+
+
+def last_words(text):
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if re.search(r"\w(Error|Exception)\b", line) and "ChildFailed" not in line]
+    return (errors or lines or [""])[-1][:300]
+
+
+def gpus_of(program, count=2):
+    return ["--gpus", str(count)] if program.gpus else []
+
+
+def watch(given, program):
+    code, out, err = play(
+        given,
+        [given.deadrank, "watch", "--simulated", "--json", "-", *gpus_of(program), "--", *LAUNCH, *command_of(program)],
+    )
+    alarms = [json.loads(line) for line in out.splitlines() if line.startswith('{"') and '"symptom"' in line]
+    return code, out + err, alarms
+
+
+def healthy(given, program):
+    code, text, alarms = watch(given, program)
+    loss = loss_in(text)
+    if code == 0 and not alarms and loss is not None:
+        return {"good": True, "loss": loss}
+    told = "; ".join(f"false alarm {one['symptom']}" for one in alarms) if code == 1 and loss is not None else ""
+    return {"good": False, "loss": loss, "says": told or f"exit code {code}: {last_words(text)}"}
+
+
+def loss(given, program):
+    """Beside the same program in real processes: over gloo, or on the stand-in's devices with torch's own NCCL group."""
+    _, text, _ = watch(given, program)
+    ours = loss_in(text)
+    real = ["torchrun", "--standalone", "--nproc-per-node=4", *command_of(program)]
+    if program.gpus:
+        code, out, err = play(given, [given.deadrank, "watch", "-q", "--gpus", "4", "--", *real])
+    else:
+        code, out, err = play(given, real, CUDA_VISIBLE_DEVICES="")
+    theirs = loss_in(out)
+    if ours is None or theirs is None:
+        return {"good": None if ours is not None else False, "says": f"real processes, code {code}: {last_words(out + err)}"}
+    good = abs(ours - theirs) <= ROUNDING * max(1.0, abs(theirs))
+    return {"good": good, "loss": ours, "real": theirs, "says": "" if good else f"{ours}, and {theirs} in real processes"}
+
+
+def inject(given, program, fault):
+    line = fault.line.format(call=program.call)
+    code, out, err = play(
+        given,
+        [
+            *(given.deadrank, "inject", line, "--json", *fault.options, *gpus_of(program)),
+            *("--", *LAUNCH, *command_of(program)),
+        ],
     )
     try:
-        return json.loads(answer.stdout.splitlines()[-1])
-    except (IndexError, ValueError):
-        return {"verdict": "unknown", "reason": (answer.stderr or answer.stdout).strip()[:300]}
+        told = json.loads(out)
+    except ValueError:
+        return {"good": False, "says": f"exit code {code}: {last_words(err or out)}"}
+    kept = {"outcome": told["outcome"], "seen": [(one["symptom"], one["blame"]) for one in told["findings"]]}
+    good, says = judge(told, fault)
+    return {"good": good, "says": says, **kept}
+
+
+def about(finding):
+    ranks = finding["blame"].get("ranks", [])
+    return f"{finding['symptom']} ({finding['blame'].get('component') or 'ranks ' + ','.join(map(str, ranks))})"
+
+
+def judge(told, fault):
+    if told["outcome"] in ("never_came", "unknown"):
+        return False, f"{told['outcome']}: {told['says'][:200]}"
+    if told["healthy"]["findings"]:
+        return False, "the healthy run rings: " + ", ".join(map(about, told["healthy"]["findings"]))
+    if not told["findings"]:
+        return False, f"nothing found; {told['outcome']}"
+    for finding in told["findings"]:
+        blamed = finding["blame"]
+        right = blamed.get("component") == fault.component if fault.component else blamed.get("ranks") == [1]
+        if finding["symptom"] not in fault.symptoms or not right:
+            return False, ", ".join(map(about, told["findings"]))
+    return True, ", ".join(map(about, told["findings"]))
+
+
+def determinism(given, program):
+    code, out, err = play(
+        given,
+        [
+            *(given.deadrank, "replay", "determinism", "--runs", str(given.runs), *gpus_of(program)),
+            *("--", *LAUNCH, *command_of(program)),
+        ],
+    )
+    return {"good": code == 0, "says": "" if code == 0 else f"exit code {code}: " + " ".join((out + err).split())[-400:]}
+
+
+def cell_of(given, program, what):
+    if what == "healthy":
+        return healthy(given, program)
+    if what == "loss":
+        return loss(given, program)
+    if what == "one hash":
+        return determinism(given, program)
+    return inject(given, program, FAULTS[what])
+
+
+# The table
+
+
+def versions(given):
+    names = sorted({one for program in PROGRAMS.values() for one in program.packages})
+    text = "import importlib.metadata as m, json, sys\nfound = {}\n"
+    text += "for n in sys.argv[1:]:\n  try: found[n] = m.version(n)\n  except m.PackageNotFoundError: pass\n"
+    text += "print(json.dumps(found))"
+    return json.loads(subprocess.check_output([given.python, "-c", text, *names], text=True))
+
+
+def shown(case):
+    if case is None:
+        return ""
+    return {True: "✔", False: "✘", None: "?"}[case["good"]]
+
+
+def table(lines, known):
+    rows = ["| program | version | on | " + " | ".join(CELLS) + " |", "|---" * (len(CELLS) + 3) + "|"]
+    wrong = []
+    for name, program in PROGRAMS.items():
+        cells = [lines.get((name, what)) for what in CELLS]
+        if not any(cells):
+            continue
+        version = ", ".join(f"{one} {known.get(one, 'is missing')}" for one in program.packages)
+        place = "GPUs, NCCL" if program.gpus else "CPU, gloo"
+        rows.append(f"| {name} | {version} | {place} | " + " | ".join(map(shown, cells)) + " |")
+        for what, case in zip(CELLS, cells):
+            if case and not case["good"]:
+                wrong.append(f"- {name}, {what}: {case['says']}")
+    good = sum(case["good"] is True for case in lines.values())
+    return "\n".join([*rows, "", f"{good} of {len(lines)} cells are right. The others:", "", *wrong, ""])
+
+
+BEGIN, END = "<!-- table of tests/others/managed_frameworks.py -->", "<!-- end of the table -->"
+
+
+def write_table(page, text):
+    if not page:
+        return print(text)
+    whole = page.read_text(encoding="utf-8") if page.exists() else f"{BEGIN}\n{END}\n"
+    before, rest = whole.split(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    return None
+
+
+def read_lines(file):
+    found = {}
+    if file.exists():
+        for line in file.read_text(encoding="utf-8").splitlines():
+            case = json.loads(line)
+            found[case["program"], case["what"]] = case
+    return found
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--deadrank", required=True)
-    parser.add_argument("--python", required=True)
-    parser.add_argument("--only", nargs="*", default=list(PROGRAMS))
-    parser.add_argument("--faults", nargs="*", default=list(FAULTS))
-    said = parser.parse_args()
-    print("| program | " + " | ".join(said.faults) + " |\n|" + "---|" * (len(said.faults) + 1))
-    reasons = []
-    for name in said.only:
-        cells = []
-        for fault in said.faults:
-            with tempfile.TemporaryDirectory() as place:
-                told = play(said, place, name, fault)
-            cells.append(told["verdict"])
-            if told["verdict"] != "pass":
-                reasons.append(f"- {name}, {fault}: {told.get('reason', '')}")
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
-    print("\n".join(["", *reasons]))
+    parser.add_argument("--deadrank", required=True, type=lambda path: pathlib.Path(path).absolute())
+    parser.add_argument("--python", required=True, type=lambda path: pathlib.Path(path).absolute())
+    parser.add_argument("--lines", required=True, type=pathlib.Path, help="what is there is not played again")
+    parser.add_argument("--table", type=pathlib.Path, help="a page, on which the table is replaced")
+    parser.add_argument("--only", nargs="*", default=list(PROGRAMS), choices=list(PROGRAMS), metavar="NAME")
+    parser.add_argument("--do", nargs="*", default=CELLS, choices=CELLS, metavar="WHAT")
+    parser.add_argument("--runs", type=int, default=20, help="of the same plan [20]")
+    given = parser.parse_args()
+    known = versions(given)
+    done = read_lines(given.lines)
+    for name in given.only:
+        if not all(one in known for one in PROGRAMS[name].packages):
+            print(f"skipped {name}: {', '.join(PROGRAMS[name].packages)} is not installed", flush=True)
+            continue
+        for what in given.do:
+            if (name, what) in done:
+                continue
+            case = {"program": name, "what": what, **cell_of(given, PROGRAMS[name], what)}
+            done[name, what] = case
+            with given.lines.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(case, ensure_ascii=False) + "\n")
+            print(f"{name}, {what}: {shown(case)} {case.get('says', '')}", flush=True)
+    write_table(given.table, table(done, known))
+    sys.exit(0 if all(case["good"] for case in done.values()) else 1)
 
 
 if __name__ == "__main__":

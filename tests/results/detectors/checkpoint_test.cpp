@@ -60,6 +60,22 @@ TEST(CheckpointSave, NamesRanksThatFailSecondsApart) {
     EXPECT_EQ(found_by("checkpoint_save", job.watched()).blame.ranks, ranks({1, 2}));
 }
 
+// Of one full disk there is one finding, and it names the file. A disk that is full elsewhere is the host's.
+TEST(CheckpointSave, AloneTellsThatTheDiskIsFull) {
+    const std::string full = "Traceback (most recent call last):\nOSError: [Errno 28] No space left on device: ";
+    EvidenceBuilder job(4);
+    job.start().world().step(0);
+    saves(job, 0, 0, Code::no_space);
+    job.log(0, full + "'checkpoint/step0/shard0'");
+    EXPECT_EQ(found_by("checkpoint_save", job.watched()).blame.component, "storage");
+    EXPECT_TRUE(asked("host_exhaustion", job.watched()).empty());
+    EvidenceBuilder other(4);
+    other.start().world().step(0);
+    saves(other, 0, 0, Code::no_space);
+    other.log(2, full + "'log.txt'");
+    EXPECT_EQ(found_by("host_exhaustion", other.watched()).blame.ranks, ranks({2}));
+}
+
 TEST(CheckpointIntegrity, NamesRanksThatFailSecondsApart) {
     EvidenceBuilder job = restarted_from_checkpoint();
     for (const Rank rank : {3, 1, 0, 2}) {
