@@ -233,6 +233,20 @@ bool others_time_out(const Evidence& evidence, const Outbreak& outbreak) {
     });
 }
 
+// The dead ranks had given up a wait: ranks 0 and 1 wait for each other in two calls and time out, and rank 2,
+// which waits for rank 0, sees its connection closed. The time-out is the failure.
+bool gave_up(const Evidence& evidence, const Outbreak& outbreak, const std::vector<Rank>& dead) {
+    const auto& all = evidence.facts<Complaints>().all();
+    const auto timed_out = [&](Rank rank) {
+        return std::any_of(all.begin(), all.end(), [&](const Complaint& complaint) {
+            return complaint.process == rank && complaint.attempt == outbreak.attempt &&
+                   complaint.trouble == Trouble::timeout &&
+                   complaint.at <= outbreak.at + std::chrono::milliseconds(500);
+        });
+    };
+    return !dead.empty() && std::all_of(dead.begin(), dead.end(), timed_out);
+}
+
 }  // namespace
 
 Findings peer_connection(const Evidence& evidence) {
@@ -242,6 +256,7 @@ Findings peer_connection(const Evidence& evidence) {
         if (saw_somebody_leave(lives, outbreak)) continue;
         Culprit culprit = host_of_the_store(evidence, outbreak);
         if (culprit.why.empty()) culprit = dead_before(lives, outbreak);
+        if (gave_up(evidence, outbreak, culprit.ranks)) continue;
         if (culprit.why.empty()) culprit = turned_away(evidence, lives, outbreak);
         if (culprit.why.empty()) culprit = bad_port(evidence, lives, outbreak);
         if (culprit.why.empty()) culprit = most_accused(evidence, lives, outbreak);

@@ -69,6 +69,23 @@ TEST(PeerConnection, IsSilentAboutTheEchoOfATimeout) {
     }
 }
 
+// Ranks 0 and 1 wait for each other, time out and end; rank 2 sees their connections closed. Rank 3 that ends at the
+// same time without a word is another matter.
+TEST(PeerConnection, IsSilentAboutRanksThatGaveUpAndEnded) {
+    for (const bool silent_death : {false, true}) {
+        EvidenceBuilder job = three_steps(4);
+        for (const Rank rank : {0, 1}) {
+            job.add(rank, CommError{1, Code::timeout,
+                                    job.text("Timed out waiting 10000ms for recv operation to complete")});
+            job.exits(rank, 1, 0);
+        }
+        if (silent_death) job.exits(3, 1, 0);
+        job.after(10ms).add(2, CommError{1, Code::remote_error,
+                                         job.text("[pair.cc:547] Connection closed by peer [127.0.0.1]:1")});
+        EXPECT_EQ(asked("peer_connection", job.watched()).size(), silent_death ? 1u : 0u);
+    }
+}
+
 // One rank's own library fails, and it ends: what others tell of its host is about it, not its neighbours.
 // Had it not ended, the link could be broken at either of its ends.
 TEST(PeerConnection, BlamesOfAnAccusedHostWhoeverHadEnded) {

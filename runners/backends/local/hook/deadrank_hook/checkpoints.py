@@ -32,6 +32,36 @@ def watch(hook):
     torch.save, torch.load = watched_save, watched_load
     torch.serialization.save, torch.serialization.load = watched_save, watched_load
     imports.after("torch.distributed.checkpoint", functools.partial(watch_distributed, hook))
+    imports.after("safetensors.torch", functools.partial(watch_safetensors, hook))
+
+
+def watch_safetensors(hook):
+    """Models of Transformers, Accelerate and Diffusers. Libraries take save_file by name when they are imported; what
+    it calls is looked up at each call."""
+    import safetensors.torch as module
+
+    serialize = module.serialize_file
+
+    @functools.wraps(serialize)
+    def serialize_file(tensors, filename, *args, **settings):
+        path = os.fspath(filename)
+        if hook.off:
+            return serialize(tensors, filename, *args, **settings)
+        return one_save(hook, path, lambda: put_in_place(path, lambda part: serialize(tensors, part, *args, **settings)))
+
+    module.serialize_file = serialize_file
+
+
+def put_in_place(path, write):
+    """The library renames its file by a system call of its own, past libc, and whoever keeps the user's files does not
+    see which one is replaced."""
+    part = f"{path}.{os.getpid()}.part"
+    try:
+        write(part)
+        os.replace(part, path)
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
 
 
 def watch_distributed(hook):
