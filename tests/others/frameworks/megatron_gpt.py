@@ -62,7 +62,7 @@ def forward_step(data, model):
 
     def loss_of(output):
         loss = output.float().mean()
-        return loss, {"lm loss": loss.detach()}
+        return loss, {"lm loss": loss.detach().clone()}
 
     return model(tokens.contiguous(), positions, mask, labels=labels.contiguous()), partial(loss_of)
 

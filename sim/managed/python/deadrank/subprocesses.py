@@ -196,3 +196,45 @@ def install_pipes():
         children.busy = True
 
     kind._recv, kind._send = _recv, _send
+
+
+def install_semaphores():
+    """Locks, conditions and queues of multiprocessing, once it is imported. Whoever waits for one lets the other
+    threads of the rank run: a queue's feeder is such a thread, and without it the child gets nothing."""
+    from multiprocessing import synchronize
+
+    kind = synchronize.SemLock
+    make = kind._make_methods
+
+    @functools.wraps(make)
+    def _make_methods(self):
+        make(self)
+        self.acquire = acquired(self._semlock)
+
+    kind._make_methods = _make_methods
+    kind.__enter__ = lambda self: self.acquire()
+
+
+def acquired(semaphore):
+    """Another thread may look whether it is free; only its own may take it, since that thread then owns it."""
+
+    def look(seconds):
+        if semaphore._is_zero() and seconds:
+            real_sleep(min(seconds, PAUSE))
+        return not semaphore._is_zero()
+
+    def acquire(block=True, timeout=None):
+        if here.turns is None:
+            return semaphore.acquire(block, timeout)
+        if semaphore.acquire(False):
+            return True
+        end = NEVER if timeout is None else here.channel.time() + int(max(0, timeout) * 1e9)
+        while block:
+            left = None if timeout is None else max(0, end - here.channel.time()) / 1e9
+            if not wait_outside(look, left):
+                return False
+            if semaphore.acquire(False):
+                return True
+        return False
+
+    return acquire

@@ -45,6 +45,7 @@ def main():
         del sys.path[0]  # the directory in which the zygote was started: no program's
     loaded, failed = preload([*arguments.preload, *observers], imports.packages_of(arguments.program))
     subprocesses.install_pipes()
+    subprocesses.install_semaphores()
     clocks.rebind()
     leave_exits_to_the_zygote()
     gc.collect()

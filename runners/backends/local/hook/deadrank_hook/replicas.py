@@ -26,6 +26,7 @@ class Replicas:
         self.drifts = weakref.WeakSet()  # modules that stepped without a reduction: their ranks may differ
         self.engines = weakref.WeakSet()  # DeepSpeed's
         self.by_hand = weakref.WeakKeyDictionary()  # optimizer -> ranks that average its gradients
+        self.sharding = weakref.WeakKeyDictionary()  # optimizer → Megatron's, which gives it shards of parameters
         self.averaged = {}  # storage of a gradient that was reduced since the last step → the ranks
         self.learns = True  # whether some optimizer's gradients may be averaged by hand
         self.optimizers = []  # that have stepped since the last digest
@@ -120,15 +121,28 @@ class Replicas:
                 name = "parameters" if number == 1 else f"parameters of engine {number}"
                 parts[span(ranks), name] = list(engine.parameters())
         for optimizer in self.all_stepped():
-            ranks = self.by_hand.get(optimizer) or megatron_replicas()
-            for parameter in (one for group in optimizer.param_groups for one in group["params"]):
+            ranks = self.by_hand.get(optimizer)
+            for parameter in self.whole_parameters(optimizer):
                 if id(parameter) in seen:
                     continue
-                theirs = placed(parameter) if hasattr(parameter, "placements") else ranks
+                placements = hasattr(parameter, "placements")
+                theirs = placed(parameter) if placements else ranks or megatron_replicas(parameter)
                 if theirs and len(theirs) > 1:
                     parts.setdefault((span(theirs), "parameters"), []).append(parameter)
         self.optimizers = []
         return [(*key, self.sampled(own, self.turn(key))) for key, own in parts.items()]
+
+    def whole_parameters(self, optimizer):
+        """Those of the model, where the optimizer itself has shards of them. Gathered during the next step they
+        are old still."""
+        distributed = self.sharding.get(optimizer, lambda: None)()
+        if distributed is None:
+            return [one for group in optimizer.param_groups for one in group["params"]]
+        if distributed.ddp_config.overlap_param_gather:
+            return []
+        dense = {is_dense(one) for one in distributed.model_param_group_index_map}  # of which this rank has a part
+        every = (one for chunk in distributed.model_chunks for one in chunk.parameters())
+        return [one for one in every if one.requires_grad and is_dense(one) in dense]
 
     def sampled(self, own, turn):
         if not self.hook.watching or self.hook.step < FIRST or len(own) <= AT_ONCE:
@@ -164,13 +178,19 @@ def placed(parameter):
     return tuple(ranks.reshape(-1).tolist())
 
 
-def megatron_replicas():
+def is_dense(parameter):
+    """Megatron marks experts, which have a data-parallel group of their own, by `allreduce`."""
+    return getattr(parameter, "allreduce", True)
+
+
+def megatron_replicas(parameter):
     state = sys.modules.get("megatron.core.parallel_state")
     if state is None or not state.is_initialized():
         return None
     import torch
 
-    return tuple(torch.distributed.get_process_group_ranks(state.get_data_parallel_group()))
+    group = state.get_data_parallel_group() if is_dense(parameter) else state.get_expert_data_parallel_group()
+    return tuple(torch.distributed.get_process_group_ranks(group))
 
 
 def sampled(parameters, turn):
@@ -248,6 +268,7 @@ def watch(hook):
     DistributedDataParallel.forward = watched_forward
     watch_join(hook)
     watch_engines(hook)
+    watch_distributed_optimizers(hook)
 
 
 def watch_join(hook):
@@ -283,3 +304,22 @@ def watch_engines(hook):
         engine.__init__ = watched
 
     imports.after("deepspeed.runtime.engine", found)
+
+
+def watch_distributed_optimizers(hook):
+    """Megatron's, which is ZeRO: the optimizer within it steps the rank's shard alone."""
+    from . import imports
+
+    def found():
+        kind = sys.modules["megatron.core.optimizer.distrib_optimizer"].DistributedOptimizer
+        begin = kind.__init__
+
+        @functools.wraps(begin)
+        def watched(self, *args, **settings):
+            begin(self, *args, **settings)
+            if self.optimizer is not None:  # a rank without parameters of this kind
+                hook.replicas.sharding[self.optimizer] = weakref.ref(self)
+
+        kind.__init__ = watched
+
+    imports.after("megatron.core.optimizer.distrib_optimizer", found)
