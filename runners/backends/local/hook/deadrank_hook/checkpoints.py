@@ -5,6 +5,7 @@ import functools
 import hashlib
 import os
 import re
+import sys
 
 from . import imports, storage
 from .levers import identity
@@ -17,10 +18,16 @@ def watch(hook):
 
     @functools.wraps(save)
     def watched_save(obj, f, *args, **settings):  # torch's own names: a program may use them
-        path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else ""
+        path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else path_of_open(f)
         if not path or hook.off:
             return save(obj, f, *args, **settings)
-        return one_save(hook, path, lambda: save(obj, f, *args, **settings))
+
+        def saved():
+            save(obj, f, *args, **settings)
+            if hasattr(f, "flush"):
+                f.flush()
+
+        return one_save(hook, path, saved)
 
     @functools.wraps(load)
     def watched_load(f, *args, **settings):
@@ -33,6 +40,30 @@ def watch(hook):
     torch.serialization.save, torch.serialization.load = watched_save, watched_load
     imports.after("torch.distributed.checkpoint", functools.partial(watch_distributed, hook))
     imports.after("safetensors.torch", functools.partial(watch_safetensors, hook))
+    for package in ("lightning.fabric", "lightning_fabric"):
+        name = f"{package}.plugins.io.torch_io"
+        imports.after(name, functools.partial(watch_lightning, hook, name))
+
+
+def path_of_open(file):
+    """The path of a file that the program has opened itself; empty for a buffer in memory."""
+    name = getattr(file, "name", "")
+    return name if isinstance(name, str) and hasattr(file, "fileno") and os.path.isfile(name) else ""
+
+
+def watch_lightning(hook, name):
+    """Lightning saves into memory, and writes that to a file, which may be remote."""
+    module = sys.modules[name]
+    real = module._atomic_save
+
+    @functools.wraps(real)
+    def _atomic_save(checkpoint, filepath):
+        path = str(filepath)
+        if hook.off or "://" in path:
+            return real(checkpoint, filepath)
+        return one_save(hook, path, lambda: real(checkpoint, filepath))
+
+    module._atomic_save = _atomic_save
 
 
 def watch_safetensors(hook):
