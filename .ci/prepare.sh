@@ -146,7 +146,7 @@ prepare_newer_torch() {
   flock -u 9 && exec 9>&-
 }
 
-# DeepSpeed, Megatron-core and Colossal-AI, in torch's environment: subjects run where it runs.
+# DeepSpeed, Megatron-core, Accelerate, Transformers, Lightning and Colossal-AI, in torch's environment: subjects run where it runs.
 FRAMEWORKS_LIST=$ROOT/runners/backends/local/requirements-frameworks.txt
 
 install_frameworks() {
@@ -166,13 +166,14 @@ prepare_frameworks() {
   recipe=$(cksum <"$FRAMEWORKS_LIST")
   exec 9>"$CACHE/lock" && flock 9
   if [ "$(cat "$stamp" 2>/dev/null)" != "$recipe" ]; then
-    phase_may_fail "frameworks: DeepSpeed, Megatron-core, Colossal-AI" install_frameworks &&
+    phase_may_fail "frameworks: DeepSpeed, Megatron-core, Lightning, …" install_frameworks &&
       printf '%s\n' "$recipe" >"$stamp"
   fi
   flock -u 9 && exec 9>&-
   FRAMEWORKS="none could be installed: their scenarios are skipped (log: $LOGS)"
   [ ! -e "$stamp" ] ||
-    FRAMEWORKS=$(grep -e '^deepspeed' -e '^megatron' -e '^colossalai' "$FRAMEWORKS_LIST" | tr '\n' ' ')
+    FRAMEWORKS=$(grep -E '^(deepspeed|megatron|colossalai|accelerate|transformers|lightning)[a-z-]*==' "$FRAMEWORKS_LIST" |
+      grep -v utilities | tr '\n' ' ')
 }
 
 # Other people's detection tools, in an environment of their own: what they need must not touch our torch.

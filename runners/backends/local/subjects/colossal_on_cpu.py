@@ -34,7 +34,7 @@ class Empty(types.ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Asked last: a module that is installed is found before."""
+    """Asked first: Colossal-AI wants another release of Transformers than the one that may be installed."""
 
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] not in UNUSED:
@@ -49,7 +49,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install():
-    sys.meta_path.append(Finder())
+    sys.meta_path.insert(0, Finder())
     megatron_on_cpu.install()
     import torch
 
