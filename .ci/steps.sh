@@ -76,6 +76,7 @@ test_command() {
     [ $ci = no ] || await compile_builds "the rest of what was compiled meanwhile"
   fi
   [ $frameworks = no ] || stand_frameworks
+  [ $frameworks = no ] || simulate_frameworks
   [ $releases = no ] || play_releases
   [ $builds = no ] || compare_builds "${sanitize:-$watched}"
   [ $builds = no ] || compile_files_alone
@@ -117,6 +118,14 @@ stand_frameworks() {
   phase_may_fail "frameworks under injected faults" python3 "$ROOT/.ci/frameworks.py" "$BUILD/deadrank" \
     --table "$RESULTS/resilience.md" --junit "$RESULTS/frameworks.xml" || true
   [ -e "$RESULTS/frameworks.xml" ] || die "the frameworks could not be played at all: $(tail -n 2 "$log")"
+}
+
+# Programs of frameworks on the simulated cluster: healthy, under faults, and twenty times the same. It takes long.
+simulate_frameworks() {
+  phase_may_fail "frameworks on the simulated cluster" python3 "$ROOT/.ci/managed_frameworks.py" \
+    --deadrank "$BUILD/deadrank" --python "$VENV/bin/python" --lines "$RESULTS/managed_frameworks.jsonl" \
+    --table "$RESULTS/managed_frameworks.md" --junit "$RESULTS/managed_frameworks.xml" || true
+  [ -e "$RESULTS/managed_frameworks.xml" ] || die "no program could be played at all: $(tail -n 2 "$log")"
 }
 
 # Every promise of every fault-tolerant framework, judged by runners/promises/known.toml. It takes long.

@@ -102,6 +102,27 @@ TEST_F(DeviceManagedFiles, AreAsTheyWereAfterAWatch) {
     expect_unharmed();
 }
 
+// safetensors renames its file by a system call of its own, which no library in front of libc sees.
+TEST_F(DeviceManagedFiles, OfSafetensorsAreGivenBack) {
+    const auto python = best_python();
+    if (version_of(*python, "safetensors").empty())
+        GTEST_SKIP() << "safetensors is not installed for " << python->program;
+    std::ofstream(directory_ / "theirs/ckpt/model.safetensors") << "mine";
+    std::ofstream(directory_ / "theirs/models.py") << R"(import torch, torch.distributed as dist
+from safetensors.torch import save_file
+dist.init_process_group("gloo")
+if dist.get_rank() == 0:
+    for name in ("ckpt/model.safetensors", "new.safetensors"): save_file({"a": torch.ones(3)}, name)
+dist.barrier()
+dist.destroy_process_group()
+)";
+    before_ = files_below(directory_ / "theirs");
+    const auto seen = deadrank("watch --simulated -- torchrun --nproc-per-node 2 models.py 2>&1");
+    EXPECT_EQ(seen.code, 0) << seen.out;
+    EXPECT_THAT(seen.out, HasSubstr("restored 1 file and removed 1 name"));
+    expect_unharmed();
+}
+
 TEST_F(DeviceManagedFiles, StayWhereTheUserAsksForIt) {
     const auto seen =
         deadrank("watch --simulated --keep-files -- torchrun --nproc-per-node 2 train.py well 2>&1");
