@@ -1,5 +1,5 @@
-# runners/backends/local/hook/deadrank_hook/checkpoints.py — Checkpoint files as torch.save and torch.load see
-# them: bytes and digest.
+# runners/backends/local/hook/deadrank_hook/checkpoints.py — Checkpoint files as torch.save and torch.load, distributed
+# checkpoints, safetensors and Lightning write and read them: bytes and digest.
 import errno
 import functools
 import hashlib
