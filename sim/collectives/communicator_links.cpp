@@ -178,9 +178,9 @@ void Communicator::links_changed(const LinkChange* reset) {
             const Rank next = (i + 1) % size();
             const Hop hop = machine_.topology.hop(place_of(i), place_of(next));
             if (hop.from == hop.to || !machine_.network.state(hop.from, hop.to).down) continue;
-            async_error(i, Code::remote_error, connection_closed_text(machine_.topology.host_name(hop.to)));
-            async_error(next, Code::remote_error,
-                        connection_closed_text(machine_.topology.host_name(hop.from)));
+            const auto text = over_gloo() ? gloo_read_text : connection_closed_text;
+            async_error(i, Code::remote_error, text(machine_.topology.host_name(hop.to)));
+            async_error(next, Code::remote_error, text(machine_.topology.host_name(hop.from)));
         }
         return;
     }

@@ -160,7 +160,7 @@ void Communicator::pace_by_chunks(PendingCollective& pending, const Course& cour
         pending.gives_up = results::never;
     } else if (pending.gives_up == results::never) {
         const Rank sender = member(played.stalled).process;
-        const Time patience = machine_.bootstrap.settings_of(sender).retry_window();
+        const Time patience = machine_.bootstrap.settings_of(sender, over_gloo()).retry_window();
         if (patience != results::never) pending.gives_up = machine_.engine.now() + patience;
     }
     set_timer(pending);
@@ -214,7 +214,7 @@ void Communicator::pace_as_a_whole(PendingCollective& pending, const Course& cou
     ring_now(&pending.stalled);
     pending.towards = (pending.stalled + 1) % size();
     const Rank sender = member(pending.stalled).process;
-    const Time patience = machine_.bootstrap.settings_of(sender).retry_window();
+    const Time patience = machine_.bootstrap.settings_of(sender, over_gloo()).retry_window();
     if (patience == results::never) return;
     pending.movement.timer = machine_.engine.call_after(
         patience, cause_of(id_, pending.seq), [this, seq = pending.seq] { break_after_retries(seq); });

@@ -157,7 +157,7 @@ void P2pBoard::pace(P2pCall& receive) {
         receive.movement.advance(machine_.engine.now(), results::never);
         if (hop.bandwidth > 0) return;
         const Time patience =
-            machine_.bootstrap.settings_of(comm_.member(receive.from).process).retry_window();
+            machine_.bootstrap.settings_of(comm_.member(receive.from).process, comm_.over_gloo()).retry_window();
         if (patience == results::never) return;
         receive.movement.timer =
             machine_.engine.call_after(patience, cause, [this, &receive] { give_up(receive); });
