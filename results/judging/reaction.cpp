@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -115,6 +116,7 @@ bool never_ends(const Evidence& evidence, const Ending& ending) {
     });
 }
 
+// Results are those of ranks (RANK), not of the processes that have them.
 struct EndResult {
     std::map<Rank, double> loss;
     std::map<std::pair<Rank, std::string_view>, std::uint64_t> parameters;
@@ -137,18 +139,40 @@ std::int64_t find_last_saved_step(const Evidence& evidence) {
     return last;
 }
 
+// RANK as the launcher gave it. Events name processes: where ranks 0 and 1 are exchanged, process 0 has the results of
+// rank 1.
+Rank given_rank(const Evidence& evidence, const RankStart& start, Rank process) {
+    std::string_view lines = evidence.text(start.environment);
+    while (!lines.empty()) {
+        const std::string_view line = lines.substr(0, lines.find('\n'));
+        lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+        Rank rank = no_rank;
+        if (!line.starts_with("RANK=")) continue;
+        const auto [end, error] = std::from_chars(line.data() + 5, line.data() + line.size(), rank);
+        if (error == std::errc() && end == line.data() + line.size()) return rank;
+    }
+    return process;
+}
+
 EndResult result_of(const Evidence& evidence) {
     EndResult result;
     result.saved = find_last_saved_step(evidence);
+    std::map<Rank, Rank> ranks;  // by process
+    const auto rank_of = [&](Rank process) {
+        const auto given = ranks.find(process);
+        return given == ranks.end() ? process : given->second;
+    };
     for (const Event& event : evidence.events()) {
-        if (const auto* step = event.as<StepEnd>()) {
-            result.loss[event.rank] = step->loss;
+        if (const auto* start = event.as<RankStart>()) {
+            ranks[event.rank] = given_rank(evidence, *start, event.rank);
+        } else if (const auto* step = event.as<StepEnd>()) {
+            result.loss[rank_of(event.rank)] = step->loss;
         } else if (const auto* digest = event.as<ParametersDigest>()) {
-            result.parameters[{event.rank, evidence.text(digest->name)}] = digest->digest;
+            result.parameters[{rank_of(event.rank), evidence.text(digest->name)}] = digest->digest;
         } else if (const auto* batch = event.as<DataBatch>()) {
             result.samples[batch->step].insert(evidence.text(batch->samples));
         } else if (const auto* answer = event.as<ServeOutput>()) {
-            result.answers[{event.rank, answer->request}] = answer->digest;
+            result.answers[{rank_of(event.rank), answer->request}] = answer->digest;
         }
     }
     return result;

@@ -16,6 +16,29 @@ std::string reaction(const results::Evidence& evidence) {
 
 TEST(Reaction, IsCompletedWhenEveryRankLeftByItself) { EXPECT_EQ(reaction(healthy(4)), "completed"); }
 
+// Processes 0 and 1 got each other's rank: each rank ends with the loss of the control.
+TEST(Reaction, ComparesResultsOfRanksNotOfProcesses) {
+    const auto ended = [](const std::string& first, const std::string& second, double loss_of_first,
+                          double loss_of_second) {
+        results::Evidence evidence;
+        evidence.record(event(1s, 0, results::RankStart{.environment = evidence.text("RANK=" + first + "\nA=1")}));
+        evidence.record(event(1s, 1, results::RankStart{.environment = evidence.text("A=1\nRANK=" + second)}));
+        for (const results::Rank process : {0, 1}) {
+            evidence.record(event(2s, process, results::StepBegin{.step = 0}));
+            evidence.record(event(
+                3s, process, results::StepEnd{.step = 0, .loss = process == 0 ? loss_of_first : loss_of_second}));
+        }
+        exits(evidence, 10s, 2);
+        return evidence;
+    };
+    const auto control = ended("0", "1", 0.5, 0.25);
+    const auto grade = [&](const results::Evidence& evidence) {
+        return name_of(results::grade({.evidence = evidence, .control = &control}).reaction);
+    };
+    EXPECT_EQ(grade(ended("1", "0", 0.25, 0.5)), "completed");
+    EXPECT_EQ(grade(ended("1", "0", 0.5, 0.25)), "silent_wrong_result");
+}
+
 TEST(Reaction, IsAWarningWhenOneWasPrintedOnTheWay) {
     results::Evidence evidence = started(4);
     log_line(evidence, 3s, 1, 1, "gradient overflow, skipping the step");
