@@ -6,6 +6,7 @@
 #include "results/analysis/call_order.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/findings.h"
+#include "results/analysis/step_reached.h"
 #include "results/analysis/waits.h"
 #include "results/detectors/shared.h"
 #include "results/record/words.h"
@@ -119,7 +120,7 @@ std::vector<Finding> never_ending(const Evidence& evidence, const Lives& lives, 
         .says = fmt::format("{} had not ended {} after all others had, and waited in no call",
                             ranks_text(left), duration_text(silent)),
         .causes = {id_of(Cause::rank_divergent_control_flow), id_of(Cause::misused_framework_api)}};
-    finding.blame.step = step_at(evidence, left.front(), at);
+    finding.blame.step = step_reached(evidence, left.front(), at);
     return {finding};
 }
 
@@ -141,7 +142,7 @@ Findings collective_hang(const Evidence& evidence) {
                         .causes = found.causes()};
         if (found.last.op != Op::none) finding.blame.collective = name_of(found.last.op);
         const Rank who = found.culprits.empty() ? found.stuck.front() : found.culprits.front();
-        finding.blame.step = step_at(evidence, who, look);
+        finding.blame.step = step_reached(evidence, who, look);
         if (found.left_a_call_out && found.last.collective) {
             if (const auto step = find_step_of_missing_call(evidence, *found.last.comm, found.culprits, look))
                 finding.blame.step = step;

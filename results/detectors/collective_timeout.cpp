@@ -6,6 +6,7 @@
 #include "results/analysis/calls.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/error_quote.h"
+#include "results/analysis/step_reached.h"
 #include "results/analysis/waits.h"
 #include "results/detectors/shared.h"
 #include "scenarios/model/taxonomy_ids.h"
@@ -56,7 +57,7 @@ Findings collective_timeout(const Evidence& evidence) {
                 found.any ? found.causes() : std::vector<std::string>{id_of(Cause::hardware_or_link_fault)}};
         if (found.any) finding.blame.collective = name_of(found.last.op);
         finding.blame.step =
-            culprits.empty() ? outbreak.step : step_at(evidence, culprits.front(), outbreak.at);
+            culprits.empty() ? outbreak.step : step_reached(evidence, culprits.front(), outbreak.at);
         if (found.any && found.left_a_call_out && found.last.collective && !culprits.empty()) {
             if (const auto step =
                     find_step_of_missing_call(evidence, *found.last.comm, culprits, outbreak.at))

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "results/analysis/complaints.h"
+#include "results/analysis/step_reached.h"
 #include "results/analysis/waits.h"
 #include "results/detectors/detector.h"
 #include "results/record/codes.h"
@@ -110,7 +111,7 @@ Findings native_crash(const Evidence& evidence) {
                                        ranks_text(culprits), signal_name(first->signal));
             culprits = waited->culprits;
         }
-        finding.blame.step = step_at(evidence, culprits.front(), first->ended);
+        finding.blame.step = step_reached(evidence, culprits.front(), first->ended);
         findings.push_back(std::move(finding));
     }
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::native)) {

@@ -9,6 +9,7 @@
 #include "results/analysis/calls.h"
 #include "results/analysis/complaints.h"
 #include "results/analysis/error_quote.h"
+#include "results/analysis/step_reached.h"
 #include "results/analysis/store_sought.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
@@ -272,7 +273,7 @@ Findings peer_connection(const Evidence& evidence) {
             .causes = {id_of(Cause::hardware_or_link_fault), id_of(Cause::unpropagated_rank_failure)}};
         finding.blame.component = culprit.component;
         finding.blame.step =
-            culprit.ranks.empty() ? outbreak.step : step_at(evidence, culprit.ranks.front(), outbreak.at);
+            culprit.ranks.empty() ? outbreak.step : step_reached(evidence, culprit.ranks.front(), outbreak.at);
         findings.push_back(std::move(finding));
     }
     return findings;
