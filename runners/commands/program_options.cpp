@@ -64,6 +64,7 @@ std::string command_line(std::string_view verb, const ProgramOptions& options,
     if (options.nodes > 0) line += fmt::format(" --nodes {}", options.nodes);
     if (options.compute > 0) line += " --compute " +
                 scenarios::value_text({.type = scenarios::ValueType::duration, .number = options.compute});
+    if (options.real_limit != ProgramOptions().real_limit) line += fmt::format(" --real-limit {}", options.real_limit);
     if (options.gpus.count > 0) line += " " + options.gpus.words();
     for (const std::string& fault : faults) line += " " + shell_quoted(fault);
     line += " --";

@@ -14,6 +14,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "runners/commands/command.h"
+
 namespace deadrank::runners::commands {
 
 // ── COLUMNS overrides the width that the terminal reports.
@@ -65,6 +67,7 @@ void Progress::clear() {
 namespace {
 
 std::atomic<bool> stop_requested = false;
+std::atomic<int> stopped_by = 0;  // the first signal
 std::atomic<std::int64_t> first_at = 0;
 std::atomic<int> nothing_to_read = -1;
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free);
@@ -78,11 +81,17 @@ std::int64_t milliseconds() {
 // A supervisor may signal both the process and its group: within 300 ms that is still one request.
 void on_signal(int signal) {
     constexpr std::int64_t one_request = 300;
-    constexpr std::string_view words =
+    constexpr std::string_view by_hand =
         "\ndeadrank: stopping; what was seen so far is kept. Press Ctrl-C again to quit at once.\n";
+    constexpr std::string_view by_sigterm =
+        "deadrank: SIGTERM came: stopping; what was seen so far is kept. A second one quits at once.\n";
+    constexpr std::string_view by_sighup =
+        "deadrank: SIGHUP came, since the terminal is gone: stopping; what was seen so far is kept.\n";
+    const std::string_view words = signal == SIGTERM ? by_sigterm : signal == SIGHUP ? by_sighup : by_hand;
     if (signal == SIGPIPE) {  // nobody reads what is printed: stop, and say nothing
         stop_requested = true;
     } else if (!stop_requested.exchange(true)) {
+        stopped_by.store(signal);
         if (const int nothing = nothing_to_read.load(); nothing >= 0) ::dup2(nothing, STDIN_FILENO);
         first_at.store(milliseconds());
         [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
@@ -107,6 +116,11 @@ std::atomic<bool>& answer_signals(int flags) {
 }
 
 }  // namespace
+
+int code_of_stop() {
+    const int signal = stopped_by.load();
+    return signal == 0 ? static_cast<int>(exit_interrupted) : 128 + signal;
+}
 
 std::atomic<bool>& stop_on_interrupt() { return answer_signals(SA_RESTART); }
 

@@ -41,6 +41,8 @@ private:
 // its usual effect; one of the others ends no run on real processes before it has given back the user's
 // files.
 std::atomic<bool>& stop_on_interrupt();
+// The exit code of a program that a signal stopped, as shells have it: 130 after Ctrl-C, 143 after SIGTERM.
+int code_of_stop();
 
 // The same for a dialogue: a pending read of input also ends.
 std::atomic<bool>& stop_while_reading();

@@ -302,7 +302,8 @@ int check_output(int code, const Extension& extension) {
 }  // namespace
 
 int run_program(int argc, const char* const* argv, const Extension& extension) {
-    return check_output(run_commands(argc, argv, extension), extension);
+    const int code = run_commands(argc, argv, extension);
+    return check_output(code == commands::exit_interrupted ? commands::code_of_stop() : code, extension);
 }
 
 // ── The commands with their verbs, in the groups and the order of `deadrank --help`.

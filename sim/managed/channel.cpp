@@ -67,9 +67,8 @@ std::optional<Request> Channel::receive(std::chrono::milliseconds limit, const s
             throw HostTrouble(
                 fmt::format("a rank computed or waited for {} s without a call that the simulator sees",
                             limit.count() / 1000),
-                "raise --real-limit if it needs so long; if it waits in a socket or a loop of its own, play "
-                "it with "
-                "--runner local");
+                "raise --real-limit if it needs so long; if it waits in a socket or a loop of its own, "
+                "`deadrank watch` runs it in real time");
         std::array<pollfd, 3> ready{{{socket_.get(), POLLIN, 0},
                                      {pipes_[0].file.get(), POLLIN, 0},
                                      {pipes_[1].file.get(), POLLIN, 0}}};

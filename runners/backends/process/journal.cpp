@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +15,8 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <tuple>
 #include <unistd.h>
 #include <utility>
 
@@ -61,7 +64,8 @@ struct Journal::Entry::Inside {
 namespace {
 
 struct OpenEntries {
-    std::string owner;
+    std::string owner, command;
+    std::int64_t begun = 0;
     std::map<std::int64_t, UndoAction> actions;
 };
 
@@ -71,12 +75,34 @@ OpenEntries read_journal(const fs::path& file) {
     for (std::string line; std::getline(in, line);) {
         const json one = json::parse(line, nullptr, false);
         if (!one.is_object()) continue;
-        if (one.contains("owner")) open.owner = one["owner"].get<std::string>();
+        if (one.contains("owner")) {
+            open.owner = one["owner"].get<std::string>();
+            open.command = one.value("command", "");
+            open.begun = one.value("begun", std::int64_t{0});
+        }
         if (one.contains("done")) open.actions.erase(one["done"].get<std::int64_t>());
         const auto undo = undo_named(one.value("undo", ""));
         if (undo) open.actions[one.value("n", std::int64_t{0})] = {*undo, one.value("of", "")};
     }
     return open;
+}
+
+std::int64_t seconds_now() {
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+std::int64_t seconds_written(const fs::path& file) {
+    struct stat seen {};
+    return ::stat(file.c_str(), &seen) == 0 ? static_cast<std::int64_t>(seen.st_mtim.tv_sec) : 0;
+}
+
+// As it was typed, with spaces for the ends of words.
+std::string own_command() {
+    std::string words = process_text(getpid(), "cmdline");
+    std::replace(words.begin(), words.end(), '\0', ' ');
+    while (words.ends_with(' ')) words.pop_back();
+    return words;
 }
 
 bool lives(const std::string& owner) {
@@ -112,7 +138,7 @@ Result<Journal> Journal::open(const fs::path& directory) {
             ::open(file->path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
         if (file->descriptor < 0 && errno != EEXIST) break;
     }
-    if (file->descriptor < 0 || !file->put({{"owner", owner}})) {
+    if (file->descriptor < 0 || !file->put({{"owner", owner}, {"command", own_command()}, {"begun", seconds_now()}})) {
         return refuse(ErrorCode::io, fmt::format("no journal can be written there: {}", std::strerror(errno)),
                       "name a directory that you may write with DEADRANK_STATE", {directory.string()});
     }
@@ -147,7 +173,7 @@ Result<std::vector<Leftover>> leftovers(const fs::path& directory) {
         if (at->path().extension() != ".jsonl") continue;
         const OpenEntries open = read_journal(at->path());
         if (lives(open.owner)) continue;
-        Leftover one{at->path(), {}};
+        Leftover one{at->path(), {}, open.command, open.begun > 0 ? open.begun : seconds_written(at->path())};
         for (const auto& [number, action] : open.actions) one.actions.push_back(action);
         std::reverse(one.actions.begin(), one.actions.end());
         all.push_back(std::move(one));
@@ -156,7 +182,9 @@ Result<std::vector<Leftover>> leftovers(const fs::path& directory) {
         return refuse(ErrorCode::io, fmt::format("cannot be read: {}", trouble.message()),
                       "name the directory of the journals with DEADRANK_STATE", {directory.string()});
     }
-    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.journal < b.journal; });
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+        return std::tie(b.begun, a.journal) < std::tie(a.begun, b.journal);
+    });
     return all;
 }
 
@@ -166,16 +194,21 @@ std::vector<Undone> undo(const std::vector<Leftover>& all) {
     const auto ends_processes = [](const UndoAction& action) {
         return action.undo == UndoAction::Undo::end_marked;
     };
-    for (const Leftover& one : all) {
-        for (const UndoAction& action : one.actions) {
-            if (ends_processes(action)) undone.push_back(revert(action));
+    const auto add = [&](const UndoAction& action, std::size_t left_by) {
+        undone.push_back(revert(action));
+        undone.back().left_by = left_by;
+    };
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        for (const UndoAction& action : all[i].actions) {
+            if (ends_processes(action)) add(action, i);
         }
     }
-    for (const Leftover& one : all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const Leftover& one = all[i];
         bool whole = true;
         for (const UndoAction& action : one.actions) {
             if (ends_processes(action)) continue;
-            undone.push_back(revert(action));
+            add(action, i);
             whole = whole && undone.back().done;
         }
         std::error_code ignored;

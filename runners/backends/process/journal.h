@@ -39,6 +39,7 @@ struct Undone {
     UndoAction action;
     bool done = false;
     std::string says;
+    std::size_t left_by = 0;  // place of its journal in the list
 };
 
 // DEADRANK_STATE, else $XDG_STATE_HOME/deadrank, else ~/.local/state/deadrank; undo/ below it.
@@ -82,11 +83,13 @@ private:
 struct Leftover {
     std::filesystem::path journal;
     std::vector<UndoAction> actions;
+    std::string command = {};    // whose run it was; empty: an earlier release wrote the journal
+    std::int64_t begun = 0;      // seconds since 1970; of a journal without it, those of the file
 };
 scenarios::Result<std::vector<Leftover>> leftovers(
     const std::filesystem::path& directory = journal_directory());
 
-// Reverts them and removes each journal whose changes were all reverted.
+// Reverts them, in this order, and removes each journal whose changes were all reverted.
 std::vector<Undone> undo(const std::vector<Leftover>& all);
 
 // "1234 567890": pid and start time, which tell a process from a later one with its pid. Empty if it is gone.

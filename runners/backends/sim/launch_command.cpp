@@ -21,7 +21,7 @@ using scenarios::refuse;
 using scenarios::Result;
 using Words = std::vector<std::string>;
 
-constexpr const char* in_real_time = "play it with --runner local, in real time";
+constexpr const char* in_real_time = "`deadrank watch` runs it in real time";
 
 // An option's value, or why it cannot be played.
 using Take = std::function<Result<void>(LaunchCommand&, const std::string&)>;

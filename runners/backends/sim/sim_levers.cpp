@@ -177,7 +177,7 @@ Result<Done> SimLevers::carry_out(const inject::ChangeStore& pull) {
         return scenarios::refuse(ErrorCode::unsupported,
                                  fmt::format("the simulated store has no bytes to {}",
                                              counts ? "be counted" : name_of(change.how)),
-                                 "play this scenario with --runner local");
+                                 "write it in a scenario, and play that with `deadrank run SCENARIO --runner local`");
     }
     return on_rank(pull.rank).map(
         [&](Done done) { return cluster_.change_store(pull.rank, change.how, change.late), done; });
@@ -199,7 +199,7 @@ Result<Done> SimLevers::carry_out(const inject::AlterCall& pull) {
     }
     if (pull.change.flip_on_the_way) {
         return scenarios::refuse(ErrorCode::unsupported, "a simulated message has no bytes below its call",
-                                 "flip what is sent or received, or play this scenario with --runner local");
+                                 "flip what is sent or received; `deadrank run SCENARIO --runner local` has bytes");
     }
     alter(*call_, pull.change);
     return Done{};

@@ -40,6 +40,21 @@ struct TestArguments {
     bool mutate = false, in_tests = false, first_only = false, whole = false, json = false;
 };
 
+// What a suite's command begins with. DEADRANK_PYTHON names the Python of the suite as it names that of a program:
+// "pytest -k x" is its pytest.
+std::vector<std::string> under_stated_python(std::vector<std::string> command) {
+    const char* stated = std::getenv("DEADRANK_PYTHON");
+    if (!stated || !*stated) return command;
+    const std::string first = command.front();
+    if (first == "python" || first == "python3") {
+        command.front() = stated;
+    } else if (first == "pytest" || first == "py.test") {
+        command.front() = "pytest";
+        command.insert(command.begin(), {stated, "-m"});
+    }
+    return command;
+}
+
 std::string prefixed(const std::string& directory, const char* variable) {
     const char* old = std::getenv(variable);
     return old && *old ? directory + ":" + old : directory;
@@ -160,7 +175,7 @@ private:
     bool run_suite(bool quiet) {
         using results::processes::Command;
         std::atomic<bool>& stop = stop_on_interrupt();
-        std::vector<std::string> words = arguments_.command;
+        std::vector<std::string> words = under_stated_python(arguments_.command);
         if (arguments_.json)  // standard output is the report's alone
             words.insert(words.begin(), {"/bin/sh", "-c", "exec \"$@\" >&2", "sh"});
         auto child = results::processes::Child::start(
@@ -281,6 +296,8 @@ void add_test(CLI::App& command, Session& session) {
         "Exit code: the suite's own; 1 if it passed and a test hangs under a fault; 2 if no test started "
         "ranks. With --mutate: 0 if all mutants are noticed, 1 if one survived, 2 if none counts, 64 if the command line "
         "is wrong, 130 if it was stopped (what was played is shown).\n\n"
+        "Where DEADRANK_PYTHON names a Python, a command that begins with python, python3 or pytest is run by it, and "
+        "so are the ranks.\n\n"
         "Examples:\n"
         "  deadrank test -- pytest test_model.py\n"
         "  deadrank test --faults kill --seed 7 -- python test_ddp.py -k broadcast\n"

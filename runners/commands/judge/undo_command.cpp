@@ -2,6 +2,8 @@
 // Reads the journals of processes that no longer exist.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
+#include <ctime>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -23,8 +25,8 @@ struct UndoArguments {
 constexpr const char* undo_footer =
     "Runs on real machines write down what they change before they change it, and take it back when they "
     "end. A "
-    "run that was killed could not; this command does. Journals of runs that are still going on are left "
-    "alone.\n\n"
+    "run that was killed could not; this command does, for all of them, the latest first. Journals of runs that are "
+    "still going on are left alone.\n\n"
     "Exit code: 0 all is as it was, 1 something could not be taken back.\n\n"
     "Examples:\n"
     "  deadrank undo --dry-run    what is left\n"
@@ -32,11 +34,23 @@ constexpr const char* undo_footer =
 
 std::vector<Undone> only_told(const std::vector<Leftover>& left) {
     std::vector<Undone> told;
-    for (const Leftover& one : left) {
-        for (const UndoAction& action : one.actions)
-            told.push_back({action, true, fmt::format("would {} {}", name_of(action.undo), action.of)});
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        for (const UndoAction& action : left[i].actions)
+            told.push_back({action, true, fmt::format("would {} {}", name_of(action.undo), action.of), i});
     }
     return told;
+}
+
+// "2026-11-29 14:03:05, 12 min 5 s ago: deadrank inject …"
+std::string heading_of(const Leftover& one) {
+    const auto begun = static_cast<std::time_t>(one.begun);
+    std::tm local{};
+    ::localtime_r(&begun, &local);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+    const auto ago = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::time(nullptr)) - one.begun);
+    return fmt::format("{}, {} ago: {}", text, results::duration_text(results::Time(ago * 1'000'000'000)),
+                       one.command.empty() ? "a run of an earlier release" : one.command);
 }
 
 void undo_command(const UndoArguments& arguments, Session& session) {
@@ -49,11 +63,19 @@ void undo_command(const UndoArguments& arguments, Session& session) {
         for (const Undone& one : all)
             list.push_back({{"undo", name_of(one.action.undo)},
                             {"of", one.action.of},
+                            {"command", left->at(one.left_by).command},
+                            {"begun", left->at(one.left_by).begun},
                             {"done", one.done && !arguments.dry},
                             {"says", one.says}});
         print_out("{}\n", list.dump(2));
     } else {
-        for (const Undone& one : all) print_out("  {}\n", one.says);
+        for (std::size_t i = 0; i < left->size(); ++i) {
+            const auto of_run = [i](const Undone& one) { return one.left_by == i; };
+            if (std::none_of(all.begin(), all.end(), of_run)) continue;
+            print_out("  {}\n", heading_of(left->at(i)));
+            for (const Undone& one : all)
+                if (of_run(one)) print_out("    {}\n", one.says);
+        }
         print_out("  {}\n", all.empty() ? "nothing was left" : results::counted(all.size(), "change"));
     }
     session.code = whole ? exit_pass : exit_fail;

@@ -2,6 +2,7 @@
 // living run's are left alone, and nothing else is touched.
 #include "runners/backends/process/journal.h"
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -99,6 +100,18 @@ TEST_F(JournalTest, DeedsAreTakenBackNewestFirst) {
     ASSERT_THAT(undone, SizeIs(2));
     EXPECT_EQ(undone[0].action.of, "/second");
     EXPECT_EQ(undone[1].action.of, "/first");
+}
+
+TEST_F(JournalTest, LeftoversTellWhoseTheyAreTheLatestFirst) {
+    note_and_die({Undo::remove_directory, "/first"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // times are whole seconds
+    note_and_die({Undo::remove_directory, "/second"});
+    const auto left = leftovers(journals());
+    ASSERT_THAT(*left, SizeIs(2));
+    EXPECT_EQ(left->front().actions.front().of, "/second");
+    EXPECT_GT(left->front().begun, left->back().begun);
+    EXPECT_THAT(left->front().command, HasSubstr("deadrank"));
+    EXPECT_EQ(undo(*left).back().left_by, 1U);
 }
 
 TEST_F(JournalTest, AFileThatWasChangedIsRestored) {
