@@ -42,10 +42,14 @@ RootCause root_cause(const Evidence& evidence) {
     for (const Event* event : evidence.each<RankLog>()) {
         if (event->rank == no_rank) add_lines(lines, evidence.text(event->as<RankLog>()->line));
     }
+    // After a restart the last report counts: a kill in the first attempt is not why the second one ended.
     RootCause root;
     bool below = false;
     for (const std::string_view line : lines) {
-        below = below || line.find("Root Cause") != std::string_view::npos;
+        if (line.find("Root Cause") != std::string_view::npos) {
+            below = true;
+            root = {};
+        }
         const std::size_t begin = line.find_first_not_of(" \t"), colon = line.find(':');
         if (!below || begin == std::string_view::npos || colon == std::string_view::npos) continue;
         const std::string_view word = line.substr(begin), value = line.substr(colon + 1);
@@ -53,7 +57,7 @@ RootCause root_cause(const Evidence& evidence) {
             root.rank = std::atoi(std::string(value).c_str());
         } else if (root.rank != no_rank && word.starts_with("traceback")) {
             if (value.starts_with(" Signal ")) root.signal = value.substr(1);
-            break;
+            below = false;
         }
     }
     return root;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "results/record/evidence.h"
+#include "results/record/left_files.h"
 #include "results/record/truth.h"
 
 namespace deadrank::results {
@@ -31,6 +32,7 @@ struct Record {
     std::uint64_t events = 0;
     std::vector<TraceEvent> watched;  // those that RunOptions::watch asked for
     Time ended{0};                    // virtual or monotonic
+    LeftFiles left;  // asked for by RunOptions::left_files
     std::vector<std::string> notes;  // the backend's remarks: which torch, which NCCL, what was skipped
 };
 

@@ -72,10 +72,12 @@ Time Truth::first_fault() const {
     return first;
 }
 
-Blame Truth::culprit() const {
+Blame Truth::culprit() const { return culprit_without({}); }
+
+Blame Truth::culprit_without(const std::set<std::int32_t>& innocent) const {
     Blame all;
     for (const Mark& mark : marks) {
-        if (mark.kind != MarkKind::applied) continue;
+        if (mark.kind != MarkKind::applied || innocent.contains(mark.fault)) continue;
         unite(all.ranks, mark.blame.ranks);
         unite(all.nodes, mark.blame.nodes);
         if (!all.step) all.step = mark.blame.step;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,8 @@ struct Truth {
     bool took_place() const;      // applied completely
     Time first_fault() const;     // `never` when none did
     Blame culprit() const;        // union of the applied faults' blames
+    // Of some of them. `innocent`: places in the plan of those without which the run ends alike.
+    Blame culprit_without(const std::set<std::int32_t>& innocent) const;
     bool completed() const;       // every rank finished
 };
 

@@ -26,6 +26,8 @@ struct RunOptions {
     std::vector<std::string> muted = {};  // kinds of faults whose levers do not move (simulator only)
     std::uint64_t watch_first = 0, watch_last = 0;  // events of the trace to keep: [first, last)
     std::atomic<bool>* stop = nullptr;              // set by Ctrl-C: end soon, keep what there is
+    bool left_files = false;  // look at what the program leaves (managed ranks only)
+    const results::LeftFiles* healthy_left = nullptr;  // of the healthy run: what is as there is not read
     // Not null: the plan's faults are alternatives, each played in a copy of the run (managed ranks only).
     Branches* branches = nullptr;
 };

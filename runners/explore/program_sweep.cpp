@@ -148,13 +148,13 @@ public:
             }
             if (of_fault_.empty() || stopped()) break;
             plan_.variant = places_.front().plan.variant;
-            if (auto run = trials_.play_branches(plan_, runner, *this); !run) break;
+            if (const auto run = trials_.play_branches(plan_, runner, *this); !run) trouble_ = run.error().text();
             copies_.wait();
         }
         copies_.wait();
         for (std::size_t i = 0; i < places_.size() && !stopped(); ++i) {
             if (played_[i]) continue;
-            places_[i].says = "the process that played it ended without an answer";
+            places_[i].says = trouble_.empty() ? "the process that played it ended without an answer" : trouble_;
             played_[i] = true;
         }
         return std::move(played_);
@@ -185,6 +185,7 @@ private:
     std::size_t done_ = 0;
     Copies copies_;
     bool from_start_ = false;
+    std::string trouble_;                 // of the run that was copied last
     scenarios::Plan plan_;                // of the places that are not played yet
     std::vector<std::size_t> of_fault_;   // the place of each fault of that plan
     std::size_t place_ = 0;               // of this process, in a copy

@@ -9,6 +9,7 @@
 
 #include "results/analysis/complaints.h"
 #include "results/analysis/error_quote.h"
+#include "results/judging/left_comparison.h"
 #include "results/record/words.h"
 #include "runners/explore/moments.h"
 #include "scenarios/model/text.h"
@@ -56,34 +57,20 @@ bool timed_out(const Evidence& evidence) {
     return std::any_of(logs.begin(), logs.end(), complains);
 }
 
-// Names of the files that were saved without an error.
-std::set<std::string> saved_files(const Evidence& evidence) {
-    std::set<std::string> files;
-    for (const results::Event* event : evidence.each<results::CheckpointSave>()) {
-        const auto& save = *event->as<results::CheckpointSave>();
-        if (save.result == results::Code::ok)
-            files.insert(std::filesystem::path(evidence.text(save.path)).filename().string());
-    }
-    return files;
-}
-
-// A file that only the healthy run saved; empty if there is none.
-std::string lost_file(const Evidence& fault, const Evidence& control) {
-    const std::set<std::string> saved = saved_files(fault);
-    for (const std::string& file : saved_files(control))
-        if (!saved.contains(file)) return file;
-    return "";
-}
-
 // From the fault to the job's end.
 results::Time time_to_end(const ProgramRun& run) { return run.fault.record.ended - run.fault_at(); }
 
+// What it leaves is its result as well: a saver that swallowed an error trained well and for nothing.
 void judge_completion(ProgramRun& run, Outcome outcome) {
     run.outcome = outcome;
-    const std::string file = lost_file(run.fault.record.evidence, run.control->record.evidence);
-    if (file.empty()) return;
-    run.outcome = Outcome::lost_checkpoint;
-    run.says = fmt::format("it completed without {}, which the healthy run saves", file);
+    std::error_code none;
+    const auto left = results::compare_left_files(run.fault.record.left, run.control->record.left,
+                                                  std::filesystem::current_path(none));
+    if (left.what == results::LeftDifference::none) return;
+    if (left.what == results::LeftDifference::other_result && outcome == Outcome::wrong_result) return;
+    run.outcome = left.what == results::LeftDifference::other_result ? Outcome::wrong_result
+                                                                     : Outcome::lost_checkpoint;
+    run.says = left.says;
 }
 
 void judge_error(ProgramRun& run, Outcome outcome) {
@@ -91,6 +78,28 @@ void judge_error(ProgramRun& run, Outcome outcome) {
     if (time_to_end(run) < long_wait || !timed_out(run.fault.record.evidence)) return;
     run.outcome = Outcome::watchdog;
     run.says = fmt::format("after {}: {}", results::duration_text(time_to_end(run)), run.says);
+}
+
+bool missed_any(const results::Truth& truth) {
+    return std::any_of(truth.marks.begin(), truth.marks.end(),
+                       [](const results::Mark& mark) { return mark.kind == results::MarkKind::missed; });
+}
+
+// What a program reads of its environment with os.environ nobody sees. So what a variable changed is told by the run.
+void tell_unread(ProgramRun& run) {
+    for (const results::Mark& mark : run.fault.record.truth.marks) {
+        if (mark.kind != results::MarkKind::unread) continue;
+        const bool same = run.fault.record.trace_hash == run.control->record.trace_hash;
+        const auto& fault = run.fault.plan.faults.at(static_cast<std::size_t>(mark.fault));
+        const auto name = fault.parameters.find("name");
+        run.says = name == fault.parameters.end()
+                       ? mark.says
+                       : fmt::format("{} was {}, and {}", name->second.text,
+                                     fault.kind == "unset_env" ? "unset" : "set",
+                                     same ? "the run is the healthy one, call for call: nothing depends on it"
+                                          : "only times differ from the healthy run");
+        return;
+    }
 }
 
 void judge_run(ProgramRun& run) {
@@ -103,7 +112,7 @@ void judge_run(ProgramRun& run) {
         run.says = refused->says;
         return;
     }
-    if (truth.idle() || !truth.took_place()) {
+    if (!truth.applied() || missed_any(truth)) {
         run.outcome = Outcome::never_came;
         std::set<results::Rank> ranks;
         for (const scenarios::FaultSpec& fault : run.fault.plan.faults)
@@ -114,12 +123,14 @@ void judge_run(ProgramRun& run) {
                         describe_moments(run.control->record.evidence, rank);
         return;
     }
-    run.grade = results::grade(run.fault.record, &run.control->record.evidence, truth.culprit());
+    run.grade = results::grade(run.fault.record, &run.control->record.evidence, run.culprit());
     run.says = run.grade.says;
     switch (run.grade.reaction) {
         case Reaction::completed:
         case Reaction::warned_and_completed:
-            return judge_completion(run, Outcome::unaffected);
+            judge_completion(run, Outcome::unaffected);
+            if (run.outcome == Outcome::unaffected) tell_unread(run);
+            return;
         case Reaction::restarted:
             return judge_completion(run, Outcome::recovered);
         case Reaction::clear_error:
@@ -183,7 +194,7 @@ std::string words_without_numbers(std::string_view sentence) {
 
 std::string_view ProgramRun::alarm() const {
     if (fault.findings.empty()) return "silent";
-    const results::Blame culprit = fault.record.truth.culprit();
+    const results::Blame culprit = this->culprit();
     bool misnamed = false;
     for (const results::Finding& finding : fault.findings) {
         const auto& ranks = finding.blame.ranks;
@@ -207,7 +218,9 @@ bool meets(std::string_view wanted, const ProgramRun& run) {
 
 Result<std::shared_ptr<const Played>> ProgramTrials::control(Runner& runner) {
     if (control_) return control_;
-    auto played = play_plan(healthy_, runner, options_);
+    PipelineOptions options = options_;
+    options.left_files = true;
+    auto played = play_plan(healthy_, runner, options);
     if (!played) return tl::unexpected(played.error());
     if (played->record.truth.interrupted) return refuse(ErrorCode::internal, "it was stopped");
     if (!played->record.truth.completed())
@@ -219,14 +232,26 @@ Result<std::shared_ptr<const Played>> ProgramTrials::control(Runner& runner) {
     return control_;
 }
 
+PipelineOptions ProgramTrials::beside_control() const {
+    PipelineOptions options = options_;
+    options.left_files = true;
+    options.healthy_left = &control_->record.left;
+    return options;
+}
+
 Result<std::string> ProgramTrials::difference_of_two(Runner& runner) {
     const auto first = control(runner);
     if (!first) return tl::unexpected(first.error());
-    const auto second = play_plan(healthy_, runner, options_);
+    const auto second = play_plan(healthy_, runner, beside_control());
     if (!second) return tl::unexpected(second.error());
     const Evidence& one = (*first)->record.evidence;
     const Evidence& other = second->record.evidence;
-    if ((*first)->record.trace_hash == second->record.trace_hash) return std::string();
+    if ((*first)->record.trace_hash == second->record.trace_hash) {
+        std::error_code none;
+        return results::compare_left_files(second->record.left, (*first)->record.left,
+                                           std::filesystem::current_path(none))
+            .says;
+    }
     const std::size_t shorter = std::min(one.events().size(), other.events().size());
     for (std::size_t i = 0; i < shorter; ++i) {
         const std::string here = to_json_line(one, one.events()[i]);
@@ -236,19 +261,54 @@ Result<std::string> ProgramTrials::difference_of_two(Runner& runner) {
     return fmt::format("one run has {} events, another {}", one.events().size(), other.events().size());
 }
 
-Result<ProgramRun> ProgramTrials::play(const scenarios::Plan& plan, Runner& runner) {
+Result<ProgramRun> ProgramTrials::play(const scenarios::Plan& plan, Runner& runner, Runner* again) {
     auto healthy = control(runner);
     if (!healthy) return tl::unexpected(healthy.error());
-    auto played = play_plan(plan, runner, options_);
+    auto played = play_plan(plan, runner, beside_control());
     if (!played) return tl::unexpected(played.error());
     ProgramRun run{.control = *healthy, .fault = std::move(*played), .grade = {}, .says = {}};
     judge_run(run);
+    const bool has_blame = run.outcome != Outcome::unaffected && run.outcome < Outcome::never_came;
+    if (!again || plan.faults.size() < 2 || !has_blame) return run;
+    run.innocent = find_innocent(run, *again);
+    if (!run.innocent.empty()) judge_run(run);
     return run;
+}
+
+namespace {
+
+// How a run ends, whoever is to blame.
+std::string ending_of(const ProgramRun& run, const Played& played) {
+    const results::Grade grade =
+        results::grade(played.record, &run.control->record.evidence, run.fault.record.truth.culprit());
+    std::error_code none;
+    const auto left = results::compare_left_files(played.record.left, run.control->record.left,
+                                                  std::filesystem::current_path(none));
+    return fmt::format("{}/{}/{}", name_of(grade.reaction), words_without_numbers(grade.says), left.says);
+}
+
+}  // namespace
+
+// Where each of two kills alone ends the run in one way, neither is innocent.
+std::set<std::int32_t> ProgramTrials::find_innocent(const ProgramRun& run, Runner& runner) const {
+    const std::string ending = ending_of(run, run.fault);
+    std::set<std::int32_t> innocent;
+    for (std::size_t i = 0; i < run.fault.plan.faults.size(); ++i) {
+        scenarios::Plan others = run.fault.plan;
+        others.faults.erase(others.faults.begin() + static_cast<std::ptrdiff_t>(i));
+        const auto played = play_plan(others, runner, beside_control());
+        if (!played) continue;
+        const results::Truth& truth = played->record.truth;
+        if (truth.interrupted || !truth.applied() || truth.refusal() || missed_any(truth)) continue;
+        if (ending_of(run, *played) == ending) innocent.insert(static_cast<std::int32_t>(i));
+    }
+    if (innocent.size() == run.fault.plan.faults.size()) innocent.clear();
+    return innocent;
 }
 
 Result<void> ProgramTrials::play_branches(const scenarios::Plan& plan, Runner& runner,
                                           Branches& branches) const {
-    PipelineOptions options = options_;
+    PipelineOptions options = beside_control();
     options.branches = &branches;
     const auto played = play_plan(plan, runner, options);
     if (!played) return tl::unexpected(played.error());

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -41,7 +42,11 @@ struct ProgramRun {
     results::Grade grade;
     std::string says;  // one sentence: the error's words, what differs, how long it hung, or why it is unknown
 
+    // Of several faults: places in the plan of those without which the run ends alike. Nobody is to blame for them.
+    std::set<std::int32_t> innocent = {};
+
     results::Time fault_at() const { return fault.record.truth.first_fault(); }
+    results::Blame culprit() const { return fault.record.truth.culprit_without(innocent); }
     // Detectors: whether an alarm names a culprit, another rank, or nobody.
     std::string_view alarm() const;  // "named", "misnamed", "noticed", "silent"
 };
@@ -69,8 +74,9 @@ public:
     // Whether a second healthy run is the same event for event; the first difference in words, else empty.
     scenarios::Result<std::string> difference_of_two(Runner& runner);
 
-    // `plan`: healthy() with faults. Errors: environment.
-    scenarios::Result<ProgramRun> play(const scenarios::Plan& plan, Runner& runner);
+    // `plan`: healthy() with faults. Where it has several, `again` plays it without each of them, which tells the
+    // innocent ones; null: all count. Errors: environment.
+    scenarios::Result<ProgramRun> play(const scenarios::Plan& plan, Runner& runner, Runner* again = nullptr);
 
     // Plays the plan's faults as alternatives. Errors: environment, of the run that is copied.
     scenarios::Result<void> play_branches(const scenarios::Plan& plan, Runner& runner, Branches& branches) const;
@@ -78,6 +84,10 @@ public:
     ProgramRun judge(const scenarios::Plan& plan, Record record) const;
 
 private:
+    PipelineOptions beside_control() const;  // after control()
+    // Plays the plan without each of its faults.
+    std::set<std::int32_t> find_innocent(const ProgramRun& run, Runner& runner) const;
+
     scenarios::Plan healthy_;
     PipelineOptions options_;
     std::shared_ptr<const Played> control_;

@@ -130,7 +130,7 @@ constexpr OutputWord words_of_output[] = {
     {printed::program, "wrong_rank", "The program ended with an error that names another rank. Sign: x"},
     {printed::program, "watchdog", "The program ended with an error after a time-out of minutes. Sign: w"},
     {printed::program, "lost_checkpoint",
-     "The program completed without a checkpoint that its healthy run leaves. Sign: L"},
+     "The program completed without a checkpoint that its healthy run leaves, or left it unreadable. Sign: L"},
     {printed::program, "hang", "The program never ended. Sign: H"},
     {printed::program, "wrong_result",
      "The program completed with another result than its healthy run and printed no error. Sign: W"},

@@ -122,6 +122,8 @@ scenarios::Result<Played> play_plan(const Plan& plan, Runner& runner, const Pipe
     how.memory = options.memory;
     how.stop = options.stop;
     how.branches = options.branches;
+    how.left_files = options.left_files;
+    how.healthy_left = options.healthy_left;
     auto record = runner.run(plan, how);
     if (!record) return tl::unexpected(record.error());
     return with_findings(plan, std::move(*record), options);

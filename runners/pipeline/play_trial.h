@@ -21,7 +21,9 @@ struct PipelineOptions {
     bool explore_order = false;      // break ties in time by chance
     std::int64_t memory = 0;         // bytes that one run in the simulator may take; 0 = what is free
     std::atomic<bool>* stop = nullptr;
-    Branches* branches = nullptr;  // as RunOptions'
+    Branches* branches = nullptr;  // these three as RunOptions'
+    bool left_files = false;
+    const results::LeftFiles* healthy_left = nullptr;
     const results::Detectors* detectors = nullptr;  // null = all of ours
 };
 

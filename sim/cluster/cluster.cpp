@@ -204,6 +204,10 @@ void Cluster::change_device(Rank process, const DeviceChange& change) {
 
 void Cluster::change_host(int node, const HostChange& change) { machine_->hosts.change(node, change); }
 void Cluster::change_link(const LinkChange& change) { machine_->network.change(change); }
+const std::vector<Number>* Cluster::file_content(std::string_view path) const {
+    return machine_->files.content(path);
+}
+
 void Cluster::change_storage(const StorageChange& change) { machine_->files.change(change); }
 void Cluster::preempt(std::string_view reason) { machine_->launcher.preempt(reason); }
 

@@ -83,6 +83,7 @@ public:
     bool in_crowd(Rank process) const;  // one of many that are played as one: nothing can be done to it
     std::int64_t step_of(Rank process) const;  // training step under way; -1 before the first
     bool alive(Rank process) const;            // its process exists (it may be stopped)
+    const std::vector<Number>* file_content(std::string_view path) const;  // nullptr: it is not there
 
     // ── Before the job starts. Packages and names also apply to processes that a restart brings.
     void set_env(Rank process, std::string_view name,

@@ -1,6 +1,7 @@
 // sim/managed/managed_job.cpp — An unmodified Python program as the workload of a simulated job.
 #include "sim/managed/managed_job.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <unistd.h>
 #include <utility>
@@ -82,6 +83,26 @@ void ManagedJob::note_waiting(Proxy& proxy) {
 void ManagedJob::fill_room() {
     while (!answered_.empty() && static_cast<int>(running_.size()) < program_.at_once)
         answered_.front()->send_reply();
+}
+
+// The simulated file holds the number of its version in place of each eight bytes, so that what became of them can
+// be read from it. A flip hits one number, so the version is that of most others.
+std::optional<Spoilt> ManagedJob::find_spoilt(const std::vector<Number>* content, std::int64_t latest) const {
+    if (!content) return Spoilt{.there = false, .version = latest, .flips = {}};
+    const auto is_version = [&](Number number) {
+        return number > 0 && number <= static_cast<Number>(sizes.size());
+    };
+    const auto whole = std::find_if(content->begin(), content->end(), is_version);
+    const Number version = whole == content->end() ? latest : *whole;
+    Spoilt found{.version = version,
+                 .kept = content->size(),
+                 .of = sizes[static_cast<std::size_t>(version) - 1],
+                 .flips = {}};
+    for (std::size_t i = 0; i < content->size(); ++i)
+        if ((*content)[i] != version)
+            found.flips.emplace_back(i, static_cast<std::uint64_t>((*content)[i]) ^ static_cast<std::uint64_t>(version));
+    if (version == latest && found.kept == found.of && found.flips.empty()) return std::nullopt;
+    return found;
 }
 
 void ManagedJob::show_stacks() {

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <tl/expected.hpp>
+#include <utility>
 #include <vector>
 
 #include "sim/managed/trouble.h"
@@ -39,6 +40,14 @@ struct Program {
     std::chrono::milliseconds real_limit{120'000};  // between two calls of a rank
     // Processes that compute at the same time. What they do to each other has one order all the same.
     int at_once = 1;
+};
+
+// What the simulated disk holds of a file in place of what the program wrote to it last.
+struct Spoilt {
+    bool there = true;
+    std::int64_t version = 0;      // of all that the program wrote, from 1
+    std::size_t kept = 0, of = 0;  // numbers of the simulated file
+    std::vector<std::pair<std::size_t, std::uint64_t>> flips;
 };
 
 // Gives the payload of a line of evidence that an observer in a rank's process wrote. False: no such kind.
@@ -104,6 +113,12 @@ public:
     void let_run(Proxy& proxy);
     void note_running(Proxy& proxy);  // it was let go on
     void note_waiting(Proxy& proxy);  // it waits or has ended: another one may go on
+
+    // `content`: the simulated file's; null: it is not there. Nothing: readers find what the program wrote last.
+    std::optional<Spoilt> find_spoilt(const std::vector<Number>* content, std::int64_t latest) const;
+
+    // The step that follows what a checkpoint holds: by its path, and by the digest of its bytes.
+    std::map<std::string, std::int64_t> steps_after;
 
     std::vector<pid_t> ending;       // processes that have said how they end, and may still be at it
     std::map<Rank, Proxy*> proxies;  // of the ranks that run

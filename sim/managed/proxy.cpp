@@ -654,6 +654,13 @@ void Proxy::use_storage(const json& body) {
         code = storage.remove(path);
     } else if (op == "read") {
         code = read_file(storage, path, said);
+    } else if (op == "saved") {
+        for (const std::string& key : {"path " + path, "digest " + body.value("digest", "")})
+            job_.steps_after[key] = body.value("following", std::int64_t{0});
+    } else if (op == "loaded") {
+        for (const std::string& key : {"digest " + body.value("digest", ""), "path " + path})
+            if (const auto known = job_.steps_after.find(key); known != job_.steps_after.end())
+                said["following"] = known->second;
     } else {
         throw HostTrouble(fmt::format("a rank asked the storage for '{}'", op), "internal error: report it");
     }
@@ -661,8 +668,6 @@ void Proxy::use_storage(const json& body) {
     answer(said);
 }
 
-// The simulated file holds the number of its version in place of each eight bytes, so that what became of them can
-// be read from it.
 Code Proxy::write_file(Storage& storage, const std::string& path, std::int64_t bytes, json& said) {
     constexpr std::int64_t numbers_max = 1 << 16;
     job_.sizes.push_back(static_cast<std::size_t>(std::clamp((bytes + 7) / 8, std::int64_t{1}, numbers_max)));
@@ -680,18 +685,8 @@ Code Proxy::read_file(Storage& storage, const std::string& path, json& said) {
     const auto latest = job_.files.find(path);
     if (latest == job_.files.end()) return code == Code::not_found ? Code::ok : code;
     if (code != Code::ok) return code;
-    const auto is_version = [&](Number number) {
-        return number > 0 && number <= static_cast<Number>(job_.sizes.size());
-    };
-    const auto whole = std::find_if(content.begin(), content.end(), is_version);  // a flip hits one number
-    const Number version = whole == content.end() ? latest->second : *whole;
-    json flips = json::array();
-    for (std::size_t i = 0; i < content.size(); ++i)
-        if (content[i] != version)
-            flips.push_back({i, static_cast<std::uint64_t>(content[i]) ^ static_cast<std::uint64_t>(version)});
-    const std::size_t size = job_.sizes[static_cast<std::size_t>(version) - 1];
-    if (version != latest->second || content.size() != size || !flips.empty())
-        said = {{"version", version}, {"kept", content.size()}, {"of", size}, {"flips", std::move(flips)}};
+    if (const auto spoilt = job_.find_spoilt(&content, latest->second))
+        said = {{"version", spoilt->version}, {"kept", spoilt->kept}, {"of", spoilt->of}, {"flips", spoilt->flips}};
     return code;
 }
 

@@ -160,11 +160,30 @@ pid_t Zygote::spawn(const RankSpec& spec) {
     if (!send_with(control_.get(), text, {spec.channel, spec.out, spec.err, spec.arena}))
         fail(fmt::format("cannot start a rank: {}", std::strerror(errno)),
              "see that the arguments and the environment of the program are below 1 MB");
+    return await_child(id, "a rank", "free memory, or play fewer ranks");
+}
+
+// The mutex is held.
+pid_t Zygote::await_child(std::uint64_t id, std::string_view what, std::string help) {
     while (!answers_.contains(id)) read_one();
     const auto [pid, why] = answers_.extract(id).mapped();
-    if (pid < 0) fail(fmt::format("cannot fork a rank: {}", why), "free memory, or play fewer ranks");
+    if (pid < 0) fail(fmt::format("cannot fork {}: {}", what, why), std::move(help));
     ended_.erase(pid);  // of an earlier process with this number
     return pid;
+}
+
+void Zygote::examine(const std::filesystem::path& request, pid_t within) {
+    pid_t child = -1;
+    {
+        const std::lock_guard lock(mutex_);
+        const std::uint64_t id = ++spawned_;
+        const std::string text =
+            json{{"examine", id}, {"request", request.string()}, {"within", within}}.dump();
+        while (::send(control_.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
+        }
+        child = await_child(id, "a reader of files", "free memory");
+    }
+    wait_for(child);
 }
 
 Descriptor Zygote::connect() {

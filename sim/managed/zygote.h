@@ -52,6 +52,11 @@ public:
     // HostTrouble.
     int wait_for(pid_t child);
 
+    // Lets a fork of the interpreter read the files that a run has left, as left.py has it: `request` is the path of
+    // the request. `within`: a process whose files it sees; 0: those of everybody. Returns when it is done.
+    // Thread-safe. Throws HostTrouble.
+    void examine(const std::filesystem::path& request, pid_t within);
+
     // Another connection to the same interpreter, for a copy of this process. Until adopt() is called with the
     // ranks that were copied for it, the interpreter ends no process that it does not know. Throws HostTrouble.
     Descriptor connect();
@@ -65,6 +70,7 @@ private:
     std::string receive();
     static std::string receive_over(int control);
     void read_one();
+    pid_t await_child(std::uint64_t id, std::string_view what, std::string help);
 
     const std::shared_ptr<void> holds_;
     std::mutex mutex_;

@@ -256,6 +256,12 @@ bool keeps_anything(const fs::path& directory) {
     return !none && size > 0;
 }
 
+std::vector<fs::path> list_changed(const fs::path& directory) {
+    std::vector<fs::path> paths;
+    for (const Kept& kept : first_of_each_path(directory / inject::kept_list)) paths.emplace_back(kept.path);
+    return paths;
+}
+
 GivenBack give_back(const fs::path& directory) {
     std::error_code ignored;
     if (directory.extension() != ".kept" || !fs::exists(directory, ignored))

@@ -21,6 +21,9 @@ void end_keeping(const std::filesystem::path& directory);
 // Does the list have a line? Without one the job has changed nothing.
 bool keeps_anything(const std::filesystem::path& directory);
 
+// Each path that the job has changed, created or removed, in the order of the first time.
+std::vector<std::filesystem::path> list_changed(const std::filesystem::path& directory);
+
 struct GivenBack {
     bool whole = true;  // everything that has a copy is restored, its digest checked
     std::size_t files = 0, removed = 0;

@@ -59,6 +59,7 @@ void BranchingRun::play(const std::function<Result<Record>()>& simulation, Resul
     attempt(simulation, is_copy_, record);
     if (!is_copy_) return;
     job_.finish();
+    if (record && !job_.trouble()) attempt([&]() -> Result<Record> { return at_end_(*record), std::move(*record); }, is_copy_, record);
     if (job_.trouble()) record = refuse(ErrorCode::environment, job_.trouble()->what(), job_.trouble()->help);
     branches_.finish(std::move(record));
 }

@@ -25,8 +25,10 @@ using PlayPlan = std::function<scenarios::Result<results::Record>(const scenario
 // The run forks itself where a fault is due; the copy ends its process.
 class BranchingRun {
 public:
-    BranchingRun(sim::managed::ManagedJob& job, PrivateLayers layers, Branches& branches)
-        : job_(job), layers_(std::move(layers)), branches_(branches) {}
+    // `at_end`: called in each copy when all processes of its run are gone.
+    BranchingRun(sim::managed::ManagedJob& job, PrivateLayers layers, Branches& branches,
+                 std::function<void(results::Record&)> at_end)
+        : job_(job), layers_(std::move(layers)), branches_(branches), at_end_(std::move(at_end)) {}
 
     inject::Passage ask(std::size_t fault);
     // Both return in the process that the run began in alone. The second makes a copy for each fault before it
@@ -40,6 +42,7 @@ private:
     sim::managed::ManagedJob& job_;
     const PrivateLayers layers_;
     Branches& branches_;
+    const std::function<void(results::Record&)> at_end_;
     bool is_copy_ = false;
 };
 

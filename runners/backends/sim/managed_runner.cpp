@@ -6,11 +6,14 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <thread>
+#include <unistd.h>
 
 #include "results/record/payload_line.h"
 #include "runners/backends/process/guard.h"
+#include "runners/backends/process/kept_files.h"
 #include "runners/backends/process/private_files.h"
 #include "runners/backends/sim/job_copies.h"
+#include "runners/backends/sim/left_files.h"
 #include "runners/backends/sim/sim_play.h"
 #include "scenarios/model/python_program.h"
 #include "sim/machine/plan_settings.h"
@@ -259,6 +262,15 @@ scenarios::Result<inject::Done> patch_rank(const ManagedSettings& settings, sim:
     return inject::Done{};
 }
 
+// What the simulated disk holds in place of what the program wrote, by path.
+std::map<std::string, sim::managed::Spoilt> list_spoilt(const sim::Cluster& cluster,
+                                                        const sim::managed::ManagedJob& job) {
+    std::map<std::string, sim::managed::Spoilt> all;
+    for (const auto& [path, latest] : job.files)
+        if (auto spoilt = job.find_spoilt(cluster.file_content(path), latest)) all[path] = std::move(*spoilt);
+    return all;
+}
+
 // Where a copy of a run has files of its own.
 PrivateLayers private_layers(const ManagedSettings& settings, const std::filesystem::path& temporary) {
     PrivateLayers layers{{settings.changed->begin(), settings.changed->end()}, temporary / "layers"};
@@ -299,10 +311,26 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
         put_into(program, around.emplace(std::move(*made)));
     }
     sim::managed::ManagedJob job(*warm, std::move(program), read_record, options.stop);
+    std::map<std::string, sim::managed::Spoilt> spoilt;
+    const pid_t began_in = ::getpid();
+    const auto see_left_files = [&](Record& record) {
+        const auto& ends = record.truth.ends;
+        const bool any_finished = std::count(ends.begin(), ends.end(), results::RankEnd::finished) > 0;
+        if (!around || !options.left_files || !any_finished) return;
+        record.left = find_left_files({.changed = list_changed(around->guard->directory()),
+                                       .directory = std::filesystem::absolute(settings_.directory),
+                                       .temporary = around->temporary->path(),
+                                       .scratch = around->temporary->path() / "tmp",
+                                       .spoilt = spoilt,
+                                       .within = ::getpid() == began_in ? 0 : ::getpid(),
+                                       .healthy = options.healthy_left},
+                                      job.zygote());
+    };
     std::optional<BranchingRun> branching;
     std::optional<DebuggedRun> debugged;
     if (around && options.branches)
-        branching.emplace(job, private_layers(settings_, around->temporary->path()), *options.branches);
+        branching.emplace(job, private_layers(settings_, around->temporary->path()), *options.branches,
+                          see_left_files);
     if (around && settings_.debugged)
         debugged.emplace(job, private_layers(settings_, around->temporary->path()), plan, options.stop);
     const Performance performance{
@@ -316,7 +344,8 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
         .gate = branching  ? inject::Gate([&](std::size_t fault) { return branching->ask(fault); })
                 : debugged ? inject::Gate([&](std::size_t fault) { return debugged->ask(fault); })
                            : nullptr,
-        .at_standstill = [&] { job.show_stacks(); }};
+        .at_standstill = [&] { job.show_stacks(); },
+        .at_end = [&](const sim::Cluster& ended) { spoilt = list_spoilt(ended, job); }};
     scenarios::Result<Record> record = refuse(ErrorCode::internal, "the stage never played");
     stages_.play([&](sim::Engine& engine) {
         const auto simulation = [&](const scenarios::Plan& played) {
@@ -333,6 +362,13 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
         }
     });
     job.finish();
+    if (record && !job.trouble()) {
+        try {
+            see_left_files(*record);
+        } catch (const sim::managed::HostTrouble& trouble) {
+            record = refuse(ErrorCode::environment, trouble.what(), trouble.help);
+        }
+    }
     if (around && record) {
         if (auto given = give_back_to(*around->guard, *record, *settings_.changed); !given) return tl::unexpected(given.error());
     }

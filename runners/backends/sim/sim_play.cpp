@@ -133,6 +133,7 @@ Result<Record> simulate(sim::Engine& engine, const inject::FaultCatalog& faults,
     Conductor conductor(cluster, *injector, performance.patch);
     if (const auto started = conductor.start(); !started) return tl::unexpected(started.error());
     const auto result = cluster.run(performance.script);
+    if (performance.at_end) performance.at_end(cluster);
     if (result.ending == sim::Ending::stopped && budget.exceeded()) return tl::unexpected(budget.refusal());
     if (result.ending == sim::Ending::step_limit) {
         return scenarios::refuse(

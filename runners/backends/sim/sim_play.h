@@ -22,6 +22,7 @@ struct Performance {
     std::size_t stack_bytes = 64 << 10;
     inject::Gate gate = {};  // asked before each fault acts
     std::function<void()> at_standstill = {};  // at the end of a run whose ranks still wait
+    std::function<void(const sim::Cluster&)> at_end = {};  // after every run
 };
 
 // Errors: those of the injector and of levers; internal, if a run continues without time passing.

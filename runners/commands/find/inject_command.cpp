@@ -11,6 +11,7 @@
 
 #include "results/record/words.h"
 #include "results/reports/json_files.h"
+#include "results/reports/terminal.h"
 #include "runners/commands/command.h"
 #include "runners/commands/find/shrink_program.h"
 #include "runners/commands/program_options.h"
@@ -94,12 +95,10 @@ public:
         const auto control = trials.control(*runner);
         if (was_stopped()) return;
         if (!control) return session_.complain(control.error());
-        auto run = trials.play(*plan, *make_runner(*program));
+        auto run = trials.play(*plan, *make_runner(*program), arguments_.debug.empty() ? runner.get() : nullptr);
         if (was_stopped()) return;
         if (!session_.take(run)) return;
-        if (arguments_.faults.empty() && !run->fault.record.truth.idle())
-            return row("ended", fmt::format("the debugged copy is gone; the job without the debugger takes {}",
-                                            results::duration_text(run->control->record.ended)));
+        if (arguments_.faults.empty() && !run->fault.record.truth.idle()) return show_debugged(std::move(*run));
         Answer answer{.run = std::move(*run), .met = true, .unmet = {}, .least = {}};
         judge(answer);
         if (arguments_.shrink && is_played(answer.run))
@@ -160,10 +159,21 @@ private:
     }
 
     std::string again() const {
-        return command_line(fmt::format("inject{}", arguments_.expect.empty()
-                                                        ? ""
-                                                        : " --expect " + arguments_.expect),
-                            arguments_.program, arguments_.faults);
+        std::string verb = "inject";
+        if (!arguments_.expect.empty()) verb += " --expect " + arguments_.expect;
+        if (!arguments_.within.empty()) verb += " --within " + arguments_.within;
+        if (!arguments_.debug.empty()) verb += " --debug " + results::reports::shell_quoted(arguments_.debug);
+        return command_line(verb, arguments_.program, arguments_.faults);
+    }
+
+    // What happened under the debugger is gone with the copy that it was in; what is kept is the job without it.
+    void show_debugged(ProgramRun run) {
+        run.outcome = Outcome::unaffected;
+        run.says = fmt::format("the debugged copy is gone; the job without the debugger takes {}",
+                               results::duration_text(run.control->record.ended));
+        row("ended", run.says);
+        row("again", again());
+        keep({.run = std::move(run), .met = true, .unmet = {}, .least = {}});
     }
 
     void row(std::string_view head, const std::string& text) const {
@@ -180,6 +190,8 @@ private:
         for (const results::Finding& finding : run.control->findings)
             row("", fmt::format("false alarm: {}: {}", finding.symptom, finding.says));
         for (const std::string& mark : applied_marks(run.fault.record.truth)) row("fault", mark);
+        for (const std::int32_t fault : run.innocent)
+            row("", fmt::format("without '{}' it ends alike", arguments_.faults.at(static_cast<std::size_t>(fault))));
         const Ink ink = explore::is_bad(run.outcome) ? Ink::red : Ink::green;
         row("outcome", style_.paint(ink, explore::text_of(run.outcome)) +
                            (run.says.empty() ? "" : ": " + run.says));
@@ -207,6 +219,12 @@ private:
         }
     }
 
+    std::vector<std::string> innocent_lines(const ProgramRun& run) const {
+        std::vector<std::string> lines;
+        for (const std::int32_t fault : run.innocent) lines.push_back(arguments_.faults.at(static_cast<std::size_t>(fault)));
+        return lines;
+    }
+
     Json json_of(const Answer& answer) const {
         const ProgramRun& run = answer.run;
         const bool came = run.fault_at() != results::never;
@@ -215,7 +233,8 @@ private:
                      {"faults", arguments_.faults},
                      {"fault_at_ns", came ? Json(run.fault_at().count()) : Json(nullptr)},
                      {"ended_ns", run.fault.record.ended.count()},
-                     {"culprit", results::blame_json(run.fault.record.truth.culprit())},
+                     {"culprit", results::blame_json(run.culprit())},
+                     {"innocent", innocent_lines(run)},
                      {"alarm", run.alarm()},
                      {"findings", results::reports::findings_json(run.fault.findings)},
                      {"trace_hash", fmt::format("{:016x}", run.fault.record.trace_hash)}};
@@ -252,7 +271,9 @@ private:
         }
         if (arguments_.html.empty()) return;
         results::reports::Page page;
-        add_to_page(page, 0, run, fmt::format("{}", fmt::join(arguments_.faults, "; ")), again());
+        std::string title = fmt::format("{}", fmt::join(arguments_.faults, "; "));
+        if (title.empty()) title = "debugger at " + arguments_.debug;
+        add_to_page(page, 0, run, title, again());
         complain(page.write(arguments_.html, {}, "class", std::string(explore::text_of(run.outcome))));
     }
 
@@ -273,7 +294,7 @@ std::string verbs_footer() {
            "and parameters: 'stale_read path=model.pt at step 3'. deadrank explain KIND says what each "
            "does.\n\n"
            "Exit code: 0 played, and as expected; 1 not as expected; 2 unknown, or the moment never came; 64 "
-           "the command line is wrong; 130 stopped.\n\n"
+           "the command line is wrong; 130 stopped (143 by SIGTERM).\n\n"
            "Examples:\n"
            "  deadrank inject 'kill rank 1 before all_reduce 7' -- torchrun --nproc-per-node 8 train.py\n"
            "  deadrank inject 'stop rank 3 at step 5' --expect clear_error --within 10min -- torchrun "

@@ -82,7 +82,7 @@ private:
         auto plan = scenarios::with_faults(played->program.healthy, faults, library_.vocabulary);
         if (!plan) return false;
         plan->variant = scenarios::Variant::fault;
-        const auto run = played->trials->play(*plan, *played->runner);
+        const auto run = played->trials->play(*plan, *played->runner, played->runner.get());
         return run && run->outcome == outcome_ && explore::words_without_numbers(run->says) == words_;
     }
 

@@ -1,5 +1,6 @@
 // tests/runners/explore/explore_test.cpp — A program of the user's under faults: its moments, how it ended, and
 // the map of all its calls.
+#include <algorithm>
 #include <fstream>
 #include <gmock/gmock.h>
 
@@ -342,6 +343,286 @@ TEST_F(DeviceExplore, ASweepRefusesAFaultThatNamesItsMoment) {
     const auto sweep = sweep_program(trials, options);
     ASSERT_FALSE(sweep);
     EXPECT_THAT(sweep.error().what, HasSubstr("names its moment"));
+}
+
+// Files differ in their bytes from run to run of a program like this one, and in nothing that counts.
+constexpr const char* saver = R"(
+import os, sys, json, time, torch, torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+
+class Settings:
+    def __init__(self):
+        self.begun, self.where = time.time(), os.getcwd()
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+torch.manual_seed(0)
+sharded = "sharded" in sys.argv
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4))
+model = fully_shard(model) if sharded else torch.nn.parallel.DistributedDataParallel(model)
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+first = 0
+if sharded and os.path.isdir("parts"):
+    whole = [int(name) for name in os.listdir("parts") if os.path.exists(f"parts/{name}/.metadata")]
+    if whole:
+        weights, moments = get_state_dict(model, optimizer)
+        state = {"model": weights, "optimizer": moments, "extra": {"following": 0}}
+        dcp.load(state, checkpoint_id=f"parts/{max(whole)}")
+        set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
+        first = state["extra"]["following"]
+elif not sharded and os.path.exists("last.pt"):
+    with open("last.pt", "rb") as file:
+        state = torch.load(file, weights_only=False)
+    model.module.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    first = state["following"]
+last = None
+for step in range(first, 6):
+    data = torch.randn(4, 8, generator=torch.Generator().manual_seed(100 * step + rank))
+    loss = model(data).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 2 == 0:
+        continue
+    if sharded:
+        weights, moments = get_state_dict(model, optimizer)
+        state = {"model": weights, "optimizer": moments, "extra": {"following": step + 1}}
+        if "async" in sys.argv:
+            if last:
+                last.result()
+            last = dcp.async_save(state, checkpoint_id=f"parts/{step + 1}")
+        else:
+            dcp.save(state, checkpoint_id=f"parts/{step + 1}")
+    elif rank == 0:
+        state = {"model": model.module.state_dict(), "optimizer": optimizer.state_dict(), "following": step + 1}
+        torch.save({**state, "settings": Settings()}, "new.pt")
+        os.replace("new.pt", "last.pt")
+        torch.save(state, f"step_{step + 1}.pt")
+    dist.barrier()
+if last:
+    last.result()
+dist.barrier()
+if rank == 0 and "quiet" not in sys.argv:
+    with open("metrics.json", "w") as file:
+        json.dump({"took": time.time()}, file)
+dist.destroy_process_group()
+)";
+
+class DeviceLeftFiles : public DeviceExplore {
+protected:
+    void SetUp() override {
+        DeviceExplore::SetUp();
+        if (!IsSkipped()) std::ofstream(scratch_->path() / "train.py") << saver;
+    }
+
+    static bool rings(const ProgramRun& run, std::string_view symptom) {
+        const auto& findings = run.fault.findings;
+        return std::any_of(findings.begin(), findings.end(),
+                           [&](const results::Finding& one) { return one.symptom == symptom; });
+    }
+};
+
+TEST_F(DeviceLeftFiles, TwoHealthyRunsLeaveTheSame) {
+    for (const std::vector<std::string>& arguments :
+         std::vector<std::vector<std::string>>{{}, {"sharded"}, {"sharded", "async"}}) {
+        settings_.command.argv = {"train.py"};
+        settings_.command.argv.insert(settings_.command.argv.end(), arguments.begin(), arguments.end());
+        ManagedRunner runner(settings_);
+        ProgramTrials trials(plan_of(settings_.command, {1}), {});
+        const auto differs = trials.difference_of_two(runner);
+        ASSERT_TRUE(differs) << differs.error().text();
+        EXPECT_EQ(*differs, "");
+        std::size_t readable = 0;
+        for (const auto& [path, file] : (*trials.control(runner))->record.left) readable += file.has_tensors;
+        EXPECT_EQ(readable, arguments.empty() ? 4U : 3U) << "last and three steps, or three directories";
+    }
+}
+
+TEST_F(DeviceLeftFiles, TimesAndPathsInAFileAreNoResult) {
+    const ProgramRun run = inject("delay all_reduce 2 30s rank 0");
+    EXPECT_EQ(run.outcome, Outcome::unaffected) << run.says;
+}
+
+TEST_F(DeviceLeftFiles, AFileThatTheDiskSpoiledIsNotUnaffected) {
+    const ProgramRun cut = inject("corrupt checkpoint path=step_4 how=truncate before all_reduce 6");
+    EXPECT_EQ(cut.outcome, Outcome::lost_checkpoint) << cut.says;
+    EXPECT_THAT(cut.says, HasSubstr("step_4.pt, which cannot be read: "));
+    const ProgramRun gone = inject("corrupt checkpoint path=step_4 how=delete before all_reduce 6");
+    EXPECT_EQ(gone.outcome, Outcome::lost_checkpoint) << gone.says;
+    EXPECT_THAT(gone.says, HasSubstr("without"));
+    const ProgramRun torn = inject("tear write path=step_6 before checkpoint_save 2");
+    EXPECT_EQ(torn.outcome, Outcome::lost_checkpoint) << torn.says;
+}
+
+// Fails if a copy of a run reads the files of another one.
+TEST_F(DeviceLeftFiles, ACopiedRunTellsWhatItLeavesItself) {
+    ManagedRunner runner(settings_);
+    if (const auto can = runner.can_branch(); !can) GTEST_SKIP() << can.error().what;
+    ProgramTrials trials(plan_of(settings_.command, {1}), {});
+    const ProgramSweep sweep = sweep_of(trials, settings_, {"corrupt checkpoint path=step_ how=truncate"});
+    EXPECT_GT(sweep.copied, 0U) << sweep.obstacle;
+    for (const SweepPlace& place : sweep.places)
+        EXPECT_EQ(name_of(place.outcome), "lost_checkpoint") << place.line << ": " << place.says;
+}
+
+TEST_F(DeviceLeftFiles, AHealthyResumeRaisesNoAlarmAboutIt) {
+    settings_.command.restarts_max = 1;
+    for (const std::vector<std::string>& arguments :
+         std::vector<std::vector<std::string>>{{}, {"sharded"}, {"sharded", "async"}}) {
+        settings_.command.argv = {"train.py"};
+        for (const char* line : {"kill rank 1 at step 3", "kill rank 1 at step 4", "kill rank 1 at step 5"}) {
+            settings_.command.argv.resize(1);
+            const ProgramRun run = inject(line, arguments);
+            EXPECT_EQ(run.outcome, Outcome::recovered) << line << ": " << run.says;
+            EXPECT_FALSE(rings(run, "resume_state_regression")) << line << " " << arguments.size();
+        }
+    }
+}
+
+// The detector must still see a resume that is wrong: here from a checkpoint older than the newest.
+TEST_F(DeviceLeftFiles, AResumeFromAnOlderCheckpointStillRings) {
+    settings_.command.restarts_max = 1;
+    std::string older = saver;
+    const std::string path = "open(\"last.pt\", \"rb\")";
+    older.replace(older.find(path), path.size(), "open(\"step_2.pt\", \"rb\")");
+    std::ofstream(scratch_->path() / "train.py") << older;
+    const ProgramRun run = inject("kill rank 1 at step 5");
+    EXPECT_TRUE(rings(run, "resume_state_regression")) << run.says;
+}
+
+constexpr const char* own_keeper = R"(
+import os, json, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+first = 0
+if os.path.exists("own.json"):
+    with open("own.json") as file:
+        said = json.load(file)
+    for parameter, values in zip(model.parameters(), said["values"]):
+        parameter.data.copy_(torch.tensor(values).view_as(parameter))
+    first = said["following"]
+for step in range(first, 6):
+    data = torch.randn(4, 8, generator=torch.Generator().manual_seed(100 * step + dist.get_rank()))
+    loss = model(data).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if dist.get_rank() == 0:
+        values = [parameter.flatten().tolist() for parameter in model.parameters()]
+        with open("own.json", "w") as file:
+            json.dump({"values": values, "following": step + 1}, file)
+    dist.barrier()
+)";
+
+TEST_F(DeviceLeftFiles, AResumeFromAFileOfItsOwnKindRaisesNoAlarmAboutIt) {
+    settings_.command.restarts_max = 1;
+    std::ofstream(scratch_->path() / "train.py") << own_keeper;
+    const ProgramRun run = inject("kill rank 1 at step 3");
+    EXPECT_EQ(run.outcome, Outcome::recovered) << run.says;
+    EXPECT_FALSE(rings(run, "resume_state_regression"));
+}
+
+TEST_F(DeviceLeftFiles, ExchangedRanksHaveTheSameResult) {
+    const ProgramRun run = inject("swap ranks 0,1");
+    EXPECT_EQ(run.outcome, Outcome::unaffected) << run.says;
+}
+
+TEST_F(DeviceExplore, AVariableThatNothingDependsOnIsToldSo) {
+    const ProgramRun run = inject("set FOO=bar rank 1");
+    EXPECT_EQ(run.outcome, Outcome::unaffected) << run.says;
+    EXPECT_THAT(run.says, HasSubstr("FOO was set"));
+    EXPECT_THAT(run.says, HasSubstr("nothing depends on it"));
+}
+
+TEST_F(DeviceExplore, AVariableThatTheProgramReadsByItselfHasItsEffect) {
+    std::ofstream(scratch_->path() / "train.py")
+        << "import os\nif os.environ.get('FOO') == 'bar': raise ValueError('FOO is bar')\n" << trainer;
+    const ProgramRun run = inject("set FOO=bar rank 1");
+    EXPECT_EQ(run.outcome, Outcome::clear_error) << run.says;
+    EXPECT_THAT(run.says, HasSubstr("FOO is bar"));
+}
+
+TEST_F(DeviceExplore, TheAlarmNamesTheStepAtWhichTheFaultActed) {
+    for (const char* line : {"kill rank 1 at step 2", "kill rank 1 before all_reduce 2", "stop rank 1 at step 2"}) {
+        const ProgramRun run = inject(line);
+        ASSERT_FALSE(run.fault.findings.empty()) << line;
+        EXPECT_EQ(run.fault.findings.front().blame.step, run.culprit().step) << line;
+    }
+}
+
+TEST_F(DeviceExplore, ACutLinkUnderGlooIsToldInTheWordsOfGloo) {
+    settings_.command.nodes = 2;
+    settings_.command.ranks_per_node = 1;
+    const ProgramRun silent = inject("cut link node0-node1 at step 1");
+    EXPECT_THAT(silent.says, HasSubstr("Timed out waiting 1800000ms for recv operation to complete"));
+    const ProgramRun reset = inject("cut link node0-node1 how=reset at step 1");
+    EXPECT_THAT(reset.says, HasSubstr("Connection reset by peer"));
+    EXPECT_EQ(reset.says.find("socketProgress"), std::string::npos) << reset.says;
+}
+
+TEST_F(DeviceExplore, AnInnocentFaultHidesNoWrongBlame) {
+    ManagedRunner runner(settings_);
+    ProgramTrials trials(plan_of(settings_.command, {1}), {});
+    std::vector<scenarios::FaultSettings> faults;
+    for (const char* line : {"delay all_reduce 1 5s rank 0", "kill rank 1 before all_reduce 2"})
+        faults.push_back(*scenarios::read_fault_expression(line, testing_vocabulary()));
+    const auto plan = scenarios::with_faults(trials.healthy(), faults, testing_vocabulary());
+    ASSERT_TRUE(plan) << plan.error().text();
+    const auto run = trials.play(*plan, runner, &runner);
+    ASSERT_TRUE(run) << run.error().text();
+    EXPECT_THAT(run->innocent, ElementsAre(0));
+    EXPECT_THAT(run->culprit().ranks, ElementsAre(1));
+}
+
+// The kill is over with the restart; what ends the job is the file.
+TEST_F(DeviceLeftFiles, AnOutcomeNamesWhatEndedTheJobNotAnEarlierKill) {
+    settings_.command.restarts_max = 1;
+    ManagedRunner runner(settings_);
+    ProgramTrials trials(plan_of(settings_.command, {1}), {});
+    std::vector<scenarios::FaultSettings> faults;
+    for (const char* line : {"corrupt checkpoint path=last.pt how=truncate before all_reduce 5", "kill rank 1 at step 5"})
+        faults.push_back(*scenarios::read_fault_expression(line, testing_vocabulary()));
+    const auto plan = scenarios::with_faults(trials.healthy(), faults, testing_vocabulary());
+    ASSERT_TRUE(plan) << plan.error().text();
+    const auto run = trials.play(*plan, runner, &runner);
+    ASSERT_TRUE(run) << run.error().text();
+    EXPECT_EQ(run->says.find("SIGKILL"), std::string::npos) << run->says;
+    EXPECT_THAT(run->says, HasSubstr("zip archive")) << name_of(run->outcome);
+    EXPECT_TRUE(run->innocent.empty());
+}
+
+// A runner whose copied runs cannot be played.
+class FailingCopies final : public Runner {
+public:
+    explicit FailingCopies(Runner& real) : real_(real) {}
+    std::string_view name() const override { return "sim"; }
+    scenarios::Capabilities capabilities() const override { return real_.capabilities(); }
+    scenarios::Result<void> can_branch() const override { return {}; }
+
+private:
+    scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) override {
+        if (options.branches) return scenarios::refuse(scenarios::ErrorCode::environment, "the disk broke");
+        return real_.run(plan, options);
+    }
+    Runner& real_;
+};
+
+TEST_F(DeviceExplore, ASweepTellsWhyTheCopiedRunFailed) {
+    ManagedRunner runner(settings_);
+    ProgramTrials trials(plan_of(settings_.command, {1}), {});
+    ProgramSweepOptions options{.faults = {"kill"}, .ranks = {1}, .steps = {2}};
+    options.words = &testing_vocabulary();
+    options.workers.make_runner = [&] { return std::make_unique<FailingCopies>(runner); };
+    options.workers.threads = 1;
+    const auto sweep = sweep_program(trials, options);
+    ASSERT_TRUE(sweep) << sweep.error().text();
+    ASSERT_EQ(sweep->places.size(), 1U);
+    EXPECT_THAT(sweep->places.front().says, HasSubstr("the disk broke"));
 }
 
 }  // namespace

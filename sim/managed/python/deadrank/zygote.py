@@ -26,7 +26,7 @@ import socket
 import weakref
 from collections import deque
 
-from deadrank import imports, launch
+from deadrank import forks, imports, launch
 
 LONGEST = 1 << 20
 OBSERVERS = ("checkpoints", "data", "evidence", "groups", "later", "replicas", "training")
@@ -284,6 +284,8 @@ def take(own, control, spares):
             own.listen_to_copy(*files)
         if "adopt" in said:
             own.adopt(control, said["adopt"])
+        if "examine" in said:
+            examine(own, control, said)
     else:
         spawn(control, message, files, spares)
 
@@ -324,6 +326,30 @@ def spawn(control, message, files, spares):
         spares.began()
     except OSError:
         pass
+
+
+def examine(own, control, said):
+    """A child, which is no rank, reads the files that a run has left (left.py)."""
+    try:
+        child = os.fork()
+    except OSError as trouble:
+        tell(control, {"refused": said["examine"], "why": trouble.strerror})
+        return
+    if child == 0:
+        try:
+            own.forget()
+            silence = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silence, 1)
+            os.dup2(silence, 2)
+            if said["within"]:
+                forks.enter(said["within"])
+            from deadrank import left
+
+            left.answer(said["request"])
+        finally:
+            os._exit(0)
+    own.children[child] = control
+    tell(control, {"spawned": said["examine"], "pid": child})
 
 
 def reap(own):
