@@ -31,6 +31,7 @@ Findings checkpoint_save(const Evidence& evidence) {
     for (const Event* event : evidence.each<results::CheckpointSave>()) {
         const auto* save = event->as<results::CheckpointSave>();
         if (save->result == Code::ok && save->bytes > 0) continue;
+        if (save->result == Code::remote_error) continue;  // the others lost a rank while they saved together
         if (!first) first = event;
         if (lives.same_step<results::CheckpointSave>(*event, *first)) ranks.push_back(event->rank);
     }

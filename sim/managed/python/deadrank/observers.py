@@ -177,20 +177,39 @@ def storage_first(checkpoints):
     save, load = checkpoints.one_save, checkpoints.one_load
 
     def one_save(hook, path, really, directory=False):
+        following = hook.saved_after.get(os.path.abspath(path), hook.training.next_step())
+
         def saved():
             answer = really()
+            ask_step("saved", path, directory, following=following)
             for file in checkpoints.files_of(hook, path, directory):
                 if os.path.isfile(file):
                     stored("write", file)
             return answer
 
-        return save(hook, path, saved, directory)
+        answer = save(hook, path, saved, directory)
+        hook.saved_after.pop(os.path.abspath(path), None)
+        return answer
 
     def one_load(hook, path, really, directory=False):
+        following = ask_step("loaded", path, directory)
         for file in checkpoints.files_of(hook, path, directory):
             if os.path.isfile(file):
                 stored("read", file)
-        return load(hook, path, really, directory)
+        answer = load(hook, path, really, directory)
+        if following is not None and not hook.training.open:
+            hook.step = following
+        return answer
+
+    def ask_step(op, path, directory, **said):
+        """The simulator remembers after which step each checkpoint was saved: neither its name nor what it holds tells,
+        since programs count as they like. It is known by its path, else, after a copy or a rename, by its content."""
+        index = os.path.join(path, ".metadata") if directory else path
+        if here.channel is None or not os.path.isfile(index):
+            return None
+        digest = str(checkpoints.content(index)["digest"])
+        answer = here.channel.ask(wire.STORAGE, op=op, path=os.path.abspath(path), digest=digest, **said)
+        return answer.get("following")
 
     checkpoints.one_save, checkpoints.one_load = one_save, one_load
     os.rename, os.replace = renamed(os.rename), renamed(os.replace)

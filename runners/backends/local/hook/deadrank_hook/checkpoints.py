@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import sys
+import threading
 
 from . import imports, storage
 from .levers import identity
@@ -14,24 +15,25 @@ from .levers import identity
 def watch(hook):
     import torch
 
+    hook.saved_after = {}  # path: the step that follows what is being saved there
     save, load = torch.save, torch.load
 
     @functools.wraps(save)
     def watched_save(obj, f, *args, **settings):  # torch's own names: a program may use them
-        path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else path_of_open(f)
+        path = path_of(f)
         if not path or hook.off:
             return save(obj, f, *args, **settings)
 
-        def saved():
+        def really():
             save(obj, f, *args, **settings)
             if hasattr(f, "flush"):
                 f.flush()
 
-        return one_save(hook, path, saved)
+        return one_save(hook, path, really)
 
     @functools.wraps(load)
     def watched_load(f, *args, **settings):
-        path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else ""
+        path = path_of(f)
         if not path or hook.off:
             return load(f, *args, **settings)
         return one_load(hook, path, lambda: load(f, *args, **settings))
@@ -43,12 +45,6 @@ def watch(hook):
     for package in ("lightning.fabric", "lightning_fabric"):
         name = f"{package}.plugins.io.torch_io"
         imports.after(name, functools.partial(watch_lightning, hook, name))
-
-
-def path_of_open(file):
-    """The path of a file that the program has opened itself; empty for a buffer in memory."""
-    name = getattr(file, "name", "")
-    return name if isinstance(name, str) and hasattr(file, "fileno") and os.path.isfile(name) else ""
 
 
 def watch_lightning(hook, name):
@@ -95,6 +91,17 @@ def put_in_place(path, write):
             os.remove(part)
 
 
+def path_of(file):
+    """Of a path, or of a file that was just opened; empty: it is in memory, or holds something before this."""
+    if isinstance(file, (str, os.PathLike)):
+        return os.fspath(file)
+    name = getattr(file, "name", "")
+    try:
+        return name if isinstance(name, str) and os.path.isfile(name) and file.tell() == 0 else ""
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
 def watch_distributed(hook):
     """Distributed checkpoints: a directory in which each rank writes and reads its part."""
     import torch.distributed.checkpoint as distributed
@@ -102,7 +109,7 @@ def watch_distributed(hook):
     def watched(real, watch_one):
         @functools.wraps(real)
         def call(*args, **settings):
-            path = os.fspath(settings.get("checkpoint_id") or "")
+            path = place_of(settings)
             if not path or hook.off:
                 return real(*args, **settings)
             return watch_one(hook, path, lambda: real(*args, **settings), directory=True)
@@ -111,6 +118,38 @@ def watch_distributed(hook):
 
     distributed.save = watched(distributed.save, one_save)
     distributed.load = watched(distributed.load, one_load)
+    for module, name in (("state_dict_saver", "save"), ("state_dict_loader", "load")):
+        if hasattr(distributed, module):  # async_save() calls this one in a thread
+            setattr(getattr(distributed, module), name, getattr(distributed, name))
+    if hasattr(distributed, "async_save"):
+        watch_async(hook, distributed)
+
+
+def watch_async(hook, distributed):
+    """The save itself comes later, when training may be some steps further."""
+    real = distributed.async_save
+
+    @functools.wraps(real)
+    def async_save(*args, **settings):
+        path = place_of(settings)
+        if path and not hook.off:
+            hook.saved_after[os.path.abspath(path)] = hook.training.next_step()
+        return real(*args, **settings)
+
+    distributed.async_save = async_save
+
+
+def place_of(settings):
+    """The directory of a distributed checkpoint; empty: it is none."""
+    place = settings.get("checkpoint_id")
+    for name in ("storage_writer", "storage_reader"):
+        place = place or getattr(settings.get(name), "path", None)
+    return os.fspath(place) if isinstance(place, (str, os.PathLike)) else ""
+
+
+def change_phase(hook, name):
+    if threading.current_thread() is threading.main_thread():
+        hook.training.phase(name)
 
 
 def files_of(hook, path, directory):
@@ -141,7 +180,7 @@ def one_save(hook, path, save, directory=False):
     write = Write()
     hook.injector.at("checkpoint_save", altered=write)
     damages = take(hook, files_of(hook, path, directory))
-    hook.training.phase("checkpoint")
+    change_phase(hook, "checkpoint")
     try:
         for damage, file in damages:
             damage.before_save(file)
@@ -149,18 +188,49 @@ def one_save(hook, path, save, directory=False):
             raise write.trouble
         answer = save()
     except BaseException as trouble:  # torch's CheckpointException is not an Exception
-        code = "no_space" if getattr(trouble, "errno", 0) == 28 else "system_error"
+        code = code_of(trouble)
         hook.evidence.write("checkpoint.save", path=path, result=code, **shard_of(hook, path, directory))
         raise
-    part = (files_of(hook, path, directory) or [path])[0]
+    part = part_of(hook, path, directory)
     shard = shard_of(hook, path, directory)
     hook.evidence.write("checkpoint.save", path=part, result="ok", **content(part), **shard)
     if hook.watching and not directory:
         hook.readback.after(part, shard)
     harm(hook, damages)
     remember(hook, path, directory)
-    hook.training.phase("")
+    change_phase(hook, "")
     return answer
+
+
+def code_of(trouble):
+    """What a save failed with. Ranks save one checkpoint together: that another one was lost is no failure of the
+    disk."""
+    lost, pending, known = False, [trouble], set()
+    while pending:
+        one = pending.pop()
+        if isinstance(one, tuple):  # torch's CheckpointException has (exception, traceback) of each rank
+            one = one[0]
+        if not isinstance(one, BaseException) or id(one) in known:
+            continue
+        known.add(id(one))
+        if isinstance(one, OSError) and not isinstance(one, ConnectionError):
+            return "no_space" if one.errno == errno.ENOSPC else "system_error"
+        lost = lost or any(words in str(one) for words in LOST)
+        pending += [one.__cause__, one.__context__]
+        failures = getattr(one, "failures", None)
+        pending += list(failures.values()) if isinstance(failures, dict) else []
+    return "remote_error" if lost else "system_error"
+
+
+LOST = ("onnection closed by", "onnection reset by", "Timed out waiting", "NCCL error", "Connection was likely closed")
+
+
+def part_of(hook, path, directory):
+    """What this rank writes or reads. One that has no part of a distributed checkpoint, since others write what it has
+    too, has the index."""
+    files = files_of(hook, path, directory) or [path]
+    index = os.path.join(path, ".metadata")
+    return index if directory and not os.path.isfile(files[0]) and os.path.isfile(index) else files[0]
 
 
 def remember(hook, path, directory):
@@ -180,11 +250,11 @@ def harm(hook, damages):
 def one_load(hook, path, load, directory=False):
     hook.injector.at("checkpoint_load")
     files = files_of(hook, path, directory)
-    part = files[0] if files else path
+    part = part_of(hook, path, directory)
     if os.path.exists(path):
         harm(hook, take(hook, [file for file in files if os.path.isfile(file)], reads=True))
     seen, shard = {}, shard_of(hook, path, directory)
-    hook.training.phase("checkpoint")
+    change_phase(hook, "checkpoint")
     try:
         seen = content(part)
         answer = load()
@@ -194,7 +264,7 @@ def one_load(hook, path, load, directory=False):
         raise
     hook.evidence.write("checkpoint.load", path=part, result="ok", **seen, **shard)
     hook.training.loaded(answer, step_in(path))
-    hook.training.phase("")
+    change_phase(hook, "")
     return answer
 
 
@@ -242,7 +312,8 @@ def step_in(path):
 
 
 def shard_of(hook, path, directory):
-    """Step and shard of a file, by its name: step9/shard1of4.pt, zero_pp_rank_1_mp_rank_00.pt. In a directory
+    """Step and shard of a file. The step is counted where this rank trains: names of files count from 0 or from 1, as
+    programs like it. The shard is that of the name: step9/shard1of4.pt, zero_pp_rank_1_mp_rank_00.pt. In a directory
     that all ranks write, each rank's part is a shard. The name or the directory tells how many there are:
     model.pt, which one rank writes for all, lacks no other."""
     import torch.distributed as dist
@@ -252,5 +323,13 @@ def shard_of(hook, path, directory):
     shards = int(said[2]) if said and said[2] else shard + 1
     if directory and dist.is_initialized():
         shards = dist.get_world_size()
+    return {"shard": shard, "shards": shards, "step": step_of(hook, path)}
+
+
+def step_of(hook, path):
+    if os.path.abspath(path) in hook.saved_after:
+        return hook.saved_after[os.path.abspath(path)] - 1
+    if hook.training.began and hook.training.next_step() > 0:
+        return hook.training.next_step() - 1
     step = step_in(path)
-    return {"shard": shard, "shards": shards, "step": hook.step if step is None else step}
+    return hook.step if step is None else step

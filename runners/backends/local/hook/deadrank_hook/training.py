@@ -122,6 +122,10 @@ class Training:
                 "parameters.digest", step=step, digest=digest.value(), group=group, name=name
             )
 
+    def next_step(self):
+        """The number of the step that follows what the program could save now."""
+        return self.hook.step + (1 if self.open and self.stepped else 0)
+
     def step_taken(self):
         self.stepped = True
         self.taken += 1
