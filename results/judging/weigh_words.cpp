@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 #include "results/judging/error_texts.h"
@@ -151,6 +152,21 @@ private:
 
     bool is_culprit(Rank rank) const { return culprits_.contains(rank); }
 
+    // A link between all hosts there are: the host of a failed rank, as the launcher's report has it, tells nothing.
+    bool covers_all() const {
+        return static_cast<std::int32_t>(culprits_.size()) >= job_.evidence.world_size();
+    }
+
+    // A rank at one end of the link names the host at the other.
+    bool names_link(Rank speaker, const std::string& text) const {
+        const Blame& culprit = job_.culprit;
+        const auto own = node_of_.find(speaker);
+        if (own == node_of_.end() || culprit.nodes.size() != 2 || !culprit.component.starts_with("link")) return false;
+        const auto& ends = culprit.nodes;
+        const std::int32_t other = ends.front() == own->second ? ends.back() : ends.front();
+        return (ends.front() == own->second || ends.back() == own->second) && says(text, fmt::format("node{}", other));
+    }
+
     // A text that leads to the cause: it names the variable, part or file; or a culprit describes itself,
     // unless another rank is called the root cause; or the rank called the root cause names a culprit.
     const ErrorText* cause_text() const {
@@ -166,9 +182,10 @@ private:
             const bool own_words = !everybody() || culprit.component.empty();
             if (own_words && believed && is_culprit(error.rank) && is_cause(text)) return &error;
             const std::string words = without_prefix(text);
+            if (names_link(error.rank, words)) return &error;
             const bool names = std::any_of(culprit.ranks.begin(), culprit.ranks.end(),
                                            [&](Rank rank) { return names_rank(words, rank); }) ||
-                               names_whole_node(words);
+                               (!covers_all() && names_whole_node(words));
             const bool points = root_ == no_rank || error.rank == root_ || is_culprit(root_);
             if (names && points && !is_culprit(error.rank)) return &error;
         }
@@ -182,6 +199,7 @@ private:
         culprits_.insert(culprit.ranks.begin(), culprit.ranks.end());
         for (const Event* event : job_.evidence.each<RankStart>()) {
             const std::int32_t node = event->as<RankStart>()->node;
+            node_of_[event->rank] = node;
             if (culprit.ranks.empty() && whole_nodes_.contains(node)) culprits_.insert(event->rank);
             if (!is_culprit(event->rank)) whole_nodes_.erase(node);
         }
@@ -208,6 +226,7 @@ private:
     const Reacting& job_;
     std::vector<ErrorText> texts_;
     std::set<Rank> culprits_;
+    std::map<Rank, std::int32_t> node_of_;
     std::set<std::int32_t> whole_nodes_;  // whose ranks are all culprits
     Rank root_ = no_rank;
     std::string signal_;

@@ -25,6 +25,10 @@ public:
     // The run cannot be copied at the moment of this fault, which is passed over.
     virtual void leave_out(std::size_t fault, std::string_view why) = 0;
 
+    // The run that was copied is over, and its files are about to be given back: copies that still run see them below
+    // their own. Returns when there is none.
+    virtual void await_copies() = 0;
+
     // In a copy whose run is over: ends the process.
     [[noreturn]] virtual void finish(scenarios::Result<results::Record> record) = 0;
 };

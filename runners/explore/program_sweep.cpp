@@ -165,6 +165,7 @@ public:
     void leave_out(std::size_t, std::string_view why) override {
         if (sweep_.obstacle.empty()) sweep_.obstacle = why;
     }
+    void await_copies() override { copies_.wait(); }
     [[noreturn]] void finish(Result<Record> record) override {
         SweepPlace& place = places_[place_];
         if (record)

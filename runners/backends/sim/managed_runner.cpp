@@ -362,7 +362,8 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
         }
     });
     job.finish();
-    if (record && !job.trouble()) {
+    if (branching) options.branches->await_copies();
+    if (record && !branching && !job.trouble()) {
         try {
             see_left_files(*record);
         } catch (const sim::managed::HostTrouble& trouble) {
