@@ -493,6 +493,36 @@ TEST_F(DeviceLeftFiles, AResumeFromAnOlderCheckpointStillRings) {
     EXPECT_TRUE(rings(run, "resume_state_regression")) << run.says;
 }
 
+// One tensor on four ranks: three of them write nothing, and nothing is wrong.
+TEST_F(DeviceLeftFiles, ARankWithoutAPartOfADistributedCheckpointRaisesNoAlarm) {
+    settings_.command.ranks_per_node = 4;
+    std::ofstream(scratch_->path() / "train.py") << R"(
+import torch, torch.distributed as dist, torch.distributed.checkpoint as dcp
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1, bias=False))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(2):
+    loss = model(torch.randn(2, 4)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    dcp.save({"weight": model.module.weight.detach()}, checkpoint_id=f"parts/{step}")
+dist.destroy_process_group()
+)";
+    const ProgramRun run = inject("delay all_reduce 2 1s rank 1");
+    EXPECT_EQ(run.outcome, Outcome::unaffected) << run.says;
+    EXPECT_FALSE(rings(run, "checkpoint_save_failure"));
+}
+
+// The save of the others fails with the lost rank; that is no failure of the disk.
+TEST_F(DeviceLeftFiles, ARankThatIsLostDuringAnAsyncSaveIsNamed) {
+    settings_.command.restarts_max = 1;
+    const ProgramRun run = inject("kill rank 1 at step 5", {"sharded", "async"});
+    EXPECT_EQ(run.alarm(), "named");
+    EXPECT_FALSE(rings(run, "checkpoint_save_failure"));
+}
+
 constexpr const char* own_keeper = R"(
 import os, json, torch, torch.distributed as dist
 dist.init_process_group("gloo")
@@ -586,7 +616,7 @@ TEST_F(DeviceLeftFiles, AnOutcomeNamesWhatEndedTheJobNotAnEarlierKill) {
     ManagedRunner runner(settings_);
     ProgramTrials trials(plan_of(settings_.command, {1}), {});
     std::vector<scenarios::FaultSettings> faults;
-    for (const char* line : {"corrupt checkpoint path=last.pt how=truncate before all_reduce 5", "kill rank 1 at step 5"})
+    for (const char* line : {"corrupt checkpoint path=last.pt how=truncate before all_reduce 9", "kill rank 1 at step 5"})
         faults.push_back(*scenarios::read_fault_expression(line, testing_vocabulary()));
     const auto plan = scenarios::with_faults(trials.healthy(), faults, testing_vocabulary());
     ASSERT_TRUE(plan) << plan.error().text();

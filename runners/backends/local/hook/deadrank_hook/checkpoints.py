@@ -227,10 +227,11 @@ LOST = ("onnection closed by", "onnection reset by", "Timed out waiting", "NCCL 
 
 def part_of(hook, path, directory):
     """What this rank writes or reads. One that has no part of a distributed checkpoint, since others write what it has
-    too, has the index."""
+    too, leaves an empty file or none: then it is the index."""
     files = files_of(hook, path, directory) or [path]
     index = os.path.join(path, ".metadata")
-    return index if directory and not os.path.isfile(files[0]) and os.path.isfile(index) else files[0]
+    has_part = os.path.isfile(files[0]) and os.path.getsize(files[0]) > 0
+    return index if directory and not has_part and os.path.isfile(index) else files[0]
 
 
 def remember(hook, path, directory):
