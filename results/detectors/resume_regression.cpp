@@ -62,14 +62,18 @@ std::int64_t first_other_samples(const Evidence& evidence, const Lives& lives) {
 
 // A job whose checkpoints nobody sees, since it writes and reads them by itself, has steps that are counted from 0
 // again after a restart: step 0 may be the program's step 4, with another loss.
-bool keeps_checkpoints_by_itself(const Evidence& evidence) {
-    return evidence.each<CheckpointSave>().empty() && evidence.each<CheckpointLoad>().empty();
+bool counts_from_zero_again(const Evidence& evidence, const Lives& lives) {
+    if (!evidence.each<CheckpointSave>().empty() || !evidence.each<CheckpointLoad>().empty()) return false;
+    const auto ends = evidence.each<StepEnd>();
+    return std::any_of(ends.begin(), ends.end(), [&](const Event* event) {
+        return lives.attempt_at(event->at) > 0 && event->as<StepEnd>()->step == 0;
+    });
 }
 
 // Compares the same step of the same rank in two attempts.
 void compare_attempts(const Evidence& evidence, Regression& found) {
     const Lives& lives = evidence.facts<Lives>();
-    if (lives.attempts() < 2 || keeps_checkpoints_by_itself(evidence)) return;
+    if (lives.attempts() < 2 || counts_from_zero_again(evidence, lives)) return;
     const std::int64_t comparable_until = first_other_samples(evidence, lives);
     // Another number of ranks trains on other samples, and gives its ranks other parts.
     std::map<std::tuple<Rank, Rank, std::int64_t>, std::pair<int, double>> losses;
