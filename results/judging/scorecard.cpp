@@ -115,14 +115,15 @@ Scorecard score_by_class(const std::vector<Case>& cases, const scenarios::Taxono
         return kind.name.substr(0, kind.name.find(" ("));
     };
     Scorecard card = score(cases, [&](const Case& one) {
+        // A bug of two classes counts in the first, so that the rows add up to the total.
         std::vector<std::string> by_both, by_cause;
         for (const scenarios::ProjectClass& kind : taxonomy.classes) {
             if (!has(kind.causes, one.bug.cause)) continue;
             by_cause.push_back(title(kind));
             if (has(kind.symptoms, one.bug.symptom)) by_both.push_back(title(kind));
         }
-        if (!by_both.empty()) return by_both;
-        return by_cause.empty() ? std::vector<std::string>{"other"} : by_cause;
+        if (!by_both.empty()) return std::vector<std::string>{by_both.front()};
+        return std::vector<std::string>{by_cause.empty() ? "other" : by_cause.front()};
     });
     // In the taxonomy's order, "other" last.
     const auto place = [&](const ScoreRow& row) {
