@@ -100,6 +100,26 @@ void Page::add(std::size_t place, const Case& one, const CaseWords& words, const
     cases_[place] = std::move(text);
 }
 
+void Page::add_blind(std::size_t place, const CaseWords& words, std::uint64_t seed, const Evidence& evidence) {
+    Json run = run_view({"fault", &evidence});
+    run["waits"] = {{"groups", Json::array()}, {"arrows", Json::array()}, {"left_out", 0}};
+    const Json json = {{"blind", true},
+                       {"scenario", words.title},
+                       {"seed", seed},
+                       {"runner", ""},
+                       {"bug", {"", "", "", ""}},
+                       {"reports", Json::array()},
+                       {"verdict", "unknown"},
+                       {"commands", Json::array()},
+                       {"notes", Json::array()},
+                       {"title", words.title},
+                       {"story", words.story},
+                       {"runs", Json::array({run})}};
+    std::string text = escaped(dumped(json));
+    const std::lock_guard lock(mutex_);
+    cases_[place] = std::move(text);
+}
+
 void Page::stand(std::size_t place, const ResilienceCell& standing) {
     if (standing.subject.name.empty()) return;
     std::string text = escaped(dumped(standing_view(standing)));

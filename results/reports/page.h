@@ -52,6 +52,10 @@ public:
     // Any thread may add a case; `place` orders them.
     void add(std::size_t place, const Case& one, const CaseWords& words, const std::vector<SeenRun>& runs);
 
+    // A run of which only its evidence is shown: the timeline and what was printed, without scenario, faults,
+    // alarms and who waits for whom. For learners, before they have answered.
+    void add_blind(std::size_t place, const CaseWords& words, std::uint64_t seed, const Evidence& evidence);
+
     // How a program under test reacted to a bug: a cell of the page's table. `place` is its case's, if the
     // page has that case. Runs without a program, as in the simulator, are left out.
     void stand(std::size_t place, const ResilienceCell& standing);

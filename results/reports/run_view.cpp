@@ -269,6 +269,30 @@ void add_roots(std::vector<Group>& groups, const Lives& lives, int attempt) {
     }
 }
 
+// Ranks that are in a call whose peers the evidence does not name, such as a rendezvous: whom they wait for is
+// not known, but that they wait is.
+void add_open_calls(std::vector<Group>& groups, const Evidence& evidence, Time when) {
+    std::set<Rank> known;
+    for (const Group& group : groups) known.insert(group.ranks.begin(), group.ranks.end());
+    std::map<std::string, Group> by_call;
+    const Timeline timeline = timeline_of(evidence);
+    for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {
+        if (known.count(static_cast<Rank>(i)) > 0) continue;
+        for (const Slice& slice : timeline.ranks[i]) {
+            const SliceKind& kind = timeline.kinds[slice.kind];
+            if (kind.lane != Lane::call || slice.begin > when || (slice.end != never && slice.end <= when)) continue;
+            Group& group = by_call[kind.label];
+            group.says = kind.label;
+            group.detail = kind.detail;
+            group.state = "waits";
+            group.since = std::min(group.since, slice.begin);
+            group.ranks.push_back(static_cast<Rank>(i));
+            break;
+        }
+    }
+    for (auto& [label, group] : by_call) groups.push_back(std::move(group));
+}
+
 Json arrows_of(const std::vector<Group>& groups) {
     std::map<Rank, std::vector<std::size_t>> of;
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -321,9 +345,11 @@ Json waits_view(const Evidence& evidence, const Truth* truth) {
     Json view = {{"groups", Json::array()}, {"arrows", Json::array()}, {"left_out", 0}};
     if (truth) view["told"] = told(*truth);
     const Time shortest = std::min<Time>(lives.hang_after(), std::chrono::seconds(5));
+    view["shortest"] = micros_of(shortest);
     for (const Time when : {evidence.observed_until(), moment_of(evidence)}) {
         const int attempt = lives.attempt_at(when);
         std::vector<Group> groups = groups_of(Waits(evidence, attempt, when));
+        add_open_calls(groups, evidence, when);
         std::erase_if(groups, [&](const Group& group) { return when - group.since < shortest; });
         if (groups.empty()) continue;
         add_roots(groups, lives, attempt);

@@ -6,21 +6,22 @@
 class LogList {
   constructor(run, goTo) {
     const entries = [
+      // Of one instant the fault comes first, then what was printed, then who noticed; the sort keeps this.
+      ...run.marks.map(({ t, ranks, says, kind }) => ({ t, ranks, text: says, kind, sort: "fault" })),
       ...run.logs.lines.map(([t, ranks, level, kind, text]) =>
         ({ t, ranks, text, kind, sort: `level${level}` })),
-      ...run.marks.map(({ t, ranks, says, kind }) => ({ t, ranks, text: says, kind, sort: "fault" })),
       ...run.alarms.map(({ t, ranks, symptom, says }) =>
         ({ t, ranks, text: `${symptom}: ${says}`, kind: "alarm", sort: "alarm" })),
     ].sort((a, b) => a.t - b.t);
     this.entries = entries.map((one) => ({ ...one, node: this.line(one, goTo) }));
     this.box = element("div", { class: "logs" }, this.entries.map((one) => one.node));
     const rest = run.logs.left_out ? ` · ${run.logs.left_out} lines left out` : "";
-    this.node = element("div", {}, element("h2", {}, `Logs, faults and alarms${rest}`), this.box);
+    this.node = element("div", {}, element("h2", {}, `${run.marks.length || run.alarms.length ? "Logs, faults and alarms" : "Logs"}${rest}`), this.box);
   }
 
   line(one, goTo) {
     const ranges = rangesOf(one.ranks);
-    const what = one.kind === "rank.log" ? "" : element("span", { class: "kind" }, `${one.kind} `);
+    const what = one.kind === "" ? "" : element("span", { class: "kind" }, `${one.kind} `);
     return element("button",
       { type: "button", class: `log ${one.sort}`, onclick: () => goTo(one.t), title: exactTime(one.t) },
       element("span", { class: "dim" }, (one.t / 1e6).toFixed(4)),

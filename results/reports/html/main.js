@@ -16,7 +16,7 @@ function facts(one, run) {
   const known = run.variant === "fault" && run.culprit && run.culprit !== "nobody";
   const bug = `${one.bug[1]} · cause: ${one.bug[2]} · fix: ${one.bug[3]}`;
   const rows = [
-    ["was due", due[run.variant]],
+    ["was due", isJudged(one) ? due[run.variant] : ""],
     ["was said", run.alarms.length === 0 ? "nothing" : ""],
     ["the job", run.job],
     ["really at fault", known ? run.culprit : ""],
@@ -40,17 +40,29 @@ function facts(one, run) {
   return list;
 }
 
+// A run that was only watched has no scenario to be judged by, no fault and no fix.
+const isJudged = (one) => Boolean(one.bug[1]) || one.runs.length > 1 || !one.runs.length;
+
+// Only what a learner may see before the answer.
+function blindHeading(one) {
+  return element("section", { class: "panel" }, element("h1", {}, one.title),
+    element("div", { class: "dim" }, `${one.story} · seed ${one.seed}`));
+}
+
 function heading(one, place, run) {
   const judged = run ?? one;
+  const scenario = isJudged(one);
   const tab = (other) =>
     element("a", { href: addressOf(place, other.variant), "aria-current": other === run && "true" },
       `${mark[other.verdict ?? "unknown"]} ${variants[other.variant]}`);
   return element("section", { class: "panel" },
     element("h1", {}, one.title || one.scenario),
-    element("div", { class: "dim" }, `${one.scenario} · seed ${one.seed} · ${one.runner}`),
+    element("div", { class: "dim" },
+      scenario ? `${one.scenario} · seed ${one.seed} · ${one.runner}` : data.headline),
     one.story ? element("p", { class: "story" }, one.story) : "",
-    element("div", { class: "tabs", role: "group", "aria-label": "Runs of this trial" }, one.runs.map(tab)),
-    element("p", { style: "margin:12px 0 0" }, badge(judged.verdict ?? "unknown"), judged.reason ?? ""),
+    scenario && element("div", { class: "tabs", role: "group", "aria-label": "Runs of this trial" },
+      one.runs.map(tab)),
+    scenario && element("p", { style: "margin:12px 0 0" }, badge(judged.verdict ?? "unknown"), judged.reason ?? ""),
     run ? facts(one, run) : "");
 }
 
@@ -70,6 +82,12 @@ function showRun(place, variant) {
     logs.near(time);
     map.draw(time);
   });
+  redraw = () => timeline.draw();
+  if (one.blind) {
+    main.replaceChildren(blindHeading(one), element("section", { class: "panel timeline" }, timeline.node),
+      element("section", { class: "panel" }, logs.node));
+    return redraw();
+  }
   main.replaceChildren(heading(one, place, run),
     element("section", { class: "panel timeline" }, timeline.node),
     element("div", { class: "pair" },
@@ -86,6 +104,31 @@ function showRun(place, variant) {
   scrollTo(0, 0);
 }
 
+const countOfThose = (list, holds) => list.filter(holds).length;
+const manyOf = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+// What came of all trials, in sentences: the first thing that a reader sees.
+function summary(cases) {
+  const faulty = cases.map((one) => one.runs.find((run) => run.variant === "fault")).filter(Boolean);
+  const healthy = cases.flatMap((one) => one.runs.filter((run) => run.variant !== "fault"));
+  const due = cases.filter((one) => one.due && !one.due.startsWith("silence"));
+  const outcomeOf = (one) => one.runs.find((run) => run.variant === "fault")?.outcome;
+  const noticed = due.filter((one) => ["caught", "wrong_rank", "late"].includes(outcomeOf(one)));
+  const wrong = countOfThose(noticed, (one) => outcomeOf(one) === "wrong_rank");
+  const rang = countOfThose(healthy, (run) => run.alarms.length);
+  const lines = [
+    `${manyOf(cases.length, "trial")}: ${["pass", "fail", "unknown"].map((verdict) =>
+      `${countOfThose(cases, (one) => one.verdict === verdict)} ${verdict}`).join(", ")}.`,
+    due.length && `In ${due.length} an alarm was due. In ${noticed.length} it came${wrong
+      ? `, in ${wrong} of these about the wrong rank` : ""}.`,
+    faulty.length && `With the fault ${countOfThose(faulty, (run) => run.job === "it hung")} jobs hung.`,
+    healthy.length && `${healthy.length - rang} of ${manyOf(healthy.length, "run")} without the fault or with ` +
+      `the fix stayed silent.`,
+  ].filter(Boolean);
+  return element("section", { class: "panel summary" }, element("h1", {}, data.headline),
+    lines.map((line) => element("p", {}, line)));
+}
+
 function showHome() {
   markHere(-1);
   redraw = () => {};
@@ -93,7 +136,7 @@ function showHome() {
   if (data.moments) return main.replaceChildren(momentMap(data.moments));
   const standings = data.standings.length ? standingsTable(data.standings) : "";
   if (!data.cases.length) return main.replaceChildren(standings);
-  main.replaceChildren(standings, scorecard(data), element("section", { class: "panel" },
+  main.replaceChildren(summary(data.cases), standings, scorecard(data), element("section", { class: "panel" },
     element("h2", {}, missed.length ? `${missed.length} did not pass` : "All passed"),
     missed.length ? element("ul", {}, missed.slice(0, 200).map(([one, place]) => element("li", {},
       badge(one.verdict),
@@ -125,8 +168,11 @@ function start() {
   const count = (verdict) => data.cases.filter((one) => one.verdict === verdict).length;
   const tally = ["pass", "fail", "unknown"].filter(count).map((verdict) =>
     element("span", { class: `badge ${verdict}` }, `${mark[verdict]} ${count(verdict)} ${verdict}`));
-  document.getElementById("tally").replaceChildren(...tally);
-  if (data.cases.length) buildMatrix(data.cases);
+  const blind = data.cases.some((one) => one.blind);
+  document.getElementById("tally").replaceChildren(...(blind ? [] : tally));
+  const alone = data.cases.length === 1 && !isJudged(data.cases[0]);
+  if (alone) document.getElementById("tally").replaceChildren();
+  if (data.cases.length && !blind && !alone) buildMatrix(data.cases);
   else document.getElementById("house").classList.add("bare");
   addEventListener("hashchange", follow);
   addEventListener("resize", () => redraw());

@@ -19,7 +19,32 @@ function buildMatrix(cases) {
     content.push(element("h2", {}, stage.replaceAll("_", " ")));
     for (const [scenario, places] of scenarios) content.push(trialLine(cases, scenario, places));
   }
+  if (cases.length > 8) content.splice(1, 0, filterBox(cases));
   document.getElementById("matrix").replaceChildren(...content);
+}
+
+// Words of name, symptom, cause or reason, and a verdict; what does not match is hidden.
+function filterBox(cases) {
+  const words = element("input", { type: "search", "aria-label": "Filter by words", placeholder: "filter" });
+  const verdict = element("select", { "aria-label": "Filter by verdict" },
+    ["every verdict", "pass", "fail", "unknown"].map((one) => element("option", {}, one)));
+  const texts = cases.map((one) => [one.scenario, ...one.bug, one.reason, one.title].join(" ")
+    .replaceAll("_", " ").toLowerCase());
+  const apply = () => {
+    const wanted = words.value.toLowerCase().replaceAll("_", " ").split(" ").filter(Boolean);
+    const shows = (place) => wanted.every((word) => texts[place].includes(word)) &&
+      (verdict.selectedIndex === 0 || cases[place].verdict === verdict.value);
+    for (const line of document.querySelectorAll("#matrix .trial"))
+      line.hidden = !line.dataset.places.trim().split(" ").some((place) => shows(Number(place)));
+    for (const head of document.querySelectorAll("#matrix h2")) {
+      let line = head.nextElementSibling;
+      while (line && line.matches(".trial[hidden]")) line = line.nextElementSibling;
+      head.hidden = !line?.matches(".trial");
+    }
+  };
+  words.addEventListener("input", apply);
+  verdict.addEventListener("change", apply);
+  return element("div", { class: "filter" }, words, verdict);
 }
 
 function trialLine(cases, scenario, places) {

@@ -70,7 +70,7 @@ class TimelineView {
     const { world, nodes, rows } = this.run;
     const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
     let text = `${counted(world, "rank")} on ${counted(nodes, "node")}`;
-    if (this.rows.length < world) text += `, in ${counted(this.rows.length, "different row")}`;
+    if (this.rows.length < world) text += `, in ${counted(this.rows.length, "row")}`;
     if (rows.tolerance > 1) text += `, alike to within ${timeText(rows.tolerance)}`;
     if (rows.tolerance < 0) text += ", alike in what they did, not in when";
     if (rows.left_out) text += ` · left out: ${ranksText(rangesOf(rows.left_out))}`;

@@ -19,7 +19,7 @@ function setAll(made, attributes, children) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else made.setAttribute(name, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
 }
 
 // "0-3,7" → [[0, 3], [7, 7]]

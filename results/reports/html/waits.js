@@ -6,7 +6,8 @@ function waitGraph(waits) {
   const title = `Who waited for whom${at}`;
   if (waits.groups.length === 0) {
     return element("div", {}, element("h2", {}, title),
-      element("p", { class: "dim" }, "Nobody waited for long."), toldWaits(waits));
+      element("p", { class: "dim" }, waits.shortest
+        ? `No rank had waited for ${timeText(waits.shortest)} or longer.` : "No rank was in a call."), toldWaits(waits));
   }
   const depth = depthsOf(waits);
   const columns = [];

@@ -13,6 +13,7 @@
 
 #include "results/record/words.h"
 #include "results/reports/json_files.h"
+#include "results/reports/terminal.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/commands/command.h"
 #include "runners/commands/gpu_options.h"
@@ -129,6 +130,13 @@ void write_page(const WatchArguments& arguments, const fs::path& evidence, Sessi
     if (!session.take(library)) return;
     auto judged = judge_directory(*library, evidence);
     if (!session.take(judged)) return;
+    // The evidence may lie in a directory that goes away with this process: the page names the program instead.
+    std::string command = "deadrank watch --html " + results::reports::shell_quoted(arguments.html) + " --";
+    std::string program;
+    for (const std::string& word : arguments.command)
+        program += (program.empty() ? "" : " ") + results::reports::shell_quoted(word);
+    judged->outcome.commands = {command + " " + program};
+    judged->outcome.scenario = program;
     results::reports::Page page;
     add_to_page(page, 0, *judged);
     const auto written =
