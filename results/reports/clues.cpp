@@ -230,16 +230,35 @@ std::string gib(std::int64_t bytes) {
     return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1LL << 30));
 }
 
+// The most that was used, beside the limit of that time: a limit that changes later is told apart, since
+// "38.5 GiB of 24.0 GiB" was never the case.
+struct Usage {
+    std::int64_t most = 0, limit = 0, last_limit = 0;
+
+    void take(std::int64_t used, std::int64_t now) {
+        last_limit = now;
+        if (used > now) return;  // the most since the sample before, under the limit of then
+        if (used >= most || limit == 0) limit = now;
+        most = std::max(most, used);
+    }
+    std::string text() const {
+        if (limit == 0) return "limit " + gib(last_limit);
+        return fmt::format("{} of {}{}", gib(most), gib(limit),
+                           limit == last_limit ? "" : ", at last of " + gib(last_limit));
+    }
+};
+
 ByLine memory(const Evidence& evidence) {
-    std::map<Rank, std::string> lines;
-    std::map<Rank, std::int64_t> most, host;
+    std::map<Rank, std::pair<Usage, Usage>> usages;
     for (const Event* event : evidence.each<MemorySample>()) {
         const auto* what = event->as<MemorySample>();
-        most[event->rank] = std::max(most[event->rank], what->used);
-        host[event->rank] = std::max(host[event->rank], what->host_used);
-        lines[event->rank] = fmt::format("device {} of {}, host {} of {}", gib(most[event->rank]),
-                                         gib(what->limit), gib(host[event->rank]), gib(what->host_limit));
+        auto& [device, host] = usages[event->rank];
+        device.take(what->used, what->limit);
+        host.take(what->host_used, what->host_limit);
     }
+    std::map<Rank, std::string> lines;
+    for (const auto& [rank, usage] : usages)
+        lines[rank] = fmt::format("device {}, host {}", usage.first.text(), usage.second.text());
     return by_line(lines);
 }
 

@@ -71,39 +71,126 @@ std::string event_text(const Evidence& evidence, const Event& event) {
                        fields_text(evidence, event));
 }
 
-// ── Lines are told apart by kind and text; equal ones within a second become one.
+// ── Lines are told apart by source and text; equal ones within a second become one.
 
 namespace {
 
-// What a reader of logs wants to see; the rest is on the timeline.
-bool describe(const Evidence& evidence, const Event& event, LogLine& line) {
-    line.at = event.at;
-    line.kind = kind_name(event);
-    if (const auto* log = event.as<RankLog>()) {
-        line.level = log->level;
-        line.text = evidence.text(log->line);
-        return true;
+constexpr Time together = std::chrono::seconds(1);
+
+// Times at which each rank, or the launcher (no_rank), printed a warning or an error.
+using ErrorTimes = std::map<Rank, std::vector<Time>>;
+
+ErrorTimes error_times(const Evidence& evidence) {
+    ErrorTimes times;
+    for (const Event* event : evidence.each<RankLog>()) {
+        if (event->as<RankLog>()->level > 0) times[event->rank].push_back(event->at);
     }
-    if (const auto* exit = event.as<RankExit>()) line.level = exit->code != 0 || exit->signal != 0 ? 2 : 0;
-    if (const auto* load = event.as<PackageLoad>()) line.level = load->result != Code::ok ? 2 : -1;
-    if (const auto* save = event.as<CheckpointSave>()) line.level = save->result != Code::ok ? 2 : -1;
-    if (const auto* load = event.as<CheckpointLoad>()) line.level = load->result != Code::ok ? 2 : -1;
-    if (const auto* test = event.as<TestResult>()) line.level = test->passed ? 0 : 2;
-    if (event.as<CommError>() || event.as<DeviceError>() || event.as<MemoryOom>()) line.level = 2;
-    if (event.as<CommAbort>() || event.as<Restart>()) line.level = 1;
-    const bool shown = line.level > 0 || event.as<RankExit>() || event.as<JobStart>() ||
-                       event.as<JobStop>() || event.as<TestResult>();
-    if (shown) line.text = fields_text(evidence, event);
-    return shown;
+    return times;
 }
 
+bool printed_soon_after(const ErrorTimes& times, const Event& event) {
+    const auto found = times.find(event.rank);
+    if (found == times.end()) return false;
+    const auto next = std::lower_bound(found->second.begin(), found->second.end(), event.at);
+    return next != found->second.end() && *next - event.at <= together;
+}
+
+std::string exit_line(const RankExit& exit) {
+    if (exit.signal != 0) return fmt::format("killed by signal {}", exit.signal);
+    return fmt::format("exited with code {}", exit.code);
+}
+
+// As the program wrote it that noticed: the rank, NCCL, the kernel, the launcher, the shell that waited for the
+// process. False: no program writes a line about such an event.
+class Printed {
+public:
+    Printed(const Evidence& evidence, const ErrorTimes& errors) : evidence_(evidence), errors_(errors) {}
+
+    bool describe(const Event& event, LogLine& line) const {
+        line.at = event.at;
+        return std::visit([&](const auto& what) { return tell(event, what, line); }, event.what);
+    }
+
+private:
+    std::string_view text(TextId id) const { return evidence_.text(id); }
+    static bool put(LogLine& line, std::string_view from, int level, std::string words) {
+        line.kind = from;
+        line.level = level;
+        line.text = std::move(words);
+        return true;
+    }
+
+    bool tell(const Event& event, const RankLog& what, LogLine& line) const {
+        return put(line, event.rank == no_rank ? "launcher" : "", what.level, std::string(text(what.line)));
+    }
+    bool tell(const Event&, const RankExit& what, LogLine& line) const {
+        return put(line, "exit status", what.code != 0 || what.signal != 0 ? 2 : 0, exit_line(what));
+    }
+    bool tell(const Event&, const DeviceError& what, LogLine& line) const {
+        const std::string message(text(what.message));
+        const bool whole = message.find("Xid") != std::string::npos;
+        return put(line, "kernel log", 2, whole ? message : fmt::format("NVRM: Xid: {}, {}", what.xid, message));
+    }
+    bool tell(const Event& event, const CommError& what, LogLine& line) const {
+        if (printed_soon_after(errors_, event) && text(what.message).empty()) return false;
+        return put(line, "", 2, fmt::format("NCCL WARN {}", text(what.message)));
+    }
+    bool tell(const Event&, const TestResult& what, LogLine& line) const {
+        if (what.passed) return put(line, "", 0, fmt::format("PASSED {}", text(what.name)));
+        return put(line, "", 2, fmt::format("FAILED {} - {}", text(what.name), text(what.problem)));
+    }
+    bool tell(const Event&, const JobStart& what, LogLine& line) const {
+        return put(line, "launcher", 0,
+                   fmt::format("started {} ranks on {}", what.world_size,
+                               counted(static_cast<std::size_t>(what.nodes), "node")));
+    }
+    bool tell(const Event&, const JobStop& what, LogLine& line) const {
+        const std::string_view reason = text(what.reason);
+        return put(line, "launcher", what.code == 0 ? 0 : 1,
+                   fmt::format("ended with code {}{}{}", what.code, reason.empty() ? "" : ": ", reason));
+    }
+    bool tell(const Event&, const Restart& what, LogLine& line) const {
+        const std::string_view reason = text(what.reason);
+        return put(line, "launcher", 1,
+                   fmt::format("starts all ranks again, attempt {}{}{}", what.attempt, reason.empty() ? "" : ": ",
+                               reason));
+    }
+    // The errors of a rank itself stand in its own traceback; without one, as in an imported job, here.
+    bool tell(const Event& event, const MemoryOom& what, LogLine& line) const {
+        if (printed_soon_after(errors_, event) || what.requested <= 0) return false;
+        return put(line, "", 2,
+                   fmt::format("out of {} memory: tried to allocate {} bytes, {} are free", text(what.where),
+                               what.requested, what.available));
+    }
+    bool tell(const Event& event, const PackageLoad& what, LogLine& line) const {
+        if (what.result == Code::ok || printed_soon_after(errors_, event)) return false;
+        return put(line, "", 2, fmt::format("import of {}: {}", text(what.name), text(what.problem)));
+    }
+    bool tell(const Event& event, const CheckpointSave& what, LogLine& line) const {
+        if (what.result == Code::ok || printed_soon_after(errors_, event)) return false;
+        return put(line, "", 2, fmt::format("save of {}: {}", text(what.path), name_of(what.result)));
+    }
+    bool tell(const Event& event, const CheckpointLoad& what, LogLine& line) const {
+        if (what.result == Code::ok || printed_soon_after(errors_, event)) return false;
+        return put(line, "", 2, fmt::format("load of {}: {}", text(what.path), name_of(what.result)));
+    }
+    template <class Other>
+    bool tell(const Event&, const Other&, LogLine&) const {
+        return false;
+    }
+
+    const Evidence& evidence_;
+    const ErrorTimes& errors_;
+};
+
 std::vector<LogLine> folded_lines(const Evidence& evidence) {
-    constexpr Time together = std::chrono::seconds(1);
+    const ErrorTimes errors = error_times(evidence);
+    const Printed printed(evidence, errors);
     std::vector<LogLine> lines;
     std::map<std::pair<std::string, std::string>, std::size_t> latest;
     for (const Event& event : evidence.events()) {
         LogLine line;
-        if (!describe(evidence, event, line)) continue;
+        if (!printed.describe(event, line)) continue;
         const auto key = std::pair(line.kind, line.text);
         const auto known = latest.find(key);
         if (event.rank != no_rank && known != latest.end() && event.at - lines[known->second].at < together) {
@@ -143,21 +230,82 @@ LogLines log_lines(const Evidence& evidence, std::size_t lines_most) {
     return logs;
 }
 
+namespace {
+
+// A rank's own number is no difference between lines: "[Rank 7] Watchdog caught" and "[Rank 3] Watchdog caught" are
+// alike, and so are lines of the launcher that name one process each.
+std::string without_own_number(const LogLine& line) {
+    std::string text = line.text;
+    const bool launcher = line.kind == "launcher";
+    if (!launcher && line.ranks.size() != 1) return text;
+    const std::string own = launcher ? "" : std::to_string(line.ranks.front());
+    for (const std::string_view word : {"Rank ", "rank ", "process "}) {
+        for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+            const std::size_t from = at + word.size();
+            std::size_t end = from;
+            while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+            const bool mine = launcher ? word == "process " : text.compare(from, end - from, own) == 0;
+            if (end > from && mine) text.replace(from, end - from, "*");
+        }
+    }
+    return text;
+}
+
+// The first of alike lines stays, with the ranks and the number of all.
+struct Alike {
+    LogLine line;
+    std::size_t count = 1;
+};
+
+std::vector<Alike> fold_alike(std::vector<LogLine> lines) {
+    std::vector<Alike> folded;
+    std::map<std::pair<std::string, std::string>, std::size_t> latest;
+    for (LogLine& line : lines) {
+        const auto key = std::pair(line.kind, without_own_number(line));
+        const auto known = latest.find(key);
+        if (known != latest.end() && line.at - folded[known->second].line.at < together) {
+            Alike& first = folded[known->second];
+            first.line.ranks.insert(first.line.ranks.end(), line.ranks.begin(), line.ranks.end());
+            std::sort(first.line.ranks.begin(), first.line.ranks.end());
+            ++first.count;
+            continue;
+        }
+        latest[key] = folded.size();
+        folded.push_back({std::move(line), 1});
+    }
+    return folded;
+}
+
+}  // namespace
+
+// A traceback keeps its lines; lines behind the first have no time of their own.
 Clue log_clue(const Evidence& evidence, std::size_t lines_most) {
-    constexpr std::size_t letters_most = 420;
-    LogLines logs = log_lines(evidence, lines_most);
+    constexpr std::size_t read_most = 4'000;
+    LogLines logs = log_lines(evidence, read_most);
     std::erase_if(logs.lines, [](const LogLine& line) {
-        return line.kind == "job.start" || (line.kind == "rank.exit" && line.level == 0);
+        return line.kind == "exit status" || (line.kind == "launcher" && line.level == 0);
     });
     Clue clue{"what was printed", {}};
-    for (const LogLine& line : logs.lines) {
-        const std::string kind = line.kind == "rank.log" ? "" : line.kind + " ";
-        clue.lines.push_back(fmt::format("{:>12}  {}  {}{}", duration_text(line.at),
-                                         pad_right(Style{}.cut(who_text(line.ranks), 17), 18), kind,
-                                         Style{}.cut(one_line(line.text), letters_most)));
+    std::size_t told = 0;
+    for (const auto& [line, count] : fold_alike(std::move(logs.lines))) {
+        if (told++ >= lines_most) {
+            ++logs.left_out;
+            continue;
+        }
+        const std::string from = line.kind.empty() ? who_text(line.ranks) : line.kind;
+        std::string before = fmt::format("{:>10}  {}  ", duration_text(line.at), pad_right(from, 12));
+        std::string_view rest = line.text;
+        while (rest.ends_with('\n')) rest.remove_suffix(1);
+        do {
+            const std::size_t end = std::min(rest.find('\n'), rest.size());
+            clue.lines.push_back(before + std::string(rest.substr(0, end)));
+            before.assign(columns_of(before), ' ');
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+        } while (!rest.empty());
+        if (count > 1) clue.lines.back() += fmt::format("   (and {} alike)", count - 1);
     }
     if (logs.left_out > 0) clue.lines.push_back(fmt::format("… and {} more lines", logs.left_out));
-    if (clue.lines.empty()) clue.lines.push_back("nothing at all");
+    if (clue.lines.empty()) clue.lines.push_back("nothing");
     return clue;
 }
 

@@ -56,7 +56,7 @@ std::string fields_text(const Evidence& evidence, const Event& event);
 struct LogLine {
     Time at{0};
     int level = 0;  // 0 info, 1 warning, 2 error
-    std::string kind, text;
+    std::string kind, text;   // who wrote it, if not a rank: "kernel log", "launcher", "exit status"
     std::vector<Rank> ranks;  // ascending; empty = the job
 };
 

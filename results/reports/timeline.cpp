@@ -183,28 +183,35 @@ private:
 
 Timeline timeline_of(const Evidence& evidence) { return Slicer(evidence).take(); }
 
-// ── Rows are told apart by a hash over their slices with rounded times.
+// ── Ranks with the same slices share a row if no time differs by more than the tolerance.
 
 namespace {
 
 constexpr std::size_t bytes_per_slice = 7;  // generous estimate for one encoded slice
-constexpr std::size_t rows_read_with_ease = 40;
-constexpr std::int64_t least_visible = 10'000;  // busy time / this: the shortest that a picture can show
+constexpr std::size_t rows_compared_most = 64;    // with one rank; bounds the work with 1,024 different ranks
+constexpr std::int64_t least_visible = 2'000;     // busy time / this: the shortest that a picture can show
 
-std::int64_t rounded(Time time, Time tolerance) {
-    if (time == never) return -1;
-    return tolerance == never ? 0 : time / std::max(tolerance, Time{1});
-}
-
-std::uint64_t look_of(const std::vector<Slice>& slices, Time tolerance, std::vector<std::int64_t>& words) {
+// What was done, not when.
+std::uint64_t deeds_of(const std::vector<Slice>& slices, std::vector<std::int64_t>& words) {
     words.clear();
     for (const Slice& slice : slices) {
         words.push_back(slice.kind);
         words.push_back(slice.number);
-        words.push_back(rounded(slice.begin, tolerance));
-        words.push_back(rounded(slice.end, tolerance));
+        words.push_back(slice.end == never ? 1 : 0);
     }
     return XXH3_64bits(words.data(), words.size() * sizeof(std::int64_t));
+}
+
+bool within(Time one, Time other, Time tolerance) {
+    return tolerance == never || one == other ||
+           (one != never && other != never && std::chrono::abs(one - other) <= tolerance);
+}
+
+bool same_times(const std::vector<Slice>& one, const std::vector<Slice>& other, Time tolerance) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                      [&](const Slice& a, const Slice& b) {
+                          return within(a.begin, b.begin, tolerance) && within(a.end, b.end, tolerance);
+                      });
 }
 
 // Up to the begin of the last slice.
@@ -218,15 +225,29 @@ Time busy_time(const Timeline& timeline) {
 
 std::vector<Row> rows_at(const Timeline& timeline, const std::set<Rank>& apart, Time tolerance) {
     std::vector<Row> rows;
-    std::map<std::pair<std::uint64_t, Rank>, std::size_t> known;
+    std::map<std::uint64_t, std::vector<std::size_t>> alike;  // by deeds: rows
     std::vector<std::int64_t> words;
+    const auto slices_of_row = [&](std::size_t row) -> const std::vector<Slice>& {
+        return timeline.ranks[static_cast<std::size_t>(rows[row].ranks.front())];
+    };
     for (std::size_t i = 0; i < timeline.ranks.size(); ++i) {
         const auto rank = static_cast<Rank>(i);
-        const auto key =
-            std::pair(look_of(timeline.ranks[i], tolerance, words), apart.count(rank) > 0 ? rank : no_rank);
-        const auto [found, fresh] = known.try_emplace(key, rows.size());
-        if (fresh) rows.emplace_back();
-        rows[found->second].ranks.push_back(rank);
+        if (apart.count(rank) > 0) {
+            rows.push_back({{rank}});
+            continue;
+        }
+        std::vector<std::size_t>& known = alike[deeds_of(timeline.ranks[i], words)];
+        const std::size_t first = known.size() - std::min(known.size(), rows_compared_most);
+        const auto found = std::find_if(known.begin() + static_cast<std::ptrdiff_t>(first), known.end(),
+                                        [&](std::size_t row) {
+                                            return same_times(slices_of_row(row), timeline.ranks[i], tolerance);
+                                        });
+        if (found != known.end()) {
+            rows[*found].ranks.push_back(rank);
+        } else {
+            known.push_back(rows.size());
+            rows.push_back({{rank}});
+        }
     }
     return rows;
 }
@@ -266,14 +287,18 @@ void cut(Folded& folded, const Timeline& timeline, const std::set<Rank>& apart, 
 
 Folded fold(const Timeline& timeline, const std::set<Rank>& apart, std::size_t bytes_most) {
     using namespace std::chrono_literals;
-    static constexpr std::array<Time, 7> tolerances = {1us, 10us, 100us, 1ms, 10ms, 100ms, never};
-    const Time seen = busy_time(timeline) / least_visible;
+    static constexpr std::array<Time, 6> tolerances = {10us, 100us, 1ms, 10ms, 100ms, never};
     Folded folded;
-    for (const Time tolerance : tolerances) {
+    const auto try_with = [&](Time tolerance) {
         folded.rows = rows_at(timeline, apart, tolerance);
         folded.tolerance = tolerance;
-        const bool fits = bytes_of(timeline, folded.rows) <= bytes_most;
-        if (fits && (folded.rows.size() <= rows_read_with_ease || tolerance >= seen)) return folded;
+        return bytes_of(timeline, folded.rows) <= bytes_most;
+    };
+    // What no picture shows is not told apart, however few the rows.
+    const Time unseen = std::max<Time>(1us, busy_time(timeline) / least_visible);
+    if (try_with(unseen)) return folded;
+    for (const Time tolerance : tolerances) {
+        if (tolerance > unseen && try_with(tolerance)) return folded;
     }
     cut(folded, timeline, apart, bytes_most);
     return folded;

@@ -41,9 +41,9 @@ struct Timeline {
 
 Timeline timeline_of(const Evidence& evidence);
 
-// ── Ranks that did the same at the same times become one row. The tolerance for "the same time" grows until
-// few rows are left or a picture would show it, and until all rows fit into a number of bytes; the result
-// states it.
+// ── Ranks that did the same at the same times become one row. Times are the same if a picture of the run could
+// not show their difference. That tolerance grows until all rows fit into a number of bytes; the result states
+// it.
 
 struct Row {
     std::vector<Rank> ranks;  // ascending; the first one is drawn
