@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <fmt/format.h>
-#include <set>
 
 #include "results/record/words.h"
 
@@ -56,101 +54,83 @@ Challenge ask_why(const scenarios::Scenario& scenario, const scenarios::Taxonomy
     return challenge;
 }
 
-std::vector<std::int32_t> numbers_in(std::string_view text) {
-    std::set<std::int32_t> numbers;
-    std::int32_t number = -1, first = -1;
-    const auto close = [&] {
-        if (number >= 0 && number - std::max(first, 0) < 100'000) {
-            for (std::int32_t i = first >= 0 ? first : number; i <= number; ++i) numbers.insert(i);
-        }
-        number = first = -1;
-    };
-    for (const char letter : text) {
-        if (std::isdigit(static_cast<unsigned char>(letter)) && number < 10'000'000) {
-            number = std::max(number, 0) * 10 + (letter - '0');
-        } else if (letter == '-' && number >= 0) {
-            first = number;
-            number = -1;
-        } else {
-            close();
-        }
-    }
-    close();
-    return {numbers.begin(), numbers.end()};
+Challenge ask_for(std::string asks, std::vector<std::int32_t> numbers, std::int64_t highest) {
+    Challenge challenge;
+    challenge.asks = std::move(asks);
+    challenge.numbers = std::move(numbers);
+    challenge.highest = static_cast<std::int32_t>(highest);
+    return challenge;
 }
 
 }  // namespace
 
-bool Challenge::accepts(std::string_view answer) const {
-    if (choices.empty()) return !numbers.empty() && numbers_in(answer) == numbers;
-    while (!answer.empty() && answer.front() == ' ') answer.remove_prefix(1);
-    while (!answer.empty() && answer.back() == ' ') answer.remove_suffix(1);
-    return answer.size() == 1 &&
-           std::tolower(static_cast<unsigned char>(answer.front())) == static_cast<int>('a' + choice);
-}
-
-std::string Challenge::solution() const {
-    if (choices.empty()) return results::ranges_text(numbers);
-    return fmt::format("{}: {}", static_cast<char>('a' + choice), choices[choice]);
-}
-
 std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
                                       const scenarios::Taxonomy& taxonomy, const Trialled& trial) {
     std::vector<Challenge> challenges;
+    const scenarios::Plan& plan = trial.fault->plan;
     const results::Blame& culprit = trial.outcome.fault->culprit;
     const auto& blames = scenario.expect.blames;
     const auto asked = [&](const char* field) { return std::count(blames.begin(), blames.end(), field) > 0; };
-    const auto half = static_cast<std::size_t>(trial.fault->plan.world_size() / 2);
+    const auto half = static_cast<std::size_t>(plan.world_size() / 2);
     if (asked("rank") && !culprit.ranks.empty() && culprit.ranks.size() <= half) {
-        challenges.push_back({culprit.ranks.size() == 1 ? "Which rank is it?" : "Which ranks are they?",
-                              {},
-                              culprit.ranks,
-                              0});
+        challenges.push_back(
+            ask_for(culprit.ranks.size() == 1 ? "Which rank is it?" : "Which ranks are they?", culprit.ranks,
+                    plan.world_size() - 1));
     } else if (asked("node") && !culprit.nodes.empty()) {
-        challenges.push_back({culprit.nodes.size() == 1 ? "Which node is it?" : "Which nodes are they?",
-                              {},
-                              culprit.nodes,
-                              0});
+        challenges.push_back(
+            ask_for(culprit.nodes.size() == 1 ? "Which node is it?" : "Which nodes are they?", culprit.nodes,
+                    scenarios::cluster_number(plan, "nodes", 1) - 1));
+    }
+    if (asked("step") && culprit.step) {
+        challenges.push_back(ask_for("Since which step? Steps count from 0.",
+                                     {static_cast<std::int32_t>(*culprit.step)}, 100'000));
     }
     challenges.push_back(ask_why(scenario, taxonomy, trial.outcome.seed));
     return challenges;
 }
 
-// ── Beginners first get bugs that are plain to see.
+// ── Beginners first get bugs that are plain to see: easy skills before hard ones, each before those that build
+// on it.
 
-namespace {
-
-// 0: a rank waits or an error is printed; 1: the job is slow; 2: everything runs, and the numbers are wrong.
-int depth_of(const scenarios::Scenario& scenario) {
-    static constexpr std::array<std::string_view, 5> silent = {"wrong", "mismatch", "divergence", "anomaly",
-                                                               "coverage"};
-    static constexpr std::array<std::string_view, 3> slow = {"straggler", "throughput", "degraded"};
-    const std::string& symptom = scenario.bug.symptom;
-    const auto has = [&](std::string_view word) { return symptom.find(word) != std::string::npos; };
-    if (has("collective")) return 0;
-    if (std::any_of(slow.begin(), slow.end(), has)) return 1;
-    return std::any_of(silent.begin(), silent.end(), has) ? 2 : 0;
-}
-
-}  // namespace
-
-void in_course_order(std::vector<scenarios::Scenario>& scenarios, const scenarios::Taxonomy& taxonomy) {
-    const auto place = [&](const scenarios::Scenario& scenario) {
-        const auto stages = scenarios::ids(taxonomy.stages);
-        const auto stage = std::find(stages.begin(), stages.end(), scenario.bug.stage) - stages.begin();
-        return std::tuple(stage, depth_of(scenario), std::string_view(scenario.id));
+void in_course_order(std::vector<scenarios::Scenario>& scenarios) {
+    const auto place = [](const scenarios::Scenario& scenario) {
+        const Skill& skill = skill_for(scenario.bug);
+        return std::tuple(&skill - skills().data(), minutes_for(scenario), case_of(scenario.id));
     };
     std::stable_sort(scenarios.begin(), scenarios.end(),
                      [&](const auto& a, const auto& b) { return place(a) < place(b); });
 }
 
+std::vector<scenarios::Scenario> ten_lessons(const std::vector<scenarios::Scenario>& scenarios) {
+    // First half: a job that stops. Second half: a job that runs, and is wrong.
+    static constexpr std::array<std::string_view, 10> ids = {
+        "computation/rank_raises_an_attribute_error",
+        "communication/rank_leaves_all_reduce",
+        "communication/finaliser_runs_on_rank_zero_only",
+        "communication/collective_type_differs_on_one_rank",
+        "communication/metric_logged_by_the_main_process_alone",
+        "scheduling/one_slow_device",
+        "memory/device_memory_leaks_on_one_rank",
+        "fault_tolerance/optimizer_begins_anew_after_resume",
+        "computation/each_rank_averages_over_its_own_tokens",
+        "scheduling/same_samples_on_every_rank",
+    };
+    std::vector<scenarios::Scenario> course;
+    for (const std::string_view id : ids) {
+        const auto found = std::find_if(scenarios.begin(), scenarios.end(),
+                                        [&](const auto& scenario) { return scenario.id == id; });
+        if (found != scenarios.end()) course.push_back(*found);
+    }
+    return course;
+}
+
 scenarios::Result<Lesson> lesson_on(const scenarios::Scenario& scenario, std::uint64_t seed,
-                                    const Classroom& room) {
+                                    const Classroom& room, bool pages) {
     PipelineOptions options;
     options.stop = room.stop;
     options.detectors = &room.detectors;
     const Trialled trial = play(scenario, scenarios::Seed{seed}, room.runner, room.vocabulary, options);
-    return make_lesson(scenario, room.taxonomy, trial);
+    return make_lesson(scenario, room.taxonomy, trial, pages);
 }
 
 std::vector<Drawn> draw_quiz(const std::vector<scenarios::Scenario>& scenarios, std::size_t count,

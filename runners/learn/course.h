@@ -34,15 +34,18 @@ private:
     std::uint64_t state_;
 };
 
-// A lesson's checkable questions: which rank it was, and why it happened.
-// Asks for ranks or nodes if the scenario's alarm must name them, and always for the root cause. Wrong causes
-// are drawn, by scenario and seed, from those with the same symptom, then from the same stage.
+// A lesson's checkable questions: which rank it was, since which step, and why it happened.
+// Asks for ranks or nodes and for the step if the scenario's alarm must name them, and always for the root
+// cause. Wrong causes are drawn, by scenario and seed, from those with the same symptom, then from the same stage.
 std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
                                       const scenarios::Taxonomy& taxonomy, const Trialled& trial);
 
 // From scenarios to lessons: their order, and the run that each is made from.
-// By stage in the taxonomy's order; within a stage, hangs and loud failures before silently wrong results.
-void in_course_order(std::vector<scenarios::Scenario>& scenarios, const scenarios::Taxonomy& taxonomy);
+// By skill, each before those that build on it; of one skill, short lessons first.
+void in_course_order(std::vector<scenarios::Scenario>& scenarios);
+
+// The course of docs/course, in its order; lessons that are not among `scenarios` are left out.
+std::vector<scenarios::Scenario> ten_lessons(const std::vector<scenarios::Scenario>& scenarios);
 
 // Plays a scenario in the simulator under a seed. Errors: as make_lesson.
 struct Classroom {
@@ -53,7 +56,7 @@ struct Classroom {
     std::atomic<bool>* stop = nullptr;
 };
 scenarios::Result<Lesson> lesson_on(const scenarios::Scenario& scenario, std::uint64_t seed,
-                                    const Classroom& room);
+                                    const Classroom& room, bool pages = false);
 
 // `count` different scenarios with a seed each, drawn by `seed`.
 struct Drawn {

@@ -53,9 +53,14 @@ public:
             if (*line == "h") {
                 hint();
             } else if (!line->empty()) {
+                const Reply reply = challenge.read(*line);
+                if (reply.sense == Reply::unclear) {
+                    say(paragraph(reply.help, talk_.style));
+                    continue;
+                }
                 ++tries;
                 ++done_.tries;
-                if (challenge.accepts(*line)) {
+                if (reply.sense == Reply::right) {
                     say("  " + talk_.style.paint(Ink::green, "✔ Yes.") + "\n");
                     solved = true;
                     return Way::on;
@@ -104,10 +109,15 @@ Way examine(const Lesson& lesson, Talk& talk, std::size_t& right, std::size_t& a
     say(opening_text(lesson, talk.style));
     for (const Challenge& challenge : lesson.challenges) {
         say(challenge_text(challenge, talk.style));
-        const auto line = ask(talk, "answer, q to leave");
-        if (!line || *line == "q") return Way::quit;
+        Reply reply;
+        while (reply.sense == Reply::unclear) {
+            const auto line = ask(talk, "answer, q to leave");
+            if (!line || *line == "q") return Way::quit;
+            reply = challenge.read(*line);
+            if (!reply.help.empty()) say(paragraph(reply.help, talk.style));
+        }
         ++asked;
-        const bool good = challenge.accepts(*line);
+        const bool good = reply.sense == Reply::right;
         right += good ? 1 : 0;
         say("  " +
             (good ? talk.style.paint(Ink::green, "✔ Yes.")

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/record/words.h"
 #include "results/reports/output.h"
 #include "results/reports/page.h"
 #include "results/reports/style.h"
 
 namespace deadrank::runners::learn {
 
-// ── Prose is wrapped at 96 columns or the terminal; clues are cut, never wrapped.
+// ── Prose is wrapped at 96 columns or the terminal; clues are cut to a terminal's width, never wrapped.
 
 namespace {
 
@@ -34,6 +35,16 @@ std::string block(const Clue& clue, const Style& style) {
     return text;
 }
 
+std::vector<std::string> lines_of(std::string_view text) {
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        lines.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
+}
+
 std::string sides_text(const Lesson& lesson, const Style& style) {
     std::size_t wide = 12;
     for (const Side& side : lesson.sides) wide = std::max(wide, results::reports::columns_of(side.with_bug));
@@ -55,11 +66,27 @@ std::string paragraph(std::string_view text, const Style& style, std::size_t ind
     return out;
 }
 
+std::string worth_text(const Lesson& lesson) {
+    return fmt::format("{} · {} minutes · {}", difficulty_name(lesson.skill->difficulty), lesson.minutes,
+                       lesson.skill->name);
+}
+
+std::vector<std::string> story_of(const Lesson& lesson) {
+    std::vector<std::string> story;
+    if (!lesson.sees.empty()) story.push_back(lesson.sees);
+    if (!lesson.reported.empty()) story.push_back("The report says: " + lesson.reported);
+    std::string seen = "The run shows:";
+    for (const std::string& one : lesson.seen) seen += " " + one;
+    story.push_back(std::move(seen));
+    return story;
+}
+
 std::string opening_text(const Lesson& lesson, const Style& style) {
     std::string text =
-        style.paint(Ink::bold, lesson.title) + "\n" +
-        style.paint(Ink::dim, fmt::format("{} · seed {} · {}", lesson.stage, lesson.seed, lesson.job)) +
-        "\n\n" + paragraph(lesson.sees, style);
+        style.paint(Ink::bold, lesson.number) + "\n" +
+        style.paint(Ink::dim, fmt::format("{} · seed {}", worth_text(lesson), lesson.seed)) + "\n" +
+        style.paint(Ink::dim, lesson.job + "; " + lesson.watched) + "\n";
+    for (const std::string& one : story_of(lesson)) text += "\n" + paragraph(one, style);
     for (const Clue& clue : lesson.clues) text += "\n" + block(clue, style);
     return text + heading("The question", style) + paragraph(lesson.question, style);
 }
@@ -77,11 +104,12 @@ std::string challenge_text(const Challenge& challenge, const Style& style) {
 }
 
 std::string answer_text(const Lesson& lesson, const Style& style) {
-    std::string text = heading("What it was", style) + paragraph(lesson.answer, style);
+    std::string text = heading("What it was: " + lesson.title, style) + paragraph(lesson.answer, style);
     if (lesson.culprit != "nobody") text += paragraph("Really at fault: " + lesson.culprit + ".", style);
     if (!lesson.noticed.empty()) text += paragraph(lesson.noticed, style);
     text += paragraph("Symptom, " + lesson.symptom, style) + paragraph("Cause, " + lesson.cause, style);
     text += heading("The fix", style) + paragraph(lesson.why, style) + paragraph(lesson.fix, style);
+    if (!lesson.patch.empty()) text += "\n" + block({"the program's fix", lines_of(lesson.patch)}, style);
     if (!lesson.sides.empty()) {
         text +=
             heading("The same job, with the bug and healed", style) + sides_text(lesson, style) + "\n" +
@@ -92,6 +120,8 @@ std::string answer_text(const Lesson& lesson, const Style& style) {
             style.paint(Ink::dim, fmt::format("  See it drawn: deadrank run {} --seed {} --html report.html",
                                               lesson.scenario, lesson.seed)) +
             "\n";
+    if (!lesson.token.empty())
+        text += style.paint(Ink::dim, "  Play it again: deadrank replay " + lesson.token) + "\n";
     std::string reports;
     for (const std::string& one : lesson.reports) reports += (reports.empty() ? "" : ", ") + one;
     if (!reports.empty()) text += style.paint(Ink::dim, "  Reported in public as " + reports) + "\n";
@@ -104,7 +134,7 @@ std::string primer_text(const Style& style) {
     return text;
 }
 
-// ── Plain HTML without scripts: a hint is a <details>.
+// ── Plain HTML: a hint is a <details>; the only scripts are those of the timeline and of the index's search.
 
 namespace {
 
@@ -115,13 +145,9 @@ std::string around(std::string_view tag, std::string_view text) {
 }
 std::string page_paragraph(std::string_view text) { return around("p", html_text(text)); }
 
-std::string clue_html(const Clue& clue, std::size_t lines_most = 100, std::size_t letters = 0) {
+std::string clue_html(const Clue& clue) {
     std::string lines;
-    std::size_t told = 0;
-    for (const std::string& line : clue.lines) {
-        if (told++ == lines_most) break;
-        lines += results::reports::Style{}.cut(line, letters) + "\n";
-    }
+    for (const std::string& line : clue.lines) lines += line + "\n";
     return fmt::format("<figure><figcaption>{}</figcaption><pre>{}</pre></figure>\n", html_text(clue.title),
                        html_text(lines));
 }
@@ -150,9 +176,30 @@ std::string frame(std::string_view title, std::string_view body, std::string_vie
         kind, html_text(title), results::reports::asset("lesson.css"), body);
 }
 
-std::string head(const Lesson& lesson) {
-    return fmt::format("<h1>{}</h1>\n<p class=\"where\">{} · {} · seed {} · {}</p>\n", html_text(lesson.title),
-                       html_text(lesson.stage), html_text(lesson.scenario), lesson.seed, html_text(lesson.job));
+std::string head(const Lesson& lesson, std::string_view tag = "h1") {
+    return fmt::format("<{0}>{1}</{0}>\n<p class=\"where\">{2} · seed {3}<br>{4}; {5}</p>\n", tag,
+                       html_text(lesson.number), html_text(worth_text(lesson)), lesson.seed,
+                       html_text(lesson.job), html_text(lesson.watched));
+}
+
+std::string story_html(const Lesson& lesson) {
+    std::string text;
+    for (const std::string& one : story_of(lesson)) text += page_paragraph(one);
+    return text;
+}
+
+std::string evidence_html(const Lesson& lesson) {
+    std::string text;
+    for (const Clue& clue : lesson.clues) text += clue_html(clue);
+    return text;
+}
+
+// A line to write on, and what fits there.
+std::string questions_html(const Lesson& lesson) {
+    std::string body = page_paragraph(lesson.question);
+    for (const Challenge& challenge : lesson.challenges)
+        body += "<div class=\"ask\">" + choices_html(challenge) + "<p class=\"blank\">Answer:</p></div>\n";
+    return body + "<p class=\"blank\">How do you know?</p>\n<p class=\"blank\">&nbsp;</p>\n";
 }
 
 std::string told_answer(const Lesson& lesson) {
@@ -169,76 +216,143 @@ std::string solutions(const Lesson& lesson) {
     return around("ul", list);
 }
 
-}  // namespace
-
-std::string page_name(const Lesson& lesson) {
-    std::string name = lesson.scenario;
-    std::replace(name.begin(), name.end(), '/', '-');
-    return name;
+std::string fix_html(const Lesson& lesson) {
+    std::string text = page_paragraph(lesson.why) + page_paragraph(lesson.fix);
+    if (!lesson.patch.empty()) text += clue_html({"the program's fix", lines_of(lesson.patch)});
+    return text + sides_html(lesson);
 }
 
+std::string source_html(const Lesson& lesson) {
+    std::string reports;
+    for (const std::string& one : lesson.reports) reports += (reports.empty() ? "" : ", ") + one;
+    return fmt::format("<footer>{}deadrank learn {} --seed {}{}</footer>\n",
+                       reports.empty() ? "" : "Reported in public as " + html_text(reports) + " · ",
+                       html_text(lesson.scenario), lesson.seed,
+                       lesson.token.empty() ? "" : "<br>deadrank replay " + html_text(lesson.token));
+}
+
+std::string answers_html(const Lesson& lesson, std::string_view tag) {
+    std::string hints;
+    for (const std::string& hint : lesson.hints) hints += around("li", html_text(hint));
+    return fmt::format("<{0}>{1}: {2}</{0}>\n", tag, html_text(lesson.number), html_text(lesson.title)) +
+           solutions(lesson) + told_answer(lesson) + "<h3>Hints that were offered</h3>\n" + around("ol", hints) +
+           "<h3>The fix</h3>\n" + fix_html(lesson) + source_html(lesson);
+}
+
+}  // namespace
+
 std::string lesson_page(const Lesson& lesson) {
-    std::string body = "<p class=\"where\"><a href=\"index.html\">All lessons</a> · <a href=\"" +
-                       html_text(page_name(lesson)) + ".handout.html\">Handout to print</a></p>\n" + head(lesson) +
-                       page_paragraph(lesson.sees);
-    for (const Clue& clue : lesson.clues) body += clue_html(clue);
-    body += "<h2>The question</h2>\n" + page_paragraph(lesson.question);
+    const std::string name = html_text(lesson.number);
+    std::string body = fmt::format(
+        "<p class=\"where\"><a href=\"index.html\">All lessons</a> · <a href=\"{0}.sheet.html\">Sheet to "
+        "print</a> · <a href=\"{0}.run.html\">The run's timeline on a page of its own</a></p>\n",
+        name);
+    body += head(lesson) + story_html(lesson) +
+            fmt::format("<iframe src=\"{0}.run.html\" title=\"Timeline of the run of {0}\"></iframe>\n", name) +
+            evidence_html(lesson) + "<h2>The question</h2>\n" + page_paragraph(lesson.question);
     for (const Challenge& challenge : lesson.challenges) body += choices_html(challenge);
     int number = 0;
     for (const std::string& hint : lesson.hints)
         body +=
             fmt::format("<details><summary>Hint {}</summary>{}</details>\n", ++number, page_paragraph(hint));
-    body += "<details><summary>What it was, and the fix</summary>\n" + solutions(lesson) +
-            told_answer(lesson) + "<h2>The fix</h2>\n" + page_paragraph(lesson.why) +
-            page_paragraph(lesson.fix) + sides_html(lesson);
+    body += "<details class=\"answer\"><summary>What it was, and the fix</summary>\n" + around("h2", html_text(lesson.title)) +
+            solutions(lesson) + told_answer(lesson) + "<h2>The fix</h2>\n" + fix_html(lesson);
     if (!lesson.sides.empty()) {
         body += clue_html({"with the bug: " + lesson.picture_with_bug.title, lesson.picture_with_bug.lines});
         body += clue_html({"healed: " + lesson.picture_healed.title, lesson.picture_healed.lines});
     }
-    body += page_paragraph("See it drawn: deadrank run " + lesson.scenario +
-                           fmt::format(" --seed {}", lesson.seed) + " --html report.html") +
-            "</details>\n";
-    return frame(lesson.title, body, "lesson");
+    body += fmt::format("<p><a href=\"{}.replay.html\">The whole report of this run</a>: with the bug, without it and "
+                        "healed</p>\n", name) +
+            source_html(lesson) + "</details>\n";
+    return frame(lesson.number, body, "lesson");
 }
 
-std::string handout_page(const Lesson& lesson) {
-    constexpr std::size_t lines = 8, letters = 118;
-    std::string body = head(lesson) + page_paragraph(lesson.sees);
-    std::size_t shown = 0;
-    for (const Clue& clue : lesson.clues) {
-        if (shown++ < 4) body += clue_html(clue, lines, letters);
-    }
-    body += "<section class=\"two\"><div><h2>The question</h2>\n" + page_paragraph(lesson.question) +
-            "<h2>Hints</h2>\n";
-    std::string hints;
-    for (const std::string& hint : lesson.hints) hints += around("li", html_text(hint));
-    body += around("ol", hints) + "<h2>What it was</h2>\n" + page_paragraph(lesson.answer) +
-            page_paragraph("Cause, " + lesson.cause) + "</div>\n<div><h2>The fix</h2>\n" +
-            page_paragraph(lesson.why) + page_paragraph(lesson.fix) + sides_html(lesson) +
-            "</div></section>\n";
-    std::string reports;
-    for (const std::string& one : lesson.reports) reports += (reports.empty() ? "" : ", ") + one;
-    body += fmt::format("<footer>Reported in public as {} · deadrank learn {} --seed {}</footer>\n",
-                        html_text(reports), html_text(lesson.scenario), lesson.seed);
-    return frame(lesson.title + " (handout)", body, "handout");
+std::string question_sheet(const Lesson& lesson) {
+    return frame(lesson.number + ", questions",
+                 head(lesson) + "<p class=\"blank\">Name:</p>\n" + story_html(lesson) + evidence_html(lesson) +
+                     "<h2>The question</h2>\n" + questions_html(lesson),
+                 "sheet");
+}
+
+std::string answer_sheet(const Lesson& lesson) {
+    return frame(lesson.number + ", answers", answers_html(lesson, "h1"), "sheet");
+}
+
+std::string quiz_page(const std::vector<Lesson>& lessons, std::uint64_t seed) {
+    std::string body = fmt::format("<h1>Quiz {}</h1>\n<p class=\"where\">{} questions, {} minutes</p>\n"
+                                   "<p class=\"blank\">Name:</p>\n",
+                                   seed, lessons.size(), minutes_of(lessons));
+    for (std::size_t i = 0; i < lessons.size(); ++i)
+        body += fmt::format("<section class=\"sheet-of-quiz\">\n<p class=\"where\">{} of {}</p>\n", i + 1,
+                            lessons.size()) +
+                head(lessons[i], "h2") + story_html(lessons[i]) + evidence_html(lessons[i]) +
+                questions_html(lessons[i]) + "</section>\n";
+    return frame(fmt::format("Quiz {}", seed), body, "sheet");
+}
+
+std::string quiz_answers(const std::vector<Lesson>& lessons, std::uint64_t seed) {
+    std::string body = fmt::format("<h1>Quiz {}, answers</h1>\n", seed);
+    for (const Lesson& lesson : lessons) body += answers_html(lesson, "h2");
+    return frame(fmt::format("Quiz {}, answers", seed), body, "sheet");
+}
+
+int minutes_of(const std::vector<Lesson>& lessons) {
+    int minutes = 0;
+    for (const Lesson& lesson : lessons) minutes += lesson.minutes;
+    return minutes;
 }
 
 std::string index_page(const std::vector<Lesson>& lessons) {
     std::string body = "<h1>Bugs of distributed training, to be diagnosed</h1>\n";
     for (const std::string& words : primer()) body += page_paragraph(words);
-    std::string stage, list;
+    body += fmt::format("<p><label>Search <input id=\"search\" type=\"search\"></label> <span class=\"where\">{}, "
+                        "{} minutes. For teachers: <a href=\"teacher.html\">what each of them is</a></span></p>\n",
+                        results::counted(lessons.size(), "lesson"), minutes_of(lessons));
+    const Skill* skill = nullptr;
+    std::string rows;
     for (const Lesson& lesson : lessons) {
-        if (lesson.stage != stage) {
-            body += around("ol", list) + "<h2>" + html_text(lesson.stage) + "</h2>\n";
-            stage = lesson.stage;
-            list.clear();
+        if (lesson.skill != skill) {
+            skill = lesson.skill;
+            const auto before = std::find_if(skills().begin(), skills().end(),
+                                             [&](const Skill& one) { return one.id == skill->before; });
+            rows += fmt::format(
+                "<tr class=\"skill\"><th colspan=\"4\">{}: {}{}</th></tr>\n", html_text(skill->name),
+                html_text(skill->teaches),
+                before == skills().end() ? "" : fmt::format(". After {}", html_text(before->name)));
         }
-        list += fmt::format(
-            "<li><a href=\"{0}.html\">{1}</a> <span class=\"where\">{2} · <a "
-            "href=\"{0}.handout.html\">handout</a></span></li>\n",
-            html_text(page_name(lesson)), html_text(lesson.title), html_text(lesson.sees));
+        rows += fmt::format("<tr><td><a href=\"{0}.html\">{0}</a></td><td>{1}</td><td>{2} min</td><td>{3} <a "
+                            "href=\"{0}.sheet.html\">sheet</a></td></tr>\n",
+                            html_text(lesson.number), difficulty_name(lesson.skill->difficulty), lesson.minutes,
+                            html_text(lesson.sees.empty() ? lesson.seen.front() : lesson.sees));
     }
-    return frame("deadrank learn", body + around("ol", list), "lesson");
+    body += around("table id=\"lessons\"", rows);
+    // A row stays if it has every word; headings stay.
+    body += R"js(<script>
+"use strict";
+document.getElementById("search").addEventListener("input", (event) => {
+  const words = event.target.value.toLowerCase().split(" ").filter(Boolean);
+  for (const row of document.querySelectorAll("#lessons tr:not(.skill)"))
+    row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
+});
+</script>
+)js";
+    return frame("deadrank learn", body, "lesson");
+}
+
+std::string teacher_page(const std::vector<Lesson>& lessons) {
+    std::string rows = "<tr><th>lesson</th><th>scenario</th><th>what it is</th><th>answers</th></tr>\n";
+    for (const Lesson& lesson : lessons) {
+        std::string answers;
+        for (const Challenge& challenge : lesson.challenges)
+            answers += (answers.empty() ? "" : "; ") +
+                       (challenge.choices.empty() ? challenge.asks + " " + challenge.solution()
+                                                  : std::string(1, static_cast<char>('a' + challenge.choice)));
+        rows += fmt::format("<tr><td><a href=\"{0}.html\">{0}</a><br><a href=\"{0}.answers.html\">answers</a></td>"
+                            "<td>{1}</td><td>{2}. {3}</td><td>{4}</td></tr>\n",
+                            html_text(lesson.number), html_text(lesson.scenario), html_text(lesson.title),
+                            html_text(lesson.cause), html_text(answers));
+    }
+    return frame("For teachers", "<h1>For teachers: what each lesson is</h1>\n" + around("table", rows), "lesson");
 }
 
 }  // namespace deadrank::runners::learn

@@ -20,13 +20,21 @@ std::string answer_text(const Lesson& lesson, const Style& style);  // the answe
 std::string primer_text(const Style& style);
 std::string paragraph(std::string_view text, const Style& style, std::size_t indent = 2);
 
-// ── A lesson as a page with hints and answers behind a click, and as a one-sheet handout.
+// ── A lesson as a page with hints and answers behind a click, and as two sheets to print: one with the
+// questions, one with the answers. Nothing is cut; a sheet may take two pages. Files are named by the lesson's
+// number: case-1f3a9c.html, .sheet.html, .answers.html, .run.html, .replay.html.
 
 std::string lesson_page(const Lesson& lesson);
-std::string handout_page(const Lesson& lesson);  // A4, with answers shown
-std::string index_page(const std::vector<Lesson>& lessons);
+std::string question_sheet(const Lesson& lesson);
+std::string answer_sheet(const Lesson& lesson);
 
-// Name of a lesson's files without suffix: "communication-rank_leaves_all_reduce".
-std::string page_name(const Lesson& lesson);
+std::string quiz_page(const std::vector<Lesson>& lessons, std::uint64_t seed);
+std::string quiz_answers(const std::vector<Lesson>& lessons, std::uint64_t seed);
+
+// By skill, with difficulty and minutes, and a field to search in; the other tells a teacher what each lesson is.
+std::string index_page(const std::vector<Lesson>& lessons);
+std::string teacher_page(const std::vector<Lesson>& lessons);
+
+int minutes_of(const std::vector<Lesson>& lessons);
 
 }  // namespace deadrank::runners::learn

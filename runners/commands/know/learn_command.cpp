@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "results/record/text_file.h"
@@ -34,21 +35,34 @@ using learn::Done;
 using results::reports::Ink;
 using results::reports::pad_right;
 
+namespace {
+
+std::string first_words(const scenarios::Scenario& scenario) {
+    return scenario.teach.sees;
+}
+
+}  // namespace
+
 void list_text(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress) {
-    constexpr std::size_t title_columns = 40;
     const auto style = style_of(stdout);
-    std::string stage;
+    const learn::Skill* skill = nullptr;
+    int minutes = 0;
     for (const auto& scenario : course) {
-        if (scenario.bug.stage != stage) {
-            print_out("{}{}\n", stage.empty() ? "" : "\n", style.paint(Ink::bold, scenario.bug.stage));
-            stage = scenario.bug.stage;
+        const learn::Skill& own = learn::skill_for(scenario.bug);
+        if (&own != skill) {
+            print_out("{}{} {}\n", skill ? "\n" : "", style.paint(Ink::bold, own.name),
+                      style.paint(Ink::dim, fmt::format("· {} · {}", learn::difficulty_name(own.difficulty), own.teaches)));
+            skill = &own;
         }
         const Done* done = progress.find(scenario.id);
         const std::string_view mark = !done ? "·" : done->solved ? "✔" : "…";
-        const std::string title = scenario.teach.title.empty() ? scenario.id : scenario.teach.title;
-        print_out("  {} {}  {}\n", mark, pad_right(style.cut(title, title_columns), title_columns),
-                  style.paint(Ink::dim, scenario.id));
+        minutes += learn::minutes_for(scenario);
+        const std::string head = fmt::format("  {} {}  {:>2} min  ", mark, learn::case_of(scenario.id),
+                                             learn::minutes_for(scenario));
+        const std::size_t room = style.width > 40 ? style.width - results::reports::columns_of(head) : 0;
+        print_out("{}{}\n", head, style.cut(first_words(scenario), room));
     }
+    print_out("\n  {} minutes in all.", minutes);
     say_solved(course, progress);
 }
 
@@ -56,10 +70,19 @@ void list_json(const std::vector<scenarios::Scenario>& course, const learn::Prog
     auto all = results::reports::Json::array();
     for (const auto& scenario : course) {
         const Done* done = progress.find(scenario.id);
-        all.push_back({{"id", scenario.id},
+        const learn::Skill& skill = learn::skill_for(scenario.bug);
+        all.push_back({{"case", learn::case_of(scenario.id)},
+                       {"id", scenario.id},
                        {"title", scenario.teach.title},
                        {"stage", scenario.bug.stage},
                        {"symptom", scenario.bug.symptom},
+                       {"cause", scenario.bug.cause},
+                       {"skill", skill.id},
+                       {"teaches", skill.teaches},
+                       {"after", skill.before},
+                       {"difficulty", learn::difficulty_name(skill.difficulty)},
+                       {"minutes", learn::minutes_for(scenario)},
+                       {"sees", scenario.teach.sees},
                        {"begun", done != nullptr},
                        {"solved", done && done->solved},
                        {"tries", done ? done->tries : 0},
@@ -73,7 +96,7 @@ void say_solved(const std::vector<scenarios::Scenario>& course, const learn::Pro
         const Done* done = progress.find(scenario.id);
         return done && done->solved;
     });
-    print_out("\n  {} of {} solved; deadrank learn goes on where you are.\n", solved,
+    print_out("\n  {} of {} solved; deadrank learn goes on with the first that is not.\n", solved,
               results::counted(course.size(), "lesson"));
 }
 
@@ -89,8 +112,8 @@ struct LearnArguments {
     SelectionOptions selection;
     std::uint64_t seed = 1;
     std::size_t quiz = 0;
-    std::string html;
-    bool list = false, json = false, show = false, forget = false;
+    std::string html, search;
+    bool list = false, json = false, show = false, forget = false, course = false;
 };
 
 class LearnCommand {
@@ -109,17 +132,21 @@ public:
         const auto& names = arguments_.selection.names;
         const bool real = !names.empty() && releases::open_collection(*library, names).has_value();
         if (real) library->catalog = library->data / "releases";
-        auto selection = select(*library, arguments_.selection);
+        auto selection = select_lessons(*library);
         if (!session_.take(selection)) return;
         for (const scenarios::Error& error : selection->broken) session_.complain(error);
         std::vector<scenarios::Scenario>& course = selection->scenarios;
-        learn::in_course_order(course, library->taxonomy);
+        learn::in_course_order(course);
+        if (arguments_.course) course = learn::ten_lessons(course);
+        if (!arguments_.search.empty())
+            std::erase_if(course, [&](const auto& scenario) { return !has_words(scenario, arguments_.search); });
         if (arguments_.list && arguments_.json) return list_json(course, progress_);
         if (arguments_.list) return list_text(course, progress_);
         auto runner = make_runner(real ? "local" : "sim", session_.extension);
         if (!session_.take(runner)) return;
         const results::Detectors detectors = library->detectors();
         const learn::Classroom room{library->taxonomy, library->vocabulary, **runner, detectors};
+        if (arguments_.quiz > 0 && !arguments_.html.empty()) return write_quiz(course, room);
         if (!arguments_.html.empty()) return write_pages(course, room);
         if (arguments_.quiz > 0) {
             const std::atomic<bool>& stop = stop_while_reading();
@@ -147,9 +174,50 @@ private:
     void keep(const scenarios::Result<void>& written) {
         if (!written) session_.complain(written.error());
     }
+    // Names may be numbers of lessons, which no selection of scenarios knows.
+    scenarios::Result<Selection> select_lessons(const Library& library) const {
+        SelectionOptions options = arguments_.selection;
+        std::vector<std::string> numbers;
+        std::erase_if(options.names, [&](const std::string& name) {
+            if (name.starts_with("case-")) numbers.push_back(name);
+            return name.starts_with("case-");
+        });
+        if (numbers.empty()) return select(library, options);
+        Selection chosen;
+        if (!options.names.empty()) {
+            auto named = select(library, options);
+            if (!named) return named;
+            chosen = std::move(*named);
+        }
+        options.names.clear();
+        auto all = select(library, options);
+        if (!all) return all;
+        for (const std::string& number : numbers) {
+            const auto found =
+                std::find_if(all->scenarios.begin(), all->scenarios.end(),
+                             [&](const auto& scenario) { return learn::case_of(scenario.id) == number; });
+            if (found == all->scenarios.end())
+                return scenarios::refuse(scenarios::ErrorCode::usage, fmt::format("there is no lesson '{}'", number),
+                                         "deadrank learn --list has their numbers");
+            chosen.scenarios.push_back(*found);
+        }
+        return chosen;
+    }
+    // Every word occurs in the lesson's number, story, question or skill.
+    static bool has_words(const scenarios::Scenario& scenario, std::string_view search) {
+        const learn::Skill& skill = learn::skill_for(scenario.bug);
+        const std::string text = results::lowered(
+            fmt::format("{} {} {} {} {} {}", learn::case_of(scenario.id), scenario.teach.sees,
+                        scenario.teach.question, skill.name, skill.teaches,
+                        learn::difficulty_name(skill.difficulty)));
+        const auto words = results::reports::wrap(results::lowered(search), 1);
+        return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+            return text.find(word) != std::string::npos;
+        });
+    }
     std::optional<Lesson> lesson(const scenarios::Scenario& scenario, std::uint64_t seed,
-                                 const learn::Classroom& room) {
-        auto made = learn::lesson_on(scenario, seed, room);
+                                 const learn::Classroom& room, bool pages = false) {
+        auto made = learn::lesson_on(scenario, seed, room, pages);
         if (!session_.take(made)) return std::nullopt;
         return std::move(*made);
     }
@@ -220,31 +288,63 @@ private:
         if (arguments_.json) print_out("{}\n", results::reports::dumped(all));
     }
 
+    bool write(const std::string& text, const std::filesystem::path& file) {
+        const auto written = results::write_text(text, file);
+        if (!written) session_.complain(written.error());
+        return written.has_value();
+    }
+
     void write_pages(const std::vector<scenarios::Scenario>& course, const learn::Classroom& room) {
         const std::filesystem::path directory = arguments_.html;
         const std::atomic<bool>& stop = stop_on_interrupt();
         std::vector<Lesson> lessons;
         Progress progress;
-        const auto write = [&](const std::string& text, const std::string& name) {
-            const auto written = results::write_text(text, directory / name);
-            if (!written) session_.complain(written.error());
-            return written.has_value();
-        };
         for (const auto& scenario : course) {
             if (stop.load()) break;
             progress.show(fmt::format("  {} of {}", lessons.size(), course.size()));
-            auto made = lesson(scenario, arguments_.seed, room);
+            auto made = lesson(scenario, arguments_.seed, room, true);
             if (!made) continue;
-            const std::string name = learn::page_name(*made);
-            if (!write(learn::lesson_page(*made), name + ".html")) return;
-            if (!write(learn::handout_page(*made), name + ".handout.html")) return;
+            const std::vector<std::pair<std::string, std::string>> files = {
+                {".html", learn::lesson_page(*made)},
+                {".sheet.html", learn::question_sheet(*made)},
+                {".answers.html", learn::answer_sheet(*made)},
+                {".run.html", std::exchange(made->run_page, {})},  // some hundred kilobytes, like the next
+                {".replay.html", std::exchange(made->replay_page, {})}};
+            for (const auto& [suffix, text] : files) {
+                if (!write(text, directory / (made->number + suffix))) return;
+            }
             lessons.push_back(std::move(*made));
         }
         progress.clear();
-        if (!write(learn::index_page(lessons), "index.html")) return;
+        if (!write(learn::index_page(lessons), directory / "index.html")) return;
+        if (!write(learn::teacher_page(lessons), directory / "teacher.html")) return;
         if (stop.load()) session_.code = exit_interrupted;
-        print_out("{} with a handout each, from {}\n", results::counted(lessons.size(), "lesson"),
-                  (directory / "index.html").string());
+        print_out("{} with a sheet of questions and one of answers each, from {}\n",
+                  results::counted(lessons.size(), "lesson"), (directory / "index.html").string());
+    }
+
+    // quiz.html, and its answers in quiz.answers.html.
+    void write_quiz(const std::vector<scenarios::Scenario>& course, const learn::Classroom& room) {
+        const std::filesystem::path file = arguments_.html;
+        if (file.extension() != ".html") {
+            return session_.complain({scenarios::ErrorCode::usage,
+                                      fmt::format("--html '{}' is no page for a quiz", arguments_.html),
+                                      "name a file, as in --quiz 5 --html quiz.html", {}});
+        }
+        const std::atomic<bool>& stop = stop_on_interrupt();
+        std::vector<Lesson> lessons;
+        for (const auto& drawn : learn::draw_quiz(course, arguments_.quiz, arguments_.seed)) {
+            if (stop.load()) break;
+            auto made = lesson(*drawn.scenario, drawn.seed, room);
+            if (!made) return;
+            lessons.push_back(std::move(*made));
+        }
+        const std::filesystem::path answers = std::filesystem::path(file).replace_extension(".answers.html");
+        if (!write(learn::quiz_page(lessons, arguments_.seed), file)) return;
+        if (!write(learn::quiz_answers(lessons, arguments_.seed), answers)) return;
+        if (stop.load()) session_.code = exit_interrupted;
+        print_out("{} in {}, answers in {}\n", results::counted(lessons.size(), "question"), file.string(),
+                  answers.string());
     }
 
     const LearnArguments& arguments_;
@@ -254,20 +354,20 @@ private:
 
 void add_learn(CLI::App& command, Session& session) {
     command.footer(
-        "A lesson shows what one sees and the evidence, asks, gives hints, and ends with the answer, the fix "
+        "Lessons have numbers, as case-1f3a9c, which tell nothing of the bug. A lesson shows what one sees and the evidence, asks, gives hints, and ends with the answer, the fix "
         "and "
         "the healed run beside the other. Without names the course goes through the stages, from the first "
         "lesson that is not solved. Another --seed makes other ranks and numbers of the same bug. Answers "
         "may "
-        "come from a script on standard input. Progress is kept in $XDG_STATE_HOME/deadrank.\n\n"
+        "come from a script on standard input. Progress is kept in $XDG_STATE_HOME/deadrank; --forget starts over.\n\n"
         "Examples:\n"
         "  deadrank learn                                          the course, from where you are\n"
         "  deadrank learn communication/rank_leaves_all_reduce     one lesson\n"
         "  deadrank learn communication --quiz 5 --seed 42         a quiz; each seed asks otherwise\n"
-        "  deadrank learn --quiz 5 --seed 42 --json                the same with its answers, for the "
-        "teacher\n"
-        "  deadrank learn --html lessons                           pages, and a handout of one sheet for "
-        "each");
+        "  deadrank learn --quiz 5 --seed 42 --html quiz.html      the same to print, and its answers beside it\n"
+        "  deadrank learn --course --html lessons                  pages and sheets of the course of ten lessons\n"
+        "  deadrank learn --list --search 'loss medium'            lessons about a loss\n"
+        "  deadrank learn --list --class rank_ordering             lessons of a class of bugs");
     auto arguments = std::make_shared<LearnArguments>();
     add_selection(command, arguments->selection);
     command.add_option("--seed", arguments->seed, "Which ranks and numbers, and which quiz [1]")
@@ -275,7 +375,12 @@ void add_learn(CLI::App& command, Session& session) {
     command.add_option("--quiz", arguments->quiz, "Ask about N bugs, one try each, and count")
         ->type_name("N")
         ->check(CLI::Range(1, 1000).description(""));
-    command.add_option("--html", arguments->html, "Write pages and handouts into DIR")->type_name("DIR");
+    command.add_option("--html", arguments->html,
+                       "Write pages and sheets into directory PATH; with --quiz, the quiz into file PATH")
+        ->type_name("PATH");
+    command.add_option("--search", arguments->search, "Only lessons with all of these words in what is seen")
+        ->type_name("WORDS");
+    command.add_flag("--course", arguments->course, "Only the ten lessons of the course, in its order");
     command.add_flag("--list", arguments->list, "List the lessons and what was solved");
     command.add_flag("--show", arguments->show, "Print whole lessons with their answers, asking nothing");
     command.add_flag("--forget", arguments->forget, "Forget all progress");

@@ -106,7 +106,8 @@ constexpr const char* lesson = "communication/rank_leaves_all_reduce";
 
 TEST_F(LearnInATerminal, ALessonGoesFromItsFirstClueToTheHealedRun) {
     const auto key = nlohmann::json::parse(shell(command(std::string(lesson) + " --json")).out);
-    const std::string rank = key[0]["challenges"][0]["answer"], letter = key[0]["challenges"][1]["answer"];
+    const std::string rank = key[0]["challenges"][0]["answer"], step = key[0]["challenges"][1]["answer"],
+                      letter = key[0]["challenges"][2]["answer"];
     Terminal terminal(command(lesson));
     ASSERT_TRUE(terminal.sees("Which rank is it?")) << terminal.seen();
     ASSERT_TRUE(terminal.sees("> ")) << "it asks";
@@ -114,10 +115,16 @@ TEST_F(LearnInATerminal, ALessonGoesFromItsFirstClueToTheHealedRun) {
     ASSERT_TRUE(terminal.sees("Hint: ")) << terminal.seen();
     ASSERT_TRUE(terminal.sees("> "));
     terminal.types("nobody\n");
+    ASSERT_TRUE(terminal.sees("'nobody' is no number here")) << terminal.seen();
+    ASSERT_TRUE(terminal.sees("> "));
+    terminal.types((rank == "1" ? "2" : "1") + std::string("\n"));
     ASSERT_TRUE(terminal.sees("✘")) << terminal.seen();
     ASSERT_TRUE(terminal.sees("> "));
     terminal.types(rank + "\n");
     ASSERT_TRUE(terminal.sees("✔")) << terminal.seen();
+    ASSERT_TRUE(terminal.sees("Since which step?")) << terminal.seen();
+    ASSERT_TRUE(terminal.sees("> "));
+    terminal.types(step + "\n");
     ASSERT_TRUE(terminal.sees("What is the root cause?")) << terminal.seen();
     ASSERT_TRUE(terminal.sees("> "));
     terminal.types(letter + "\n");
