@@ -206,12 +206,6 @@ Clue rank_clue(const Evidence& evidence) {
     return clue;
 }
 
-std::vector<std::vector<Rank>> rank_rows(const Evidence& evidence) {
-    std::vector<std::vector<Rank>> rows;
-    for (Sight& sight : sights_of(evidence)) rows.push_back(std::move(sight.ranks));
-    return rows;
-}
-
 // ── Losses, replicas, and the job's own numbers.
 
 namespace {

@@ -52,6 +52,10 @@ std::vector<std::pair<std::string, std::vector<Rank>>> lines_of(const Evidence& 
         auto& ranks = lines[found->second].second;
         if (ranks.empty() || ranks.back() != event->rank) ranks.push_back(event->rank);
     }
+    for (auto& [line, ranks] : lines) {  // a job that was started again repeats its lines
+        std::sort(ranks.begin(), ranks.end());
+        ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    }
     return lines;
 }
 

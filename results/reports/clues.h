@@ -18,7 +18,8 @@ struct Clue {
 // `good`: the same job when it was healthy, if there is one.
 std::vector<Clue> clues(const Evidence& evidence, const Evidence* good);
 
-// Its parts; empty if there is nothing to see.
+// Its parts; empty if there is nothing to see. In the first two, ranks that a reader could not tell apart share a
+// row.
 Clue picture_clue(const Evidence& evidence);                           // ranks by time, in letters
 Clue rank_clue(const Evidence& evidence);                              // last step, last call, end
 Clue log_clue(const Evidence& evidence, std::size_t lines_most = 24);  // what was printed
@@ -26,9 +27,6 @@ Clue difference_clue(const Evidence& evidence);                        // settin
 std::vector<Clue> value_clues(const Evidence& evidence, const Evidence* good);
 std::vector<Clue> data_clues(const Evidence& evidence, const Evidence* good);
 std::vector<Clue> machine_clues(const Evidence& evidence, const Evidence* good);
-
-// The ranks of each row of the first two: ranks that a reader could not tell apart share one.
-std::vector<std::vector<Rank>> rank_rows(const Evidence& evidence);
 
 // "ranks 0-3,7", "the job".
 std::string who_text(const std::vector<Rank>& ranks);

@@ -88,10 +88,11 @@ ErrorTimes error_times(const Evidence& evidence) {
     return times;
 }
 
-bool printed_soon_after(const ErrorTimes& times, const Event& event) {
+// The rank printed an error of its own within a second of the event.
+bool printed_nearby(const ErrorTimes& times, const Event& event) {
     const auto found = times.find(event.rank);
     if (found == times.end()) return false;
-    const auto next = std::lower_bound(found->second.begin(), found->second.end(), event.at);
+    const auto next = std::lower_bound(found->second.begin(), found->second.end(), event.at - together);
     return next != found->second.end() && *next - event.at <= together;
 }
 
@@ -132,7 +133,7 @@ private:
         return put(line, "kernel log", 2, whole ? message : fmt::format("NVRM: Xid: {}, {}", what.xid, message));
     }
     bool tell(const Event& event, const CommError& what, LogLine& line) const {
-        if (printed_soon_after(errors_, event) && text(what.message).empty()) return false;
+        if (printed_nearby(errors_, event)) return false;
         return put(line, "", 2, fmt::format("NCCL WARN {}", text(what.message)));
     }
     bool tell(const Event&, const TestResult& what, LogLine& line) const {
@@ -157,21 +158,21 @@ private:
     }
     // The errors of a rank itself stand in its own traceback; without one, as in an imported job, here.
     bool tell(const Event& event, const MemoryOom& what, LogLine& line) const {
-        if (printed_soon_after(errors_, event) || what.requested <= 0) return false;
+        if (printed_nearby(errors_, event) || what.requested <= 0) return false;
         return put(line, "", 2,
                    fmt::format("out of {} memory: tried to allocate {} bytes, {} are free", text(what.where),
                                what.requested, what.available));
     }
     bool tell(const Event& event, const PackageLoad& what, LogLine& line) const {
-        if (what.result == Code::ok || printed_soon_after(errors_, event)) return false;
+        if (what.result == Code::ok || printed_nearby(errors_, event)) return false;
         return put(line, "", 2, fmt::format("import of {}: {}", text(what.name), text(what.problem)));
     }
     bool tell(const Event& event, const CheckpointSave& what, LogLine& line) const {
-        if (what.result == Code::ok || printed_soon_after(errors_, event)) return false;
+        if (what.result == Code::ok || printed_nearby(errors_, event)) return false;
         return put(line, "", 2, fmt::format("save of {}: {}", text(what.path), name_of(what.result)));
     }
     bool tell(const Event& event, const CheckpointLoad& what, LogLine& line) const {
-        if (what.result == Code::ok || printed_soon_after(errors_, event)) return false;
+        if (what.result == Code::ok || printed_nearby(errors_, event)) return false;
         return put(line, "", 2, fmt::format("load of {}: {}", text(what.path), name_of(what.result)));
     }
     template <class Other>

@@ -81,7 +81,8 @@ std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
             ask_for(culprit.nodes.size() == 1 ? "Which node is it?" : "Which nodes are they?", culprit.nodes,
                     scenarios::cluster_number(plan, "nodes", 1) - 1));
     }
-    if (asked("step") && culprit.step) {
+    const bool dated = results::lowered(scenario.teach.question).find("since when") != std::string::npos;
+    if ((asked("step") || dated) && culprit.step) {
         challenges.push_back(ask_for("Since which step? Steps count from 0.",
                                      {static_cast<std::int32_t>(*culprit.step)}, 100'000));
     }

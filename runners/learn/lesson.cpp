@@ -415,9 +415,8 @@ const std::vector<std::string>& primer() {
         "A training job is many ranks that do the same: each computes on its own data, and several times a "
         "step "
         "all of them meet in a collective (all_reduce and its kin). Nobody leaves before everybody has come.",
-        "So a rank that is late, gone or in another call stops all the others, and the healthy ones are "
-        "those "
-        "that look stuck. Never ask who waits. Ask who is not where the others are.",
+        "So a rank that is late, gone or in another call stops all the others, and the healthy ones are those "
+        "that look stuck. Do not ask who waits. Ask what each rank did last.",
         "Collectives of a group are numbered; a call fits only with the calls of the same number on the "
         "other "
         "ranks, of the same kind, size and type. One call more, less or in another order on one rank is a "

@@ -323,7 +323,7 @@ std::string index_page(const std::vector<Lesson>& lessons) {
         rows += fmt::format("<tr><td><a href=\"{0}.html\">{0}</a></td><td>{1}</td><td>{2} min</td><td>{3} <a "
                             "href=\"{0}.sheet.html\">sheet</a></td></tr>\n",
                             html_text(lesson.number), difficulty_name(lesson.skill->difficulty), lesson.minutes,
-                            html_text(lesson.sees.empty() ? lesson.seen.front() : lesson.sees));
+                            html_text(lesson.sees.empty() ? "The report says: " + lesson.reported : lesson.sees));
     }
     body += around("table id=\"lessons\"", rows);
     // A row stays if it has every word; headings stay.

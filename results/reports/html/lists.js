@@ -7,7 +7,7 @@ class LogList {
   constructor(run, goTo) {
     const entries = [
       // Of one instant the fault comes first, then what was printed, then who noticed; the sort keeps this.
-      ...run.marks.map(({ t, ranks, says, kind }) => ({ t, ranks, text: says, kind, sort: "fault" })),
+      ...run.marks.map(({ t, ranks, says, kind }) => ({ t, ranks, text: says, kind: kind.replaceAll(".", " "), sort: "fault" })),
       ...run.logs.lines.map(([t, ranks, level, kind, text]) =>
         ({ t, ranks, text, kind, sort: `level${level}` })),
       ...run.alarms.map(({ t, ranks, symptom, says }) =>

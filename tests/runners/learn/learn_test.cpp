@@ -3,6 +3,7 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -408,12 +409,32 @@ std::vector<std::string> impossible_numbers(const Lesson& lesson) {
     return found;
 }
 
+// The ranks that have a row of their own in the table of last calls.
+std::vector<std::string> lone_ranks(const Lesson& lesson) {
+    std::vector<std::string> lone;
+    for (const auto& clue : lesson.clues) {
+        if (clue.title != "what each rank did last") continue;
+        for (const std::string& line : clue.lines) {
+            std::smatch match;
+            if (std::regex_search(line, match, std::regex("^rank ([0-9]+) "))) lone.push_back(match[1]);
+        }
+    }
+    return lone;
+}
+
+TEST(Lesson, HasOneRowForRanksThatDidTheSame) {
+    const Lesson leak = School().lesson("memory/device_memory_leaks_on_one_rank");
+    EXPECT_THAT(all_clues(leak), HasSubstr("ranks 0-15  step 11")) << "they differ in memory alone";
+    EXPECT_EQ(lone_ranks(School().lesson("communication/rank_leaves_all_reduce")).size(), 1u);
+}
+
 // Every scenario that is added is a lesson, with something to see and something to answer.
 TEST(SlowLearn, MakesALessonOfEveryScenario) {
     const School school;
     auto catalog = scenarios::load_catalog(learning_data / "catalog", school.taxonomy, school.vocabulary);
     ASSERT_TRUE(catalog);
     std::map<std::string, std::string> numbers;
+    int alone = 0, blamed = 0;
     for (const auto& scenario : catalog->scenarios) {
         SCOPED_TRACE(scenario.id);
         const auto lesson = learn::lesson_on(scenario, 1, school.room, true);
@@ -435,7 +456,14 @@ TEST(SlowLearn, MakesALessonOfEveryScenario) {
         EXPECT_THAT(told_too_early(*lesson, scenario, school.taxonomy), testing::IsEmpty());
         for (const Unseen& one : find_unseen(*lesson)) ADD_FAILURE() << one.sentence << " (" << one.why << ")";
         EXPECT_THAT(impossible_numbers(*lesson), testing::IsEmpty());
+        const auto lone = lone_ranks(*lesson);
+        alone += lone.empty() ? 0 : 1;
+        blamed += std::any_of(lone.begin(), lone.end(), [&](const std::string& rank) {
+            return std::regex_search(lesson->culprit, std::regex("\\brank " + rank + "\\b"));
+        });
     }
+    // A row of one rank must be no answer: were it one nearly always, learners would stop reading what it did.
+    std::cout << alone << " lessons have a row of one rank, " << blamed << " one of the rank to blame\n";
 }
 
 }  // namespace
