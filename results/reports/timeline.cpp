@@ -191,11 +191,25 @@ constexpr std::size_t bytes_per_slice = 7;  // generous estimate for one encoded
 constexpr std::size_t rows_compared_most = 64;    // with one rank; bounds the work with 1,024 different ranks
 constexpr std::int64_t least_visible = 2'000;     // busy time / this: the shortest that a picture can show
 
+// By kind of slice, the first kind that is the same deed: ranks that save files of their own did the same.
+std::vector<std::uint32_t> deeds_by_kind(const std::vector<SliceKind>& kinds) {
+    std::vector<std::uint32_t> deeds;
+    std::map<std::string, std::uint32_t> known;
+    for (const SliceKind& kind : kinds) {
+        const auto own = static_cast<std::uint32_t>(deeds.size());
+        deeds.push_back(kind.group == "checkpoint" && kind.lane == Lane::instant
+                            ? known.try_emplace(kind.label, own).first->second
+                            : own);
+    }
+    return deeds;
+}
+
 // What was done, not when.
-std::uint64_t deeds_of(const std::vector<Slice>& slices, std::vector<std::int64_t>& words) {
+std::uint64_t hash_of_deeds(const std::vector<Slice>& slices, const std::vector<std::uint32_t>& deeds,
+                            std::vector<std::int64_t>& words) {
     words.clear();
     for (const Slice& slice : slices) {
-        words.push_back(slice.kind);
+        words.push_back(deeds[slice.kind]);
         words.push_back(slice.number);
         words.push_back(slice.end == never ? 1 : 0);
     }
@@ -227,6 +241,7 @@ std::vector<Row> rows_at(const Timeline& timeline, const std::set<Rank>& apart, 
     std::vector<Row> rows;
     std::map<std::uint64_t, std::vector<std::size_t>> alike;  // by deeds: rows
     std::vector<std::int64_t> words;
+    const std::vector<std::uint32_t> deeds = deeds_by_kind(timeline.kinds);
     const auto slices_of_row = [&](std::size_t row) -> const std::vector<Slice>& {
         return timeline.ranks[static_cast<std::size_t>(rows[row].ranks.front())];
     };
@@ -236,7 +251,7 @@ std::vector<Row> rows_at(const Timeline& timeline, const std::set<Rank>& apart, 
             rows.push_back({{rank}});
             continue;
         }
-        std::vector<std::size_t>& known = alike[deeds_of(timeline.ranks[i], words)];
+        std::vector<std::size_t>& known = alike[hash_of_deeds(timeline.ranks[i], deeds, words)];
         const std::size_t first = known.size() - std::min(known.size(), rows_compared_most);
         const auto found = std::find_if(known.begin() + static_cast<std::ptrdiff_t>(first), known.end(),
                                         [&](std::size_t row) {

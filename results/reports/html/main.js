@@ -115,15 +115,15 @@ function summary(cases) {
   const outcomeOf = (one) => one.runs.find((run) => run.variant === "fault")?.outcome;
   const noticed = due.filter((one) => ["caught", "wrong_rank", "late"].includes(outcomeOf(one)));
   const wrong = countOfThose(noticed, (one) => outcomeOf(one) === "wrong_rank");
-  const rang = countOfThose(healthy, (run) => run.alarms.length);
+  const hung = countOfThose(faulty, (run) => run.job === "it hung");
+  const well = countOfThose(healthy, (run) => run.verdict === "pass");
   const lines = [
     `${manyOf(cases.length, "trial")}: ${["pass", "fail", "unknown"].map((verdict) =>
       `${countOfThose(cases, (one) => one.verdict === verdict)} ${verdict}`).join(", ")}.`,
     due.length && `In ${due.length} an alarm was due. In ${noticed.length} it came${wrong
       ? `, in ${wrong} of these about the wrong rank` : ""}.`,
-    faulty.length && `With the fault ${countOfThose(faulty, (run) => run.job === "it hung")} jobs hung.`,
-    healthy.length && `${healthy.length - rang} of ${manyOf(healthy.length, "run")} without the fault or with ` +
-      `the fix stayed silent.`,
+    faulty.length && `With the fault ${manyOf(hung, "job")} hung.`,
+    healthy.length && `${well} of ${manyOf(healthy.length, "run")} without the fault or with the fix went as they should.`,
   ].filter(Boolean);
   return element("section", { class: "panel summary" }, element("h1", {}, data.headline),
     lines.map((line) => element("p", {}, line)));
