@@ -131,7 +131,7 @@ void write_page(const WatchArguments& arguments, const fs::path& evidence, Sessi
     auto judged = judge_directory(*library, evidence);
     if (!session.take(judged)) return;
     // The evidence may lie in a directory that goes away with this process: the page names the program instead.
-    std::string command = "deadrank watch --html " + results::reports::shell_quoted(arguments.html) + " --";
+    std::string command = std::string("deadrank watch ") + (arguments.simulated ? "--simulated " : "") + "--html " + results::reports::shell_quoted(arguments.html) + " --";
     std::string program;
     for (const std::string& word : arguments.command)
         program += (program.empty() ? "" : " ") + results::reports::shell_quoted(word);
@@ -204,13 +204,15 @@ void watch_simulated(const WatchArguments& arguments, Session& session) {
     const results::Evidence& evidence = played->record.evidence;
     for (const results::Finding& finding : played->findings)
         if (!arguments.quiet) print_ringing({finding, ""});
-    std::error_code ignored;  // writing reports it
-    if (!arguments.record.empty()) {
-        fs::create_directories(arguments.record, ignored);
-        if (const auto kept =
-                results::write_evidence(evidence, fs::path(arguments.record) / "evidence.jsonl");
-            !kept)
+    if (!arguments.record.empty() || !arguments.html.empty()) {
+        const auto scratch = Scratch::make(arguments.record, {"evidence"});
+        if (!scratch) return session.complain(scratch.error());
+        const fs::path file =
+            (arguments.record.empty() ? scratch->path() : fs::path(arguments.record)) / "evidence.jsonl";
+        if (const auto kept = results::write_evidence(evidence, file); !kept)
             session.complain(kept.error());
+        else if (!arguments.html.empty())
+            write_page(arguments, file, session);
     }
     const std::int64_t steps = count_steps(evidence);
     for (const std::string& note : played->record.notes)
