@@ -216,18 +216,18 @@ TEST_F(LearnAtHome, ShowsTheAnswerOnlyWhenItIsAskedFor) {
 }
 
 TEST_F(LearnAtHome, GoesOnWithTheFirstLessonThatIsNotSolved) {
-    const auto course = key("--list scheduling");
+    const auto course = key("--list memory");
     const std::string first = course[0]["case"], next = course[1]["case"];
     const auto lesson = key(first)[0];
     std::string script;
     for (const auto& challenge : lesson["challenges"])
         script += challenge["answer"].get<std::string>() + "\n";
     learn(first, script);
-    EXPECT_THAT(learn("scheduling", "q\n").out, testing::StartsWith(next));
+    EXPECT_THAT(learn("memory", "q\n").out, testing::StartsWith(next));
 }
 
 TEST_F(LearnAtHome, CountsAQuizAndGivesTheTeacherItsKey) {
-    const auto lessons = key("communication --quiz 2 --seed 42");
+    const auto lessons = key("memory --quiz 2 --seed 42");
     ASSERT_EQ(lessons.size(), 2u);
     std::string right, wrong;
     std::size_t questions = 0;
@@ -240,9 +240,9 @@ TEST_F(LearnAtHome, CountsAQuizAndGivesTheTeacherItsKey) {
         }
     }
     const std::string all = std::to_string(questions);
-    EXPECT_THAT(learn("communication --quiz 2 --seed 42", right).out,
+    EXPECT_THAT(learn("memory --quiz 2 --seed 42", right).out,
                 HasSubstr(all + " of " + all + " right"));
-    EXPECT_THAT(learn("communication --quiz 2 --seed 42", wrong).out, HasSubstr("0 of " + all + " right"));
+    EXPECT_THAT(learn("memory --quiz 2 --seed 42", wrong).out, HasSubstr("0 of " + all + " right"));
 }
 
 TEST_F(LearnAtHome, RefusesProgressThatItCannotReadAndSaysWhatToDo) {
@@ -275,10 +275,10 @@ TEST_F(LearnAtHome, ListsWhatIsSearchedForAndWhatItIsWorth) {
 
 TEST_F(LearnAtHome, PrintsAQuizAndItsAnswers) {
     const fs::path file = home_ / "quiz.html";
-    const std::string asked = "communication --quiz 2 --seed 42 --html '" + file.string() + "'";
+    const std::string asked = "memory --quiz 2 --seed 42 --html '" + file.string() + "'";
     ASSERT_EQ(learn(asked).code, 0);
     const std::string quiz = text_of(file), answers = text_of(home_ / "quiz.answers.html");
-    for (const auto& lesson : key("communication --quiz 2 --seed 42")) {
+    for (const auto& lesson : key("memory --quiz 2 --seed 42")) {
         EXPECT_THAT(quiz, HasSubstr(lesson["case"].get<std::string>()));
         EXPECT_THAT(answers, HasSubstr(lesson["case"].get<std::string>()));
     }
@@ -334,12 +334,10 @@ std::vector<std::string> told_too_early(const Lesson& lesson, const scenarios::S
         for (const std::string& one : spellings(id)) words.push_back(one);
     };
     add(scenario.bug.cause);
-    add(scenario.bug.symptom);
+    words.push_back(scenario.bug.symptom);  // its name may be seen: NCCL prints "collective mismatch error"
     for (const auto& fault : scenario.faults) add(fault.kind);
-    for (const auto* entry : {scenarios::find(taxonomy.causes, scenario.bug.cause),
-                              scenarios::find(taxonomy.symptoms, scenario.bug.symptom)}) {
-        if (entry) words.push_back(results::lowered(entry->name));
-    }
+    if (const auto* cause = scenarios::find(taxonomy.causes, scenario.bug.cause))
+        words.push_back(results::lowered(cause->name));
     for (const auto& one : taxonomy.classes) {
         if (results::has(one.causes, scenario.bug.cause) && results::has(one.symptoms, scenario.bug.symptom)) add(one.id);
     }
