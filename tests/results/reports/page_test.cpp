@@ -107,6 +107,40 @@ TEST(ReportPage, SeesNoWaitsInAHealthyJob) {
     EXPECT_TRUE(waits_view(evidence, nullptr)["groups"].empty());
 }
 
+TEST(ReportPage, NamesRanksThatWaitWhereTheEvidenceHasNoPeers) {
+    EvidenceBuilder job(2);
+    job.start().add(0, RendezvousEnter{0, 2, {}});
+    const Evidence evidence = job.watched();
+    const Json waits = waits_view(evidence, nullptr);
+    ASSERT_EQ(waits["groups"].size(), 1u);
+    EXPECT_EQ(waits["groups"][0]["ranks"], "0");
+    EXPECT_EQ(waits["groups"][0]["says"], "rendezvous");
+}
+
+TEST(ReportPage, ShowsLinesAsTheyWerePrintedAndNoNamesOfEvents) {
+    EvidenceBuilder job(2);
+    job.start().add(1, RankExit{1, 0}).add(0, RankExit{0, 9});
+    const Evidence evidence = job.watched();
+    const std::string logs = logs_view(evidence).dump();
+    EXPECT_THAT(logs, HasSubstr("exited with code 1"));
+    EXPECT_THAT(logs, HasSubstr("killed by signal 9"));
+    for (const char* name : {"rank.exit", "job.start", "signal 0"}) EXPECT_THAT(logs, Not(HasSubstr(name)));
+}
+
+TEST(ReportPage, ShowsALearnerNothingButEvidence) {
+    EvidenceBuilder job(8);
+    job.start().world().step(0).step(1).all_exit();
+    const Evidence evidence = job.watched();
+    Page page;
+    page.add_blind(0, {"case-000000", "8 ranks", ""}, 1, evidence);
+    const Json one = data_of(page.html({}, "class", "case-000000"))["cases"][0];
+    EXPECT_EQ(one["blind"], true);
+    const Json& run = one["runs"][0];
+    for (const char* part : {"marks", "alarms", "ends", "suspects"}) EXPECT_TRUE(run[part].empty()) << part;
+    EXPECT_TRUE(run["waits"]["groups"].empty());
+    EXPECT_FALSE(run["rows"]["ranks"].empty());
+}
+
 TEST(ReportPage, FoldsWhatAllRanksLogAndKeepsErrorsOfVeryMany) {
     EvidenceBuilder job(8);
     job.start();

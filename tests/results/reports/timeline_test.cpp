@@ -152,10 +152,10 @@ TEST(Encode, TellsAShapeOnceForAllRowsThatHaveIt) {
     const Evidence evidence = staggered(64, 20, 10us);
     const Timeline timeline = timeline_of(evidence);
     const Folded folded = fold(timeline, {}, 1'000'000);
-    ASSERT_EQ(folded.rows.size(), 64u);
+    ASSERT_EQ(folded.rows.size(), 32u);
     const EncodedRows encoded = encode(timeline, folded.rows);
     EXPECT_LT(encoded.shapes.size(), 200u);
-    EXPECT_GT(encoded.times.size(), 64u * 20u * 2u);
+    EXPECT_GT(encoded.times.size(), 32u * 20u * 2u);
 }
 
 using nlohmann::json;
