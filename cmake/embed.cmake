@@ -1,7 +1,10 @@
 # cmake/embed.cmake — Writes a .cpp that holds text files: -DOUT=… -DNAMES=a,b -DHEADER=… -DFROM=directory.
+# The header's directory is the namespace of asset().
 # Run by the build whenever one of the files has changed.
+cmake_path(GET HEADER PARENT_PATH namespace)
+string(REPLACE "/" "::" namespace "deadrank::${namespace}")
 set(text "// Written by cmake/embed.cmake for ${HEADER}.\n#include \"${HEADER}\"\n\n"
-         "namespace deadrank::results::reports {\n\n"
+         "namespace ${namespace} {\n\n"
          "std::string_view asset(std::string_view name) {\n")
 string(REPLACE "," ";" names "${NAMES}")
 file(WRITE ${OUT}.part "")
@@ -14,5 +17,5 @@ foreach(name IN LISTS names)
   file(APPEND ${OUT}.part "${content}")
   file(APPEND ${OUT}.part ")==asset==\";\n")
 endforeach()
-file(APPEND ${OUT}.part "    return {};\n}\n\n}  // namespace deadrank::results::reports\n")
+file(APPEND ${OUT}.part "    return {};\n}\n\n}  // namespace ${namespace}\n")
 file(RENAME ${OUT}.part ${OUT})

@@ -79,6 +79,14 @@ std::string filled(std::string_view page, Fill fill) {
 
 }  // namespace
 
+std::string_view data_of_page(std::string_view html) {
+    constexpr std::string_view begin = "<script type=\"application/json\" id=\"data\">", end = "</script>";
+    const std::size_t at = html.find(begin);
+    if (at == std::string_view::npos) return {};
+    const std::string_view data = html.substr(at + begin.size());
+    return data.substr(0, data.find(end));
+}
+
 void Page::add(std::size_t place, const Case& one, const CaseWords& words, const std::vector<SeenRun>& runs) {
     Json json = {{"scenario", one.scenario},
                  {"seed", one.seed},

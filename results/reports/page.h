@@ -21,6 +21,9 @@ namespace deadrank::results::reports {
 // By file name in results/reports/html: "page.html", "timeline.js"; empty when there is none.
 std::string_view asset(std::string_view name);
 
+// The data inside a page that Page wrote, as JSON text; empty if it is no such page.
+std::string_view data_of_page(std::string_view html);
+
 // ── report.html: one file that needs no network, with the scorecard, every case and its runs. A case is
 // added while its evidence is in memory, and kept as finished text.
 

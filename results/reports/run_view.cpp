@@ -220,9 +220,10 @@ std::string offered(const Wait& wait, Rank process) {
     return fmt::format("{} × {}", what.count, name_of(what.dtype));
 }
 
-std::string life_state(const Life* life) {
+// `known`: nothing later than that is told.
+std::string life_state(const Life* life, Time known) {
     if (!life || !life->start) return "was never seen";
-    if (life->ended == never) return "still running, not waiting";
+    if (life->ended == never || life->ended > known) return "still running, not waiting";
     if (life->signal != 0) return fmt::format("exited (signal {})", life->signal);
     return life->code == 0 ? "finished" : fmt::format("exited (code {})", life->code);
 }
@@ -249,7 +250,7 @@ std::vector<Group> groups_of(const Waits& waits) {
 }
 
 // The ranks that are waited for and wait for nobody, grouped by how they ended.
-void add_roots(std::vector<Group>& groups, const Lives& lives, int attempt) {
+void add_roots(std::vector<Group>& groups, const Lives& lives, int attempt, Time known) {
     std::set<Rank> waiting, roots;
     for (const Group& group : groups) waiting.insert(group.ranks.begin(), group.ranks.end());
     for (const Group& group : groups) {
@@ -259,7 +260,7 @@ void add_roots(std::vector<Group>& groups, const Lives& lives, int attempt) {
     }
     std::map<std::string, Group> by_state;
     for (const Rank rank : roots) {
-        Group& group = by_state[life_state(lives.find(attempt, rank))];
+        Group& group = by_state[life_state(lives.find(attempt, rank), known)];
         group.ranks.push_back(rank);
     }
     for (auto& [state, group] : by_state) {
@@ -340,39 +341,58 @@ Json told(const Truth& truth) {
 
 }  // namespace
 
-Json waits_view(const Evidence& evidence, const Truth* truth) {
+namespace {
+
+Json empty_waits() { return {{"groups", Json::array()}, {"arrows", Json::array()}, {"left_out", 0}}; }
+
+Json group_view(const Group& group) {
+    return {{"ranks", ranges_text(group.ranks)}, {"count", group.ranks.size()}, {"says", group.says},
+            {"detail", group.detail},            {"state", group.state},        {"since", micros_of(group.since)}};
+}
+
+// Waits that had lasted for `shortest` at that time, and what is `known` of those who are waited for.
+Json long_waits_at(const Evidence& evidence, Time when, Time shortest, Time known) {
     const auto& lives = evidence.facts<Lives>();
-    Json view = {{"groups", Json::array()}, {"arrows", Json::array()}, {"left_out", 0}};
-    if (truth) view["told"] = told(*truth);
-    const Time shortest = std::min<Time>(lives.hang_after(), std::chrono::seconds(5));
-    view["shortest"] = micros_of(shortest);
+    const int attempt = lives.attempt_at(when);
+    Json view = empty_waits();
+    std::vector<Group> groups = groups_of(Waits(evidence, attempt, when));
+    add_open_calls(groups, evidence, when);
+    std::erase_if(groups, [&](const Group& group) { return when - group.since < shortest; });
+    if (groups.empty()) return view;
+    add_roots(groups, lives, attempt, known);
+    std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+        return (a.state == "root") > (b.state == "root") ||
+               (a.state == b.state && a.ranks.size() > b.ranks.size());
+    });
+    if (groups.size() > groups_most) {
+        view["left_out"] = groups.size() - groups_most;
+        groups.resize(groups_most);
+    }
+    for (const Group& group : groups) view["groups"].push_back(group_view(group));
+    view["arrows"] = arrows_of(groups);
+    return view;
+}
+
+}  // namespace
+
+Json waits_at(const Evidence& evidence, Time when) {
+    Json view = long_waits_at(evidence, when, Time{0}, when);
+    view["at"] = micros_of(when);
+    return view;
+}
+
+Json waits_view(const Evidence& evidence, const Truth* truth) {
+    const Time shortest = std::min<Time>(evidence.facts<Lives>().hang_after(), std::chrono::seconds(5));
+    Json view = empty_waits();
     for (const Time when : {evidence.observed_until(), moment_of(evidence)}) {
-        const int attempt = lives.attempt_at(when);
-        std::vector<Group> groups = groups_of(Waits(evidence, attempt, when));
-        add_open_calls(groups, evidence, when);
-        std::erase_if(groups, [&](const Group& group) { return when - group.since < shortest; });
-        if (groups.empty()) continue;
-        add_roots(groups, lives, attempt);
-        std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
-            return (a.state == "root") > (b.state == "root") ||
-                   (a.state == b.state && a.ranks.size() > b.ranks.size());
-        });
-        if (groups.size() > groups_most) {
-            view["left_out"] = groups.size() - groups_most;
-            groups.resize(groups_most);
-        }
-        for (const Group& group : groups) {
-            view["groups"].push_back({{"ranks", ranges_text(group.ranks)},
-                                      {"count", group.ranks.size()},
-                                      {"says", group.says},
-                                      {"detail", group.detail},
-                                      {"state", group.state},
-                                      {"since", micros_of(group.since)}});
-        }
-        view["arrows"] = arrows_of(groups);
+        Json found = long_waits_at(evidence, when, shortest, never);
+        if (found["groups"].empty()) continue;
+        view = std::move(found);
         view["at"] = micros_of(when);
         break;
     }
+    view["shortest"] = micros_of(shortest);
+    if (truth) view["told"] = told(*truth);
     return view;
 }
 

@@ -23,6 +23,8 @@ Json run_view(const SeenRun& run, std::size_t bytes_most = row_bytes_most);
 
 // Parts of it, each in a file of its own.
 Json waits_view(const Evidence& evidence, const Truth* truth);
+// Who waits for whom at one moment, also for the shortest time: what a cursor in the timeline points at.
+Json waits_at(const Evidence& evidence, Time when);
 Json logs_view(const Evidence& evidence);
 Json counters_view(const Evidence& evidence);
 

@@ -43,10 +43,28 @@ results::reports::Style style_of(std::FILE* stream) {
     return {.color = !(plain && *plain) && !dumb, .width = width_of(descriptor)};
 }
 
-Progress::Progress() : terminal_(isatty(fileno(stderr)) != 0), style_(style_of(stderr)) {}
+namespace {
+
+bool asks_for_lines() {
+    const char* words = std::getenv("DEADRANK_PROGRESS");
+    return words && std::string_view(words) == "lines";
+}
+
+}  // namespace
+
+Progress::Progress()
+    : terminal_(isatty(fileno(stderr)) != 0), lines_(asks_for_lines()), style_(style_of(stderr)) {}
 Progress::~Progress() { clear(); }
 
 void Progress::show(std::string_view line) {
+    if (lines_) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_) return;
+        next_ = now + std::chrono::milliseconds(200);
+        fmt::print(stderr, "{}\n", results::reports::visible_line(line));
+        std::fflush(stderr);
+        return;
+    }
     if (!terminal_) return;
     fmt::print(stderr, "\r\033[K{}",
                style_.paint(results::reports::Ink::dim,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <string_view>
 
@@ -21,7 +22,8 @@ using results::reports::print_out;
 // Colour on a terminal unless NO_COLOR is set; a pipe has neither colour nor a width.
 results::reports::Style style_of(std::FILE* stream);
 
-// A line that is overwritten in place, on standard error and only on a terminal.
+// A line that is overwritten in place, on standard error and only on a terminal. With DEADRANK_PROGRESS=lines
+// each is a line of its own, for a program that reads them: at most five a second.
 class Progress {
 public:
     Progress();
@@ -30,8 +32,9 @@ public:
     void clear();  // before anything else is printed
 
 private:
-    bool terminal_;
+    bool terminal_, lines_;
     bool shown_ = false;
+    std::chrono::steady_clock::time_point next_{};
     results::reports::Style style_;
 };
 

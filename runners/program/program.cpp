@@ -314,7 +314,7 @@ extern const CommandRow alerts_row, campaign_row, completion_row, conformance_ro
     judge_row, learn_row, list_row, manual_row, new_row, parity_row, plan_row, probe_row, promises_row,
     ras_row, releases_row, replay_row, report_row, resilience_row, run_row, schema_row, score_row, serve_row,
     shrink_row, storm_row, swarm_row, sweep_row, taxonomy_row, test_row, trace_row, undo_row, version_row,
-    watch_row;
+    watch_row, web_row;
 }  // namespace commands
 
 const std::vector<CommandGroup>& command_groups() {
@@ -341,6 +341,7 @@ const std::vector<CommandGroup>& command_groups() {
         }},
         {"For teachers, and authors of scenarios", {
             {&learn_row},
+            {&web_row},
             {&list_row, {&taxonomy_row, &coverage_row}},
             {&explain_row},
             {&new_row, {&schema_row}},

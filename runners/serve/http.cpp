@@ -38,7 +38,7 @@ using asio::ip::tcp;
 using scenarios::ErrorCode;
 using scenarios::refuse;
 
-constexpr std::uint64_t body_max = 256 << 20;
+constexpr std::size_t unread_most = 64u << 20;  // of a body that is too long, while its sender still sends
 constexpr auto idle_most = std::chrono::seconds(30);
 constexpr auto accept_again = std::chrono::milliseconds(50);  // after a failure, or with enough connections
 
@@ -69,10 +69,11 @@ bool names_this_server(const std::string& host, const tcp::endpoint& own) {
 class Session : public std::enable_shared_from_this<Session> {
 public:
     Session(tcp::socket&& socket, tcp::endpoint listens_on, const HttpServer::Handler& handler,
-            std::atomic<int>& sessions)
+            std::size_t body_most, std::atomic<int>& sessions)
         : stream_(std::move(socket)),
           listens_on_(std::move(listens_on)),
           handler_(handler),
+          body_most_(body_most),
           sessions_(sessions) {
         ++sessions_;
     }
@@ -82,29 +83,57 @@ public:
 
     void read() {
         parser_.emplace();
-        parser_->body_limit(body_max);
+        parser_->body_limit(body_most_);
         stream_.expires_after(idle_most);
         http::async_read(stream_, buffer_, *parser_,
                          [self = shared_from_this()](beast::error_code trouble, std::size_t) {
                              if (!trouble) self->answer();
+                             if (trouble == http::error::body_limit) self->refuse_body();
                          });
     }
 
 private:
     void answer() {
         const auto& request = parser_->get();
-        HttpResponse made = respond(request);
+        send(respond(request), request.keep_alive(), [](Session& self) {
+            if (self.response_.keep_alive()) self.read();
+        });
+    }
+
+    // The rest of the body is read before the connection is closed. Otherwise the sender would see a reset
+    // connection instead of the answer.
+    void refuse_body() {
+        HttpResponse refusal{.status = 413,
+                             .body = fmt::format("the body is longer than {} bytes\n", body_most_)};
+        send(std::move(refusal), false, [](Session& self) {
+            beast::error_code ignored;
+            self.stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+            self.skip();
+        });
+    }
+
+    void skip() {
+        stream_.async_read_some(asio::buffer(unread_),
+                                [self = shared_from_this()](beast::error_code trouble, std::size_t size) {
+                                    self->skipped_ += size;
+                                    if (!trouble && self->skipped_ < unread_most) self->skip();
+                                });
+    }
+
+    template <class Then>
+    void send(HttpResponse made, bool keep_alive, Then then) {
         response_ = {};
-        response_.version(request.version());
+        response_.version(parser_->get().version());
         response_.result(static_cast<unsigned>(made.status));
         response_.set(http::field::content_type, made.type);
-        response_.keep_alive(request.keep_alive());
+        for (const auto& [name, value] : made.headers) response_.set(name, value);
+        response_.keep_alive(keep_alive);
         response_.body() = std::move(made.body);
         response_.prepare_payload();
         stream_.expires_after(idle_most);
         http::async_write(stream_, response_,
-                          [self = shared_from_this()](beast::error_code trouble, std::size_t) {
-                              if (!trouble && self->response_.keep_alive()) self->read();
+                          [self = shared_from_this(), then](beast::error_code trouble, std::size_t) {
+                              if (!trouble) then(*self);
                           });
     }
 
@@ -113,15 +142,22 @@ private:
             return {.status = 421,
                     .body = fmt::format("this server is localhost:{}, and not the Host of this request\n",
                                         listens_on_.port())};
-        return handler_(
-            {std::string(request.method_string()), std::string(request.target()), request.body()});
+        try {
+            return handler_(
+                {std::string(request.method_string()), std::string(request.target()), request.body()});
+        } catch (const std::exception& thrown) {  // memory that this machine lacks ends no server
+            return {.status = 500, .body = fmt::format("internal error: {}\n", thrown.what())};
+        }
     }
 
     beast::tcp_stream stream_;
     tcp::endpoint listens_on_;
     const HttpServer::Handler& handler_;
+    const std::size_t body_most_;
     std::atomic<int>& sessions_;
     beast::flat_buffer buffer_;
+    std::array<char, 1 << 14> unread_{};
+    std::size_t skipped_ = 0;
     std::optional<http::request_parser<http::string_body>> parser_;
     http::response<http::string_body> response_;
 };
@@ -154,11 +190,12 @@ struct HttpServer::Parts {
             close(descriptor);
             return false;
         }
-        std::make_shared<Session>(std::move(socket), listens_on, handler, sessions)->read();
+        std::make_shared<Session>(std::move(socket), listens_on, handler, body_most, sessions)->read();
         return true;
     }
 
     Handler handler;
+    std::size_t body_most = 0;
     std::atomic<int> sessions{0};  // outlives the context, whose end ends them
     const int sessions_most = find_connections_most();
     tcp protocol = tcp::v4();
@@ -179,8 +216,10 @@ HttpServer::~HttpServer() {
 int HttpServer::port() const { return parts_->acceptor.local_endpoint().port(); }
 
 scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::string& address, int port,
-                                                                  Handler handler) {
+                                                                  Handler handler,
+                                                                  const HttpLimits& limits) {
     auto parts = std::make_unique<Parts>(std::move(handler));
+    parts->body_most = limits.body;
     beast::error_code trouble;
     const auto ip = asio::ip::make_address(address, trouble);
     const tcp::endpoint endpoint(ip, static_cast<unsigned short>(port));
@@ -203,7 +242,7 @@ scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::str
     }
     parts->listens_on = parts->acceptor.local_endpoint();
     parts->accept();
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < limits.threads; ++i) {
         parts->threads.emplace_back([context = &parts->context] { context->run(); });
     }
     return std::unique_ptr<HttpServer>(new HttpServer(std::move(parts)));

@@ -24,6 +24,13 @@ struct HttpResponse {
     std::string body;
     std::string type = "text/plain; charset=utf-8";
     std::string location = {};  // of a redirect
+    std::map<std::string, std::string> headers = {};  // further ones that a server sends
+};
+
+// Bounds of a server. A request with a longer body is answered with 413.
+struct HttpLimits {
+    std::size_t body = 256u << 20;  // bytes
+    int threads = 2;                // requests that are answered at once
 };
 
 // Answers with its own threads until destroyed. The handler may be called from several threads at once.
@@ -36,7 +43,8 @@ public:
     using Handler = std::function<HttpResponse(const HttpRequest&)>;
     // port 0 = any free one. Errors: environment, when the port is taken.
     static scenarios::Result<std::unique_ptr<HttpServer>> listen(const std::string& address, int port,
-                                                                 Handler handler);
+                                                                 Handler handler,
+                                                                 const HttpLimits& limits = {});
     ~HttpServer();
     int port() const;
 

@@ -179,7 +179,12 @@ std::vector<Error> problems_in(const std::filesystem::path& file, const Taxonomy
                                const Vocabulary& vocabulary) {
     const auto text = read_text(file);
     if (!text) return {text.error()};
-    return read(*text, file, taxonomy, vocabulary).errors;
+    return problems_in(*text, file, taxonomy, vocabulary);
+}
+
+std::vector<Error> problems_in(std::string_view toml, const std::filesystem::path& file,
+                               const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
+    return read(toml, file, taxonomy, vocabulary).errors;
 }
 
 // Every scenario below a directory, in order of id; a broken file does not hide the others.

@@ -19,6 +19,9 @@ Result<Scenario> parse_scenario(std::string_view toml, const std::filesystem::pa
 
 // All errors of a file in order of place; empty when it loads.
 std::vector<Error> problems_in(const std::filesystem::path& file, const Taxonomy&, const Vocabulary&);
+// The same from text; `file` gives the id and the places.
+std::vector<Error> problems_in(std::string_view toml, const std::filesystem::path& file, const Taxonomy&,
+                               const Vocabulary&);
 
 // All scenario files below a directory, in order of id. Files that do not load are errors in `broken` and do
 // not stop the others.

@@ -20,11 +20,13 @@ def program():
 class Browser:
     """One tab. Errors that the page prints or throws are kept in `errors`."""
 
-    def __init__(self, width=1440, height=1000, dark=False):
+    def __init__(self, width=1440, height=1000, dark=False, server=None):
+        """`server`: the address whose pages may ask it; every other request is an error."""
         self.home = tempfile.mkdtemp(prefix="deadrank-browser-")
         to_read, self.to = os.pipe()
         self.back, back_write = os.pipe()
         self.errors = []
+        self.allowed = ("file:", "data:", "about:", "blob:") + ((server,) if server else ())
         self.number = 0
         self.waiting = b""
 
@@ -106,11 +108,14 @@ class Browser:
             self.errors.append(parameters["entry"]["text"])
         if method == "Network.requestWillBeSent":
             url = parameters["request"]["url"]
-            if not url.startswith(("file:", "data:", "about:")):
+            if not url.startswith(self.allowed):
                 self.errors.append(f"the page asked the network for {url}")
 
     def open(self, path, place=""):
-        self.call("Page.navigate", url="file://" + os.path.abspath(path) + place)
+        self.visit("file://" + os.path.abspath(path) + place)
+
+    def visit(self, url):
+        self.call("Page.navigate", url=url)
         while self.next_message().get("method") != "Page.loadEventFired":
             pass
 
@@ -122,10 +127,36 @@ class Browser:
             raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
         return answer["result"].get("value")
 
+    def until(self, expression, seconds=60):
+        """Waits until an expression holds; false if it never does."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.evaluate(f"Boolean({expression})"):
+                return True
+            time.sleep(0.05)
+        return False
+
+    def type(self, selector, text):
+        """Into a field, in place of what it holds, as a person who then leaves it."""
+        self.evaluate("(() => { const one = document.querySelector(%s); one.focus(); one.value = %s;"
+                      "one.dispatchEvent(new Event('input', {bubbles: true}));"
+                      "one.dispatchEvent(new Event('change', {bubbles: true})) })()"
+                      % (json.dumps(selector), json.dumps(text)))
+        self.settle()
+
     def settle(self):
         """Until the page has drawn what it was asked to."""
         self.evaluate("new Promise(done => requestAnimationFrame(() =>"
                       " requestAnimationFrame(() => done(1))))")
+
+    def drag(self, x, y, to_x):
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self.call("Input.dispatchMouseEvent", type="mousePressed", x=x, y=y, button="left", clickCount=1)
+        for step in range(1, 6):
+            self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x + (to_x - x) * step / 5, y=y,
+                      button="left", buttons=1)
+        self.call("Input.dispatchMouseEvent", type="mouseReleased", x=to_x, y=y, button="left", clickCount=1)
+        self.settle()
 
     def point(self, x, y, click=False):
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)

@@ -1,0 +1,339 @@
+// runners/web/classroom.cpp — Class mode: learners look for the bug of a run that was played, and try to fix it.
+// Only the evidence that a learner has bought is sent, and the answer only once it is found.
+#include "runners/web/classroom.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runners/web/http_answers.h"
+#include "runners/web/page.h"
+#include "scenarios/model/text.h"
+
+namespace deadrank::runners::web {
+
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+using serve::HttpRequest;
+using serve::HttpResponse;
+using Clock = std::chrono::steady_clock;
+
+// How far a learner is with one puzzle.
+struct Classroom::Progress {
+    std::set<std::size_t> looks;
+    std::size_t hints = 0;
+    int wrong_guesses = 0, wrong_fixes = 0;
+    bool found = false, fixed = false;
+    int job = 0;             // the try of a fix that is played
+    std::size_t tried = 0;   // that fix
+    std::string last_try;    // what came of the last one
+    double seconds = 0;      // from joining to the fix
+
+    int points(const Puzzle& puzzle, const Prices& prices) const {
+        int lost = static_cast<int>(hints) * prices.hint + (wrong_guesses + wrong_fixes) * prices.wrong;
+        for (const std::size_t look : looks) lost += puzzle.looks[look].costs;
+        const int part = (found ? 1 : 0) + (fixed ? 1 : 0);
+        return std::max(0, prices.worth - lost) * part / 2;
+    }
+};
+
+struct Classroom::Learner {
+    std::string name, key;
+    Clock::time_point joined = Clock::now();
+    std::vector<Progress> progress;
+};
+
+struct Classroom::Parts {
+    Parts(const Library& library_, std::vector<Puzzle> puzzles_, Options options_)
+        : library(library_),
+          puzzles(std::move(puzzles_)),
+          options(std::move(options_)),
+          jobs(options.jobs) {}
+
+    HttpResponse of_learner(const HttpRequest& request, const Target& target);
+    HttpResponse of_teacher(const Target& target);
+    HttpResponse join(const Json& body);
+    HttpResponse act(const std::string& what, const Json& body);
+    void look(const Json& body, const Puzzle& puzzle, Progress& progress) const;
+    void guess(const Json& body, const Puzzle& puzzle, Progress& progress) const;
+    Result<void> try_fix(const Json& body, const Puzzle& puzzle, Progress& progress);
+    void follow_try(const Learner& learner, const Puzzle& puzzle, Progress& progress);
+
+    Learner* learner_of(const std::string& key);
+    Json view_of(Learner& learner);
+    Json puzzle_view(std::size_t number, Learner& learner);
+    Json board();
+    std::string csv();
+
+    const Library& library;
+    const std::vector<Puzzle> puzzles;
+    const Options options;
+    std::mutex mutex;
+    std::vector<Learner> learners;  // in order of joining
+    Jobs jobs;
+};
+
+namespace {
+
+constexpr std::size_t letters_of_name = 40;
+
+// Printable, and short enough for the board.
+std::string name_in(const Json& body) {
+    std::string name;
+    for (const char letter : text_in(body, "name"))
+        if (static_cast<unsigned char>(letter) >= 0x20 && letter != 0x7f) name += letter;
+    name = std::string(scenarios::trimmed(name));
+    if (name.size() > letters_of_name) name.resize(letters_of_name);
+    while (!name.empty() && (static_cast<unsigned char>(name.back()) & 0xC0) == 0x80) name.pop_back();
+    return name;
+}
+
+// A cell that no spreadsheet takes for a formula.
+std::string csv_cell(std::string text) {
+    if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos)
+        text.insert(0, "'");
+    std::string quoted = "\"";
+    for (const char letter : text) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+    return quoted + "\"";
+}
+
+}  // namespace
+
+Classroom::Learner* Classroom::Parts::learner_of(const std::string& key) {
+    const auto found = std::find_if(learners.begin(), learners.end(),
+                                    [&](const Learner& one) { return same_secret(key, one.key); });
+    return found == learners.end() ? nullptr : &*found;
+}
+
+HttpResponse Classroom::Parts::join(const Json& body) {
+    const std::string name = name_in(body);
+    if (name.empty()) return error_answer(400, "a name is missing", "write one, of up to 40 letters");
+    if (learners.size() >= options.learners_most)
+        return error_answer(429, fmt::format("{} learners have joined already", learners.size()));
+    const bool taken = std::any_of(learners.begin(), learners.end(),
+                                   [&](const Learner& one) { return one.name == name; });
+    if (taken) return error_answer(409, fmt::format("somebody is called '{}' already", name), "take another name");
+    Learner learner{.name = name, .key = random_access()};
+    learner.progress.resize(puzzles.size());
+    learners.push_back(std::move(learner));
+    return json_answer({{"key", learners.back().key}, {"name", name}}, 201);
+}
+
+void Classroom::Parts::look(const Json& body, const Puzzle& puzzle, Progress& progress) const {
+    const std::uint64_t which = number_in(body, "look", puzzle.looks.size());
+    if (which < puzzle.looks.size()) progress.looks.insert(which);
+}
+
+void Classroom::Parts::guess(const Json& body, const Puzzle& puzzle, Progress& progress) const {
+    if (progress.found) return;
+    const auto rank = static_cast<results::Rank>(std::min<std::uint64_t>(number_in(body, "rank", INT32_MAX), INT32_MAX));
+    const auto& culprits = puzzle.culprits;
+    const bool right_rank = culprits.empty() || std::find(culprits.begin(), culprits.end(), rank) != culprits.end();
+    progress.found = right_rank && text_in(body, "cause") == puzzle.cause;
+    if (!progress.found) ++progress.wrong_guesses;
+}
+
+// Each try is a run of its own, under a seed that was not played before.
+Result<void> Classroom::Parts::try_fix(const Json& body, const Puzzle& puzzle, Progress& progress) {
+    const std::uint64_t fix = number_in(body, "fix", puzzle.fixes.size());
+    if (progress.fixed || progress.job != 0 || fix >= puzzle.fixes.size()) return {};
+    const Subject subject{.id = puzzle.scenario,
+                          .seed = puzzle.seed + 1 + static_cast<std::uint64_t>(progress.wrong_fixes)};
+    auto order = make_order(library, subject, {.kind = "run"}, options.order);
+    if (!order) return tl::unexpected(order.error());
+    const auto number = jobs.add(std::move(*order));
+    if (!number) return tl::unexpected(number.error());
+    progress.job = *number;
+    progress.tried = fix;
+    return {};
+}
+
+// The right fix is the healed run; with a wrong one the fault is still there.
+void Classroom::Parts::follow_try(const Learner& learner, const Puzzle& puzzle, Progress& progress) {
+    if (progress.job == 0) return;
+    const auto view = jobs.find(progress.job);
+    if (view && (view->state == JobState::waiting || view->state == JobState::running)) return;
+    const auto result = jobs.result(progress.job);
+    progress.job = 0;
+    if (!result) {
+        progress.last_try = "the run could not be played: " + (view ? view->trouble : std::string("it is gone"));
+        return;
+    }
+    const Json line = Json::parse(result->out.substr(0, result->out.find('\n')), nullptr, false);
+    const bool quiet = line.is_object() && text_in(line, "healed") == "pass";
+    if (progress.tried == puzzle.right_fix && quiet) {
+        progress.fixed = true;
+        progress.seconds = std::chrono::duration<double>(Clock::now() - learner.joined).count();
+        progress.last_try = "played with the fix: the run is quiet";
+        return;
+    }
+    if (progress.tried == puzzle.right_fix) {
+        progress.last_try = "played with the fix, but its verdict is not a pass; ask your teacher";
+        return;
+    }
+    ++progress.wrong_fixes;
+    const std::size_t alarms = line.is_object() ? line.value("findings", Json::array()).size() : 0;
+    progress.last_try = fmt::format("played with this change: the trouble is still there, and {} ring",
+                                    alarms == 1 ? "1 detector" : fmt::format("{} detectors", alarms));
+}
+
+Json Classroom::Parts::puzzle_view(std::size_t number, Learner& learner) {
+    const Puzzle& puzzle = puzzles[number];
+    Progress& progress = learner.progress[number];
+    follow_try(learner, puzzle, progress);
+    Json looks = Json::array();
+    for (std::size_t i = 0; i < puzzle.looks.size(); ++i) {
+        Json look = {{"title", puzzle.looks[i].title}, {"costs", puzzle.looks[i].costs}};
+        if (progress.looks.count(i) != 0) look["shows"] = puzzle.looks[i].shows;
+        looks.push_back(std::move(look));
+    }
+    const std::vector<std::string> hints(puzzle.hints.begin(),
+                                         puzzle.hints.begin() + static_cast<std::ptrdiff_t>(progress.hints));
+    Json view = {{"number", number},
+                 {"sees", puzzle.symptom_seen},
+                 {"question", puzzle.question},
+                 {"ranks", puzzle.ranks},
+                 {"asks_rank", !puzzle.culprits.empty()},
+                 {"looks", looks},
+                 {"hints", hints},
+                 {"hints_left", puzzle.hints.size() - progress.hints},
+                 {"wrong_guesses", progress.wrong_guesses},
+                 {"found", progress.found},
+                 {"fixed", progress.fixed},
+                 {"trying", progress.job != 0},
+                 {"last_try", progress.last_try},
+                 {"points", progress.points(puzzle, options.prices)}};
+    if (progress.found) view["fixes"] = puzzle.fixes;
+    if (progress.fixed) {
+        view["answer"] = puzzle.answer;
+        view["why"] = puzzle.why;
+    }
+    return view;
+}
+
+Json Classroom::Parts::view_of(Learner& learner) {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < puzzles.size(); ++i) list.push_back(puzzle_view(i, learner));
+    return {{"name", learner.name}, {"puzzles", list}};
+}
+
+HttpResponse Classroom::Parts::act(const std::string& what, const Json& body) {
+    Learner* learner = learner_of(text_in(body, "key"));
+    if (!learner) return error_answer(403, "nobody has joined with this key", "join with a name");
+    if (what == "state") return json_answer(view_of(*learner));
+    const std::uint64_t number = number_in(body, "puzzle", puzzles.size());
+    if (number >= puzzles.size()) return error_answer(400, "there is no such bug in this class");
+    const Puzzle& puzzle = puzzles[number];
+    Progress& progress = learner->progress[number];
+    follow_try(*learner, puzzle, progress);
+    if (what == "look") {
+        look(body, puzzle, progress);
+    } else if (what == "hint") {
+        progress.hints = std::min(progress.hints + 1, puzzle.hints.size());
+    } else if (what == "guess") {
+        guess(body, puzzle, progress);
+    } else if (what == "fix") {
+        if (!progress.found) return error_answer(409, "find rank and cause first");
+        if (auto tried = try_fix(body, puzzle, progress); !tried) return error_answer(tried.error(), 429);
+    } else {
+        return error_answer(404, "there is no such route");
+    }
+    return json_answer(puzzle_view(number, *learner));
+}
+
+HttpResponse Classroom::Parts::of_learner(const HttpRequest& request, const Target& target) {
+    const auto& parts = target.parts;
+    if (parts.size() != 2 || parts[0] != "api") return error_answer(404, "there is no such route");
+    if (request.method == "GET" && parts[1] == "causes") {
+        Json causes = Json::array();
+        for (const auto& one : library.taxonomy.causes) causes.push_back({{"id", one.id}, {"name", one.name}});
+        return json_answer(causes);
+    }
+    if (request.method != "POST") return error_answer(405, "this is asked with POST");
+    const auto body = body_of(request);
+    if (!body) return error_answer(body.error());
+    const std::lock_guard lock(mutex);
+    return parts[1] == "join" ? join(*body) : act(parts[1], *body);
+}
+
+// ── The teacher's board.
+
+Json Classroom::Parts::board() {
+    Json rows = Json::array();
+    for (Learner& learner : learners) {
+        Json cells = Json::array();
+        int sum = 0;
+        for (std::size_t i = 0; i < puzzles.size(); ++i) {
+            Progress& progress = learner.progress[i];
+            follow_try(learner, puzzles[i], progress);
+            const int points = progress.points(puzzles[i], options.prices);
+            sum += points;
+            cells.push_back({{"looks", progress.looks.size()},
+                             {"hints", progress.hints},
+                             {"wrong", progress.wrong_guesses + progress.wrong_fixes},
+                             {"found", progress.found},
+                             {"fixed", progress.fixed},
+                             {"points", points}});
+        }
+        rows.push_back({{"name", learner.name}, {"points", sum}, {"cells", cells}});
+    }
+    Json bugs = Json::array();
+    for (const Puzzle& puzzle : puzzles) {
+        bugs.push_back({{"scenario", puzzle.scenario},
+                        {"seed", puzzle.seed},
+                        {"culprits", puzzle.culprits},
+                        {"cause", puzzle.cause},
+                        {"fix", puzzle.fixes[puzzle.right_fix]},
+                        {"answer", puzzle.answer}});
+    }
+    return {{"bugs", bugs}, {"learners", rows}};
+}
+
+std::string Classroom::Parts::csv() {
+    std::string text = "name,bug,looks,hints,wrong guesses,wrong fixes,found,fixed,seconds,points\n";
+    for (Learner& learner : learners) {
+        for (std::size_t i = 0; i < puzzles.size(); ++i) {
+            Progress& progress = learner.progress[i];
+            follow_try(learner, puzzles[i], progress);
+            text += fmt::format("{},{},{},{},{},{},{},{},{:.0f},{}\n", csv_cell(learner.name),
+                                csv_cell(puzzles[i].scenario), progress.looks.size(), progress.hints,
+                                progress.wrong_guesses, progress.wrong_fixes, progress.found, progress.fixed,
+                                progress.seconds, progress.points(puzzles[i], options.prices));
+        }
+    }
+    return text;
+}
+
+HttpResponse Classroom::Parts::of_teacher(const Target& target) {
+    const auto& parts = target.parts;
+    const std::lock_guard lock(mutex);
+    if (parts.size() == 2 && parts[0] == "api" && parts[1] == "board") {
+        Json view = board();
+        view["learners_at"] = "/" + options.learners + "/";
+        return json_answer(view);
+    }
+    if (parts.size() != 1 || parts[0] != "board.csv") return error_answer(404, "there is no such route");
+    HttpResponse response = answer_of(200, csv(), "text/csv; charset=utf-8");
+    response.headers["Content-Disposition"] = "attachment; filename=\"class.csv\"";
+    return response;
+}
+
+Classroom::Classroom(const Library& library, std::vector<Puzzle> puzzles, Options options)
+    : parts_(std::make_unique<Parts>(library, std::move(puzzles), std::move(options))) {}
+Classroom::~Classroom() = default;
+
+HttpResponse Classroom::answer(const HttpRequest& request) {
+    const Target target = target_of(request.target);
+    const bool teacher = same_secret(target.access, parts_->options.teacher);
+    if (!teacher && !same_secret(target.access, parts_->options.learners))
+        return answer_of(403, "the address is not complete: ask your teacher for the whole of it\n",
+                         "text/plain; charset=utf-8");
+    if (auto file = page_file(teacher ? Page::teacher : Page::learner, request, target)) return *file;
+    return teacher ? parts_->of_teacher(target) : parts_->of_learner(request, target);
+}
+
+}  // namespace deadrank::runners::web

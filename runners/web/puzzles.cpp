@@ -1,0 +1,158 @@
+// runners/web/puzzles.cpp — From a scenario to a puzzle: its run is played, and evidence alone becomes looks.
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "results/record/evidence.h"
+#include "results/reports/clues.h"
+#include "results/reports/run_view.h"
+#include "runners/pipeline/run_files.h"
+#include "runners/web/classroom.h"
+#include "runners/web/http_answers.h"
+#include "scenarios/format/scenario_file.h"
+#include "scenarios/model/document.h"
+#include "scenarios/model/text.h"
+
+namespace deadrank::runners::web {
+
+namespace fs = std::filesystem;
+using scenarios::ErrorCode;
+using scenarios::refuse;
+using scenarios::Result;
+
+namespace {
+
+constexpr std::size_t fixes_most = 4;
+constexpr std::size_t culprits_most = 4;  // more are no answer to "which rank?"
+constexpr int clue_costs = 5, timeline_costs = 15, waits_costs = 15;
+
+Result<std::shared_ptr<const Jobs::Result>> await_result(Jobs& jobs, int number,
+                                                         const std::atomic<bool>& stop) {
+    for (;;) {
+        const auto view = jobs.find(number);
+        if (!view || stop.load()) return refuse(ErrorCode::internal, "stopped");
+        if (view->state == JobState::done) return jobs.result(number);
+        if (!view->trouble.empty()) return refuse(ErrorCode::environment, view->trouble);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+}
+
+// Findings and truth are left out, so the picture groups ranks by what they did and by nothing else.
+std::vector<Look> looks_of(const results::Evidence& evidence, const results::Evidence& control) {
+    std::vector<Look> looks;
+    for (const auto& clue : results::reports::clues(evidence, &control)) {
+        if (!clue.lines.empty()) looks.push_back({clue.title, clue_costs, {{"lines", clue.lines}}});
+    }
+    Json picture = results::reports::run_view({.variant = "fault", .evidence = &evidence});
+    for (const char* other_look : {"waits", "logs"}) picture.erase(other_look);
+    looks.push_back({"The timeline of all ranks", timeline_costs, {{"run", std::move(picture)}}});
+    looks.push_back({"Who waits for whom at the end", waits_costs,
+                     {{"waits", results::reports::waits_at(evidence, evidence.observed_until())}}});
+    return looks;
+}
+
+// The ranks that the truth blames, if they are few.
+std::vector<results::Rank> culprits_of(const fs::path& run, const scenarios::Scenario& scenario) {
+    const auto& blames = scenario.expect.blames;
+    if (std::find(blames.begin(), blames.end(), "rank") == blames.end()) return {};
+    const Json verdict =
+        Json::parse(scenarios::read_text(run / "verdict.json").value_or("{}"), nullptr, false);
+    const Json fault = verdict.is_object() ? verdict.value("fault", Json::object()) : Json::object();
+    if (!fault.is_object() || !fault.contains("culprit")) return {};
+    auto ranks = results::blame_from(fault["culprit"]).ranks;
+    if (ranks.size() > culprits_most) ranks.clear();
+    return ranks;
+}
+
+// Its own fix among those of other scenarios, of the same stage first; in the order of their texts.
+void choose_fixes(Puzzle& puzzle, const scenarios::Scenario& scenario,
+                  const std::vector<scenarios::Scenario>& all) {
+    std::vector<std::string> fixes = {scenario.heal.says};
+    const auto add = [&](const scenarios::Scenario& other, bool near) {
+        const bool same_stage = other.bug.stage == scenario.bug.stage;
+        const bool other_fix = other.bug.cause != scenario.bug.cause && !other.heal.says.empty();
+        const bool is_new = std::find(fixes.begin(), fixes.end(), other.heal.says) == fixes.end();
+        if (fixes.size() < fixes_most && near == same_stage && other_fix && is_new)
+            fixes.push_back(other.heal.says);
+    };
+    for (const bool near : {true, false})
+        for (std::size_t i = 0; i < all.size(); ++i) add(all[(i * 7 + scenario.id.size()) % all.size()], near);
+    std::sort(fixes.begin(), fixes.end());
+    puzzle.right_fix =
+        static_cast<std::size_t>(std::find(fixes.begin(), fixes.end(), scenario.heal.says) - fixes.begin());
+    puzzle.fixes = std::move(fixes);
+}
+
+Result<Puzzle> puzzle_of(const scenarios::Scenario& scenario, std::uint64_t seed, const fs::path& runs) {
+    const RunDirectory directory(runs, scenario.id, seed);
+    const fs::path fault = directory.of(scenarios::Variant::fault);
+    auto evidence = results::read_evidence(fault / "evidence.jsonl");
+    if (!evidence) return tl::unexpected(evidence.error());
+    auto control = results::read_evidence(directory.of(scenarios::Variant::control) / "evidence.jsonl");
+    if (!control) return tl::unexpected(control.error());
+    Puzzle puzzle{.scenario = scenario.id,
+                  .symptom_seen = scenario.teach.sees,
+                  .question = scenario.teach.question,
+                  .seed = seed,
+                  .hints = scenario.teach.hints,
+                  .looks = looks_of(*evidence, *control),
+                  .culprits = culprits_of(fault, scenario),
+                  .cause = scenario.bug.cause,
+                  .answer = scenario.teach.answer,
+                  .why = scenario.teach.why};
+    puzzle.ranks = evidence->world_size();
+    return puzzle;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> class_ids(const std::string& words) {
+    std::vector<std::string> ids;
+    std::error_code ignored;
+    const bool is_file = fs::is_regular_file(words, ignored);
+    const auto text = is_file ? scenarios::read_text(words) : Result<std::string>(words);
+    if (!text) return tl::unexpected(text.error());
+    for (std::string_view line : scenarios::parts_of(*text, is_file ? '\n' : ',')) {
+        line = scenarios::trimmed(line.substr(0, line.find('#')));
+        if (!line.empty()) ids.emplace_back(line);
+    }
+    if (!ids.empty()) return ids;
+    return refuse(ErrorCode::usage, fmt::format("'{}' names no scenario", words),
+                  "write ids between commas, or a file with one a line");
+}
+
+Result<std::vector<Puzzle>> make_puzzles(const Library& library, const std::vector<std::string>& ids,
+                                         std::uint64_t seed, const OrderOptions& options, Jobs& jobs,
+                                         const std::atomic<bool>& stop) {
+    const auto catalog = scenarios::load_catalog(library.catalog, library.taxonomy, library.vocabulary);
+    if (!catalog) return tl::unexpected(catalog.error());
+    std::vector<const scenarios::Scenario*> chosen;
+    std::vector<int> numbers;
+    for (const std::string& id : ids) {
+        const auto found = std::find_if(catalog->scenarios.begin(), catalog->scenarios.end(),
+                                        [&](const auto& one) { return one.id == id; });
+        if (found == catalog->scenarios.end()) {
+            return refuse(ErrorCode::usage, fmt::format("the catalogue has no scenario '{}'", id),
+                          "deadrank list prints their ids");
+        }
+        auto order = make_order(library, {.id = id, .seed = seed}, {.kind = "run"}, options);
+        if (!order) return tl::unexpected(order.error());
+        const auto number = jobs.add(std::move(*order));
+        if (!number) return tl::unexpected(number.error());
+        chosen.push_back(&*found);
+        numbers.push_back(*number);
+    }
+    std::vector<Puzzle> puzzles;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+        const auto result = await_result(jobs, numbers[i], stop);
+        if (!result) return tl::unexpected(result.error());
+        auto puzzle = puzzle_of(*chosen[i], seed, (*result)->place.path() / kept_runs);
+        if (!puzzle) return tl::unexpected(puzzle.error());
+        choose_fixes(*puzzle, *chosen[i], catalog->scenarios);
+        puzzles.push_back(std::move(*puzzle));
+    }
+    return puzzles;
+}
+
+}  // namespace deadrank::runners::web

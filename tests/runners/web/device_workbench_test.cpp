@@ -1,0 +1,298 @@
+// Goal: the workbench plays real runs in child processes, keeps them within bounds, leaves none behind, and is used
+// in a real browser; thirty learners find bugs in class mode and are shown no answer before.
+#include <csignal>
+#include <filesystem>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "results/processes/child.h"
+#include "runners/extension/extension.h"
+#include "runners/pipeline/library.h"
+#include "runners/serve/http.h"
+#include "runners/web/classroom.h"
+#include "runners/web/http_answers.h"
+#include "runners/web/workbench.h"
+#include "scenarios/model/document.h"
+#include "tests/support/shell.h"
+
+namespace deadrank::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using results::processes::Child;
+using testing::HasSubstr;
+using testing::Not;
+using namespace std::chrono_literals;
+
+constexpr const char* web_program = DEADRANK_BINARY_DIRECTORY "/deadrank";
+constexpr const char* web_catalog = DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog";
+const std::string killed_rank = "communication/rank_leaves_all_reduce";
+
+// A job that trains on and on: neither its steps nor virtual time end it.
+const std::string endless_text = R"(format = 1
+[bug]
+stage = "communication"
+symptom = "collective_deadlock_hang"
+cause = "unpropagated_rank_failure"
+fix = "validation_and_failure_handling"
+[cluster]
+nodes = 1
+gpus_per_node = 2
+time_limit = "100000h"
+[workload]
+kind = "data_parallel"
+steps = 1000000000
+[[fault]]
+kind = "kill_rank"
+rank = 0
+when = { step = 999999999 }
+[expect]
+symptom = "collective_deadlock_hang"
+blames = ["rank"]
+within = "90s"
+)";
+
+// A workbench whose runs may take `seconds`.
+class Bench {
+public:
+    explicit Bench(std::chrono::seconds limit)
+        : library_(runners::open_library({}, extension_, web_catalog).value()),
+          workbench_(runners::web::Workbench::open(
+                         library_, {.access = "secret",
+                                    .order = {.program = web_program, .catalog = web_catalog},
+                                    .jobs = {.time = limit},
+                                    .capabilities = {.backend = "sim", .levers = {"*"}, .workloads = {"*"}}})
+                         .value()) {}
+
+    json ask(const std::string& method, const std::string& path, const json& body = nullptr) {
+        const auto answer = workbench_->answer(
+            {method, "/secret/api/" + path, body.is_null() ? "" : body.dump()});
+        return json::parse(answer.body, nullptr, false);
+    }
+    int start(const json& order) { return ask("POST", "jobs", order).value("job", 0); }
+    json ended(int job) {
+        for (int i = 0; i < 1200; ++i) {
+            json state = ask("GET", fmt::format("jobs/{}", job));
+            if (state["state"] != "waiting" && state["state"] != "running") return state;
+            std::this_thread::sleep_for(50ms);
+        }
+        return {{"state", "it never ended"}};
+    }
+
+private:
+    const runners::Extension extension_{};
+    runners::Library library_;
+    std::unique_ptr<runners::web::Workbench> workbench_;
+};
+
+TEST(DeviceWeb, PlaysARunAsTheCommandDoes) {
+    Bench bench(120s);
+    const int job = bench.start({{"kind", "run"}, {"id", killed_rank}, {"seed", 7}});
+    ASSERT_EQ(bench.ended(job)["state"], "done");
+    const json result = bench.ask("GET", fmt::format("jobs/{}/result", job));
+    const Answer command = shell(fmt::format("{} run {} --seed 7 --json --catalog '{}'", web_program, killed_rank, web_catalog));
+    EXPECT_EQ(result["case"]["token"], json::parse(command.out)["token"]);
+    EXPECT_EQ(result["page"]["cases"][0]["runs"].size(), 3u);
+    const double until = result["page"]["cases"][0]["runs"][0]["until"];
+    const json late = bench.ask("GET", fmt::format("jobs/{}/waits?variant=fault&at={:.0f}", job, until));
+    EXPECT_GE(late["groups"].size(), 2u) << late.dump(1);
+    const json healthy = bench.ask("GET", fmt::format("jobs/{}/waits?variant=control&at={:.0f}", job, until));
+    EXPECT_EQ(healthy["groups"].size(), 0u) << healthy.dump(1);
+    const json known = bench.ask("POST", "token", {{"token", result["case"]["token"]}});
+    EXPECT_EQ(known["known"], true);
+    EXPECT_EQ(known["seed"], 7);
+}
+
+TEST(DeviceWeb, EndsARunWithoutEnd) {
+    Bench bench(2s);
+    const json state = bench.ended(bench.start({{"kind", "run"}, {"id", "endless"}, {"text", endless_text}}));
+    EXPECT_EQ(state["state"], "out_of_time") << state.dump(1);
+    EXPECT_THAT(state["trouble"].get<std::string>(), HasSubstr("was ended"));
+}
+
+TEST(DeviceWeb, CancelsARunAndPlaysTheNext) {
+    Bench bench(120s);
+    const int endless = bench.start({{"kind", "run"}, {"id", "endless"}, {"text", endless_text}});
+    const int other = bench.start({{"kind", "run"}, {"id", "endless"}, {"text", endless_text}});
+    const int third = bench.start({{"kind", "run"}, {"id", killed_rank}});
+    EXPECT_EQ(bench.ask("GET", fmt::format("jobs/{}", third))["state"], "waiting");
+    bench.ask("DELETE", fmt::format("jobs/{}", endless));
+    EXPECT_EQ(bench.ended(endless)["state"], "cancelled");
+    EXPECT_EQ(bench.ended(third)["state"], "done") << "two clients: one waits, and is played";
+    bench.ask("DELETE", fmt::format("jobs/{}", other));
+    EXPECT_EQ(bench.ended(other)["state"], "cancelled");
+    EXPECT_TRUE(bench.ask("GET", fmt::format("jobs/{}/result", other)).contains("error"));
+}
+
+TEST(DeviceWeb, RefusesMoreRunsThanMayWait) {
+    Bench bench(120s);
+    json refused;
+    for (int i = 0; i < 40 && !refused.contains("error"); ++i)
+        refused = bench.ask("POST", "jobs", {{"kind", "run"}, {"id", "endless"}, {"text", endless_text}});
+    EXPECT_THAT(refused.dump(), HasSubstr("waiting already"));
+}
+
+std::string first_line_of(Child& child) {
+    std::string text;
+    for (int i = 0; i < 400 && text.find('\n') == std::string::npos; ++i) {
+        if (!child.output.read(text)) std::this_thread::sleep_for(20ms);
+    }
+    return text.substr(0, text.find('\n'));
+}
+
+Child start_web(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> argv = {web_program, "web", "--port", "0", "--catalog", web_catalog};
+    argv.insert(argv.end(), more.begin(), more.end());
+    Child child = Child::start({.argv = argv, .ends_with_us = true}).value();
+    child.output.never_block();
+    return child;
+}
+
+std::vector<int> children_of(int pid) {
+    std::vector<int> children;
+    for (const auto& one : fs::directory_iterator("/proc")) {
+        const std::string stat = scenarios::read_text(one.path() / "stat").value_or("");
+        const std::size_t name_end = stat.rfind(')');
+        if (name_end == std::string::npos) continue;
+        int parent = 0;
+        if (std::sscanf(stat.c_str() + name_end, ") %*c %d", &parent) == 1 && parent == pid)
+            children.push_back(std::stoi(one.path().filename().string()));
+    }
+    return children;
+}
+
+TEST(DeviceWeb, LeavesNothingRunningAfterCtrlC) {
+    Child web = start_web();
+    const auto there = runners::serve::address_of(first_line_of(web));
+    ASSERT_TRUE(there) << there.error().text();
+    const json order = {{"kind", "run"}, {"id", "endless"}, {"text", endless_text}};
+    const auto started = runners::serve::ask(*there, {"POST", "/api/jobs", order.dump()}, {}, 20);
+    ASSERT_TRUE(started) << started.error().text();
+    std::vector<int> runs;
+    for (int i = 0; i < 200 && runs.empty(); ++i) {
+        runs = children_of(web.pid());
+        std::this_thread::sleep_for(20ms);
+    }
+    ASSERT_FALSE(runs.empty());
+    kill(web.pid(), SIGINT);
+    EXPECT_TRUE(web.wait().well());
+    for (const int run : runs) EXPECT_FALSE(fs::exists(fmt::format("/proc/{}", run))) << run;
+}
+
+TEST(DeviceWeb, IsUsedInABrowserAndItsLinkInAnother) {
+    Child here = start_web(), elsewhere = start_web();
+    const Answer answer =
+        shell(fmt::format("python3 '" DEADRANK_SOURCE_DIRECTORY "/tests/browser/check_workbench.py' '{}' '{}'",
+                          first_line_of(here), first_line_of(elsewhere)));
+    if (answer.code == 77) GTEST_SKIP() << answer.out;
+    EXPECT_EQ(answer.code, 0) << answer.out;
+}
+
+// ── Class mode.
+
+class DeviceClass : public testing::Test {
+protected:
+    void SetUp() override {
+        library_ = runners::open_library({}, extension_, web_catalog).value();
+        const std::atomic<bool> never_stop = false;
+        runners::web::Jobs jobs({});
+        auto puzzles = runners::web::make_puzzles(library_, {killed_rank, "scheduling/one_slow_device"}, 1, order_,
+                                                  jobs, never_stop);
+        ASSERT_TRUE(puzzles) << puzzles.error().text();
+        puzzles_ = *puzzles;
+        runners::web::Classroom::Options options;
+        options.learners = "join";
+        options.teacher = "board";
+        options.order = order_;
+        options.jobs.waiting_most = 200;
+        classroom_ = std::make_unique<runners::web::Classroom>(library_, std::move(*puzzles), options);
+        server_ = runners::serve::HttpServer::listen(
+                      "127.0.0.1", 0, [this](const auto& request) { return classroom_->answer(request); })
+                      .value();
+    }
+
+    json post(const std::string& path, const json& body) const {
+        const auto answer =
+            runners::serve::ask(server_->port(), {"POST", "/join/api/" + path, body.dump()}, {}, 60).value();
+        json told = json::parse(answer.body, nullptr, false);
+        told["status"] = answer.status;
+        return told;
+    }
+
+    const runners::Extension extension_{};
+    runners::Library library_;
+    runners::web::OrderOptions order_{.program = web_program, .catalog = web_catalog};
+    std::vector<runners::web::Puzzle> puzzles_;
+    std::unique_ptr<runners::web::Classroom> classroom_;
+    std::unique_ptr<runners::serve::HttpServer> server_;
+};
+
+// Every learner looks at all evidence, guesses wrong once, then right, and tries two fixes.
+TEST_F(DeviceClass, IsSolvedByThirtyLearnersWhoAreShownNoAnswerBefore) {
+    std::vector<std::thread> learners;
+    std::mutex mutex;
+    std::vector<std::string> complaints;
+    const auto complain = [&](const std::string& what) {
+        const std::lock_guard lock(mutex);
+        complaints.push_back(what);
+    };
+    for (int i = 0; i < 30; ++i) {
+        learners.emplace_back([&, i] {
+            const json joined = post("join", {{"name", fmt::format("learner {}", i)}});
+            const std::string key = joined.value("key", "");
+            if (key.empty()) return complain(joined.dump());
+            const runners::web::Puzzle& puzzle = puzzles_[0];
+            const auto act = [&](const std::string& what, json body) {
+                body["key"] = key;
+                body["puzzle"] = 0;
+                return post(what, body);
+            };
+            json seen;
+            for (std::size_t look = 0; look < puzzle.looks.size(); ++look) seen = act("look", {{"look", look}});
+            for (const std::string& secret : {puzzle.cause, puzzle.answer, puzzle.why, puzzle.scenario})
+                if (seen.dump().find(json(secret).dump().substr(1, 40)) != std::string::npos) complain("told: " + secret);
+            if (seen.contains("fixes") || seen.contains("answer")) complain("fixes or answer before the guess");
+            if (act("fix", {{"fix", puzzle.right_fix}})["status"] != 409) complain("a fix before the guess");
+            const int wrong_rank = (puzzle.culprits.front() + 1) % 8;
+            if (act("guess", {{"rank", wrong_rank}, {"cause", puzzle.cause}})["found"] != false) complain("wrong rank");
+            if (act("guess", {{"rank", puzzle.culprits.front()}, {"cause", puzzle.cause}})["found"] != true)
+                complain("right guess");
+            for (const std::size_t fix : {(puzzle.right_fix + 1) % puzzle.fixes.size(), puzzle.right_fix}) {
+                json state = act("fix", {{"fix", fix}});
+                for (int poll = 0; poll < 3000 && state.value("trying", false); ++poll) {
+                    std::this_thread::sleep_for(100ms);
+                    state = post("state", {{"key", key}})["puzzles"][0];
+                }
+                if (state["fixed"] != (fix == puzzle.right_fix)) complain(state.dump());
+            }
+        });
+    }
+    for (auto& learner : learners) learner.join();
+    EXPECT_THAT(complaints, testing::IsEmpty());
+    const auto csv = classroom_->answer({"GET", "/board/board.csv", ""});
+    EXPECT_EQ(std::count(csv.body.begin(), csv.body.end(), '\n'), 61);
+    EXPECT_THAT(csv.body, HasSubstr("\"learner 17\",\"" + killed_rank + "\","));
+}
+
+TEST_F(DeviceClass, PlaysNothingThatALearnerMayAskFor) {
+    const std::string key = post("join", {{"name", "Ada"}})["key"];
+    EXPECT_EQ(post("join", {{"name", "Ada"}})["status"], 409) << "one name, one learner";
+    EXPECT_EQ(post("join", {{"name", "  "}})["status"], 400);
+    EXPECT_EQ(post("jobs", {{"kind", "run"}, {"id", killed_rank}, {"key", key}, {"puzzle", 0}})["status"], 404);
+    EXPECT_EQ(post("fix", {{"key", key}, {"puzzle", 7}, {"fix", 0}})["status"], 400);
+    EXPECT_EQ(post("look", {{"key", "no key"}, {"puzzle", 0}})["status"], 403);
+    for (const char* path : {"/join/api/board", "/join/board.csv", "/join/api/catalog", "/board2/api/board"})
+        EXPECT_GE(classroom_->answer({"GET", path, ""}).status, 403) << path;
+    for (const char* file : {"/join/", "/join/app.js"}) {
+        const auto answer = classroom_->answer({"GET", file, ""});
+        EXPECT_EQ(answer.status, 200);
+        for (const auto& puzzle : puzzles_) EXPECT_THAT(answer.body, Not(HasSubstr(puzzle.answer)));
+    }
+}
+
+}  // namespace
+}  // namespace deadrank::tests
