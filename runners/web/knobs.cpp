@@ -230,6 +230,8 @@ Result<std::string> set_in_text(std::string_view text, std::string_view path, st
     if (!document) return tl::unexpected(document.error());
     const auto found = find_path(*document, text, path);
     if (!found) return tl::unexpected(found.error());
+    if (found->member && found->member->value.is(Node::Kind::table))
+        return refuse(ErrorCode::usage, fmt::format("'{}' is a table", path), "name one of its settings");
     const bool remove = scenarios::trimmed(value).empty();
     std::string changed(text);
     if (remove && !found->member) return changed;

@@ -35,11 +35,11 @@ function sweepMap(found) {
   return element("div", {},
     element("p", { class: "legend" }, counts),
     found.cells.length < found.planned ? element("p", {}, `${found.planned - found.cells.length} of ${found.planned} were not played`) : "",
+    told,
     element("div", { class: "wide" }, element("table", { class: "sweep" },
       element("thead", {}, element("tr", {}, element("th", {}, "fault"), columns.map((one) => element("th", {}, one)))),
       element("tbody", {}, rows.map((fault) => element("tr", {}, element("th", { scope: "row" }, idWords(fault)),
-        columns.map((column) => cellOf(fault, column))))))),
-    told);
+        columns.map((column) => cellOf(fault, column))))))));
 }
 
 function shrunkView(found, take) {

@@ -27,7 +27,7 @@ async function unpacked(text) {
 
 // "#run=dr1-…", "#run=dr1-…&text=…", "#scenario=communication/…"
 async function linkOf(token, text) {
-  return `#run=${encodeURIComponent(token)}${text ? `&text=${await packed(text)}` : ""}`;
+  return `#run=${encodeURI(token).replaceAll("&", "%26")}${text ? `&text=${await packed(text)}` : ""}`;
 }
 
 function readLink(hash) {

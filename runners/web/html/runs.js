@@ -23,7 +23,7 @@ class RunView {
     this.top = element("section", { class: "panel run-head" });
     this.body = element("div", {});
     this.compare = element("section", { class: "panel compare", hidden: true });
-    this.node = element("div", { class: "run" }, this.top, this.body, this.compare);
+    this.node = element("div", { class: "run" }, this.top, this.compare, this.body);
     this.earlier = earlier;
     this.views = [];
     this.askWaits = latest((run, time) => this.waitsOf(run, time));
@@ -100,7 +100,15 @@ class RunView {
         element("h2", {}, `Beside it: ${variantNames[other.variant]}. ${other.reason ?? ""}`),
         this.timelineOf(other).timeline.node)),
       rankTable(run, main.decoded));
-    requestAnimationFrame(() => this.draw());
+    requestAnimationFrame(() => {
+      this.draw();
+      if (main === this.views[0]) this.goTo(this.firstMoment(run));
+    });
+  }
+
+  // Just before the first alarm, when its ranks still wait; else the end.
+  firstMoment(run) {
+    return run.alarms.length > 0 ? Math.max(0, Math.min(...run.alarms.map((alarm) => alarm.t)) - 1) : run.until;
   }
 
   timelineOf(run) {
