@@ -33,11 +33,14 @@ struct Classroom::Progress {
     std::string last_try;    // what came of the last one
     double seconds = 0;      // from joining to the fix
 
-    int points(const Puzzle& puzzle, const Prices& prices) const {
+    // What the whole bug is still worth. Half of it is for finding it, half for the fix.
+    int worth(const Puzzle& puzzle, const Prices& prices) const {
         int lost = static_cast<int>(hints) * prices.hint + (wrong_guesses + wrong_fixes) * prices.wrong;
         for (const std::size_t look : looks) lost += puzzle.looks[look].costs;
-        const int part = (found ? 1 : 0) + (fixed ? 1 : 0);
-        return std::max(0, prices.worth - lost) * part / 2;
+        return std::max(0, prices.worth - lost);
+    }
+    int points(const Puzzle& puzzle, const Prices& prices) const {
+        return worth(puzzle, prices) * ((found ? 1 : 0) + (fixed ? 1 : 0)) / 2;
     }
 };
 
@@ -168,7 +171,7 @@ void Classroom::Parts::follow_try(const Learner& learner, const Puzzle& puzzle, 
     if (progress.tried == puzzle.right_fix && quiet) {
         progress.fixed = true;
         progress.seconds = std::chrono::duration<double>(Clock::now() - learner.joined).count();
-        progress.last_try = "played with the fix: the run is quiet";
+        progress.last_try = "played with the fix: the trouble is gone";
         return;
     }
     if (progress.tried == puzzle.right_fix) {
@@ -206,6 +209,7 @@ Json Classroom::Parts::puzzle_view(std::size_t number, Learner& learner) {
                  {"fixed", progress.fixed},
                  {"trying", progress.job != 0},
                  {"last_try", progress.last_try},
+                 {"worth", progress.worth(puzzle, options.prices)},
                  {"points", progress.points(puzzle, options.prices)}};
     if (progress.found) view["fixes"] = puzzle.fixes;
     if (progress.fixed) {

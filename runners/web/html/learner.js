@@ -80,7 +80,7 @@ class LearnerPage {
       element("section", { class: "panel" },
         element("h1", {}, one.sees || `Bug ${one.number + 1}`),
         element("p", {}, one.question),
-        element("p", { class: "dim" }, `The job has ${one.ranks} ranks. This bug brings you ${one.points} points so far.`),
+        element("p", { class: "dim" }, `The job has ${one.ranks} ranks. This bug is worth ${one.worth} points now: half for finding it, half for its fix.`),
         one.hints.length ? element("ol", { class: "hints" }, one.hints.map((hint) => element("li", {}, hint))) : "",
         one.hints_left > 0 && !one.fixed ? button(`A hint (−10, ${one.hints_left} left)`, () => this.act("hint"), { id: "hint" }) : ""),
       one.fixed ? this.answer(one) : one.found ? this.fixForm(one) : this.guessForm(one),

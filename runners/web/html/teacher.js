@@ -17,7 +17,7 @@ function board({ bugs, learners, learners_at }) {
     element("section", { class: "panel" }, element("h1", {}, "The class"),
       element("p", {}, "Learners join at"), element("div", { class: "command" }, element("code", { class: "big" }, address), copyButton(address)),
       element("p", {}, element("a", { class: "save", href: "board.csv", download: "class.csv" }, "Save as CSV"))),
-    element("section", { class: "panel wide" }, element("h2", {}, `${learners.length} learners`),
+    element("section", { class: "panel wide" }, element("h2", {}, `${learners.length} ${learners.length === 1 ? "learner" : "learners"}`),
       element("table", {}, element("thead", {}, element("tr", {}, element("th", {}, "name"), element("th", {}, "points"),
         bugs.map((_, i) => element("th", {}, `Bug ${i + 1}`)))),
       element("tbody", {}, rows.map((one) => element("tr", {}, element("th", { scope: "row" }, one.name),

@@ -225,17 +225,17 @@ class Workbench {
     this.history.push(played);
     if (this.history.length > 12) this.history.shift();
     this.showRun(played, compareWith);
-    if (!keepAddress) {
+    if (!keepAddress && played.case.token) {
       history.replaceState(null, "", await linkOf(played.case.token, order.text));
       this.address = location.hash;
     }
-    if (keepAddress && done.result.case.token !== keepAddress)
+    if (keepAddress && played.case.token !== keepAddress)
       this.tell(`another build or another machine plays another run: ${done.result.case.token}`);
   }
 
   showRun(played, compareWith = null) {
     this.view = new RunView(played, this.history, (one, view) => [
-      button("Copy the link", async (event) => {
+      !one.case.token ? "" : button("Copy the link", async (event) => {
         const link = new URL(await linkOf(one.case.token, one.order.text), location.href).href;
         await this.copy(link, event.target);
       }, { class: "share" }),

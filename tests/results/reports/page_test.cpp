@@ -100,6 +100,22 @@ TEST(ReportPage, TellsWhoWaitsForWhom) {
     EXPECT_EQ(waits["arrows"].dump(), "[[1,0]]");
 }
 
+TEST(ReportPage, TellsAtAMomentNothingThatCameLater) {
+    EvidenceBuilder job(8);
+    job.start().world().step(0);
+    for (const Rank rank : job.everybody_but(3)) job.enters(rank, 1, 2);
+    job.after(10s).exits(3, -9, 9);
+    const Evidence evidence = job.watched(100s);
+    const Time exit = evidence.each<RankExit>().front()->at;
+    const auto before = waits_at(evidence, exit - 1s), after = waits_at(evidence, exit + 1s);
+    ASSERT_EQ(before["groups"].size(), 2u);
+    EXPECT_EQ(before["groups"][0]["ranks"], "3");
+    EXPECT_EQ(before["groups"][0]["says"], "still running, not waiting");
+    EXPECT_EQ(after["groups"][0]["says"], "exited (signal 9)");
+    EXPECT_EQ(after["groups"][1]["ranks"], "0-2,4-7");
+    EXPECT_TRUE(waits_at(evidence, Time{0})["groups"].empty());
+}
+
 TEST(ReportPage, SeesNoWaitsInAHealthyJob) {
     EvidenceBuilder job(8);
     job.start().world().step(0).step(1).all_exit();

@@ -32,7 +32,7 @@ constexpr const char* web_program = DEADRANK_BINARY_DIRECTORY "/deadrank";
 constexpr const char* web_catalog = DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog";
 const std::string killed_rank = "communication/rank_leaves_all_reduce";
 
-// A job that trains on and on: neither its steps nor virtual time end it.
+// A job that trains for minutes of real time.
 const std::string endless_text = R"(format = 1
 [bug]
 stage = "communication"
@@ -45,11 +45,11 @@ gpus_per_node = 2
 time_limit = "100000h"
 [workload]
 kind = "data_parallel"
-steps = 1000000000
+steps = 6000000
 [[fault]]
 kind = "kill_rank"
 rank = 0
-when = { step = 999999999 }
+when = { step = 5999999 }
 [expect]
 symptom = "collective_deadlock_hang"
 blames = ["rank"]
@@ -112,6 +112,17 @@ TEST(DeviceWeb, EndsARunWithoutEnd) {
     const json state = bench.ended(bench.start({{"kind", "run"}, {"id", "endless"}, {"text", endless_text}}));
     EXPECT_EQ(state["state"], "out_of_time") << state.dump(1);
     EXPECT_THAT(state["trouble"].get<std::string>(), HasSubstr("was ended"));
+}
+
+TEST(DeviceWeb, RefusesARunThatNeedsMoreMemoryThanItGets) {
+    std::string text = endless_text;
+    text.replace(text.find("6000000"), 7, "6000000000");
+    Bench bench(20s);
+    const int job = bench.start({{"kind", "run"}, {"id", "large"}, {"text", text}});
+    ASSERT_EQ(bench.ended(job)["state"], "done");
+    const json one = bench.ask("GET", fmt::format("jobs/{}/result", job))["case"];
+    EXPECT_EQ(one["verdict"], "unknown");
+    EXPECT_THAT(one["reason"].get<std::string>(), HasSubstr("--memory allows 2.0 GiB"));
 }
 
 TEST(DeviceWeb, CancelsARunAndPlaysTheNext) {

@@ -12,6 +12,7 @@
 #include "runners/serve/http.h"
 #include "runners/web/http_answers.h"
 #include "runners/web/workbench.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::tests {
 namespace {
@@ -153,8 +154,12 @@ TEST_F(WebWorkbench, RefusesWhatItCannotRead) {
     EXPECT_EQ(post("api/set", {{"text", "a = 1"}, {"path", "bug.cause"}, {"value", "1"}}).status, 400);
 }
 
-// The page of the documentation is made of the same rows.
-TEST_F(WebWorkbench, ListsRoutesThatExist) {
+TEST_F(WebWorkbench, ListsRoutesThatExistAndTheREADMEHasThem) {
+    const std::string readme = scenarios::read_text(DEADRANK_SOURCE_DIRECTORY "/runners/web/README.md").value();
+    for (const auto& route : runners::web::workbench_routes()) {
+        const std::string row = fmt::format("| {} | `{}` |", route.method, route.path.empty() ? "/" : route.path);
+        EXPECT_THAT(readme, HasSubstr(row));
+    }
     for (const auto& route : runners::web::workbench_routes()) {
         std::string path(route.path);
         const auto fill = [&](const std::string& name, const std::string& value) {
