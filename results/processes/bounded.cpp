@@ -30,8 +30,7 @@ public:
                                               {child_.poll() ? -1 : exited_.descriptor(), POLLIN, 0}}};
             const int ready = poll(watched.data(), watched.size(), 50);
             if (watched[0].revents != 0) child_.output.read(answer_.out);
-            if (watched[1].revents != 0 && child_.errors.read(answer_.err) && bounds_.told)
-                bounds_.told(answer_.err);
+            if (watched[1].revents != 0) child_.errors.read(answer_.err);
             if (child_.poll() && ready == 0) break;
             if (!child_.poll() && is_over()) stop();
         }

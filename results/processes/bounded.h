@@ -17,8 +17,6 @@ struct Bounds {
     std::size_t output = 64u << 20;      // bytes of stdout and stderr together
     std::chrono::milliseconds grace{0};  // from SIGTERM to SIGKILL; 0 = SIGKILL at once
     std::function<bool()> stopped = {};  // called many times a second; may be empty
-    // Called with all of its standard error so far, after each new part of it; may be empty.
-    std::function<void(const std::string& errors)> told = {};
 
     // For a program that may take as long as it likes.
     static Bounds none(std::function<bool()> stopped = {});

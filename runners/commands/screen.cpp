@@ -9,6 +9,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <sys/ioctl.h>
@@ -43,28 +44,13 @@ results::reports::Style style_of(std::FILE* stream) {
     return {.color = !(plain && *plain) && !dumb, .width = width_of(descriptor)};
 }
 
-namespace {
-
-bool asks_for_lines() {
-    const char* words = std::getenv("DEADRANK_PROGRESS");
-    return words && std::string_view(words) == "lines";
-}
-
-}  // namespace
-
-Progress::Progress()
-    : terminal_(isatty(fileno(stderr)) != 0), lines_(asks_for_lines()), style_(style_of(stderr)) {}
+Progress::Progress() : terminal_(isatty(fileno(stderr)) != 0), style_(style_of(stderr)) {}
 Progress::~Progress() { clear(); }
 
 void Progress::show(std::string_view line) {
-    if (lines_) {
-        const auto now = std::chrono::steady_clock::now();
-        if (now < next_) return;
-        next_ = now + std::chrono::milliseconds(200);
-        fmt::print(stderr, "{}\n", results::reports::visible_line(line));
-        std::fflush(stderr);
-        return;
-    }
+    // For a program that started this one and shows the line to a person: the newest line, alone in a file.
+    if (const char* file = std::getenv("DEADRANK_PROGRESS"); file && *file)
+        std::ofstream(file) << results::reports::visible_line(line) << '\n';
     if (!terminal_) return;
     fmt::print(stderr, "\r\033[K{}",
                style_.paint(results::reports::Ink::dim,

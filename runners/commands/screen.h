@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <string_view>
 
@@ -22,8 +21,7 @@ using results::reports::print_out;
 // Colour on a terminal unless NO_COLOR is set; a pipe has neither colour nor a width.
 results::reports::Style style_of(std::FILE* stream);
 
-// A line that is overwritten in place, on standard error and only on a terminal. With DEADRANK_PROGRESS=lines
-// each is a line of its own, for a program that reads them: at most five a second.
+// A line that is overwritten in place, on standard error and only on a terminal.
 class Progress {
 public:
     Progress();
@@ -32,9 +30,8 @@ public:
     void clear();  // before anything else is printed
 
 private:
-    bool terminal_, lines_;
+    bool terminal_;
     bool shown_ = false;
-    std::chrono::steady_clock::time_point next_{};
     results::reports::Style style_;
 };
 

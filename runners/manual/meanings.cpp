@@ -258,7 +258,7 @@ const std::vector<EnvironmentWord>& environment_words() {
                 {us, "DEADRANK_HOME",
                  "directory that holds runners/backends/local, when it is not near the program"},
                 {us, "DEADRANK_PROGRESS",
-                 "lines = progress as lines of standard error, for a program that reads them"},
+                 "file that gets the newest line of progress, for a program that shows it"},
                 {us, "DEADRANK_PYTHON", "the Python whose torch plays real jobs"},
                 {us, "DEADRANK_TOOLS", "environment with other people's detection tools"},
                 {us, "DEADRANK_STANDIN", "1 or a directory: --runner gpu plays on our own NCCL and CUDA"},

@@ -5,6 +5,9 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "scenarios/model/document.h"
+#include "scenarios/model/text.h"
+
 namespace deadrank::runners::web {
 
 using results::processes::BoundedAnswer;
@@ -28,7 +31,7 @@ struct Jobs::Job {
     JobState state = JobState::waiting;
     Clock::time_point begin{};
     double seconds = 0;
-    std::string progress, trouble;
+    std::string trouble;
     int code = 0;
     std::shared_ptr<const Result> result;
 
@@ -37,14 +40,14 @@ struct Jobs::Job {
 
 namespace {
 
-constexpr std::size_t line_most = 200;  // letters of a line of progress
+// Where a command writes what it is at.
+std::string progress_of(const std::filesystem::path& place) { return place / "progress"; }
 
-std::string last_line(const std::string& text) {
-    std::size_t end = text.find_last_not_of(" \n\r\t");
-    if (end == std::string::npos) return {};
-    const std::size_t before = text.find_last_of("\n\r", end);
-    const std::size_t begin = text.find_first_not_of(' ', before == std::string::npos ? 0 : before + 1);
-    return text.substr(begin, std::min(end + 1 - begin, line_most));
+std::string progress_line(const std::filesystem::path& place) {
+    constexpr std::size_t most = 200;
+    std::string line = scenarios::read_text(progress_of(place)).value_or("");
+    line = std::string(scenarios::trimmed(line.substr(0, line.find('\n'))));
+    return line.substr(0, most);
 }
 
 // The error as the person wrote the scenario: without the directory that it was put into.
@@ -130,11 +133,12 @@ std::optional<JobView> Jobs::find(int number) const {
                  .kind = found->kind,
                  .state = found->state,
                  .seconds = found->seconds,
-                 .progress = found->progress,
                  .trouble = found->trouble,
                  .code = found->code};
-    if (found->state == JobState::running)
+    if (found->state == JobState::running) {
         view.seconds = std::chrono::duration<double>(Clock::now() - found->begin).count();
+        view.progress = progress_line(found->place->path());
+    }
     if (found->state == JobState::waiting) {
         view.ahead = static_cast<std::size_t>(std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& one) {
             return !one->ended() && one->number < number;
@@ -196,16 +200,11 @@ void Jobs::play(Job& job) {
     const Bounds bounds{.time = limits_.time,
                         .output = limits_.output,
                         .grace = std::chrono::seconds(3),
-                        .stopped = [&] { return closing_.load() || job.cancelled.load(); },
-                        .told =
-                            [&](const std::string& errors) {
-                                const std::lock_guard lock(mutex_);
-                                job.progress = last_line(errors);
-                            }};
-    const auto answer = results::processes::run_bounded(job.argv, bounds, {}, {"DEADRANK_PROGRESS=lines"});
+                        .stopped = [&] { return closing_.load() || job.cancelled.load(); }};
+    const auto answer = results::processes::run_bounded(job.argv, bounds, {},
+                                                        {"DEADRANK_PROGRESS=" + progress_of(job.place->path())});
     const std::lock_guard lock(mutex_);
     job.seconds = std::chrono::duration<double>(Clock::now() - job.begin).count();
-    job.progress.clear();
     if (!answer) {
         job.state = JobState::failed;
         job.trouble = answer.error().text();

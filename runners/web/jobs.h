@@ -45,7 +45,7 @@ struct JobView {
     JobState state = JobState::waiting;
     std::size_t ahead = 0;  // of one that waits: how many are played before it
     double seconds = 0;     // so far
-    std::string progress;   // the last line of its standard error while it runs
+    std::string progress;   // the newest line of it while it runs
     std::string trouble;    // why it has no result: of failed, cancelled and out_of_time
     int code = 0;           // exit code of one that is done
 };

@@ -66,8 +66,6 @@ std::span<const Route> workbench_routes() { return routes; }
 
 // ── The evidence of runs that were looked at last, for questions about single moments.
 
-namespace {
-
 class EvidenceShelf {
 public:
     // Errors: io, bad_input.
@@ -95,6 +93,8 @@ private:
     std::mutex mutex_;
     std::deque<Kept> kept_;
 };
+
+namespace {
 
 Json job_view(const JobView& job) {
     return {{"job", job.number},           {"kind", job.kind},         {"state", name_of(job.state)},
