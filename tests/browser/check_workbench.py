@@ -1,8 +1,11 @@
 # tests/browser/check_workbench.py HERE ELSEWHERE [PICTURES] — Uses the workbench as a person would: browses, plays,
 # drags the cursor, asks what if, writes a scenario from nothing, and opens the link of a run on a second server.
 # Exit code 0: all is well, 1: complaints, 77: there is no Chromium here.
+import json
 import os
 import sys
+import time
+import urllib.request
 
 import browser
 
@@ -109,6 +112,21 @@ class Check:
         self.page.click("#cancel")
         self.comes("!bench.job && /cancelled/.test(document.querySelector('#status').innerText)", "it is not cancelled", 15)
 
+    def leaves_nothing_behind(self, here):
+        """A page that is closed in the middle of a run."""
+        self.page.click("#sweep")
+        self.comes("bench.job && bench.job.number", "no job", 10)
+        job = self.value("bench.job.number")
+        self.page.visit("about:blank")
+        state = ""
+        for _ in range(100):
+            with urllib.request.urlopen(f"{here}api/jobs/{job}") as answer:
+                state = json.load(answer)["state"]
+            if state not in ("waiting", "running"):
+                break
+            time.sleep(0.1)
+        self.that(state == "cancelled", f"the run of a page that was closed is {state}")
+
 
 def main(here, elsewhere, pictures=None):
     if not browser.program():
@@ -137,7 +155,7 @@ def main(here, elsewhere, pictures=None):
         check.finds()
         shot(page, "sweep.png", True)
         check.cancels()
-        # 409 and 400 are answers that the page shows.
+        check.leaves_nothing_behind(here)
         complaints += check.complaints + [f"the page complained: {error}" for error in page.errors]
     with browser.Browser(width=390, height=800, dark=True, server=elsewhere) as page:
         page.visit(elsewhere + link)

@@ -70,9 +70,8 @@ class CatalogList {
     const { scenarios } = this.catalog;
     const shown = scenarios.filter((one) => this.passes(one));
     this.count.textContent = `${shown.length} of ${scenarios.length} scenarios`;
-    const byStage = Map.groupBy
-      ? Map.groupBy(shown, (one) => one.stage)
-      : shown.reduce((map, one) => map.set(one.stage, [...(map.get(one.stage) ?? []), one]), new Map());
+    const byStage = new Map();
+    for (const one of shown) byStage.set(one.stage, [...(byStage.get(one.stage) ?? []), one]);
     this.list.replaceChildren(...[...byStage].map(([stage, rows]) =>
       element("section", {}, element("h2", {}, idWords(stage)), rows.map((one) => this.row(one)))));
     this.mark(this.here);

@@ -16,15 +16,14 @@ class Played {
 }
 
 class RunView {
-  // `onLink(played)` returns the address of this run.
-  constructor(played, earlier, actions) {
+  // `actions(played, view)` returns what can be done with this run, as buttons.
+  constructor(played, actions) {
     Object.assign(this, { played, actions });
     this.variant = played.run("fault") ? "fault" : played.one.runs[0]?.variant;
     this.top = element("section", { class: "panel run-head" });
     this.body = element("div", {});
     this.compare = element("section", { class: "panel compare", hidden: true });
     this.node = element("div", { class: "run" }, this.top, this.compare, this.body);
-    this.earlier = earlier;
     this.views = [];
     this.askWaits = latest((run, time) => this.waitsOf(run, time));
     this.showWaits = delayed((run, time) => this.fetchWaits(run, time), 90);
@@ -86,7 +85,7 @@ class RunView {
     this.map = new ClusterMap(run, main.decoded);
     this.slider = element("input", {
       type: "range", class: "scrub", min: "0", max: "1000", value: "1000", "aria-label": "Virtual time",
-      oninput: () => this.goTo(main.timeline.axis.pieces && this.timeOf(main.timeline, this.slider.value)),
+      oninput: () => this.goTo(this.timeOf(main.timeline, Number(this.slider.value))),
     });
     const beside = this.played.one.runs.filter((other) => other !== run);
     this.body.replaceChildren(
@@ -119,10 +118,10 @@ class RunView {
     return view;
   }
 
-  timeOf(timeline, value) {
+  // The slider spans what is in sight, so that zooming makes it finer.
+  timeOf(timeline, thousandths) {
     const { axis } = timeline;
-    const place = axis.left + (value / 1000) * (axis.right - axis.left);
-    return axis.time(axis.x0 + ((place - axis.left) / (axis.right - axis.left)) * axis.pixels);
+    return axis.time(axis.x0 + (thousandths / 1000) * axis.pixels);
   }
 
   // The cursor of one timeline takes those of the runs beside it along.

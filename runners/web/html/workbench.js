@@ -234,7 +234,7 @@ class Workbench {
   }
 
   showRun(played, compareWith = null) {
-    this.view = new RunView(played, this.history, (one, view) => [
+    this.view = new RunView(played, (one, view) => [
       !one.case.token ? "" : button("Copy the link", async (event) => {
         const link = new URL(await linkOf(one.case.token, one.order.text), location.href).href;
         await this.copy(link, event.target);

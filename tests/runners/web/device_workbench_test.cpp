@@ -16,6 +16,7 @@
 #include "runners/web/http_answers.h"
 #include "runners/web/workbench.h"
 #include "scenarios/model/document.h"
+#include "scenarios/model/text.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {
@@ -147,12 +148,17 @@ TEST(DeviceWeb, RefusesMoreRunsThanMayWait) {
     EXPECT_THAT(refused.dump(), HasSubstr("waiting already"));
 }
 
-std::string first_line_of(Child& child) {
+// The addresses that it prints, once all are there.
+std::vector<std::string> addresses_of(Child& child) {
     std::string text;
-    for (int i = 0; i < 400 && text.find('\n') == std::string::npos; ++i) {
+    for (int i = 0; i < 3000 && text.find("Ctrl-C") == std::string::npos; ++i) {
         if (!child.output.read(text)) std::this_thread::sleep_for(20ms);
     }
-    return text.substr(0, text.find('\n'));
+    std::vector<std::string> addresses;
+    for (const std::string_view line : scenarios::parts_of(text, '\n'))
+        if (line.starts_with("http://")) addresses.emplace_back(line);
+    addresses.resize(2);
+    return addresses;
 }
 
 Child start_web(const std::vector<std::string>& more = {}) {
@@ -178,7 +184,7 @@ std::vector<int> children_of(int pid) {
 
 TEST(DeviceWeb, LeavesNothingRunningAfterCtrlC) {
     Child web = start_web();
-    const auto there = runners::serve::address_of(first_line_of(web));
+    const auto there = runners::serve::address_of(addresses_of(web)[0]);
     ASSERT_TRUE(there) << there.error().text();
     const json order = {{"kind", "run"}, {"id", "endless"}, {"text", endless_text}};
     const auto started = runners::serve::ask(*there, {"POST", "/api/jobs", order.dump()}, {}, 20);
@@ -198,7 +204,16 @@ TEST(DeviceWeb, IsUsedInABrowserAndItsLinkInAnother) {
     Child here = start_web(), elsewhere = start_web();
     const Answer answer =
         shell(fmt::format("python3 '" DEADRANK_SOURCE_DIRECTORY "/tests/browser/check_workbench.py' '{}' '{}'",
-                          first_line_of(here), first_line_of(elsewhere)));
+                          addresses_of(here)[0], addresses_of(elsewhere)[0]));
+    if (answer.code == 77) GTEST_SKIP() << answer.out;
+    EXPECT_EQ(answer.code, 0) << answer.out;
+}
+
+TEST(DeviceWeb, HoldsAClassInABrowser) {
+    Child room = start_web({"--class", killed_rank});
+    const auto addresses = addresses_of(room);
+    const Answer answer = shell(fmt::format(
+        "python3 '" DEADRANK_SOURCE_DIRECTORY "/tests/browser/check_class.py' '{}' '{}'", addresses[0], addresses[1]));
     if (answer.code == 77) GTEST_SKIP() << answer.out;
     EXPECT_EQ(answer.code, 0) << answer.out;
 }

@@ -22,37 +22,43 @@ using runners::serve::HttpResponse;
 using testing::HasSubstr;
 using testing::Not;
 
+// Reads the catalogue once for all tests.
 class WebWorkbench : public testing::Test {
 protected:
-    void SetUp() override {
-        library_ = runners::open_library({}, extension_, DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog").value();
+    static void SetUpTestSuite() {
+        library_ = new runners::Library(
+            runners::open_library({}, *extension_, DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog").value());
         runners::web::WorkbenchOptions options;
         options.access = access_;
         options.order = {.program = DEADRANK_BINARY_DIRECTORY "/deadrank",
                          .catalog = DEADRANK_SOURCE_DIRECTORY "/scenarios/catalog"};
         options.capabilities = {.backend = "sim", .levers = {"*"}, .workloads = {"*"}};
-        workbench_ = runners::web::Workbench::open(library_, options).value();
+        workbench_ = runners::web::Workbench::open(*library_, options).value();
         server_ = runners::serve::HttpServer::listen(
-                      "127.0.0.1", 0, [this](const auto& request) { return workbench_->answer(request); },
+                      "127.0.0.1", 0, [](const auto& request) { return workbench_->answer(request); },
                       {.body = runners::web::request_most})
                       .value();
     }
-    void TearDown() override { server_.reset(); }
+    static void TearDownTestSuite() {
+        server_.reset();
+        workbench_.reset();
+        delete library_;
+    }
 
-    HttpResponse ask(const std::string& method, const std::string& path, const std::string& body = "",
-                     const std::map<std::string, std::string>& headers = {}) const {
+    static HttpResponse ask(const std::string& method, const std::string& path, const std::string& body = "",
+                            const std::map<std::string, std::string>& headers = {}) {
         return runners::serve::ask(server_->port(), {method, path, body}, headers, 20).value();
     }
-    HttpResponse get(const std::string& path) const { return ask("GET", "/" + access_ + "/" + path); }
-    HttpResponse post(const std::string& path, const json& body) const {
+    static HttpResponse get(const std::string& path) { return ask("GET", "/" + access_ + "/" + path); }
+    static HttpResponse post(const std::string& path, const json& body) {
         return ask("POST", "/" + access_ + "/" + path, body.dump());
     }
 
-    const runners::Extension extension_{};
-    runners::Library library_;
-    std::string access_ = runners::web::random_access();
-    std::unique_ptr<runners::web::Workbench> workbench_;
-    std::unique_ptr<runners::serve::HttpServer> server_;
+    inline static const auto extension_ = std::make_unique<runners::Extension>();
+    inline static runners::Library* library_ = nullptr;
+    inline static const std::string access_ = runners::web::random_access();
+    inline static std::unique_ptr<runners::web::Workbench> workbench_;
+    inline static std::unique_ptr<runners::serve::HttpServer> server_;
 };
 
 TEST_F(WebWorkbench, AnswersNobodyWithoutItsAddress) {
