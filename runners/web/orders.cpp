@@ -47,6 +47,14 @@ Result<void> copy_programs(const fs::path& from, const std::string& text, const 
     return refuse(ErrorCode::io, fmt::format("cannot be copied: {}", trouble.message()), {}, {from.string()});
 }
 
+// Names between dots: no option of a command can look like one.
+bool is_knob_path(std::string_view path) {
+    return !path.empty() && std::isalpha(static_cast<unsigned char>(path.front())) != 0 &&
+           std::all_of(path.begin(), path.end(), [](unsigned char one) {
+               return std::isalnum(one) != 0 || one == '_' || one == '.';
+           });
+}
+
 // "fault.0.factor" is "1.factor" to `sweep probe`, and the trigger's step "1.step".
 std::string probe_path(std::string_view path) {
     if (!path.starts_with("fault.")) return std::string(path);
@@ -69,10 +77,15 @@ Result<std::vector<std::string>> words_of(const Find& find, const std::string& w
         return words;
     }
     if (find.kind == "sweep") return std::vector<std::string>{"sweep", what, "--seed", seed, "--json"};
-    if (find.kind == "shrink")
-        return std::vector<std::string>{"sweep", "shrink", what, "--seed", seed, "--json"};
+    if (find.kind == "shrink") {
+        std::vector<std::string> words = {"sweep", "shrink", what, "--seed", seed, "--json"};
+        if (!find.keep.empty() && !is_id(find.keep))
+            return refuse(ErrorCode::usage, fmt::format("'{}' is no symptom", find.keep), "deadrank explain lists them");
+        if (!find.keep.empty()) words.insert(words.end(), {"--keep", find.keep});
+        return words;
+    }
     if (find.kind == "probe") {
-        if (find.vary.empty() || find.low.empty() || find.high.empty())
+        if (!is_knob_path(find.vary) || find.low.empty() || find.high.empty())
             return refuse(ErrorCode::usage, "a probe needs a setting and two values",
                           "name what to vary, from where to where");
         return std::vector<std::string>{"sweep",

@@ -23,6 +23,7 @@ struct Find {
     std::string vary;    // of probe: a knob's path, "fault.0.factor", …
     std::string low, high;
     int seeds = 10;      // of probe
+    std::string keep;    // of shrink: the symptom that must still be reported; empty = a property that breaks
 };
 
 struct OrderOptions {

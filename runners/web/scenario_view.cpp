@@ -103,6 +103,7 @@ Json check_view(std::string_view text, const std::filesystem::path& file, scenar
     view["scenario"] = scenario_row(*scenario, library.taxonomy);
     view["digest"] = scenario->digest;
     view["ranks"] = trial->fault.world_size();
+    view["expected_symptom"] = scenario->expect.symptom;
     view["fix"] = scenario->heal.says;
     view["knobs"] = std::move(knobs);
     view["plan"] = scenarios::to_toml(trial->fault);

@@ -49,7 +49,7 @@ constexpr std::array<Route, 12> routes = {{
      "{problems: [{line, column, what, remedy}]}; without problems also ranks, knobs and the plan"},
     {"POST", "api/set", "{text, path, value}", "the text with one setting changed: {text}"},
     {"POST", "api/token", "{token}", "the scenario and the seed of a replay token, and whether it is known here"},
-    {"POST", "api/jobs", "{kind: run, sweep, shrink or probe, id, text, seed, explore_order, vary, low, high, seeds}",
+    {"POST", "api/jobs", "{kind: run, sweep, shrink or probe, id, text, seed, explore_order, vary, low, high, seeds, keep}",
      "{job}: a number; the command runs in a child process"},
     {"GET", "api/jobs/N", "", "{state: waiting, running, done, failed, cancelled or out_of_time, ahead, seconds, "
                               "progress, trouble}"},
@@ -164,7 +164,8 @@ HttpResponse Workbench::Parts::start(const Json& body) {
     Find find{.kind = text_in(body, "kind"),
               .vary = text_in(body, "vary"),
               .low = text_in(body, "low"),
-              .high = text_in(body, "high")};
+              .high = text_in(body, "high"),
+              .keep = text_in(body, "keep")};
     find.seeds = static_cast<int>(std::min<std::uint64_t>(number_in(body, "seeds", 10), 100));
     auto order = make_order(library, subject_of(body), find, options.order);
     if (!order) return error_answer(order.error());

@@ -106,6 +106,14 @@ class Check:
         self.page.click("button.heat")
         self.that("rank" in self.text(".told") or "job" in self.text(".told"), "a cell tells nothing")
 
+        self.page.click("#shrink")
+        self.comes("/^keeps/.test(document.querySelector('.found dl')?.innerText ?? '')", "nothing is shrunk")
+        self.page.type("select[aria-label='What the probe varies']", "workload.steps")
+        self.page.type("input[aria-label=from]", "16")
+        self.page.type("input[aria-label=to]", "20")
+        self.page.click("#probe")
+        self.comes("document.querySelectorAll('.probe .point').length > 1", "the probe shows no curve")
+
     def cancels(self):
         self.page.click("#sweep")
         self.comes("bench.job && bench.job.number", "no job", 10)

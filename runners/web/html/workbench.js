@@ -136,6 +136,7 @@ class Workbench {
       this.story.textContent = scenario.story;
       this.words.textContent = [scenario.id, `${checked.ranks} ranks`, idWords(scenario.symptom), `cause: ${idWords(scenario.cause)}`,
         ...scenario.replays].join(" · ");
+      this.expectedSymptom = checked.expected_symptom;
       this.knobs.show(checked.knobs);
       this.showWhatIf(checked);
     } catch (refused) {
@@ -279,7 +280,7 @@ class Workbench {
         shrunkView(found, (toml, seed) => {
           this.seed.value = String(seed);
           this.openText("shrunk", toml);
-        })), { id: "shrink" }),
+        }), { keep: this.expectedSymptom }), { id: "shrink" }),
       element("span", { class: "tools" }, this.varied, this.low, this.high,
         button("Probe: from where on it is seen", () => this.find("probe", (found) => probeCurve(found),
           { vary: this.varied.value, low: this.low.value, high: this.high.value }), { id: "probe" })));

@@ -152,6 +152,12 @@ TEST_F(WebWorkbench, RefusesWhatItCannotRead) {
     EXPECT_EQ(post("api/jobs", {{"kind", "run"}, {"id", "../x"}, {"text", "format = 1"}}).status, 400);
     EXPECT_EQ(post("api/jobs", {{"kind", "run"}, {"id", "--help"}}).status, 400);
     EXPECT_EQ(post("api/jobs", {{"kind", "run"}, {"id", "no/such"}}).status, 400);
+    const auto probe = [&](const std::string& vary) {
+        return post("api/jobs", {{"kind", "probe"}, {"id", "scheduling/one_slow_device"}, {"vary", vary},
+                                 {"low", "1x"}, {"high", "2x"}}).status;
+    };
+    EXPECT_EQ(probe("--csv"), 400);
+    EXPECT_EQ(post("api/jobs", {{"kind", "shrink"}, {"id", "scheduling/one_slow_device"}, {"keep", "--out"}}).status, 400);
     EXPECT_EQ(get("api/jobs/1").status, 404);
     EXPECT_EQ(get("api/jobs/1/result").status, 404);
     EXPECT_EQ(get("api/nothing").status, 404);
