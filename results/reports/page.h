@@ -37,7 +37,7 @@ struct MomentCell {
     std::string outcome;  // in words: "silent wrong result"
     std::string sign;     // one column wide
     bool bad = false;
-    std::string where;    // "rank 3, before all_reduce 7, step 2"
+    std::string where;  // "rank 3, before all_reduce 7, step 2"
     std::string says, again;
     std::int64_t place = -1;  // of the case on this page that shows such a run; -1 = none
 };

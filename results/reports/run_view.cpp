@@ -346,8 +346,12 @@ namespace {
 Json empty_waits() { return {{"groups", Json::array()}, {"arrows", Json::array()}, {"left_out", 0}}; }
 
 Json group_view(const Group& group) {
-    return {{"ranks", ranges_text(group.ranks)}, {"count", group.ranks.size()}, {"says", group.says},
-            {"detail", group.detail},            {"state", group.state},        {"since", micros_of(group.since)}};
+    return {{"ranks", ranges_text(group.ranks)},
+            {"count", group.ranks.size()},
+            {"says", group.says},
+            {"detail", group.detail},
+            {"state", group.state},
+            {"since", micros_of(group.since)}};
 }
 
 // Waits that had lasted for `shortest` at that time, and what is `known` of those who are waited for.

@@ -216,8 +216,7 @@ HttpServer::~HttpServer() {
 int HttpServer::port() const { return parts_->acceptor.local_endpoint().port(); }
 
 scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::string& address, int port,
-                                                                  Handler handler,
-                                                                  const HttpLimits& limits) {
+                                                                  Handler handler, const HttpLimits& limits) {
     auto parts = std::make_unique<Parts>(std::move(handler));
     parts->body_most = limits.body;
     beast::error_code trouble;

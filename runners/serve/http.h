@@ -23,7 +23,7 @@ struct HttpResponse {
     int status = 200;
     std::string body;
     std::string type = "text/plain; charset=utf-8";
-    std::string location = {};  // of a redirect
+    std::string location = {};                        // of a redirect
     std::map<std::string, std::string> headers = {};  // further ones that a server sends
 };
 
@@ -34,10 +34,11 @@ struct HttpLimits {
 };
 
 // Answers with its own threads until destroyed. The handler may be called from several threads at once.
-// A request's Host must name this server, so that a page of a stranger in a browser cannot ask it under a name
-// of the stranger's (421 otherwise). On loopback these are localhost, 127.0.0.1 and [::1] with the port; on
-// another address any IP address and this machine's name with the port, too. A connection that is silent for
-// 30 s is closed, at most a quarter of the process's descriptors are connections, and no child inherits any.
+// A request's Host must name this server, so that a page of a stranger in a browser cannot ask it under a
+// name of the stranger's (421 otherwise). On loopback these are localhost, 127.0.0.1 and [::1] with the port;
+// on another address any IP address and this machine's name with the port, too. A connection that is silent
+// for 30 s is closed, at most a quarter of the process's descriptors are connections, and no child inherits
+// any.
 class HttpServer {
 public:
     using Handler = std::function<HttpResponse(const HttpRequest&)>;

@@ -1,5 +1,5 @@
-// runners/web/classroom.cpp — Class mode: learners look for the bug of a run that was played, and try to fix it.
-// Only the evidence that a learner has bought is sent, and the answer only once it is found.
+// runners/web/classroom.cpp — Class mode: learners look for the bug of a run that was played, and try to fix
+// it. Only the evidence that a learner has bought is sent, and the answer only once it is found.
 #include "runners/web/classroom.h"
 
 #include <algorithm>
@@ -28,10 +28,10 @@ struct Classroom::Progress {
     std::size_t hints = 0;
     int wrong_guesses = 0, wrong_fixes = 0;
     bool found = false, fixed = false;
-    int job = 0;             // the try of a fix that is played
-    std::size_t tried = 0;   // that fix
-    std::string last_try;    // what came of the last one
-    double seconds = 0;      // from joining to the fix
+    int job = 0;            // the try of a fix that is played
+    std::size_t tried = 0;  // that fix
+    std::string last_try;   // what came of the last one
+    double seconds = 0;     // from joining to the fix
 
     // What the whole bug is still worth. Half of it is for finding it, half for the fix.
     int worth(const Puzzle& puzzle, const Prices& prices) const {
@@ -52,10 +52,7 @@ struct Classroom::Learner {
 
 struct Classroom::Parts {
     Parts(const Library& library_, std::vector<Puzzle> puzzles_, Options options_)
-        : library(library_),
-          puzzles(std::move(puzzles_)),
-          options(std::move(options_)),
-          jobs(options.jobs) {}
+        : library(library_), puzzles(std::move(puzzles_)), options(std::move(options_)), jobs(options.jobs) {}
 
     HttpResponse of_learner(const HttpRequest& request, const Target& target);
     HttpResponse of_teacher(const Target& target);
@@ -117,9 +114,10 @@ HttpResponse Classroom::Parts::join(const Json& body) {
     if (name.empty()) return error_answer(400, "a name is missing", "write one, of up to 40 letters");
     if (learners.size() >= options.learners_most)
         return error_answer(429, fmt::format("{} learners have joined already", learners.size()));
-    const bool taken = std::any_of(learners.begin(), learners.end(),
-                                   [&](const Learner& one) { return one.name == name; });
-    if (taken) return error_answer(409, fmt::format("somebody is called '{}' already", name), "take another name");
+    const bool taken =
+        std::any_of(learners.begin(), learners.end(), [&](const Learner& one) { return one.name == name; });
+    if (taken)
+        return error_answer(409, fmt::format("somebody is called '{}' already", name), "take another name");
     Learner learner{.name = name, .key = random_access()};
     learner.progress.resize(puzzles.size());
     learners.push_back(std::move(learner));
@@ -133,9 +131,11 @@ void Classroom::Parts::look(const Json& body, const Puzzle& puzzle, Progress& pr
 
 void Classroom::Parts::guess(const Json& body, const Puzzle& puzzle, Progress& progress) const {
     if (progress.found) return;
-    const auto rank = static_cast<results::Rank>(std::min<std::uint64_t>(number_in(body, "rank", INT32_MAX), INT32_MAX));
+    const auto rank =
+        static_cast<results::Rank>(std::min<std::uint64_t>(number_in(body, "rank", INT32_MAX), INT32_MAX));
     const auto& culprits = puzzle.culprits;
-    const bool right_rank = culprits.empty() || std::find(culprits.begin(), culprits.end(), rank) != culprits.end();
+    const bool right_rank =
+        culprits.empty() || std::find(culprits.begin(), culprits.end(), rank) != culprits.end();
     progress.found = right_rank && text_in(body, "cause") == puzzle.cause;
     if (!progress.found) ++progress.wrong_guesses;
 }
@@ -163,7 +163,8 @@ void Classroom::Parts::follow_try(const Learner& learner, const Puzzle& puzzle, 
     const auto result = jobs.result(progress.job);
     progress.job = 0;
     if (!result) {
-        progress.last_try = "the run could not be played: " + (view ? view->trouble : std::string("it is gone"));
+        progress.last_try =
+            "the run could not be played: " + (view ? view->trouble : std::string("it is gone"));
         return;
     }
     const Json line = Json::parse(result->out.substr(0, result->out.find('\n')), nullptr, false);
@@ -254,7 +255,8 @@ HttpResponse Classroom::Parts::of_learner(const HttpRequest& request, const Targ
     if (parts.size() != 2 || parts[0] != "api") return error_answer(404, "there is no such route");
     if (request.method == "GET" && parts[1] == "causes") {
         Json causes = Json::array();
-        for (const auto& one : library.taxonomy.causes) causes.push_back({{"id", one.id}, {"name", one.name}});
+        for (const auto& one : library.taxonomy.causes)
+            causes.push_back({{"id", one.id}, {"name", one.name}});
         return json_answer(causes);
     }
     if (request.method != "POST") return error_answer(405, "this is asked with POST");

@@ -1,4 +1,5 @@
-// runners/web/classroom.h — Class mode: learners look for the bug of a run that was played, and try to fix it.
+// runners/web/classroom.h — Class mode: learners look for the bug of a run that was played, and try to fix
+// it.
 #pragma once
 
 #include <atomic>
@@ -44,8 +45,9 @@ struct Puzzle {
 };
 
 // Plays each scenario in a child process and makes a puzzle of its evidence alone. Errors: those of the runs.
-scenarios::Result<std::vector<Puzzle>> make_puzzles(const Library& library, const std::vector<std::string>& ids,
-                                                    std::uint64_t seed, const OrderOptions& options, Jobs& jobs,
+scenarios::Result<std::vector<Puzzle>> make_puzzles(const Library& library,
+                                                    const std::vector<std::string>& ids, std::uint64_t seed,
+                                                    const OrderOptions& options, Jobs& jobs,
                                                     const std::atomic<bool>& stop);
 
 // Ids of a file, one a line; '#' begins a comment. Otherwise `words` itself, between commas.

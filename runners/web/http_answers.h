@@ -24,7 +24,8 @@ struct Target {
 };
 Target target_of(std::string_view text);
 
-// With the headers that every answer has: nothing else is loaded, nothing is stored, no other page may read it.
+// With the headers that every answer has: nothing else is loaded, nothing is stored, no other page may read
+// it.
 serve::HttpResponse answer_of(int status, std::string body, std::string_view type);
 serve::HttpResponse json_answer(const Json& json, int status = 200);
 serve::HttpResponse error_answer(const scenarios::Error& error, int status = 400);

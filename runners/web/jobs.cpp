@@ -1,4 +1,5 @@
-// runners/web/jobs.cpp — Runs of this program as child processes, a few at a time, bounded in time and output.
+// runners/web/jobs.cpp — Runs of this program as child processes, a few at a time, bounded in time and
+// output.
 #include "runners/web/jobs.h"
 
 #include <algorithm>
@@ -100,9 +101,8 @@ Jobs::~Jobs() {
 
 scenarios::Result<int> Jobs::add(JobOrder order) {
     const std::lock_guard lock(mutex_);
-    const auto waiting = std::count_if(jobs_.begin(), jobs_.end(), [](const auto& one) {
-        return one->state == JobState::waiting;
-    });
+    const auto waiting = std::count_if(jobs_.begin(), jobs_.end(),
+                                       [](const auto& one) { return one->state == JobState::waiting; });
     if (static_cast<std::size_t>(waiting) >= limits_.waiting_most) {
         return scenarios::refuse(scenarios::ErrorCode::internal,
                                  fmt::format("{} runs are waiting already", waiting),
@@ -197,12 +197,12 @@ void Jobs::work() {
 }
 
 void Jobs::play(Job& job) {
-    const Bounds bounds{.time = limits_.time,
-                        .output = limits_.output,
-                        .grace = std::chrono::seconds(3),
-                        .stopped = [&] { return closing_.load() || job.cancelled.load(); }};
-    const auto answer = results::processes::run_bounded(job.argv, bounds, {},
-                                                        {"DEADRANK_PROGRESS=" + progress_of(job.place->path())});
+    const Bounds bounds{
+        .time = limits_.time, .output = limits_.output, .grace = std::chrono::seconds(3), .stopped = [&] {
+            return closing_.load() || job.cancelled.load();
+        }};
+    const auto answer = results::processes::run_bounded(
+        job.argv, bounds, {}, {"DEADRANK_PROGRESS=" + progress_of(job.place->path())});
     const std::lock_guard lock(mutex_);
     job.seconds = std::chrono::duration<double>(Clock::now() - job.begin).count();
     if (!answer) {

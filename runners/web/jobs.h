@@ -22,11 +22,11 @@
 namespace deadrank::runners::web {
 
 struct JobLimits {
-    std::chrono::seconds time{120};     // of one job
-    std::size_t output = 32u << 20;     // bytes of its stdout and stderr
-    std::size_t at_once = 2;            // jobs that run
-    std::size_t waiting_most = 32;      // further ones are refused
-    std::size_t kept = 24;              // of those that have ended; the files of older ones are removed
+    std::chrono::seconds time{120};  // of one job
+    std::size_t output = 32u << 20;  // bytes of its stdout and stderr
+    std::size_t at_once = 2;         // jobs that run
+    std::size_t waiting_most = 32;   // further ones are refused
+    std::size_t kept = 24;           // of those that have ended; the files of older ones are removed
 };
 
 enum class JobState { waiting, running, done, failed, cancelled, out_of_time };

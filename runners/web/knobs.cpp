@@ -1,5 +1,5 @@
-// runners/web/knobs.cpp — The settings of a scenario that a person may turn, and how its text changes when they
-// do.
+// runners/web/knobs.cpp — The settings of a scenario that a person may turn, and how its text changes when
+// they do.
 #include "runners/web/knobs.h"
 
 #include <algorithm>
@@ -85,8 +85,8 @@ Span span_of(std::string_view text, const Node& node) {
     return {begin, end};
 }
 
-// Where a path leads: the innermost table that is written as one, the rest of the path, and the value if it is
-// there. Of `link.latency = "5us"` below [cluster] the table is [cluster], and the rest is link.latency.
+// Where a path leads: the innermost table that is written as one, the rest of the path, and the value if it
+// is there. Of `link.latency = "5us"` below [cluster] the table is [cluster], and the rest is link.latency.
 struct Found {
     const Node* table = nullptr;
     const scenarios::Member* member = nullptr;
@@ -196,9 +196,10 @@ std::string with_new(std::string text, const Found& found, const std::string& va
         const bool alone = found.table->members.empty();
         return text.insert(at + 1, fmt::format(" {} = {}{}", found.rest, value, alone ? " " : ","));
     }
-    const std::string line = found.missing_inline.empty()
-                                 ? fmt::format("{} = {}\n", found.rest, value)
-                                 : fmt::format("{} = {{ {} = {} }}\n", found.missing_inline, found.rest, value);
+    const std::string line =
+        found.missing_inline.empty()
+            ? fmt::format("{} = {}\n", found.rest, value)
+            : fmt::format("{} = {{ {} = {} }}\n", found.missing_inline, found.rest, value);
     std::size_t behind = next_line(text, at);
     if (behind == text.size() && !text.empty() && text.back() != '\n') {
         text += '\n';
@@ -332,7 +333,8 @@ std::vector<Knob> list_knobs(const scenarios::Scenario& scenario, const scenario
         if (const scenarios::Kind* kind = vocabulary.fault(fault.kind))
             list.add_all(path, "fault " + fault.kind, kind->parameters, fault.parameters);
         for (const scenarios::Parameter& parameter : scenarios::trigger_parameters())
-            list.add(path + ".when", "when " + fault.kind, parameter, trigger_value(fault.when, parameter.name));
+            list.add(path + ".when", "when " + fault.kind, parameter,
+                     trigger_value(fault.when, parameter.name));
     }
     if (const scenarios::Kind* kind = vocabulary.workload(plan.workload_kind))
         list.add_all("workload", "workload " + plan.workload_kind, kind->parameters, plan.workload);

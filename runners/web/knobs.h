@@ -1,4 +1,5 @@
-// runners/web/knobs.h — The settings of a scenario that a person may turn, and how its text changes when they do.
+// runners/web/knobs.h — The settings of a scenario that a person may turn, and how its text changes when they
+// do.
 #pragma once
 
 #include <string>

@@ -22,9 +22,9 @@ constexpr std::size_t name_most = 120;
 // One or more words between slashes, as ids of the catalogue are.
 bool is_id(std::string_view id) {
     return !id.empty() && id.size() <= name_most && id.front() != '/' && id.back() != '/' &&
-           id.find("//") == std::string_view::npos && std::all_of(id.begin(), id.end(), [](unsigned char one) {
-               return std::isalnum(one) != 0 || one == '_' || one == '/';
-           });
+           id.find("//") == std::string_view::npos &&
+           std::all_of(id.begin(), id.end(),
+                       [](unsigned char one) { return std::isalnum(one) != 0 || one == '_' || one == '/'; });
 }
 
 bool is_a_file(const fs::path& path) {
@@ -50,9 +50,8 @@ Result<void> copy_programs(const fs::path& from, const std::string& text, const 
 // Names between dots: no option of a command can look like one.
 bool is_knob_path(std::string_view path) {
     return !path.empty() && std::isalpha(static_cast<unsigned char>(path.front())) != 0 &&
-           std::all_of(path.begin(), path.end(), [](unsigned char one) {
-               return std::isalnum(one) != 0 || one == '_' || one == '.';
-           });
+           std::all_of(path.begin(), path.end(),
+                       [](unsigned char one) { return std::isalnum(one) != 0 || one == '_' || one == '.'; });
 }
 
 // "fault.0.factor" is "1.factor" to `sweep probe`, and the trigger's step "1.step".
@@ -70,9 +69,19 @@ Result<std::vector<std::string>> words_of(const Find& find, const std::string& w
                                           const fs::path& place, const OrderOptions& options) {
     const std::string seed = std::to_string(subject.seed);
     if (find.kind == "run") {
-        std::vector<std::string> words = {"run",    what,     "--seed", seed, "--json",
-                                          "--jobs", "1",      "--memory", options.memory,
-                                          "--out",  place / kept_runs, "--html", place / report_file};
+        std::vector<std::string> words = {"run",
+                                          what,
+                                          "--seed",
+                                          seed,
+                                          "--json",
+                                          "--jobs",
+                                          "1",
+                                          "--memory",
+                                          options.memory,
+                                          "--out",
+                                          place / kept_runs,
+                                          "--html",
+                                          place / report_file};
         if (subject.explore_order) words.push_back("--explore-order");
         return words;
     }
@@ -80,7 +89,8 @@ Result<std::vector<std::string>> words_of(const Find& find, const std::string& w
     if (find.kind == "shrink") {
         std::vector<std::string> words = {"sweep", "shrink", what, "--seed", seed, "--json"};
         if (!find.keep.empty() && !is_id(find.keep))
-            return refuse(ErrorCode::usage, fmt::format("'{}' is no symptom", find.keep), "deadrank explain lists them");
+            return refuse(ErrorCode::usage, fmt::format("'{}' is no symptom", find.keep),
+                          "deadrank explain lists them");
         if (!find.keep.empty()) words.insert(words.end(), {"--keep", find.keep});
         return words;
     }
@@ -126,7 +136,8 @@ Result<JobOrder> make_order(const Library& library, const Subject& subject, cons
     std::string what = subject.id;
     const auto unchanged = known ? scenarios::read_text(original) : Result<std::string>(std::string());
     if (!subject.text.empty() && (!known || !unchanged || *unchanged != subject.text)) {
-        const fs::path file = place->path() / "catalog" / ((known ? subject.id : own_id(subject.id)) + ".toml");
+        const fs::path file =
+            place->path() / "catalog" / ((known ? subject.id : own_id(subject.id)) + ".toml");
         if (auto written = results::write_text(subject.text, file); !written)
             return tl::unexpected(written.error());
         if (known) {

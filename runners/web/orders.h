@@ -19,11 +19,11 @@ struct Subject {
 };
 
 struct Find {
-    std::string kind;    // run, sweep, shrink, probe
-    std::string vary;    // of probe: a knob's path, "fault.0.factor", …
+    std::string kind;  // run, sweep, shrink, probe
+    std::string vary;  // of probe: a knob's path, "fault.0.factor", …
     std::string low, high;
-    int seeds = 10;      // of probe
-    std::string keep;    // of shrink: the symptom that must still be reported; empty = a property that breaks
+    int seeds = 10;    // of probe
+    std::string keep;  // of shrink: the symptom that must still be reported; empty = a property that breaks
 };
 
 struct OrderOptions {

@@ -13,12 +13,12 @@ namespace {
 using Names = std::span<const std::string_view>;
 
 // In the order in which they build on each other.
-constexpr std::array<std::string_view, 9> report_scripts = {"tools.js",    "decode.js", "axis.js",
-                                                            "paint.js",    "timeline.js", "pointing.js",
-                                                            "map.js",      "waits.js",  "lists.js"};
-constexpr std::array<std::string_view, 9> workbench_scripts = {
-    "server.js", "catalog.js", "editor.js", "knobs.js", "runs.js", "find.js", "links.js", "shell.js",
-    "workbench.js"};
+constexpr std::array<std::string_view, 9> report_scripts = {"tools.js", "decode.js",   "axis.js",
+                                                            "paint.js", "timeline.js", "pointing.js",
+                                                            "map.js",   "waits.js",    "lists.js"};
+constexpr std::array<std::string_view, 9> workbench_scripts = {"server.js", "catalog.js", "editor.js",
+                                                               "knobs.js",  "runs.js",    "find.js",
+                                                               "links.js",  "shell.js",   "workbench.js"};
 constexpr std::array<std::string_view, 3> learner_scripts = {"server.js", "shell.js", "learner.js"};
 constexpr std::array<std::string_view, 3> teacher_scripts = {"server.js", "shell.js", "teacher.js"};
 

@@ -17,7 +17,8 @@ enum class Page { workbench, learner, teacher };
 
 // The answer if the request is for one of these three files. An address without its last slash is redirected,
 // since names beside the page would otherwise be looked for elsewhere.
-std::optional<serve::HttpResponse> page_file(Page page, const serve::HttpRequest& request, const Target& target);
+std::optional<serve::HttpResponse> page_file(Page page, const serve::HttpRequest& request,
+                                             const Target& target);
 
 // What a browser may load for these pages: their own script and style, and answers of their own address.
 inline constexpr std::string_view content_policy =

@@ -47,7 +47,8 @@ std::vector<Look> looks_of(const results::Evidence& evidence, const results::Evi
     Json picture = results::reports::run_view({.variant = "fault", .evidence = &evidence});
     for (const char* other_look : {"waits", "logs"}) picture.erase(other_look);
     looks.push_back({"The timeline of all ranks", timeline_costs, {{"run", std::move(picture)}}});
-    looks.push_back({"Who waits for whom at the end", waits_costs,
+    looks.push_back({"Who waits for whom at the end",
+                     waits_costs,
                      {{"waits", results::reports::waits_at(evidence, evidence.observed_until())}}});
     return looks;
 }
@@ -77,7 +78,8 @@ void choose_fixes(Puzzle& puzzle, const scenarios::Scenario& scenario,
             fixes.push_back(other.heal.says);
     };
     for (const bool near : {true, false})
-        for (std::size_t i = 0; i < all.size(); ++i) add(all[(i * 7 + scenario.id.size()) % all.size()], near);
+        for (std::size_t i = 0; i < all.size(); ++i)
+            add(all[(i * 7 + scenario.id.size()) % all.size()], near);
     std::sort(fixes.begin(), fixes.end());
     puzzle.right_fix =
         static_cast<std::size_t>(std::find(fixes.begin(), fixes.end(), scenario.heal.says) - fixes.begin());

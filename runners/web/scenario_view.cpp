@@ -17,7 +17,8 @@ bool contains(const std::vector<std::string>& list, std::string_view word) {
     return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-// The classes of the project that a bug belongs to: those of its cause, and of its symptom too if there are any.
+// The classes of the project that a bug belongs to: those of its cause, and of its symptom too if there are
+// any.
 std::vector<std::string> classes_of(const scenarios::Bug& bug, const scenarios::Taxonomy& taxonomy) {
     std::vector<std::string> by_both, by_cause;
     for (const scenarios::ProjectClass& kind : taxonomy.classes) {
@@ -40,7 +41,8 @@ std::vector<std::string> projects_of(const scenarios::Bug& bug) {
 
 Json names_view(const std::vector<scenarios::TaxonomyEntry>& entries) {
     Json list = Json::array();
-    for (const auto& one : entries) list.push_back({{"id", one.id}, {"name", one.name}, {"what", one.definition}});
+    for (const auto& one : entries)
+        list.push_back({{"id", one.id}, {"name", one.name}, {"what", one.definition}});
     return list;
 }
 
@@ -60,8 +62,8 @@ Json scenario_row(const scenarios::Scenario& scenario, const scenarios::Taxonomy
 }
 
 Json knob_view(const Knob& knob) {
-    Json view = {{"path", knob.path},   {"part", knob.part},       {"name", knob.name}, {"what", knob.what},
-                 {"type", knob.type},   {"written", knob.written}, {"value", knob.value}};
+    Json view = {{"path", knob.path}, {"part", knob.part},       {"name", knob.name},  {"what", knob.what},
+                 {"type", knob.type}, {"written", knob.written}, {"value", knob.value}};
     if (!knob.choices.empty()) view["choices"] = knob.choices;
     return view;
 }

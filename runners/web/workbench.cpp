@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <functional>
 #include <fmt/format.h>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -48,14 +48,16 @@ constexpr std::array<Route, 12> routes = {{
     {"POST", "api/check", "{id, text, seed}",
      "{problems: [{line, column, what, remedy}]}; without problems also ranks, knobs and the plan"},
     {"POST", "api/set", "{text, path, value}", "the text with one setting changed: {text}"},
-    {"POST", "api/token", "{token}", "the scenario and the seed of a replay token, and whether it is known here"},
-    {"POST", "api/jobs", "{kind: run, sweep, shrink or probe, id, text, seed, explore_order, vary, low, high, seeds, keep}",
+    {"POST", "api/token", "{token}",
+     "the scenario and the seed of a replay token, and whether it is known here"},
+    {"POST", "api/jobs",
+     "{kind: run, sweep, shrink or probe, id, text, seed, explore_order, vary, low, high, seeds, keep}",
      "{job}: a number; the command runs in a child process"},
-    {"GET", "api/jobs/N", "", "{state: waiting, running, done, failed, cancelled or out_of_time, ahead, seconds, "
-                              "progress, trouble}"},
+    {"GET", "api/jobs/N", "",
+     "{state: waiting, running, done, failed, cancelled or out_of_time, ahead, seconds, "
+     "progress, trouble}"},
     {"DELETE", "api/jobs/N", "", "cancels it"},
-    {"GET", "api/jobs/N/result", "",
-     "what it found: of a run {case, page}, else the command's JSON"},
+    {"GET", "api/jobs/N/result", "", "what it found: of a run {case, page}, else the command's JSON"},
     {"GET", "api/jobs/N/waits?variant=fault&at=MICROSECONDS", "", "who waits for whom at that time"},
     {"GET", "api/jobs/N/report.html", "", "the run as a page of its own, to save"},
 }};
@@ -71,9 +73,8 @@ public:
     // Errors: io, bad_input.
     Result<Json> waits(int job, const std::filesystem::path& file, results::Time when) {
         const std::lock_guard lock(mutex_);
-        const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
-            return one.job == job && one.file == file;
-        });
+        const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                        [&](const Kept& one) { return one.job == job && one.file == file; });
         if (found != kept_.end()) return results::reports::waits_at(found->evidence, when);
         auto evidence = results::read_evidence(file);
         if (!evidence) return tl::unexpected(evidence.error());
@@ -97,9 +98,9 @@ private:
 namespace {
 
 Json job_view(const JobView& job) {
-    return {{"job", job.number},           {"kind", job.kind},         {"state", name_of(job.state)},
-            {"ahead", job.ahead},          {"seconds", job.seconds},   {"progress", job.progress},
-            {"trouble", job.trouble},      {"code", job.code}};
+    return {{"job", job.number},      {"kind", job.kind},       {"state", name_of(job.state)},
+            {"ahead", job.ahead},     {"seconds", job.seconds}, {"progress", job.progress},
+            {"trouble", job.trouble}, {"code", job.code}};
 }
 
 }  // namespace
@@ -182,9 +183,10 @@ HttpResponse Workbench::Parts::result_of(const Jobs::Result& result) {
     const std::string line = result.out.substr(0, result.out.find('\n'));
     if (data.empty() || line.empty()) return error_answer(500, "the run wrote no report");
     if (data.size() > answer_most) {
-        return error_answer(500, fmt::format("the run's picture takes {} bytes, more than a browser is sent here",
-                                             data.size()),
-                            "play it with fewer ranks or steps, or use deadrank run --html");
+        return error_answer(
+            500,
+            fmt::format("the run's picture takes {} bytes, more than a browser is sent here", data.size()),
+            "play it with fewer ranks or steps, or use deadrank run --html");
     }
     return answer_of(200, fmt::format("{{\"case\":{},\"page\":{}}}\n", line, data), json_type);
 }
@@ -201,8 +203,7 @@ HttpResponse Workbench::Parts::waits_of(int number, const Jobs::Result& result, 
     const auto which = variant == "control"  ? scenarios::Variant::control
                        : variant == "healed" ? scenarios::Variant::healed
                                              : scenarios::Variant::fault;
-    const auto waits = shelf.waits(number, runs.of(which) / "evidence.jsonl",
-                                   results::Time{*micros * 1000});
+    const auto waits = shelf.waits(number, runs.of(which) / "evidence.jsonl", results::Time{*micros * 1000});
     return waits ? json_answer(*waits) : error_answer(waits.error(), 404);
 }
 
@@ -211,11 +212,14 @@ HttpResponse Workbench::Parts::of_job(const HttpRequest& request, const Target& 
     const auto view = jobs.find(static_cast<int>(number.value_or(0)));
     if (!number || !view) return error_answer(404, fmt::format("there is no job {}", target.parts[2]));
     if (target.parts.size() == 3) {
-        if (request.method == "DELETE") jobs.cancel(view->number);
-        else if (request.method != "GET") return error_answer(405, "a job is read or deleted");
+        if (request.method == "DELETE")
+            jobs.cancel(view->number);
+        else if (request.method != "GET")
+            return error_answer(405, "a job is read or deleted");
         return json_answer(job_view(*jobs.find(view->number)));
     }
-    if (request.method != "GET" || target.parts.size() != 4) return error_answer(404, "there is no such route");
+    if (request.method != "GET" || target.parts.size() != 4)
+        return error_answer(404, "there is no such route");
     const auto result = jobs.result(view->number);
     if (!result) return error_answer(409, "the job has no result", view->trouble);
     if (target.parts[3] == "result") return result_of(*result);

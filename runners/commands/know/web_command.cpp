@@ -1,4 +1,5 @@
-// runners/commands/know/web_command.cpp — deadrank web: a workbench in the browser, served on this machine alone.
+// runners/commands/know/web_command.cpp — deadrank web: a workbench in the browser, served on this machine
+// alone.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fmt/format.h>
@@ -47,9 +48,9 @@ void serve_until_interrupted() {
 // A server with one address for everybody who may ask it. It ends with this program.
 std::unique_ptr<serve::HttpServer> listen(const WebArguments& arguments, Session& session,
                                           serve::HttpServer::Handler handler) {
-    auto server = serve::HttpServer::listen(arguments.listen.empty() ? "127.0.0.1" : arguments.listen,
-                                            arguments.port, std::move(handler),
-                                            {.body = web::request_most, .threads = 4});
+    auto server =
+        serve::HttpServer::listen(arguments.listen.empty() ? "127.0.0.1" : arguments.listen, arguments.port,
+                                  std::move(handler), {.body = web::request_most, .threads = 4});
     return session.take(server) ? std::move(*server) : nullptr;
 }
 
@@ -69,7 +70,8 @@ void serve_class(const WebArguments& arguments, const Library& library, web::Cla
         web::JobLimits limits = options.jobs;
         limits.kept = limits.waiting_most = ids->size();
         web::Jobs jobs(limits);
-        auto made = web::make_puzzles(library, *ids, arguments.seed, options.order, jobs, stop_on_interrupt());
+        auto made =
+            web::make_puzzles(library, *ids, arguments.seed, options.order, jobs, stop_on_interrupt());
         if (!session.take(made)) return;
         puzzles = std::move(*made);
     }
@@ -77,8 +79,8 @@ void serve_class(const WebArguments& arguments, const Library& library, web::Cla
     options.teacher = web::random_access();
     const std::string learners = options.learners, teacher = options.teacher;
     web::Classroom classroom(library, std::move(puzzles), std::move(options));
-    const auto server =
-        listen(arguments, session, [&](const serve::HttpRequest& request) { return classroom.answer(request); });
+    const auto server = listen(arguments, session,
+                               [&](const serve::HttpRequest& request) { return classroom.answer(request); });
     if (!server) return;
     print_out("{}\n", address_of(arguments, *server, learners));
     print_out("  learners join here, with a name\n");
@@ -96,12 +98,13 @@ void serve_workbench(const WebArguments& arguments, const Library& library, web:
     const std::string access = options.access;
     auto workbench = web::Workbench::open(library, std::move(options));
     if (!session.take(workbench)) return;
-    const auto server = listen(arguments, session,
-                               [&](const serve::HttpRequest& request) { return (*workbench)->answer(request); });
+    const auto server = listen(
+        arguments, session, [&](const serve::HttpRequest& request) { return (*workbench)->answer(request); });
     if (!server) return;
     const std::string address = address_of(arguments, *server, access);
     print_out("{}\n", address);
-    print_out("  the workbench, on this machine alone; who has the address may play scenarios with your rights\n");
+    print_out(
+        "  the workbench, on this machine alone; who has the address may play scenarios with your rights\n");
     print_out("  Ctrl-C ends it and all runs\n");
     flush_out();
     if (arguments.open) open_in_browser(address);
@@ -110,8 +113,9 @@ void serve_workbench(const WebArguments& arguments, const Library& library, web:
 
 void serve_web(const WebArguments& arguments, Session& session) {
     if (arguments.class_of.empty() && !arguments.listen.empty()) {
-        return session.complain({scenarios::ErrorCode::usage, "--listen is for --class alone",
-                                 "the workbench is served on this machine only, since it plays what it is given"});
+        return session.complain(
+            {scenarios::ErrorCode::usage, "--listen is for --class alone",
+             "the workbench is served on this machine only, since it plays what it is given"});
     }
     auto library = open_library(session.executable, session.extension, arguments.catalog);
     if (!session.take(library)) return;
@@ -132,8 +136,10 @@ void add_web(CLI::App& command, Session& session) {
         "timeline, evidence and alarms, beside the control and the healed run; sweeps, shrinking and probes. "
         "Every run is a child process like `deadrank run`, bounded in time and memory.\n\n"
         "The address has a random part. Requests without it are refused.\n\n"
-        "With --class it is a class: learners join with a name, pay for evidence, guess rank and cause, and try "
-        "a fix, which is played. They can play nothing but the listed scenarios. The teacher has a board and a "
+        "With --class it is a class: learners join with a name, pay for evidence, guess rank and cause, and "
+        "try "
+        "a fix, which is played. They can play nothing but the listed scenarios. The teacher has a board and "
+        "a "
         "CSV file.\n\n"
         "Exit code: 0 stopped by Ctrl-C, 64 the command line is wrong, 2 the port is taken.\n\n"
         "Examples:\n"
@@ -153,9 +159,12 @@ void add_web(CLI::App& command, Session& session) {
         .add_option("--memory", arguments->memory,
                     "What one run in the simulator may take, as 500M or 8G [2G]")
         ->type_name("SIZE");
-    command.add_option("--class", arguments->class_of, "A class on these scenarios: ids, or a file with one a line")
+    command
+        .add_option("--class", arguments->class_of,
+                    "A class on these scenarios: ids, or a file with one a line")
         ->type_name("IDS|FILE");
-    command.add_option("--seed", arguments->seed, "Of a class: the seed that makes every draw [1]")->type_name("N");
+    command.add_option("--seed", arguments->seed, "Of a class: the seed that makes every draw [1]")
+        ->type_name("N");
     command.add_option("--listen", arguments->listen, "Of a class: the address to listen on [127.0.0.1]")
         ->type_name("IP");
     add_catalog(command, arguments->catalog);

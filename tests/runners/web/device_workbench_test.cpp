@@ -1,5 +1,5 @@
-// Goal: the workbench plays real runs in child processes, keeps them within bounds, leaves none behind, and is used
-// in a real browser; thirty learners find bugs in class mode and are shown no answer before.
+// Goal: the workbench plays real runs in child processes, keeps them within bounds, leaves none behind, and
+// is used in a real browser; thirty learners find bugs in class mode and are shown no answer before.
 #include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
@@ -70,8 +70,8 @@ public:
                          .value()) {}
 
     json ask(const std::string& method, const std::string& path, const json& body = nullptr) {
-        const auto answer = workbench_->answer(
-            {method, "/secret/api/" + path, body.is_null() ? "" : body.dump()});
+        const auto answer =
+            workbench_->answer({method, "/secret/api/" + path, body.is_null() ? "" : body.dump()});
         return json::parse(answer.body, nullptr, false);
     }
     int start(const json& order) { return ask("POST", "jobs", order).value("job", 0); }
@@ -95,7 +95,8 @@ TEST(DeviceWeb, PlaysARunAsTheCommandDoes) {
     const int job = bench.start({{"kind", "run"}, {"id", killed_rank}, {"seed", 7}});
     ASSERT_EQ(bench.ended(job)["state"], "done");
     const json result = bench.ask("GET", fmt::format("jobs/{}/result", job));
-    const Answer command = shell(fmt::format("{} run {} --seed 7 --json --catalog '{}'", web_program, killed_rank, web_catalog));
+    const Answer command =
+        shell(fmt::format("{} run {} --seed 7 --json --catalog '{}'", web_program, killed_rank, web_catalog));
     EXPECT_EQ(result["case"]["token"], json::parse(command.out)["token"]);
     EXPECT_EQ(result["page"]["cases"][0]["runs"].size(), 3u);
     const double until = result["page"]["cases"][0]["runs"][0]["until"];
@@ -202,9 +203,9 @@ TEST(DeviceWeb, LeavesNothingRunningAfterCtrlC) {
 
 TEST(DeviceWeb, IsUsedInABrowserAndItsLinkInAnother) {
     Child here = start_web(), elsewhere = start_web();
-    const Answer answer =
-        shell(fmt::format("python3 '" DEADRANK_SOURCE_DIRECTORY "/tests/browser/check_workbench.py' '{}' '{}'",
-                          addresses_of(here)[0], addresses_of(elsewhere)[0]));
+    const Answer answer = shell(fmt::format("python3 '" DEADRANK_SOURCE_DIRECTORY
+                                            "/tests/browser/check_workbench.py' '{}' '{}'",
+                                            addresses_of(here)[0], addresses_of(elsewhere)[0]));
     if (answer.code == 77) GTEST_SKIP() << answer.out;
     EXPECT_EQ(answer.code, 0) << answer.out;
 }
@@ -212,8 +213,9 @@ TEST(DeviceWeb, IsUsedInABrowserAndItsLinkInAnother) {
 TEST(DeviceWeb, HoldsAClassInABrowser) {
     Child room = start_web({"--class", killed_rank});
     const auto addresses = addresses_of(room);
-    const Answer answer = shell(fmt::format(
-        "python3 '" DEADRANK_SOURCE_DIRECTORY "/tests/browser/check_class.py' '{}' '{}'", addresses[0], addresses[1]));
+    const Answer answer =
+        shell(fmt::format("python3 '" DEADRANK_SOURCE_DIRECTORY "/tests/browser/check_class.py' '{}' '{}'",
+                          addresses[0], addresses[1]));
     if (answer.code == 77) GTEST_SKIP() << answer.out;
     EXPECT_EQ(answer.code, 0) << answer.out;
 }
@@ -226,8 +228,8 @@ protected:
         library_ = runners::open_library({}, extension_, web_catalog).value();
         const std::atomic<bool> never_stop = false;
         runners::web::Jobs jobs({});
-        auto puzzles = runners::web::make_puzzles(library_, {killed_rank, "scheduling/one_slow_device"}, 1, order_,
-                                                  jobs, never_stop);
+        auto puzzles = runners::web::make_puzzles(library_, {killed_rank, "scheduling/one_slow_device"}, 1,
+                                                  order_, jobs, never_stop);
         ASSERT_TRUE(puzzles) << puzzles.error().text();
         puzzles_ = *puzzles;
         runners::web::Classroom::Options options;
@@ -236,9 +238,9 @@ protected:
         options.order = order_;
         options.jobs.waiting_most = 200;
         classroom_ = std::make_unique<runners::web::Classroom>(library_, std::move(*puzzles), options);
-        server_ = runners::serve::HttpServer::listen(
-                      "127.0.0.1", 0, [this](const auto& request) { return classroom_->answer(request); })
-                      .value();
+        server_ = runners::serve::HttpServer::listen("127.0.0.1", 0, [this](const auto& request) {
+                      return classroom_->answer(request);
+                  }).value();
     }
 
     json post(const std::string& path, const json& body) const {
@@ -278,13 +280,17 @@ TEST_F(DeviceClass, IsSolvedByThirtyLearnersWhoAreShownNoAnswerBefore) {
                 return post(what, body);
             };
             json seen;
-            for (std::size_t look = 0; look < puzzle.looks.size(); ++look) seen = act("look", {{"look", look}});
+            for (std::size_t look = 0; look < puzzle.looks.size(); ++look)
+                seen = act("look", {{"look", look}});
             for (const std::string& secret : {puzzle.cause, puzzle.answer, puzzle.why, puzzle.scenario})
-                if (seen.dump().find(json(secret).dump().substr(1, 40)) != std::string::npos) complain("told: " + secret);
-            if (seen.contains("fixes") || seen.contains("answer")) complain("fixes or answer before the guess");
+                if (seen.dump().find(json(secret).dump().substr(1, 40)) != std::string::npos)
+                    complain("told: " + secret);
+            if (seen.contains("fixes") || seen.contains("answer"))
+                complain("fixes or answer before the guess");
             if (act("fix", {{"fix", puzzle.right_fix}})["status"] != 409) complain("a fix before the guess");
             const int wrong_rank = (puzzle.culprits.front() + 1) % 8;
-            if (act("guess", {{"rank", wrong_rank}, {"cause", puzzle.cause}})["found"] != false) complain("wrong rank");
+            if (act("guess", {{"rank", wrong_rank}, {"cause", puzzle.cause}})["found"] != false)
+                complain("wrong rank");
             if (act("guess", {{"rank", puzzle.culprits.front()}, {"cause", puzzle.cause}})["found"] != true)
                 complain("right guess");
             for (const std::size_t fix : {(puzzle.right_fix + 1) % puzzle.fixes.size(), puzzle.right_fix}) {
@@ -308,7 +314,8 @@ TEST_F(DeviceClass, PlaysNothingThatALearnerMayAskFor) {
     const std::string key = post("join", {{"name", "Ada"}})["key"];
     EXPECT_EQ(post("join", {{"name", "Ada"}})["status"], 409) << "one name, one learner";
     EXPECT_EQ(post("join", {{"name", "  "}})["status"], 400);
-    EXPECT_EQ(post("jobs", {{"kind", "run"}, {"id", killed_rank}, {"key", key}, {"puzzle", 0}})["status"], 404);
+    EXPECT_EQ(post("jobs", {{"kind", "run"}, {"id", killed_rank}, {"key", key}, {"puzzle", 0}})["status"],
+              404);
     EXPECT_EQ(post("fix", {{"key", key}, {"puzzle", 7}, {"fix", 0}})["status"], 400);
     EXPECT_EQ(post("look", {{"key", "no key"}, {"puzzle", 0}})["status"], 403);
     for (const char* path : {"/join/api/board", "/join/board.csv", "/join/api/catalog", "/board2/api/board"})

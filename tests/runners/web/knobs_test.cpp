@@ -1,8 +1,10 @@
-// Goal: a setting that is turned changes its value in the scenario's text and nothing else, comments included.
+// Goal: a setting that is turned changes its value in the scenario's text and nothing else, comments
+// included.
+#include "runners/web/knobs.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runners/web/knobs.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/document.h"
 #include "tests/support/catalog.h"
@@ -46,9 +48,11 @@ TEST(WebKnobs, ChangeAValueAndKeepTheCommentBehindIt) {
 
 TEST(WebKnobs, AddWhatTheTextDoesNotHave) {
     EXPECT_THAT(turned("cluster.debug", "detail"), HasSubstr("[cluster]\ndebug = \"detail\"\nnodes = 2"));
-    EXPECT_THAT(turned("cluster.link.bandwidth", "1Gbps"), HasSubstr("[cluster]\nlink.bandwidth = \"1Gbps\"\n"));
+    EXPECT_THAT(turned("cluster.link.bandwidth", "1Gbps"),
+                HasSubstr("[cluster]\nlink.bandwidth = \"1Gbps\"\n"));
     EXPECT_THAT(turned("fault.0.when.nth", "2"), HasSubstr("when = { nth = 2, step = \"3..15\""));
-    EXPECT_THAT(turned("fault.1.when.step", "4"), HasSubstr("[[fault]]\nwhen = { step = 4 }\nkind = \"pause_rank\""));
+    EXPECT_THAT(turned("fault.1.when.step", "4"),
+                HasSubstr("[[fault]]\nwhen = { step = 4 }\nkind = \"pause_rank\""));
     const auto added = set_in_text("format = 1\n", "cluster.nodes", "4");
     EXPECT_EQ(added.value(), "format = 1\n\n[cluster]\nnodes = 4\n");
 }
@@ -61,7 +65,8 @@ TEST(WebKnobs, TakeASettingOut) {
 }
 
 TEST(WebKnobs, RefuseWhatIsNoSettingAndWhatIsNoValue) {
-    for (const char* path : {"bug.cause", "fault.2.rank", "fault.x.rank", "cluster", "fault.0", "fault.0.when", "format"})
+    for (const char* path :
+         {"bug.cause", "fault.2.rank", "fault.x.rank", "cluster", "fault.0", "fault.0.when", "format"})
         EXPECT_THAT(turned(path, "1"), HasSubstr("error:")) << path;
     EXPECT_THAT(turned("cluster.nodes", "[1"), HasSubstr("no value"));
     EXPECT_THAT(turned("cluster.a b", "1"), HasSubstr("not the name of a setting"));
@@ -83,9 +88,9 @@ TEST(WebKnobs, OfTheWholeCatalogueAreFoundWhereTheyAreWritten) {
     std::size_t turned_knobs = 0;
     for (const auto& scenario : catalog.scenarios) {
         const std::string text = scenarios::read_text(scenario.file).value();
-        const auto trial = scenarios::resolve(scenario, scenarios::Seed{1},
-                                              {.backend = "sim", .levers = {"*"}, .workloads = {"*"}},
-                                              catalog.vocabulary);
+        const auto trial =
+            scenarios::resolve(scenario, scenarios::Seed{1},
+                               {.backend = "sim", .levers = {"*"}, .workloads = {"*"}}, catalog.vocabulary);
         ASSERT_TRUE(trial) << scenario.id;
         for (const auto& knob : runners::web::list_knobs(scenario, trial->fault, text, catalog.vocabulary)) {
             if (knob.written.empty()) continue;

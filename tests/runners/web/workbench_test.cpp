@@ -1,5 +1,7 @@
-// Goal: the workbench answers nobody without its address, keeps to its bounds, shows what is wrong with a text in
-// place, and lists its routes truly.
+// Goal: the workbench answers nobody without its address, keeps to its bounds, shows what is wrong with a
+// text in place, and lists its routes truly.
+#include "runners/web/workbench.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +13,6 @@
 #include "runners/pipeline/library.h"
 #include "runners/serve/http.h"
 #include "runners/web/http_answers.h"
-#include "runners/web/workbench.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::tests {
@@ -105,7 +106,8 @@ TEST_F(WebWorkbench, ShowsTheCatalogueToSeveralAtOnce) {
     for (int i = 0; i < 8; ++i) {
         browsers.emplace_back([&] {
             const json catalog = json::parse(get("api/catalog").body, nullptr, false);
-            if (catalog.is_object() && catalog["scenarios"].size() > 250 && catalog["classes"].size() == 5) ++well;
+            if (catalog.is_object() && catalog["scenarios"].size() > 250 && catalog["classes"].size() == 5)
+                ++well;
         });
     }
     for (auto& browser : browsers) browser.join();
@@ -134,30 +136,40 @@ TEST_F(WebWorkbench, ShowsATextAndItsKnobs) {
 }
 
 TEST_F(WebWorkbench, TellsLineAndColumnOfWhatIsWrong) {
-    const json answer =
-        json::parse(post("api/check", {{"id", "my_bug"}, {"text", "format = 1\n[cluster]\nnodse = 2\n"}}).body);
+    const json answer = json::parse(
+        post("api/check", {{"id", "my_bug"}, {"text", "format = 1\n[cluster]\nnodse = 2\n"}}).body);
     ASSERT_FALSE(answer["problems"].empty());
     bool told = false;
     for (const json& problem : answer["problems"])
-        told |= problem["line"] == 3 && problem["column"] == 1 && problem["remedy"].get<std::string>().find("nodes") != std::string::npos;
+        told |= problem["line"] == 3 && problem["column"] == 1 &&
+                problem["remedy"].get<std::string>().find("nodes") != std::string::npos;
     EXPECT_TRUE(told) << answer.dump(1);
-    const json broken = json::parse(post("api/check", {{"id", "my_bug"}, {"text", "format = 1\nx = = 2\n"}}).body);
+    const json broken =
+        json::parse(post("api/check", {{"id", "my_bug"}, {"text", "format = 1\nx = = 2\n"}}).body);
     EXPECT_EQ(broken["problems"][0]["line"], 2) << broken.dump(1);
 }
 
 TEST_F(WebWorkbench, RefusesWhatItCannotRead) {
     EXPECT_EQ(ask("POST", "/" + access_ + "/api/check", "no json").status, 400);
     EXPECT_EQ(ask("POST", "/" + access_ + "/api/check", std::string(100'000, '[')).status, 400);
-    EXPECT_EQ(post("api/jobs", {{"kind", "format_disk"}, {"id", "communication/rank_leaves_all_reduce"}}).status, 400);
+    EXPECT_EQ(
+        post("api/jobs", {{"kind", "format_disk"}, {"id", "communication/rank_leaves_all_reduce"}}).status,
+        400);
     EXPECT_EQ(post("api/jobs", {{"kind", "run"}, {"id", "../x"}, {"text", "format = 1"}}).status, 400);
     EXPECT_EQ(post("api/jobs", {{"kind", "run"}, {"id", "--help"}}).status, 400);
     EXPECT_EQ(post("api/jobs", {{"kind", "run"}, {"id", "no/such"}}).status, 400);
     const auto probe = [&](const std::string& vary) {
-        return post("api/jobs", {{"kind", "probe"}, {"id", "scheduling/one_slow_device"}, {"vary", vary},
-                                 {"low", "1x"}, {"high", "2x"}}).status;
+        return post("api/jobs", {{"kind", "probe"},
+                                 {"id", "scheduling/one_slow_device"},
+                                 {"vary", vary},
+                                 {"low", "1x"},
+                                 {"high", "2x"}})
+            .status;
     };
     EXPECT_EQ(probe("--csv"), 400);
-    EXPECT_EQ(post("api/jobs", {{"kind", "shrink"}, {"id", "scheduling/one_slow_device"}, {"keep", "--out"}}).status, 400);
+    EXPECT_EQ(post("api/jobs", {{"kind", "shrink"}, {"id", "scheduling/one_slow_device"}, {"keep", "--out"}})
+                  .status,
+              400);
     EXPECT_EQ(get("api/jobs/1").status, 404);
     EXPECT_EQ(get("api/jobs/1/result").status, 404);
     EXPECT_EQ(get("api/nothing").status, 404);
@@ -167,21 +179,24 @@ TEST_F(WebWorkbench, RefusesWhatItCannotRead) {
 }
 
 TEST_F(WebWorkbench, ListsRoutesThatExistAndTheREADMEHasThem) {
-    const std::string readme = scenarios::read_text(DEADRANK_SOURCE_DIRECTORY "/runners/web/README.md").value();
+    const std::string readme =
+        scenarios::read_text(DEADRANK_SOURCE_DIRECTORY "/runners/web/README.md").value();
     for (const auto& route : runners::web::workbench_routes()) {
-        const std::string row = fmt::format("| {} | `{}` |", route.method, route.path.empty() ? "/" : route.path);
+        const std::string row =
+            fmt::format("| {} | `{}` |", route.method, route.path.empty() ? "/" : route.path);
         EXPECT_THAT(readme, HasSubstr(row));
     }
     for (const auto& route : runners::web::workbench_routes()) {
         std::string path(route.path);
         const auto fill = [&](const std::string& name, const std::string& value) {
-            if (const auto at = path.find(name); at != std::string::npos) path.replace(at, name.size(), value);
+            if (const auto at = path.find(name); at != std::string::npos)
+                path.replace(at, name.size(), value);
         };
         fill("ID", "communication/rank_leaves_all_reduce");
         fill("/N", "/7");
         fill("MICROSECONDS", "3");
-        const auto answer = ask(std::string(route.method), "/" + access_ + "/" + path,
-                                route.method == "POST" ? "{}" : "");
+        const auto answer =
+            ask(std::string(route.method), "/" + access_ + "/" + path, route.method == "POST" ? "{}" : "");
         EXPECT_THAT(answer.body, Not(HasSubstr("no such route"))) << route.path;
         EXPECT_NE(answer.status, 405) << route.path;
     }
@@ -192,7 +207,8 @@ TEST(WebPort, ThatIsTakenIsTold) {
     const auto first = runners::serve::HttpServer::listen("127.0.0.1", 0, nothing).value();
     const auto second = runners::serve::HttpServer::listen("127.0.0.1", first->port(), nothing);
     ASSERT_FALSE(second);
-    EXPECT_THAT(second.error().text(), testing::AllOf(HasSubstr(std::to_string(first->port())), HasSubstr("--port")));
+    EXPECT_THAT(second.error().text(),
+                testing::AllOf(HasSubstr(std::to_string(first->port())), HasSubstr("--port")));
 }
 
 }  // namespace
