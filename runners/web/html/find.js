@@ -81,6 +81,6 @@ function probeCurve(found) {
       found.unknown ? `${found.unknown} runs are unknown: ${found.trouble}` : ""),
     element("div", { class: "wide" }, picture),
     element("div", { class: "wide" }, element("table", {},
-      element("thead", {}, element("tr", {}, ["magnitude", "seen", "median after", "harm"].map((one) => element("th", {}, one)))),
+      element("thead", {}, element("tr", {}, [["magnitude", ""], ["seen", "number"], ["median after", ""], ["harm", "number"]].map(([one, kind]) => element("th", { class: kind }, one)))),
       element("tbody", {}, rows))));
 }
