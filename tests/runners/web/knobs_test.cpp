@@ -16,7 +16,7 @@ using runners::web::set_in_text;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::string_view scenario_text = R"(# A story: ä.
+constexpr std::string_view knob_scenario = R"(# A story: ä.
 [cluster]
 nodes = 2   # two
 link.latency = "5us"
@@ -33,49 +33,51 @@ when = { step = "3..15", before = "all_reduce" }
 kind = "pause_rank"
 )";
 
-std::string turned(std::string_view path, std::string_view value) {
-    const auto text = set_in_text(scenario_text, path, value);
+std::string turned_text(std::string_view path, std::string_view value) {
+    const auto text = set_in_text(knob_scenario, path, value);
     return text ? *text : "error: " + text.error().text();
 }
 
 TEST(WebKnobs, ChangeAValueAndKeepTheCommentBehindIt) {
-    EXPECT_THAT(turned("cluster.nodes", "16"), HasSubstr("nodes = 16   # two\n"));
-    EXPECT_THAT(turned("fault.0.rank", "any 2"), HasSubstr("rank = \"any 2\"  # a list\n"));
-    EXPECT_THAT(turned("fault.0.rank", "[3]"), HasSubstr("rank = [3]  # a list\n"));
-    EXPECT_THAT(turned("fault.0.when.step", "7"), HasSubstr("when = { step = 7, before = \"all_reduce\" }"));
-    EXPECT_THAT(turned("cluster.link.latency", "9us"), HasSubstr("link.latency = \"9us\"\n"));
+    EXPECT_THAT(turned_text("cluster.nodes", "16"), HasSubstr("nodes = 16   # two\n"));
+    EXPECT_THAT(turned_text("fault.0.rank", "any 2"), HasSubstr("rank = \"any 2\"  # a list\n"));
+    EXPECT_THAT(turned_text("fault.0.rank", "[3]"), HasSubstr("rank = [3]  # a list\n"));
+    EXPECT_THAT(turned_text("fault.0.when.step", "7"),
+                HasSubstr("when = { step = 7, before = \"all_reduce\" }"));
+    EXPECT_THAT(turned_text("cluster.link.latency", "9us"), HasSubstr("link.latency = \"9us\"\n"));
 }
 
 TEST(WebKnobs, AddWhatTheTextDoesNotHave) {
-    EXPECT_THAT(turned("cluster.debug", "detail"), HasSubstr("[cluster]\ndebug = \"detail\"\nnodes = 2"));
-    EXPECT_THAT(turned("cluster.link.bandwidth", "1Gbps"),
+    EXPECT_THAT(turned_text("cluster.debug", "detail"),
+                HasSubstr("[cluster]\ndebug = \"detail\"\nnodes = 2"));
+    EXPECT_THAT(turned_text("cluster.link.bandwidth", "1Gbps"),
                 HasSubstr("[cluster]\nlink.bandwidth = \"1Gbps\"\n"));
-    EXPECT_THAT(turned("fault.0.when.nth", "2"), HasSubstr("when = { nth = 2, step = \"3..15\""));
-    EXPECT_THAT(turned("fault.1.when.step", "4"),
+    EXPECT_THAT(turned_text("fault.0.when.nth", "2"), HasSubstr("when = { nth = 2, step = \"3..15\""));
+    EXPECT_THAT(turned_text("fault.1.when.step", "4"),
                 HasSubstr("[[fault]]\nwhen = { step = 4 }\nkind = \"pause_rank\""));
     const auto added = set_in_text("format = 1\n", "cluster.nodes", "4");
     EXPECT_EQ(added.value(), "format = 1\n\n[cluster]\nnodes = 4\n");
 }
 
 TEST(WebKnobs, TakeASettingOut) {
-    EXPECT_THAT(turned("cluster.nodes", ""), HasSubstr("[cluster]\nlink.latency"));
-    EXPECT_THAT(turned("fault.0.when.step", ""), HasSubstr("when = { before = \"all_reduce\" }"));
-    EXPECT_THAT(turned("fault.0.when.before", ""), HasSubstr("when = { step = \"3..15\" }"));
-    EXPECT_EQ(turned("cluster.debug", ""), scenario_text) << "it was not there";
+    EXPECT_THAT(turned_text("cluster.nodes", ""), HasSubstr("[cluster]\nlink.latency"));
+    EXPECT_THAT(turned_text("fault.0.when.step", ""), HasSubstr("when = { before = \"all_reduce\" }"));
+    EXPECT_THAT(turned_text("fault.0.when.before", ""), HasSubstr("when = { step = \"3..15\" }"));
+    EXPECT_EQ(turned_text("cluster.debug", ""), knob_scenario) << "it was not there";
 }
 
 TEST(WebKnobs, RefuseWhatIsNoSettingAndWhatIsNoValue) {
     for (const char* path :
          {"bug.cause", "fault.2.rank", "fault.x.rank", "cluster", "fault.0", "fault.0.when", "format"})
-        EXPECT_THAT(turned(path, "1"), HasSubstr("error:")) << path;
-    EXPECT_THAT(turned("cluster.nodes", "[1"), HasSubstr("no value"));
-    EXPECT_THAT(turned("cluster.a b", "1"), HasSubstr("not the name of a setting"));
+        EXPECT_THAT(turned_text(path, "1"), HasSubstr("error:")) << path;
+    EXPECT_THAT(turned_text("cluster.nodes", "[1"), HasSubstr("no value"));
+    EXPECT_THAT(turned_text("cluster.a b", "1"), HasSubstr("not the name of a setting"));
     EXPECT_THAT(set_in_text("nodes = = 2", "cluster.nodes", "1").error().place.line, 1);
 }
 
 // What a person types cannot leave its value: the text parses to one string, whatever is in it.
 TEST(WebKnobs, QuoteWhatIsTyped) {
-    const auto text = set_in_text(scenario_text, "workload.kind", "a\"\n[cluster]\nx = 1");
+    const auto text = set_in_text(knob_scenario, "workload.kind", "a\"\n[cluster]\nx = 1");
     ASSERT_TRUE(text) << text.error().text();
     const auto document = scenarios::parse_document(*text, "x.toml");
     ASSERT_TRUE(document);
