@@ -54,6 +54,45 @@ prepare_packages() {
 
 install_packages() { apt_retrying update && install_without_services "$@"; }
 
+# Called with sudo in a checkout of the user's: root installs packages, and the user does the rest, so that nothing in
+# the checkout or the cache belongs to root.
+give_up_root() {
+  [ "$(id -u)" = 0 ] && [ "${SUDO_UID:-0}" != 0 ] || return 0
+  case ${1:-help} in help | -h | --help | clean) ;; *)
+    say_what_is_missing
+    prepare_packages
+    has_cuda_libraries || dpkg-query -W python3-torch >/dev/null 2>&1 || [ "${DEADRANK_TORCH:-}" = none ] ||
+      phase_may_fail "torch: Debian's python3-torch" install_packages python3-torch python3-numpy || true
+    [ ! -d "$BUILD" ] || chown "$SUDO_UID:$SUDO_GID" "$BUILD" && chown -R "$SUDO_UID:$SUDO_GID" "$LOGS"
+    ;;
+  esac
+  exec setpriv --reuid="$SUDO_UID" --regid="$SUDO_GID" --init-groups env HOME="$(getent passwd "$SUDO_UID" |
+    cut -d: -f6)" USER="${SUDO_USER:-}" LOGNAME="${SUDO_USER:-}" "$ROOT/dev" "$@"
+}
+
+# say_what_is_missing [deadrank | all] [torch]: what a first call fetches and builds, and how long it takes. Nothing if
+# all is there. Sizes are of a bare Debian 12; 950 and 1900 are the compiler's seconds on one core.
+say_what_is_missing() {
+  local target lines=() missing=0 seconds=0
+  command -v dpkg-query >/dev/null && missing=$(missing_packages | grep -c . || true)
+  [ "$missing" = 0 ] || lines+=("install $missing Debian packages (260 MB for all of them): 1 to 3 min")
+  for target; do
+    case $target in
+      deadrank) [ -x "$BUILD/deadrank" ] || seconds=950 ;;
+      all) [ -x "$BUILD/tests/deadrank_tests" ] || seconds=1900 ;;
+      torch)
+        [ -e "$VENV/.deadrank" ] || [ "${DEADRANK_TORCH:-}" = none ] || if has_cuda_libraries; then
+          lines+=("fetch torch (1.7 GB on disk): 1 to 3 min")
+        else
+          lines+=("fetch Debian's torch (150 MB): 1 min")
+        fi
+        ;;
+    esac
+  done
+  [ $seconds = 0 ] || lines+=("compile on $JOBS processors: about $(((seconds / JOBS + 59) / 60)) min")
+  [ ${#lines[@]} = 0 ] || printf '%s\n' "Once, and not again:" "${lines[@]/#/  }"
+}
+
 # torch: the recent wheel if CUDA's user-space libraries are on this machine, else Debian's python3-torch.
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/deadrank
 VENV=$CACHE/venv
@@ -209,6 +248,27 @@ prepare_tools() {
   fi
   flock -u 9 && exec 9>&-
   [ -e "$stamp" ] || say "  The tools could not be installed; what needs them is skipped (log: $LOGS)"
+}
+
+# Programs of others that read what deadrank writes and serves: MCP, OpenTelemetry, pre-commit, schemas of CI files.
+CLIENTS=$CACHE/clients
+CLIENTS_RECIPE="mcp==2.3.0 opentelemetry-proto==1.45.2 pre-commit==4.7.0 check-jsonschema==0.39.0"
+
+build_clients_environment() {
+  # shellcheck disable=SC2086
+  rm -rf "$CLIENTS" && python_for_venv -m venv "$CLIENTS" &&
+    "$CLIENTS/bin/python" -m pip install --quiet --no-cache-dir $CLIENTS_RECIPE
+}
+
+prepare_clients() {
+  local stamp=$CLIENTS/.deadrank
+  mkdir -p "$CACHE" && exec 9>"$CACHE/lock" && flock 9
+  if [ "$(cat "$stamp" 2>/dev/null)" != "$CLIENTS_RECIPE" ]; then
+    phase_may_fail "clients: MCP, OpenTelemetry, pre-commit" build_clients_environment &&
+      printf '%s\n' "$CLIENTS_RECIPE" >"$stamp"
+  fi
+  flock -u 9 && exec 9>&-
+  [ -e "$stamp" ] || say "  They could not be installed; the tests that need them are skipped (log: $LOGS)"
 }
 
 # NCCL in another version than CUDA's packages bring, for the tests of inject/shims: one library of a wheel.

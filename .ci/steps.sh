@@ -85,7 +85,7 @@ test_command() {
 
 # Downloads what tests use while the compiler has the processors.
 fetch_all() {
-  prepare_frameworks && prepare_tools && prepare_nccl && prepare_newer_torch
+  prepare_frameworks && prepare_tools && prepare_clients && prepare_nccl && prepare_newer_torch
 }
 # Repeats the steps in this shell: what is there costs nothing, and what failed gets a second chance.
 await_what_is_fetched() {
@@ -94,11 +94,12 @@ await_what_is_fetched() {
   fetch_all
 }
 
-# Says what a first call fetches, and what is skipped without `./dev tools`.
+# Says what a first call fetches, how long the tests take, and what is skipped without `./dev tools`.
 say_what_tests_need() {
   local quick=$1 only=$2 ci=$3
-  [ -e "$BUILD/tests/deadrank_tests" ] ||
-    say "${DIM}  The first time: packages, torch (1.8 GB on disk), product and tests compiled.${PLAIN}"
+  say_what_is_missing all torch
+  [ -n "$only" ] || [ $ci = yes ] ||
+    say "Tests on two processors: fast ones 2 min$([ $quick = yes ] || echo ", slow ones 10 min, device tests 40 min")"
   [ $quick$ci = nono ] && [ -z "$only" ] && [ ! -e "$TOOLS/.deadrank" ] || return 0
   say "${DIM}  Skipped until './dev tools' and './dev tools --frameworks' are run: other people's" \
     "detectors and frameworks.${PLAIN}"
