@@ -7,8 +7,19 @@ import shutil
 import subprocess
 import sys
 
+import yaml
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = ROOT / "build/docs/pages"
+CONFIGURATION = ROOT / "build/docs/mkdocs.yml"
+THEME = ROOT / "build/docs/theme"
+JQUERY = pathlib.Path("/usr/share/javascript/jquery/jquery.min.js")
+STYLE = """.wy-nav-content { max-width: 1000px }
+.wy-table-responsive { overflow: auto }
+.wy-table-responsive table td, .wy-table-responsive table th { white-space: normal; min-width: 4em }
+.wy-table-responsive table td { overflow-wrap: anywhere }
+"""
+TABLES = '$(function () { $("div.rst-content table").addClass("docutils"); });\n'
 
 
 def files_of_the_tree():
@@ -24,6 +35,37 @@ def linked_files(page):
             yield path
 
 
+def pages_of(nav):
+    for entry in nav:
+        for value in entry.values():
+            yield from [value] if isinstance(value, str) else pages_of(value)
+
+
+def complete_theme():
+    """Two files that the theme's pages load and Debian's package mkdocs lacks, and a style for wide tables and code."""
+    (THEME / "js").mkdir(parents=True, exist_ok=True)
+    if JQUERY.exists():
+        shutil.copyfile(JQUERY, THEME / "js/jquery-3.6.0.min.js")
+    (THEME / "js/theme_extra.js").write_text(TABLES)
+    (THEME / "own.css").write_text(STYLE)
+
+
+def with_folders(configuration, pages):
+    """The configuration of the build: absolute directories, and each folder's README.md in the navigation."""
+    known = set(pages_of(configuration["nav"]))
+    missing = sorted(page for page in pages if page not in known)
+    if forgotten := [page for page in missing if not page.endswith("README.md")]:
+        raise SystemExit(f"mkdocs.yml: the navigation has no {', '.join(forgotten)}")
+    folders = [{str(pathlib.Path(page).parent): page} for page in missing]
+    return configuration | {
+        "nav": [*configuration["nav"], {"The source, by folder": folders}],
+        "theme": configuration["theme"] | {"custom_dir": str(THEME)},
+        "extra_css": ["own.css"],
+        "docs_dir": str(PAGES),
+        "site_dir": str(ROOT / configuration["site_dir"]),
+    }
+
+
 def main():
     shutil.rmtree(PAGES, ignore_errors=True)
     forms = ROOT / ".github"
@@ -32,8 +74,16 @@ def main():
         copy = PAGES / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "--quiet"]
-    return subprocess.run(build, cwd=ROOT, check=False).returncode
+    complete_theme()
+    configuration = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    names = [file.relative_to(ROOT).as_posix() for file in pages]
+    CONFIGURATION.write_text(yaml.safe_dump(with_folders(configuration, names), sort_keys=False))
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "--config-file", CONFIGURATION]
+    done = subprocess.run(build, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    lost = "not included in the \"nav\"" in done.stdout
+    if done.returncode or lost:
+        print(done.stdout)
+    return done.returncode or int(lost)
 
 
 if __name__ == "__main__":
