@@ -14,6 +14,7 @@
 #include "results/reports/terminal.h"
 #include "runners/commands/command.h"
 #include "runners/commands/find/shrink_program.h"
+#include "runners/commands/otlp_output.h"
 #include "runners/commands/program_options.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
@@ -34,7 +35,7 @@ using results::reports::Json;
 struct InjectArguments {
     ProgramOptions program;
     std::vector<std::string> faults;
-    std::string expect, within, record, html, debug;
+    std::string expect, within, record, html, otlp, debug;
     bool json = false, verbose = false, shrink = false;
 };
 
@@ -88,6 +89,8 @@ public:
             return session_.complain(plan.error());
         }
         plan->variant = scenarios::Variant::fault;
+        auto traces = OtlpOutput::open(arguments_.otlp);
+        if (!session_.take(traces)) return;
         const results::Detectors detectors = library->detectors();
         explore::ProgramTrials trials(program->healthy,
                                       {.stop = &stop_on_interrupt(), .detectors = &detectors});
@@ -105,6 +108,7 @@ public:
             answer.least = shrink_program(arguments_.program, arguments_.faults, answer.run, *library,
                                           session_.extension);
         keep(answer);
+        if (*traces) trace(answer.run, **traces);
         if (arguments_.json)
             print_out("{}\n", results::reports::dumped(json_of(answer), 2));
         else
@@ -277,6 +281,20 @@ private:
         complain(page.write(arguments_.html, {}, "class", std::string(explore::text_of(run.outcome))));
     }
 
+    // Both runs as traces: the one with the faults, and the healthy one.
+    void trace(const ProgramRun& run, OtlpOutput& traces) {
+        results::reports::TracedRun traced;
+        traced.name = fmt::format("{}", fmt::join(arguments_.faults, "; "));
+        traced.runner = "sim";
+        traced.variant = scenarios::variant_name(scenarios::Variant::control);
+        const std::string healthy = traces.spans_of(traced, *run.control);
+        traced.variant = scenarios::variant_name(scenarios::Variant::fault);
+        traced.verdict = explore::name_of(run.outcome);
+        traced.reason = run.says;
+        traces.take(0, traces.spans_of(traced, run.fault) + "," + healthy);
+        if (const auto written = traces.finish(); !written) session_.complain(written.error());
+    }
+
     const InjectArguments& arguments_;
     Session& session_;
     results::reports::Style style_;
@@ -290,9 +308,8 @@ std::string verbs_footer() {
     for (const scenarios::FaultVerb& verb : scenarios::fault_verbs())
         text += fmt::format("  {:42} {}\n", verb.example, verb.kind);
     return text +
-           "A rank that is not named is drawn by the seed. Any other kind of fault stands with its own name "
-           "and parameters: 'stale_read path=model.pt at step 3'. deadrank explain KIND says what each "
-           "does.\n\n"
+           "The seed draws a rank that is not named. Any other kind of fault is written with its name and "
+           "parameters: 'stale_read path=model.pt at step 3'. deadrank explain KIND describes each.\n\n"
            "Exit code: 0 played, and as expected; 1 not as expected; 2 unknown, or the moment never came; 64 "
            "the command line is wrong; 130 stopped (143 by SIGTERM).\n\n"
            "Examples:\n"
@@ -323,11 +340,12 @@ void add_inject(CLI::App& command, Session& session) {
         });
     command.add_option("--record", arguments->record, "Keep the evidence here, for diagnose")->type_name("DIR");
     command.add_option("--html", arguments->html, "Write a page that shows both runs")->type_name("FILE");
+    add_otlp(command, arguments->otlp);
     command.add_option("--debug", arguments->debug,
-                       "Open Python's debugger there, as in 'rank 3 at step 12'; its command back begins anew")
+                       "Open Python's debugger at this moment, such as 'rank 3 at step 12'; its command back returns to it")
         ->type_name("MOMENT");
     command.add_flag("--shrink", arguments->shrink,
-                     "Then find the least faults and ranks with which it ends alike, and print a test");
+                     "Then find the fewest faults and ranks that end alike, and print a test");
     command.add_flag("-v,--verbose", arguments->verbose, "Print what the program prints under the faults");
     add_json(command, arguments->json, "A JSON object instead of text");
     command.callback([arguments, &session] { InjectCommand(*arguments, session)(); });
@@ -335,7 +353,7 @@ void add_inject(CLI::App& command, Session& session) {
 
 }  // namespace
 
-extern const CommandRow inject_row{"inject", "Injects a fault into a program of yours, and tells what it did",
+extern const CommandRow inject_row{"inject", "Injects faults into a program of yours, and reports how it ended",
                                    add_inject};
 
 }  // namespace deadrank::runners::commands

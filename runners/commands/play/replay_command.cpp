@@ -16,6 +16,7 @@
 #include "results/judging/judge.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
+#include "runners/commands/otlp_output.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/commands/trust.h"
@@ -243,7 +244,7 @@ namespace {
 using results::reports::Ink;
 
 struct ReplayArguments {
-    std::string what, scenario, against, catalog, html, runner = "sim";
+    std::string what, scenario, against, catalog, html, otlp, runner = "sim";
     bool json = false, trust = false;
 };
 
@@ -336,10 +337,22 @@ void replay(const ReplayArguments& arguments, Session& session) {
             return session.complain(trusted.error());
     }
     if (!arguments.against.empty()) wanted->against = arguments.against;
+    auto traces = OtlpOutput::open(arguments.otlp);
+    if (!session.take(traces)) return;
     auto replayed = play_again(*library, *wanted, stop_on_interrupt());
     if (!session.take(replayed)) return;
     arguments.json ? print_replay_json(*replayed) : print_replay_text(*replayed);
     session.code = replay_code(*replayed);
+    if (*traces) {
+        results::reports::TracedRun run;
+        run.name = replayed->played->plan.scenario;
+        run.variant = scenarios::variant_name(replayed->played->plan.variant);
+        run.runner = wanted->runner;
+        run.verdict = name_of(replayed->judgement.verdict);
+        run.reason = replayed->judgement.reason;
+        (*traces)->take(0, (*traces)->spans_of(std::move(run), *replayed->played));
+        if (auto written = (*traces)->finish(); !written) session.complain(written.error());
+    }
     if (arguments.html.empty()) return;
     if (auto written = write_replay_page(*replayed, *wanted, *library, arguments.html); !written)
         session.complain(written.error());
@@ -348,10 +361,8 @@ void replay(const ReplayArguments& arguments, Session& session) {
 void add_replay(CLI::App& command, Session& session) {
     command.footer(
         "A token (dr1-…, from any report) is played from the catalog and compared by its trace hash. A plan "
-        "is compared with "
-        "the evidence that lies beside it; without any it is played twice. Exit code 0: reproduced, 1: it "
-        "differs, 2: it "
-        "cannot be told.\n\n"
+        "is compared with the evidence beside it. Without evidence it is played twice.\n\n"
+        "Exit code: 0 reproduced, 1 another run, 2 unknown.\n\n"
         "Examples:\n"
         "  deadrank replay dr1-0a1b2c3d4e5f-sim-communication/rank_leaves_all_reduce-7-…\n"
         "  deadrank replay dr1-… --scenario my_bug.toml            a token of a file outside of the catalog\n"
@@ -364,9 +375,10 @@ void add_replay(CLI::App& command, Session& session) {
         ->type_name("FILE");
     command.add_option("--html", arguments->html, "Write a page that shows this run, as run --html")
         ->type_name("FILE");
+    add_otlp(command, arguments->otlp);
     command.add_option("--against", arguments->against, "Evidence, or a run's directory, to compare with")
         ->type_name("PLACE");
-    command.add_option("--runner", arguments->runner, "Where to play a plan; a token says it itself [sim]")
+    command.add_option("--runner", arguments->runner, "Where to play a plan; a token has its own [sim]")
         ->type_name("NAME");
     add_catalog(command, arguments->catalog);
     add_trust(command, arguments->trust);
@@ -376,7 +388,7 @@ void add_replay(CLI::App& command, Session& session) {
 
 }  // namespace
 
-extern const CommandRow replay_row{"replay", "Plays a token or a plan again and compares the two runs",
+extern const CommandRow replay_row{"replay", "Plays a token or a plan again",
                                    add_replay};
 
 }  // namespace deadrank::runners::commands

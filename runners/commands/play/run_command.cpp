@@ -13,6 +13,7 @@
 #include "runners/backends/sim/managed_runner.h"
 #include "runners/commands/command.h"
 #include "runners/commands/gpu_options.h"
+#include "runners/commands/otlp_output.h"
 #include "runners/commands/play/run_report.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
@@ -34,7 +35,7 @@ struct RunArguments {
     SubjectOptions under_test;
     int jobs = 0;
     std::int64_t memory = 0;
-    std::string out, junit, html, table, by = "class";
+    std::string out, junit, html, table, otlp, by = "class";
     bool json = false, quiet = false, explore_order = false, no_control = false, no_heal = false;
     bool releases = false;
 };
@@ -110,6 +111,9 @@ public:
                 return session_.complain(trusted.error());
         }
         if (arguments_.releases && !prepare(*library, *selection)) return;
+        auto traces = OtlpOutput::open(arguments_.otlp);
+        if (!session_.take(traces)) return;
+        traces_ = std::move(*traces);
         if (const auto& launch = programs->front().launch) {
             for (auto& scenario : selection->scenarios) scenario = launched_by(std::move(scenario), *launch);
         } else if (arguments_.under_test.ranks > 0) {
@@ -179,6 +183,7 @@ private:
             const UnderTest& program = programs[which];
             std::vector<results::ResilienceCell> standings(jobs.size());  // each written by one thread, once
             options.seen = [&](std::size_t index, const Trialled& trial) {
+                if (traces_) traces_->take(which * jobs.size() + index, trial);
                 if (!arguments_.html.empty())
                     add_to_page(page, which * jobs.size() + index, *jobs[index].scenario, trial,
                                 program.words);
@@ -197,6 +202,8 @@ private:
         }
         write_files(report, library.taxonomy, detectors);
         if (!arguments_.html.empty()) write_page(page, report);
+        if (!traces_) return;
+        if (const auto written = traces_->finish(); !written) session_.complain(written.error());
     }
 
     void write_page(const results::reports::Page& page, const RunReport& report) {
@@ -225,6 +232,7 @@ private:
 
     const RunArguments& arguments_;
     Session& session_;
+    std::unique_ptr<OtlpOutput> traces_;  // null without --otlp
 };
 
 void add_under_test(CLI::App& command, SubjectOptions& under_test) {
@@ -291,6 +299,7 @@ void add_run(CLI::App& command, Session& session) {
                     "Write how each framework stood each bug, as Markdown with a command behind each bad "
                     "cell")
         ->type_name("FILE");
+    add_otlp(command, arguments->otlp);
     add_json(command, arguments->json,
              "One JSON object a line and trial, and nothing else, on standard output");
     command.add_flag("-q,--quiet", arguments->quiet, "Print failures and the last line only");
