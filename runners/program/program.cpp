@@ -111,7 +111,7 @@ Error no_such_command(const std::string& word) {
 // ── The parser: our form for its errors, with the nearest known word.
 
 constexpr const char* program_description =
-    "deadrank injects faults into distributed training and judges who noticed them.";
+    "deadrank injects faults into distributed training, and judges who noticed.";
 constexpr const char* program_footer =
     "`deadrank help COMMAND [VERB]` has the options and examples of each.\n"
     "Exit code: 0 pass, 1 fail, 2 unknown, 64 the command line or a file is wrong.\n";
@@ -311,7 +311,7 @@ int run_program(int argc, const char* const* argv, const Extension& extension) {
 namespace commands {
 extern const CommandRow alerts_row, campaign_row, completion_row, conformance_row, coverage_row,
     determinism_row, diagnose_row, doctor_row, emit_row, explain_row, help_row, import_row, inject_row,
-    judge_row, learn_row, list_row, manual_row, new_row, parity_row, plan_row, probe_row, promises_row,
+    judge_row, learn_row, list_row, manual_row, mcp_row, new_row, parity_row, plan_row, probe_row, promises_row,
     ras_row, releases_row, replay_row, report_row, resilience_row, run_row, schema_row, score_row, serve_row,
     shrink_row, storm_row, swarm_row, sweep_row, taxonomy_row, test_row, trace_row, undo_row, version_row,
     watch_row, web_row;
@@ -325,6 +325,7 @@ const std::vector<CommandGroup>& command_groups() {
             {&replay_row, {&plan_row, &determinism_row, &trace_row}},
             {&judge_row},
             {&report_row, {&resilience_row, &parity_row, &promises_row, &releases_row}},
+            {&mcp_row},
         }},
         {"For framework developers", {
             {&inject_row},

@@ -220,6 +220,21 @@ scenarios::Result<Python> python_with_torch_installed() {
     return or_refuse(found);
 }
 
+scenarios::Result<fs::path> python_with(const std::string& module) {
+    // A directory of the user's that is named like the module is none.
+    const std::string asked = fmt::format(
+        "import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u; "
+        "s = u.find_spec('{}'); print('found' if s and s.origin else '')",
+        module);
+    for (const auto& [program, origin] : candidates()) {
+        std::error_code ignored;
+        if (fs::exists(program, ignored) && last_answer(program, asked) == "found") return program;
+    }
+    return scenarios::refuse(
+        scenarios::ErrorCode::environment, fmt::format("no Python on this machine has the package {}", module),
+        fmt::format("`pip install {}` beside deadrank, or in an environment whose Python DEADRANK_PYTHON names", module));
+}
+
 scenarios::Result<Python> python_with_torch(std::string_view version) {
     std::string known;
     for (const Python& python : pythons()) {

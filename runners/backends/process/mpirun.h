@@ -46,6 +46,10 @@ scenarios::Result<Python> best_python();
 // The first of them that has torch's files, whether or not torch can be imported. Takes no seconds.
 scenarios::Result<Python> python_with_torch_installed();
 
+// The first of their candidates that can import this module, with or without torch. Errors: environment, with pip's
+// command.
+scenarios::Result<std::filesystem::path> python_with(const std::string& module);
+
 // The version of a module that this Python can import; empty if it cannot. Looked up once per process.
 std::string version_of(const Python& python, const std::string& module);
 

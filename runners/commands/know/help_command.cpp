@@ -18,7 +18,6 @@ void add_help(CLI::App& command, Session&) {
 
 }  // namespace
 
-extern const CommandRow help_row{"help", "Prints the help of a command, the manual, completions, the version",
-                                 add_help};
+extern const CommandRow help_row{"help", "Prints the help of a command", add_help};
 
 }  // namespace deadrank::runners::commands
