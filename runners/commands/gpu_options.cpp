@@ -14,8 +14,8 @@ void add_real_limit(CLI::App& command, std::int64_t& seconds) {
     command
         .add_option(
             "--real-limit", seconds,
-            "Of a program on the simulated cluster: a rank that calls nothing for so long makes the run "
-            "unknown [120]")
+            "Of a program on the simulated cluster: real time without a call of any rank, after which the run "
+            "is unknown [120]")
         ->type_name("SECONDS")
         ->check(CLI::Range(1, 86400).description(""));
 }

@@ -18,13 +18,13 @@ using results::reports::shell_quoted;
 
 void add_program_options(CLI::App& command, ProgramOptions& options) {
     command.add_option("--command", options.command)->allow_extra_args(false)->group("");
-    command.add_option("--ranks", options.ranks, "So many ranks instead of the command's")
+    command.add_option("--ranks", options.ranks, "Number of ranks, instead of the command's")
         ->type_name("N")
         ->check(CLI::Range(1, 100000).description(""));
     command.add_option("--nodes", options.nodes, "Spread the ranks evenly over so many nodes")
         ->type_name("N")
         ->check(CLI::Range(1, 100000).description(""));
-    command.add_option("--seed", options.seed, "Decides every draw [1]")->type_name("N");
+    command.add_option("--seed", options.seed, "Seed of every draw [1]")->type_name("N");
     add_gpus(command, options.gpus);
     add_real_limit(command, options.real_limit);
     add_compute(command, options.compute);

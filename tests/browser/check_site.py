@@ -39,7 +39,7 @@ def main():
     complaints = []
     with Browser(WIDTH, 1000) as browser:
         for page in pages:
-            browser.go(f"{own}{page}")
+            browser.visit(f"{own}{page}")
             browser.evaluate("new Promise(done => $(() => setTimeout(done)))")  # the theme has wrapped wide tables
             complaints += [f"{page}: {error}" for error in browser.errors if own not in error]
             browser.errors.clear()

@@ -257,7 +257,7 @@ void add_probe(CLI::App& command, Session& session) {
         "in the same runs without the fault.\n\n"
         "What can be varied: FAULT.PARAMETER, FAULT.lasts, FAULT.step, FAULT.ranks (how many it touches), "
         "workload.NAME, cluster.NAME; of a failure under --rules: lasts, strength, targets.\n\n"
-        "Exit code: 0 measured, 2 some runs could not be told, 64 the command line is wrong, 130 stopped "
+        "Exit code: 0 measured, 2 some runs are unknown, 64 the command line is wrong, 130 stopped "
         "(the "
         "points so far are shown).\n\n"
         "Examples:\n"

@@ -175,7 +175,7 @@ void add_shrink(CLI::App& command, Session& session) {
     command.add_option("what", arguments->what, "A plan's file, or a scenario's id or file")
         ->required()
         ->type_name("PLAN|SCENARIO");
-    command.add_option("--seed", arguments->seed, "Under which a scenario is resolved [1]")->type_name("N");
+    command.add_option("--seed", arguments->seed, "Seed of the scenario's draws [1]")->type_name("N");
     auto* signature = command.add_option("--signature", arguments->signature,
                                          "The failure to keep, as in \"harm_is_noticed: the job hung\", or "
                                          "its property alone; without it, the first one that is found");

@@ -346,20 +346,18 @@ void add_place_options(CLI::App& command, SweepArguments& arguments) {
         ->type_name("NAME,…")
         ->check(CLI::IsMember({"data", "forward", "backward", "reduce", "optimizer", "checkpoint"}));
     command.add_flag("--pairwise", arguments.pairwise,
-                     "Not every combination, but every two of fault, rank, step and phase together");
+                     "Every pair of fault, rank, step and phase, instead of every combination");
 }
 
 void add_sweep(CLI::App& command, Session& session) {
     command.footer(
-        "Without an expectation, truth and control judge: named = a culprit is among those blamed, noticed = "
-        "something rang and named nobody, misnamed = somebody else is blamed, missed = the job took harm in "
-        "silence, harmless = nothing happened and nothing rang. With --own the scenario's expectation "
-        "judges.\n\n"
-        "With a command behind -- the program itself is played, unmodified, on the simulated cluster, and how "
-        "it ended is sorted: unaffected, recovered, a clear error, an error that names nobody, or badly: an "
-        "error that names another rank, a watchdog after minutes, a lost checkpoint, a hang, a silent wrong "
-        "result.\n\n"
-        "Exit code: 0 all that harms is caught, 1 something is missed or misnamed, 2 something is unknown, "
+        "Each run is compared with truth and control: named = an alarm names a culprit, noticed = an alarm "
+        "names no rank, misnamed = an alarm names another rank, missed = the job was harmed without an alarm, "
+        "harmless = no harm and no alarm. With --own the scenario's expectation judges.\n\n"
+        "With a command behind -- the program runs unmodified on the simulated cluster. Good outcomes: "
+        "unaffected, recovered, a clear error, an error that names no rank. Bad ones: an error that names "
+        "another rank, a watchdog after minutes, a lost checkpoint, a hang, a silent wrong result.\n\n"
+        "Exit code: 0 each harmful fault is caught, 1 one is missed or misnamed, 2 one is unknown, "
         "64 "
         "the command line is wrong, 130 stopped (what was played is shown).\n\n"
         "Examples:\n"
@@ -375,10 +373,10 @@ void add_sweep(CLI::App& command, Session& session) {
     auto* scenario =
         command.add_option("scenario", arguments->scenario, "The job of this scenario, or of this plan");
     scenario->type_name("SCENARIO");
-    command.add_option("--workload", arguments->workload, "A job of this kind, as usual [data_parallel]")
+    command.add_option("--workload", arguments->workload, "A job with this workload and its defaults [data_parallel]")
         ->type_name("NAME")
         ->excludes(scenario);
-    command.add_option("--seed", arguments->seed, "Under which it is resolved and played [1]")
+    command.add_option("--seed", arguments->seed, "Seed of every draw [1]")
         ->type_name("N");
     command.add_option("--nodes", arguments->nodes, "Machines [as the job has]")->type_name("N");
     command
@@ -394,12 +392,12 @@ void add_sweep(CLI::App& command, Session& session) {
         ->type_name("FAULT")
         ->allow_extra_args(false);
     add_place_options(command, *arguments);
-    command.add_flag("--own", arguments->own, "The scenario's own faults, moved about, by its expectation");
+    command.add_flag("--own", arguments->own, "The scenario's own faults at every moment, judged by its expectation");
     command.add_flag("--map", arguments->whole, "A line for each rank below rows that are not all well");
     command.add_option("-j,--jobs", arguments->jobs, "Runs at once [the processors]")->type_name("N");
     auto& program = arguments->program;
     command.add_option("--command", program.program.command)->allow_extra_args(false)->group("");
-    command.add_option("--ranks", program.program.ranks, "Of a program: so many ranks instead of the command's")
+    command.add_option("--ranks", program.program.ranks, "Of a program: number of ranks, instead of the command's")
         ->type_name("N")
         ->check(CLI::Range(1, 100000).description(""));
     add_real_limit(command, program.program.real_limit);
@@ -409,7 +407,7 @@ void add_sweep(CLI::App& command, Session& session) {
         ->check(CLI::IsMember({"calls", "steps", "files"}).description(""));
     command
         .add_option("--accept", program.accepted,
-                    "Of a program: ways to end that are no failure: " + fmt::format("{}", fmt::join(outcome_words(), ", ")))
+                    "Of a program: outcomes that do not fail the sweep: " + fmt::format("{}", fmt::join(outcome_words(), ", ")))
         ->delimiter(',')
         ->type_name("HOW,…")
         ->check(CLI::IsMember(outcome_words()).description(""));

@@ -335,7 +335,7 @@ void add_test(CLI::App& command, Session& session) {
     command.add_flag("-v,--verbose", arguments->whole, "With --mutate: a line for each mutant");
     command.add_option("--junit", arguments->junit, "With --mutate: write JUnit XML for CI, a test case for each mutant")
         ->type_name("FILE");
-    command.add_option("--seed", arguments->seed, "Decides every draw [1]")->type_name("N");
+    command.add_option("--seed", arguments->seed, "Seed of every draw [1]")->type_name("N");
     add_gpus(command, arguments->gpus);
     add_json(command, arguments->json, "With --mutate: a JSON object with every mutant");
     command.callback([arguments, &session] { TestCommand(*arguments, session)(); });

@@ -358,8 +358,8 @@ void add_alerts(CLI::App& command, Session& session) {
     command
         .add_option(
             "--prometheus", arguments->prometheus,
-            "A server that runs (http://HOST:PORT): its rules and targets are read, and what has no series "
-            "there is told")
+            "A running server (http://HOST:PORT): its rules and targets are read, and selectors without series "
+            "there are reported")
         ->type_name("URL");
     command.add_option("-o,--out", arguments->out, "Where the generated test files stay [out/alerts]")
         ->type_name("DIR");

@@ -160,7 +160,7 @@ void add_diagnose(CLI::App& command, Session& session) {
         "launcher. Each path is a separate incident; with --together they are one.\n\n"
         "With --accuracy the arguments choose scenarios instead of places: each is played with its fault and "
         "without, "
-        "and what the diagnosis names is held against the scenario's label.\n\n"
+        "and the diagnosis is compared with the scenario's label.\n\n"
         "Exit code: 0 healthy, or a log proves that the job came to its end; 1 a bug was found (with "
         "--accuracy: a control was not called healthy); 2 unknown: it failed and no line says why, somebody "
         "stopped it, or nothing was understood; 64 the command line or a file is wrong, 130 stopped.\n\n"
@@ -187,6 +187,6 @@ void add_diagnose(CLI::App& command, Session& session) {
 }  // namespace
 
 extern const CommandRow diagnose_row{
-    "diagnose", "Names the probable cause and a fix, from logs and dumps alone", add_diagnose};
+    "diagnose", "Names the probable cause, from logs and dumps alone", add_diagnose};
 
 }  // namespace deadrank::runners::commands

@@ -287,10 +287,9 @@ private:
 
 void add_parity(CLI::App& command, Session& session) {
     command.footer(
-        "Without names: each scenario whose `backends` has that runner; of the others is told, on paper, why "
-        "they cannot be played. What is compared is who is said to be ill, and of what. A scenario whose "
-        "[parity] has a reason for that runner may differ. Under several seeds the page shows the share of "
-        "each, the least and the most.\n\n"
+        "Without names: each scenario whose `backends` has that runner; for the others the reason is printed. "
+        "Symptoms and blamed ranks are compared. A scenario whose [parity] has a reason for that runner may "
+        "differ. Under several seeds the page shows the share of each, the least and the most.\n\n"
         "Exit code: 0 each difference has a reason, 1 one has none, 2 nothing could be played by both.\n\n"
         "Examples:\n"
         "  deadrank report parity                               the catalog, against real PyTorch processes\n"
@@ -306,7 +305,7 @@ void add_parity(CLI::App& command, Session& session) {
     add_selection(command, arguments->selection);
     command
         .add_option("--runner", arguments->runner,
-                    "What is held against the simulator: local, mpi, gpu [local]")
+                    "What is compared with the simulator: local, mpi, gpu [local]")
         ->type_name("NAME");
     add_trust(command, arguments->trust);
     add_seeds(command, arguments->seeds);
@@ -328,7 +327,7 @@ void add_parity(CLI::App& command, Session& session) {
         "Bugs of published releases instead, each beside the simulated scenario of its kind: are "
         "the symptoms the same?");
     command.add_flag("--plan", arguments->plan,
-                     "Play nothing: say what can be played, and why the rest cannot");
+                     "Play nothing: list what can be played, and why the rest cannot");
     command
         .add_option(
             "--lines", arguments->lines,
@@ -347,7 +346,7 @@ void add_parity(CLI::App& command, Session& session) {
 }  // namespace
 
 extern const CommandRow parity_row{
-    "parity", "Plays scenarios in the simulator and for real, and tells how often the findings agree",
+    "parity", "Plays scenarios in the simulator and for real, and counts equal findings",
     add_parity};
 
 }  // namespace deadrank::runners::commands

@@ -140,7 +140,7 @@ void add_promises(CLI::App& command, Session& session) {
     command.footer(
         "A healthy run of each subject is its control. A cell that is not kept at first is played three "
         "times, and the worst counts. Everything runs on loopback, bounded, and is ended with the run.\n\n"
-        "Exit code: 0 all kept, 1 one is broken or kept late, 2 one could not be told, 64 the command line "
+        "Exit code: 0 all kept, 1 one is broken or kept late, 2 one is unknown, 64 the command line "
         "is "
         "wrong.\n\n"
         "Examples:\n"
@@ -163,9 +163,9 @@ void add_promises(CLI::App& command, Session& session) {
     command.add_option("--healthy", suite.healthy, "Healthy runs under load [10]")
         ->type_name("N")
         ->check(CLI::Range(1, 1000).description(""));
-    command.add_flag("--unpromised", suite.unpromised, "Also play what nobody promised, to see what comes");
+    command.add_flag("--unpromised", suite.unpromised, "Also play what no framework promises");
     command.add_flag("--prepare", suite.prepare, "Fetch packages that are not there, with pip");
-    command.add_flag("--list", arguments->list, "Play nothing: say who promises what");
+    command.add_flag("--list", arguments->list, "Play nothing: list the promises");
     command
         .add_option("--release", arguments->release,
                     "Another release of the one subject: a version, or NAME==VERSION")
@@ -195,7 +195,7 @@ void add_promises(CLI::App& command, Session& session) {
 }  // namespace
 
 extern const CommandRow promises_row{
-    "promises", "Plays faults against frameworks that promise to survive, and tells which promises hold",
+    "promises", "Plays faults against frameworks that promise to survive them",
     add_promises};
 
 }  // namespace deadrank::runners::commands

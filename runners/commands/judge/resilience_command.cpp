@@ -83,7 +83,7 @@ void add_resilience(CLI::App& command, Session& session) {
         "Reads what `deadrank run --runner local --json` printed. The last line about a bug and a program "
         "counts; where lines have a number, \"run\": 2, the last of each run: a cell then shows how often "
         "which reaction was seen.\n\n"
-        "Exit code: 0 all told, 2 some could not be told, 64 the command line or a file is wrong.\n\n"
+        "Exit code: 0 all are known, 2 some are unknown, 64 the command line or a file is wrong.\n\n"
         "Examples:\n"
         "  deadrank run bugs --runner local --subject ddp --json > ddp.jsonl\n"
         "  deadrank run bugs --runner local --subject fsdp2 --json > fsdp2.jsonl\n"
@@ -104,7 +104,7 @@ void add_resilience(CLI::App& command, Session& session) {
         ->type_name("FILE");
     command.add_option("--html", arguments->html, "Write the table as a page: one file, no network needed")
         ->type_name("FILE");
-    command.add_flag("--untold", arguments->untold, "Say on standard error what could not be told, and why");
+    command.add_flag("--untold", arguments->untold, "Print the unknown ones, with their reasons, on standard error");
     command.callback([arguments, &session] { resilience(*arguments, session); });
 }
 

@@ -23,10 +23,8 @@ struct UndoArguments {
 };
 
 constexpr const char* undo_footer =
-    "Runs on real machines write down what they change before they change it, and take it back when they "
-    "end. A "
-    "run that was killed could not; this command does, for all of them, the latest first. Journals of runs that are "
-    "still going on are left alone.\n\n"
+    "A run on real processes writes each change to a journal first, and takes it back at its end. This command "
+    "does so for runs that were killed, the latest first. Journals of runs that still go on are left alone.\n\n"
     "Exit code: 0 all is as it was, 1 something could not be taken back.\n\n"
     "Examples:\n"
     "  deadrank undo --dry-run    what is left\n"
@@ -84,7 +82,7 @@ void undo_command(const UndoArguments& arguments, Session& session) {
 void add_undo(CLI::App& command, Session& session) {
     command.footer(undo_footer);
     auto arguments = std::make_shared<UndoArguments>();
-    command.add_flag("-n,--dry-run", arguments->dry, "Only say what would be done");
+    command.add_flag("-n,--dry-run", arguments->dry, "Only print what would be done");
     add_json(command, arguments->json, "A JSON array of what was done");
     command.callback([arguments, &session] { undo_command(*arguments, session); });
 }

@@ -354,16 +354,16 @@ private:
 
 void add_learn(CLI::App& command, Session& session) {
     command.footer(
-        "Lessons have numbers, as case-1f3a9c, which tell nothing of the bug. A lesson shows what one sees and the evidence, asks, gives hints, and ends with the answer, the fix "
-        "and "
-        "the healed run beside the other. Without names the course goes through the stages, from the first "
+        "Lessons have numbers, as case-1f3a9c, which tell nothing of the bug. A lesson shows the symptom and the "
+        "evidence, asks, gives hints, and ends with the answer, the fix and the healed run. Without names the course "
+        "goes through the stages, from the first "
         "lesson that is not solved. Another --seed makes other ranks and numbers of the same bug. Answers "
         "may "
         "come from a script on standard input. Progress is kept in $XDG_STATE_HOME/deadrank; --forget starts over.\n\n"
         "Examples:\n"
         "  deadrank learn                                          the course, from where you are\n"
         "  deadrank learn communication/rank_leaves_all_reduce     one lesson\n"
-        "  deadrank learn communication --quiz 5 --seed 42         a quiz; each seed asks otherwise\n"
+        "  deadrank learn communication --quiz 5 --seed 42         a quiz; each seed has other questions\n"
         "  deadrank learn --quiz 5 --seed 42 --html quiz.html      the same to print, and its answers beside it\n"
         "  deadrank learn --course --html lessons                  pages and sheets of the course of ten lessons\n"
         "  deadrank learn --list --search 'loss medium'            lessons about a loss\n"

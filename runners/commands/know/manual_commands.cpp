@@ -106,7 +106,7 @@ std::string manual_of_commands(const CLI::App& program) {
 std::string man_page(const CLI::App& program, const std::string& version) {
     std::string text = fmt::format(".TH DEADRANK 1 \"\" \"deadrank {}\" \"deadrank\"\n", version);
     text +=
-        ".SH NAME\ndeadrank \\- breaks distributed training on purpose and tells whether anybody noticed\n";
+        ".SH NAME\ndeadrank \\- injects faults into distributed training and judges whether anybody noticed\n";
     text += ".SH SYNOPSIS\n.B deadrank\n.I COMMAND\n[\\fIverb\\fR] [\\fIoptions\\fR]\n";
     text += fmt::format(".SH DESCRIPTION\n{}\n.SH COMMANDS\n", roff(program.get_description()));
     for (const CLI::App* command : commands_of(program)) text += roff_of(*command);

@@ -113,7 +113,7 @@ void add_new(CLI::App& command, Session& session) {
     const auto word = [&](const char* name, std::string& value, const char* what) {
         command.add_option(name, value, what)->type_name("ID");
     };
-    word("--symptom", wish.symptom, "What one sees [collective_deadlock_hang]");
+    word("--symptom", wish.symptom, "Symptom of the bug [collective_deadlock_hang]");
     word("--fault", wish.fault, "The kind of fault [kill_rank]");
     word("--cause", wish.cause, "The root cause [the most reported one of the symptom]");
     word("--fix", wish.fix, "The fix pattern [the most frequent one of the cause]");

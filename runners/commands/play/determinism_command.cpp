@@ -158,7 +158,7 @@ constexpr const char* determinism_footer =
     "A command behind -- is played on the simulated cluster, each time in an interpreter of its own. Where "
     "two runs "
     "differ, the first differing event is printed with the line of Python that its rank was at.\n\n"
-    "Exit code: 0 all the same, 1 something differs, 2 something could not be told, 64 the command line or a "
+    "Exit code: 0 all the same, 1 something differs, 2 something is unknown, 64 the command line or a "
     "file is wrong, 130 stopped by Ctrl-C.\n\n"
     "Examples:\n"
     "  deadrank replay determinism                                  the whole catalog, seed 1\n"

@@ -129,7 +129,7 @@ void add_releases(CLI::App& command, Session& session) {
     command.add_flag("--list", arguments->list, "List them, with what they cost (as without any option)");
     command
         .add_option("--prepare", arguments->prepare,
-                    "Fetch the releases of this bug, or of all: their size and the time are said first")
+                    "Fetch the releases of this bug, or of all; size and time are printed first")
         ->type_name("NAME|all")
         ->excludes("--list");
     command.add_flag(
@@ -137,7 +137,7 @@ void add_releases(CLI::App& command, Session& session) {
         "Ask the index for releases that a scenario names and pins.txt has not, and write them down");
     auto* runs = command
                      .add_option("--runs", arguments->runs,
-                                 "Tell what became of each in the runs that `run --releases --out DIR` kept")
+                                 "Print the outcome of each in the runs that `run --releases --out DIR` kept")
                      ->type_name("DIR");
     command
         .add_option("--detail", arguments->detail,

@@ -325,7 +325,7 @@ void add_watch(CLI::App& command, Session& session) {
         "--keep-files", arguments->keep_files,
         "With --simulated: what the program writes stays; else its files are restored at the end");
     command
-        .add_option("--ranks", arguments->ranks, "With --simulated: so many ranks instead of the command's")
+        .add_option("--ranks", arguments->ranks, "With --simulated: number of ranks, instead of the command's")
         ->type_name("N")
         ->check(CLI::Range(1, 100000).description(""));
     command.add_option("--seed", arguments->seed, "With --simulated: the seed of every draw [1]")
@@ -334,7 +334,7 @@ void add_watch(CLI::App& command, Session& session) {
         ->type_name("PID");
     add_gpus(command, arguments->gpus);
     add_catalog(command, arguments->catalog);
-    command.add_flag("-q,--quiet", arguments->quiet, "Say nothing on the terminal but what was not watched");
+    command.add_flag("-q,--quiet", arguments->quiet, "Print nothing but what was not watched");
     command.callback([arguments, &session] { watch_command(*arguments, session); });
 }
 
