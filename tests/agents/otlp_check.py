@@ -134,10 +134,10 @@ def check_collector(run):
     assert [one[:2] for one in got] == [("/v1/traces", "application/json")] * 3
     assert all(len(list(runs_of(read(body)))) == 3 for _, _, body in got)
     status[0] = 503
-    assert "answers 503" in run("run", SCENARIO, "--otlp", url, due=2).stderr
+    assert "answers 503" in run("run", SCENARIO, "--otlp", url, due=64).stderr
     server.shutdown()
     server.server_close()
-    assert "does not answer" in run("run", SCENARIO, "--otlp", url, due=2).stderr
+    assert "does not answer" in run("run", SCENARIO, "--otlp", url, due=64).stderr
     assert "another machine" in run("run", SCENARIO, "--otlp", "http://192.0.2.1:4318", due=64).stderr
 
 
