@@ -22,6 +22,8 @@ compile() {
   fi
 }
 
+has_target() { ninja -C "$BUILD" -t query "$1" >/dev/null 2>&1; }
+
 # Builds the product: what users get and tests test. In CI, warnings are errors; other flags are the same.
 build_product() {
   configure product "$BUILD" -DDEADRANK_WERROR="${WERROR:-OFF}"
