@@ -38,7 +38,7 @@ const std::vector<std::string>& metric_keys() {
     static const std::vector<std::string> keys = {
         "name",  "canonical", "old",     "type",  "scope",     "value",   "rate",        "noise", "quantum",
         "stock", "labels",    "variant", "every", "unix_time", "clock",   "clock_every", "floor", "per_rank",
-        "help",  "changing",  "min",     "max",   "cpus",      "follows", "unit"};
+        "help",  "changing",  "min",     "max",   "bounds",    "cpus",    "follows",     "unit"};
     return keys;
 }
 
@@ -58,7 +58,7 @@ void read_levels(const scenarios::Node& node, Metric& metric) {
     for (int cpu = 0; cpu < cpus; ++cpu) {
         for (const scenarios::Node& item : node["variant"].items) {
             Variant variant{labels_of(item["labels"]), item["value"].number_or(metric.value),
-                            item["rate"].number_or(metric.rate)};
+                            item["rate"].number_or(metric.rate), item["absent"].is_true()};
             if (node["cpus"]) variant.labels["cpu"] = fmt::format("{}", cpu);
             metric.variants.push_back(std::move(variant));
         }
@@ -93,6 +93,7 @@ Result<void> read_file(const std::filesystem::path& file, MetricCatalog& catalog
         read_levels(node, metric);
         metric.least = node["min"].number_or(metric.least);
         metric.most = node["max"].number_or(metric.most);
+        metric.bounds = node["bounds"].text_or();
         metric.follows = node["follows"].text_or();
         metric.unit = node["unit"].number_or(1);
         catalog.metrics.push_back(std::move(metric));
@@ -134,6 +135,11 @@ Result<void> read_others(const std::filesystem::path& file, MetricCatalog& catal
 }
 
 }  // namespace
+
+std::string source_of_bounds(const Metric& metric) {
+    if (!metric.bounds.empty()) return metric.bounds;
+    return metric.help.empty() ? "of its exporter" : fmt::format("{}: {}", metric.job, metric.help);
+}
 
 const Metric* MetricCatalog::find(std::string_view name) const {
     for (const Metric& metric : metrics) {
@@ -195,7 +201,8 @@ Result<MetricCatalog> load_metrics(const std::filesystem::path& directory) {
     }
     std::sort(files.begin(), files.end());
     catalog.metrics.push_back(
-        {.name = "up", .exporter = "prometheus", .scope = Scope::target, .least = 0, .most = 1, .value = 1});
+        {.name = "up", .exporter = "prometheus", .scope = Scope::target, .least = 0, .most = 1,
+         .bounds = "Prometheus sets it to 1 if the scrape succeeded, else to 0", .value = 1});
     for (const auto& file : files) {
         if (file.filename() == "known.toml") {
             if (auto read = read_others(file, catalog); !read) return tl::unexpected(read.error());

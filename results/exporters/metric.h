@@ -25,6 +25,7 @@ struct Variant {
     Labels labels;
     double value = 0;
     double rate = 0;
+    bool absent = false;  // the exporter shows it only once something sets it
 };
 
 struct Metric {
@@ -42,6 +43,7 @@ struct Metric {
     std::string help;
     double least = -std::numeric_limits<double>::infinity();  // what it can't fall below or rise above
     double most = std::numeric_limits<double>::infinity();
+    std::string bounds;  // where these two come from; empty = its help
 
     double value = 0;        // healthy level of a gauge, start of a counter
     double rate = 0;         // healthy growth a second of a counter
@@ -67,6 +69,9 @@ struct Metric {
     Labels kubernetes;
     bool honor_labels = false;
 };
+
+// "dcgm-exporter: GPU utilization (in %)."
+std::string source_of_bounds(const Metric& metric);
 
 // An exporter that is not simulated, recognised by the prefixes of its metrics' names.
 struct OtherExporter {

@@ -1,10 +1,14 @@
 // results/exporters/profile.cpp — Profiles by name or from a counters file, and the name map.
 #include "results/exporters/profile.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
 
+#include "results/exporters/render.h"
 #include "results/exporters/toml_file.h"
+#include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::exporters {
 
@@ -78,6 +82,44 @@ Result<void> read_counters(const std::filesystem::path& file, Profile& profile, 
 // What dcgm-exporter tells of the pod that holds the GPU.
 Labels workload_labels() {
     return {{"namespace", "training"}, {"pod", "pretrain-$host"}, {"container", "pytorch"}};
+}
+
+// Every label that a target may show, with and without a Prometheus Operator.
+std::vector<std::string> label_names(const MetricCatalog& catalog) {
+    Profile plain;
+    for (const Metric& metric : catalog.metrics) {
+        plain.exporters.insert(metric.exporter);
+        if (metric.exporter == "dcgm") plain.dcgm.insert(metric.name);
+    }
+    Profile operated = plain;
+    put_in_kubernetes(operated, catalog);
+    std::set<std::string> names;
+    for (const Profile* profile : {&plain, &operated}) {
+        const World world{&catalog, *profile, {1, 1}, {}, 1, 0};
+        for (const Metric& metric : catalog.metrics) {
+            for (const Series& series : instances(world, metric))
+                for (const auto& [name, value] : series.labels) names.insert(name);
+        }
+    }
+    return {names.begin(), names.end()};
+}
+
+// The keys of a name map are words of these tables, its values the site's own.
+Result<void> check_keys(const scenarios::Node& table, const char* what, std::vector<std::string> known,
+                        const std::string& file) {
+    for (const auto& [name, place, value] : table.members) {
+        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        const std::string near = scenarios::nearest(name, known);
+        const bool few = known.size() <= 40;
+        return refuse(ErrorCode::bad_input, fmt::format("'{}' is no {} of this run", name, what),
+                      !near.empty() ? "did you mean '" + near + "'?"
+                      : few         ? fmt::format("known are {}", fmt::join(known, ", "))
+                                    : fmt::format("the key is the {} as its exporter calls it, the value your "
+                                                  "own name of it",
+                                                  what),
+                      {file, place.line, place.column});
+    }
+    return {};
 }
 
 void read_texts(const scenarios::Node& node, std::map<std::string, std::string>& into) {
@@ -156,12 +198,25 @@ Result<Profile> load_profile(const std::string& name, MetricCatalog& catalog) {
     return profile;
 }
 
-Result<NameMap> load_name_map(const std::filesystem::path& file) {
+Result<NameMap> load_name_map(const std::filesystem::path& file, const MetricCatalog& catalog) {
     auto tree = read_toml(file);
     if (!tree) return tl::unexpected(tree.error());
     static const std::vector<std::string> keys = {"metrics", "labels", "extra", "jobs", "cluster", "target"};
     if (auto checked = check_members(*tree, keys, file.string()); !checked) {
         return tl::unexpected(checked.error());
+    }
+    std::vector<std::string> signals = catalog.names();
+    std::set<std::string> exporters;
+    for (const Metric& metric : catalog.metrics) {
+        if (!metric.canonical.empty()) signals.push_back(metric.canonical);
+        if (metric.exporter != "prometheus") exporters.insert(metric.exporter);
+    }
+    for (const Result<void>& checked :
+         {check_keys((*tree)["metrics"], "metric", signals, file.string()),
+          check_keys((*tree)["labels"], "label", label_names(catalog), file.string()),
+          check_keys((*tree)["jobs"], "exporter", {exporters.begin(), exporters.end()}, file.string()),
+          check_keys((*tree)["cluster"], "key", {"host"}, file.string())}) {
+        if (!checked) return tl::unexpected(checked.error());
     }
     NameMap map;
     read_texts((*tree)["metrics"], map.metrics);

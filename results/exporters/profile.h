@@ -45,7 +45,8 @@ scenarios::Result<Profile> load_profile(const std::string& name, MetricCatalog& 
 // pod, container and endpoint, and names jobs after services.
 void put_in_kubernetes(Profile& profile, const MetricCatalog& catalog);
 
-scenarios::Result<NameMap> load_name_map(const std::filesystem::path& file);
+// Errors: io, bad_input (a key that is no metric, label or exporter of ours, with its line).
+scenarios::Result<NameMap> load_name_map(const std::filesystem::path& file, const MetricCatalog& catalog);
 
 // Why a metric that the catalog knows is not there: "off in dcgm-exporter's default counters; …".
 std::string why_absent(const Profile& profile, const Metric& metric);

@@ -53,6 +53,8 @@ public:
 
 private:
     bool gone(double t) const {
+        const auto sets = [&](const Active& one) { return one.change->set.has_value() && one.on(t); };
+        if (level_.absent && std::none_of(active_.begin(), active_.end(), sets)) return true;
         return std::any_of(active_.begin(), active_.end(),
                            [&](const Active& one) { return one.change->gone && one.on(t); });
     }

@@ -32,10 +32,10 @@ std::vector<Series> render(const World& world, const Incident& incident,
 // The series without values: what exists, for checks of names and labels.
 std::vector<Series> instances(const World& world, const Metric& metric);
 
-// Shown names of the metrics whose series differ from those of the healthy run. Those whose series only
-// vanish are separate: only rules about absence can see that.
+// The metrics whose series differ from those of the healthy run, by shown name, with the labels of these
+// series. Those whose series only vanish are separate: only rules about absence can see that.
 struct Touched {
-    std::set<std::string> moved, vanished;
+    std::map<std::string, std::vector<Labels>> moved, vanished;  // no labels: of too many series to keep
     bool empty() const { return moved.empty() && vanished.empty(); }
     bool any_of(const std::set<std::string>& names) const;
 };

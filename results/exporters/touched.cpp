@@ -86,6 +86,8 @@ void drop_later_labels(const World& world, const Metric& metric, Series& series)
 
 namespace {
 
+constexpr std::size_t series_most = 2000;  // of one metric, whose labels are kept
+
 // Asked before a metric's series are made, since an incident leaves most metrics alone.
 bool may_touch(const Incident& incident, const Metric& metric) {
     const auto reaches = [&](const Change& change) {
@@ -99,7 +101,7 @@ bool may_touch(const Incident& incident, const Metric& metric) {
 }  // namespace
 
 bool Touched::any_of(const std::set<std::string>& names) const {
-    const auto named = [&](const std::string& metric) { return names.contains(metric); };
+    const auto named = [&](const auto& metric) { return names.contains(metric.first); };
     return std::any_of(moved.begin(), moved.end(), named) ||
            std::any_of(vanished.begin(), vanished.end(), named);
 }
@@ -108,13 +110,24 @@ Touched touched(const World& world, const Incident& incident) {
     Touched found;
     each_series(
         world, incident, [&](const Metric& metric) { return may_touch(incident, metric); },
-        [&](const Metric& metric, Series&, const Variant&, const std::vector<Active>& active) {
+        [&](const Metric& metric, Series& series, const Variant&, const std::vector<Active>& active) {
             if (active.empty()) return;
-            const bool gone =
-                std::all_of(active.begin(), active.end(), [](const Active& one) { return one.change->gone; });
-            (gone ? found.vanished : found.moved).insert(world.profile.shown_name(metric));
+            const std::string name = world.profile.shown_name(metric);
+            const auto gone = [](const Active& one) { return one.change->gone; };
+            if (std::any_of(active.begin(), active.end(), gone)) found.vanished[name].push_back(series.labels);
+            if (std::all_of(active.begin(), active.end(), gone)) return;
+            auto& all = found.moved[name];
+            for (const Active& one : active) {
+                if (one.change->labels.empty()) continue;
+                all.push_back(series.labels);
+                for (const auto& [label, value] : one.change->labels) all.back()[label] = value;
+            }
+            all.push_back(std::move(series.labels));
         });
-    for (const std::string& name : found.moved) found.vanished.erase(name);
+    for (auto* side : {&found.moved, &found.vanished}) {
+        for (auto& [name, all] : *side)
+            if (all.size() > series_most) all = {};
+    }
     return found;
 }
 
