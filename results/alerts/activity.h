@@ -40,7 +40,8 @@ Activity activity_of(const std::vector<external::Mismatch>& edges, const std::ve
 std::vector<std::size_t> rules_of(const std::map<std::string, std::string>& labels,
                                   const std::vector<Rule>& rules);
 
-// ── How near an alert came to one of its thresholds: the value nearest to it, by time.
+// ── How near an alert came to one of its thresholds: by time the value nearest to it, and the one farthest
+// from it. Of a limit that is no number: the difference to it; of `==` and `!=`: how far from it.
 
 using Curve = std::vector<std::pair<double, double>>;
 

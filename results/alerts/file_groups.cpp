@@ -107,6 +107,7 @@ void move_into(Items& items, Items& more) {
 // `before`: how many rules come before these.
 void append_answer(PlayerAnswer& answer, PlayerAnswer more, std::size_t before) {
     for (auto& [key, curve] : more.curves) answer.curves[{key.first + before, key.second}] = std::move(curve);
+    for (auto& [key, curve] : more.far) answer.far[{key.first + before, key.second}] = std::move(curve);
     for (auto& [rule, why] : more.why_unjudged) answer.why_unjudged[rule + before] = std::move(why);
     move_into(answer.activity, more.activity);
     move_into(answer.unjudged, more.unjudged);

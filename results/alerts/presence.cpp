@@ -3,7 +3,9 @@
 #include "results/alerts/presence.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <regex>
 
 #include "results/alerts/test_file.h"
 #include "results/record/words.h"
@@ -44,7 +46,26 @@ std::set<std::string> uncertain(const std::vector<Rule>& rules, const StaticAnal
 struct Asked {
     std::map<std::string, std::string> selectors;            // query → selector
     std::map<std::string, std::vector<std::size_t>> values;  // query → rules
+    struct Label {
+        std::string name;
+        std::vector<std::size_t> rules;
+    };
+    std::map<std::string, Label> labels;  // query by a label → rules whose templates name it
 };
+
+// The labels that the templates of an alert name: {{ $labels.node }}, {{ .Labels.node }}.
+std::set<std::string> labels_in_templates(const Rule& rule) {
+    static const std::regex used(R"((?:\$labels|\.Labels)\.([a-zA-Z_][a-zA-Z0-9_]*))");
+    std::set<std::string> names;
+    for (const auto* texts : {&rule.annotations, &rule.labels}) {
+        for (const auto& [key, whole] : *texts) {
+            const std::string text = whole.substr(0, 4096);
+            for (std::sregex_iterator match(text.begin(), text.end(), used), end; match != end; ++match)
+                names.insert((*match)[1]);
+        }
+    }
+    return names;
+}
 
 Asked asked_of(const std::vector<Rule>& rules, const StaticAnalysis& analysis) {
     Asked asked;
@@ -65,7 +86,13 @@ Asked asked_of(const std::vector<Rule>& rules, const StaticAnalysis& analysis) {
             clear = clear && !(recorded.contains(one.metric) && one.range > 0);
         }
         const std::string any = clear ? without_thresholds(rules[i].expr) : "";
-        if (!any.empty()) asked.values["count(" + any + ")"].push_back(i);
+        if (any.empty()) continue;
+        asked.values["count(" + any + ")"].push_back(i);
+        for (const std::string& label : labels_in_templates(rules[i])) {
+            auto& one = asked.labels["count by (" + label + ") (" + any + ")"];
+            one.name = label;
+            one.rules.push_back(i);
+        }
     }
     return asked;
 }
@@ -97,6 +124,7 @@ std::string presence_test(const std::vector<Rule>& rules, const StaticAnalysis& 
     std::vector<Expectation> expectations;
     for (const auto& [query, selector] : asked.selectors) expectations.push_back({query, asked_at, {}});
     for (const auto& [query, whose] : asked.values) expectations.push_back({query, asked_at, {}});
+    for (const auto& [query, whose] : asked.labels) expectations.push_back({query, asked_at, {}});
     return kept_test(input, expectations,
                      "# Which selectors have series, and which rules can have a value.\n");
 }
@@ -104,16 +132,110 @@ std::string presence_test(const std::vector<Rule>& rules, const StaticAnalysis& 
 Presence presence_of(const external::TestAnswer& answer, const std::vector<Rule>& rules,
                      const StaticAnalysis& analysis) {
     Asked asked = asked_of(rules, analysis);
+    Presence presence{.valueless = std::vector<bool>(rules.size(), false)};
     for (const external::Mismatch& one : answer.mismatches) {  // it has a value, or no answer
         asked.selectors.erase(one.expr);
         asked.values.erase(one.expr);
+        const auto label = asked.labels.find(one.expr);
+        if (label == asked.labels.end() || one.got.empty()) continue;
+        const bool there = std::any_of(one.got.begin(), one.got.end(), [&](const external::Sample& sample) {
+            return sample.labels.contains(label->second.name);
+        });
+        for (const std::size_t rule : label->second.rules)
+            if (!there) presence.lost.emplace(rule, label->second.name);
     }
-    Presence presence{.valueless = std::vector<bool>(rules.size(), false)};
     for (const auto& [query, selector] : asked.selectors) presence.empty.insert(selector);
     for (const auto& [query, whose] : asked.values) {
         for (const std::size_t rule : whose) presence.valueless[rule] = true;
     }
     return presence;
+}
+
+// ── Thresholds out of reach: each series lies half an hour at its metric's least and then half an hour at
+// its most. An expression that rises or falls with one metric alone has its extremes there.
+
+namespace {
+
+// Calls whose value lies between the values that they are given, or rises and falls with them.
+bool keeps_order(const Token& token) {
+    return one_of(lowered(token.text),
+                  {"avg", "min", "max", "sum", "quantile", "topk", "bottomk", "avg_over_time",
+                   "min_over_time", "max_over_time", "last_over_time", "quantile_over_time", "label_replace",
+                   "label_join", "round", "floor", "ceil", "sort", "sort_desc", "by", "without"});
+}
+
+// The metric with bounds whose values alone decide that side of the threshold; nullptr otherwise.
+const exporters::Metric* bounded_metric(const Threshold& threshold, const Emitted& emitted) {
+    const Reads side = scan(threshold.left);
+    if (!threshold.number || threshold.op == "!=" || side.selectors.size() != 1) return nullptr;
+    const Selector& selector = side.selectors[0];
+    const exporters::Metric* metric = emitted.metric(selector.metric);
+    if (metric == nullptr || !std::isfinite(metric->least) || !std::isfinite(metric->most) ||
+        selector.absent || selector.range + selector.offset + selector.outer > reach_most)
+        return nullptr;
+    const std::string outside = without_selector(threshold.left, selector.text);
+    for (const Token& token : tokens_of(outside)) {
+        const bool label = has(side.grouping, token.text);
+        if (token.kind == Token::Kind::word && !label && !keeps_order(token)) return nullptr;
+        if (one_of(token.text, {"%", "^", "==", "!=", "<", ">", "<=", ">="})) return nullptr;
+    }
+    return metric;
+}
+
+// Query → the thresholds that are out of reach if it never has a value. `x == 3` is where neither `x >= 3`
+// nor `x <= 3` is.
+using ReachQueries = std::map<std::string, std::set<std::pair<std::size_t, std::size_t>>>;
+
+ReachQueries reach_queries(const StaticAnalysis& analysis, const Emitted& emitted) {
+    ReachQueries queries;
+    for (std::size_t i = 0; i < analysis.rules.size(); ++i) {
+        const auto& thresholds = analysis.rules[i].thresholds;
+        for (std::size_t k = 0; k < thresholds.size(); ++k) {
+            const Threshold& one = thresholds[k];
+            if (bounded_metric(one, emitted) == nullptr) continue;
+            const bool equal = one.op == "==";
+            for (const std::string& op : equal ? std::vector<std::string>{">=", "<="} : std::vector{one.op})
+                queries[fmt::format("count(({}) {} {})", one.left, op, one.limit)].emplace(i, k);
+        }
+    }
+    return queries;
+}
+
+}  // namespace
+
+std::string reach_test(const StaticAnalysis& analysis, const Emitted& emitted) {
+    const ReachQueries queries = reach_queries(analysis, emitted);
+    if (queries.empty()) return {};
+    std::map<std::string, const exporters::Metric*> metrics;
+    for (const RuleReads& rule : analysis.rules) {
+        for (const Threshold& one : rule.thresholds) {
+            if (const exporters::Metric* metric = bounded_metric(one, emitted))
+                metrics[scan(one.left).selectors[0].metric] = metric;
+        }
+    }
+    const auto steps = static_cast<int>(asked_at / scraped_every);
+    std::string block;
+    for (const auto& [name, metric] : metrics) {
+        const std::string values = fmt::format("{}+0x{} {}+0x{}", exporters::number_text(metric->least), steps,
+                                               exporters::number_text(metric->most), steps);
+        for (const std::string& text : emitted.series_of({name}))
+            block += "  - series: " + in_single_quotes(text) + "\n    values: '" + values + "'\n";
+    }
+    exporters::Window window{.duration = 2 * asked_at, .scrape = scraped_every, .eval = asked_at};
+    const TestInput input{{}, "the least and the most of each metric", block, window, asked_at, {}};
+    std::vector<Expectation> expectations;
+    for (const auto& [query, whose] : queries) {
+        for (const double time : {asked_at, 2 * asked_at}) expectations.push_back({query, time, {}});
+    }
+    return kept_test(input, expectations, "# Which thresholds a metric can pass.\n");
+}
+
+void find_unreached(const external::TestAnswer& answer, const StaticAnalysis& analysis,
+                    const Emitted& emitted, Presence& presence) {
+    if (!answer.load.empty() || !answer.rules.empty() || !answer.other.empty()) return;
+    ReachQueries queries = reach_queries(analysis, emitted);
+    for (const external::Mismatch& one : answer.mismatches) queries.erase(one.expr);
+    for (const auto& [query, whose] : queries) presence.beyond.insert(whose.begin(), whose.end());
 }
 
 // ── Why a selector matches nothing, and whose matter that is.
@@ -320,17 +442,50 @@ Why Explanation::no_series(const Selector& selector, const Matcher& matcher) con
 class Explainer {
 public:
     Explainer(const std::vector<Rule>& rules, const Presence& presence, const Explanation& explanation,
-              StaticAnalysis& analysis)
-        : rules_(rules), presence_(presence), explanation_(explanation), analysis_(analysis) {}
+              const Emitted& emitted, const exporters::World& world, StaticAnalysis& analysis)
+        : rules_(rules),
+          presence_(presence),
+          explanation_(explanation),
+          emitted_(emitted),
+          world_(world),
+          analysis_(analysis) {}
 
     void all() {
-        for (std::size_t i = 0; i < rules_.size(); ++i) explain(i);
+        find_short_records();
+        for (std::size_t i = 0; i < rules_.size(); ++i) {
+            explain(i);
+            explain_reach(i);
+            explain_lost_labels(i);
+        }
     }
 
 private:
-    bool empty(const Selector& one) const { return presence_.empty.contains(one.text); }
+    bool empty(const Selector& one) const {
+        return presence_.empty.contains(one.text) || holds_too_little(one, world_.window.scrape) ||
+               short_records_.contains(one.metric);
+    }
+
+    // Recorded metrics that have no value for the ranges that their rules ask for, or those of what they read.
+    void find_short_records() {
+        for (bool more = true; more;) {
+            more = false;
+            std::map<std::string, bool> all;
+            for (std::size_t i = 0; i < rules_.size(); ++i) {
+                if (rules_[i].is_alert) continue;
+                const bool lacks = why_silent(i, 0).kind == DeadKind::range_too_short;
+                const auto [at, fresh] = all.emplace(rules_[i].name, lacks);
+                at->second = at->second && lacks;
+            }
+            for (const auto& [name, lacks] : all) more = (lacks && short_records_.insert(name).second) || more;
+        }
+    }
 
     Why why(const Selector& selector, int depth) const {
+        if (!presence_.empty.contains(selector.text) && holds_too_little(selector, world_.window.scrape))
+            return {"range-too-short", Weight::error, DeadKind::range_too_short,
+                    too_little_text(selector, world_.window.scrape),
+                    fmt::format("look back over {} or more",
+                                exporters::duration_text(4 * world_.window.scrape))};
         for (std::size_t i = 0; i < rules_.size(); ++i) {
             if (rules_[i].is_alert || rules_[i].name != selector.metric) continue;
             const Why first = depth < 8 ? why_silent(i, depth + 1) : Why{};
@@ -385,6 +540,57 @@ private:
         }
     }
 
+    // "DCGM_FI_DEV_GPU_UTIL is never > 110: it lies between 0 and 100 (…)"
+    void explain_reach(std::size_t index) {
+        RuleReads& reads = analysis_.rules[index];
+        std::set<std::string> beyond;
+        for (std::size_t k = 0; k < reads.thresholds.size(); ++k) {
+            if (presence_.beyond.contains({index, k})) beyond.insert(reads.thresholds[k].text);
+        }
+        if (beyond.empty()) return;
+        const bool never = fails_without(rules_[index].expr, beyond);
+        for (const Threshold& one : reads.thresholds) {
+            if (!beyond.contains(one.text)) continue;
+            const exporters::Metric* metric = bounded_metric(one, emitted_);
+            const std::string metric_name = scan(one.left).selectors[0].metric;
+            const bool ratio = metric->most == 1 && one.op[0] == '>';
+            const Why why{"threshold-out-of-reach",
+                          Weight::error,
+                          DeadKind::out_of_reach,
+                          fmt::format("{} is never {} {}: {} lies between {} and {} ({})", one.left, one.op,
+                                      one.limit, one.left == metric_name ? "it" : metric_name, metric->least,
+                                      metric->most, exporters::source_of_bounds(*metric)),
+                          ratio ? "it is a ratio, not a percentage"
+                                : "compare with a value that it can have"};
+            const bool first = never && !reads.dead();
+            if (first) reads.dead_kind = why.kind, reads.why_dead = why.says, reads.remedy = why.remedy;
+            add(index, why, first, false);
+        }
+    }
+
+    // A label that a template names and that the alert does not have is shown as an empty text.
+    void explain_lost_labels(std::size_t index) {
+        const Reads& reads = analysis_.rules[index].reads;
+        for (const auto& [rule, label] : presence_.lost) {
+            if (rule != index) continue;
+            std::set<std::string> known;
+            for (const Selector& one : reads.selectors) known.merge(emitted_.label_names(one.metric));
+            const std::string near = scenarios::nearest(label, {known.begin(), known.end()});
+            const bool own = rules_[index].labels.contains(label);
+            const Why why{"label-lost",
+                          Weight::warning,
+                          DeadKind::none,
+                          fmt::format("a template names the label '{}', which the alert does not have there: it "
+                                      "is shown as nothing",
+                                      label),
+                          own ? "write the text itself: the rule's own labels are added after its templates are filled"
+                          : known.contains(label) ? fmt::format("keep it in the aggregation: by (…, {})", label)
+                          : near.empty()          ? ""
+                                                  : "did you mean " + near + "?"};
+            add(index, why, false, false);
+        }
+    }
+
     void add(std::size_t index, const Why& why, bool kills, bool absent) {
         const Rule& rule = rules_[index];
         analysis_.findings.push_back({absent && why.id.starts_with("metric") ? "absent-always" : why.id,
@@ -395,7 +601,10 @@ private:
     const std::vector<Rule>& rules_;
     const Presence& presence_;
     const Explanation& explanation_;
+    const Emitted& emitted_;
+    const exporters::World& world_;
     StaticAnalysis& analysis_;
+    std::set<std::string> short_records_;
 };
 
 }  // namespace
@@ -403,7 +612,7 @@ private:
 void explain_silence(const std::vector<Rule>& rules, const Presence& presence, const Emitted& emitted,
                      const exporters::World& world, StaticAnalysis& analysis) {
     const Explanation explanation(emitted, world);
-    Explainer(rules, presence, explanation, analysis).all();
+    Explainer(rules, presence, explanation, emitted, world, analysis).all();
 }
 
 }  // namespace deadrank::results::alerts

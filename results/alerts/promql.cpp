@@ -190,7 +190,8 @@ private:
             reads_.identifiers.insert(selector.metric);
         if (peek() == "[") {
             ++at_;
-            reads_.subquery = reads_.subquery || peek(2).starts_with(':');
+            selector.stepped = peek(2).starts_with(':');
+            reads_.subquery = reads_.subquery || selector.stepped;
             selector.range = std::max(0.0, exporters::seconds_of(peek()));
             skip_to("]");
         }
@@ -202,6 +203,9 @@ private:
         selector.function = stack_.back().function;
         for (const Frame& frame : stack_) {
             selector.absent = selector.absent || one_of(frame.function, {"absent", "absent_over_time"});
+            selector.counted = selector.counted || one_of(frame.function, {"count", "count_values", "group",
+                                                                           "count_over_time",
+                                                                           "present_over_time"});
             selector.optional = selector.optional || frame.unless;
         }
         reads_.selectors.push_back(std::move(selector));
@@ -294,7 +298,34 @@ public:
         return std::move(found_);
     }
 
+    bool fails_without(const std::set<std::string>& thresholds) {
+        return fails(0, tokens_.size(), thresholds);
+    }
+
 private:
+    // `and` and `unless` bind tighter than `or`.
+    bool fails(std::size_t first, std::size_t last, const std::set<std::string>& thresholds) {
+        const auto [begin, end] = bare(tokens_, first, last);
+        if (begin >= end) return false;
+        const int depth = depths_[begin];
+        std::size_t from = begin;
+        bool counts = true, any = false, failed = false;
+        for (std::size_t i = begin; i <= end; ++i) {
+            const std::string word =
+                i < end && tokens_[i].kind == Token::Kind::word ? lowered(tokens_[i].text) : "";
+            const bool joint = i < end && depths_[i] == depth && one_of(word, {"and", "or", "unless"});
+            if (!joint && i < end) continue;
+            if (i == end && !any) break;
+            if (counts) failed = failed || fails(from, i, thresholds);
+            if ((word == "or" || i == end) && !failed) return false;
+            if (word == "or") failed = false;
+            any = true;
+            counts = word != "unless";
+            if (i < end) from = after_modifiers(i + 1, end);
+        }
+        return any ? failed : thresholds.contains(text(begin, end));
+    }
+
     std::string text(std::size_t begin, std::size_t end) const {
         if (begin >= end) return {};
         const Token& last = tokens_[end - 1];
@@ -344,7 +375,8 @@ private:
         }
         if (signs != 1 || at == begin || at + 1 >= end || lowered(tokens_[at + 1].text) == "bool") return;
         const std::size_t right = after_modifiers(at + 1, end);
-        Threshold threshold{text(begin, at), tokens_[at].text, text(right, end), numbers(right, end)};
+        Threshold threshold{text(begin, at),     tokens_[at].text,   text(right, end),
+                            numbers(right, end), text(at + 1, right), text(begin, end)};
         if (numbers(begin, at)) {  // 5 < x
             std::swap(threshold.left, threshold.limit);
             for (auto [sign, other] : {std::pair{">", "<"}, {"<", ">"}, {">=", "<="}, {"<=", ">="}}) {
@@ -374,6 +406,10 @@ private:
 
 std::vector<Threshold> thresholds_of(std::string_view expr) { return ThresholdSearch(expr).all(); }
 
+bool fails_without(std::string_view expr, const std::set<std::string>& thresholds) {
+    return ThresholdSearch(expr).fails_without(thresholds);
+}
+
 std::string without_thresholds(std::string_view expr) {
     const auto tokens = tokens_of(expr);
     std::string text;
@@ -393,6 +429,14 @@ std::string without_thresholds(std::string_view expr) {
         if (i + 1 < tokens.size() && lowered(tokens[i + 1].text) != "bool") text += " bool ";
     }
     return text + std::string(expr.substr(copied));
+}
+
+std::string without_selector(const std::string& expr, const std::string& selector) {
+    std::string text = expr;
+    if (const std::size_t at = text.find(selector); at != std::string::npos) text.erase(at, selector.size());
+    if (const std::size_t open = text.find('['); open != std::string::npos)
+        text.erase(open, text.find(']', open) + 1 - open);
+    return text;
 }
 
 bool one_of(std::string_view word, std::initializer_list<std::string_view> list) {

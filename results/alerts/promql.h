@@ -25,6 +25,8 @@ struct Selector {
     std::string function;   // the call whose argument it is, if any
     std::string op_before;  // the operator on its left: "/", ">", "or", …
     bool absent = false;    // inside absent() or absent_over_time()
+    bool counted = false;   // inside a call whose value is how many series or samples there are
+    bool stepped = false;   // its range is a subquery's, with a resolution of its own
     bool optional = false;  // right of `unless`, or in an inner `or`: the expression may fire without it
     int branch = 0;         // which part of a top-level `or`
     std::string text;       // as it is written, without range and offset
@@ -61,9 +63,21 @@ std::string without_thresholds(std::string_view expr);
 // joined by and, or, unless.
 struct Threshold {
     std::string left, op, limit;
-    bool number = false;  // the limit is arithmetic on numbers alone
+    bool number = false;   // the limit is arithmetic on numbers alone
+    std::string matching;  // "on (instance) group_left", as it is written
+    std::string text;      // all of it
+
+    // Is it on one side of a number?
+    bool is_bound() const { return number && (op[0] == '<' || op[0] == '>'); }
 };
 std::vector<Threshold> thresholds_of(std::string_view expr);
+
+// Can the expression never have a value if none of these thresholds is ever passed? `a > 1 and b > 2` cannot
+// if one of the two is not, `a > 1 or b > 2` only if both are not.
+bool fails_without(std::string_view expr, const std::set<std::string>& thresholds);
+
+// The expression with this part of it, as it is written, replaced by nothing.
+std::string without_selector(const std::string& expr, const std::string& selector);
 
 bool one_of(std::string_view word, std::initializer_list<std::string_view> list);
 

@@ -23,19 +23,28 @@ std::string probe_name(std::size_t rule, std::size_t threshold) {
     return fmt::format("{}{}_{}", probe_prefix, rule, threshold);
 }
 
-// For each threshold of the asked alerts, the value that comes nearest to it.
+constexpr std::string_view farthest = "_far";
+
+// For each threshold of the asked alerts, the value that comes nearest to it, and the one farthest from it.
 std::vector<Probe> probes_of(const std::vector<bool>& asked, const StaticAnalysis& analysis) {
     std::vector<Probe> probes;
     for (std::size_t i = 0; i < asked.size(); ++i) {
         const auto& thresholds = analysis.rules[i].thresholds;
         for (std::size_t k = 0; asked[i] && k < thresholds.size(); ++k) {
             const Threshold& one = thresholds[k];
-            const bool up = one.op == ">" || one.op == ">=", down = one.op == "<" || one.op == "<=";
             const Reads reads = scan(one.left);
-            if (!(up || down) || !one.number || reads.selectors.empty() ||
-                reads.identifiers.contains("scalar"))
-                continue;
-            probes.push_back({probe_name(i, k), (up ? "max(" : "min(") + one.left + ")"});
+            if (reads.selectors.empty() || reads.identifiers.contains("scalar")) continue;
+            const bool equal = one.op == "==", unequal = one.op == "!=";
+            std::string value = one.left;
+            // What is in parentheses behind a bare group_left would be its labels.
+            const bool bare = one.matching.ends_with("group_left") || one.matching.ends_with("group_right");
+            if (!one.number || equal || unequal)
+                value = fmt::format("({}) - {}{} ({})", one.left, one.matching, bare ? " ()" : "", one.limit);
+            if (equal || unequal) value = "abs(" + value + ")";
+            const bool up = one.op[0] == '>' || unequal;
+            probes.push_back({probe_name(i, k), (up ? "max(" : "min(") + value + ")"});
+            probes.push_back(
+                {probe_name(i, k) + std::string(farthest), (up ? "min(" : "max(") + value + ")"});
         }
     }
     return probes;
@@ -167,7 +176,8 @@ private:
             char* at = nullptr;
             const char* text = name->second.c_str() + std::string_view(probe_prefix).size();
             const std::size_t rule = std::strtoul(text, &at, 10), threshold = std::strtoul(at + 1, &at, 10);
-            played.curves[{rule, threshold}].emplace_back(one.time - part_.history, sample.value);
+            Curves& side = at == farthest ? played.far : played.curves;
+            side[{rule, threshold}].emplace_back(one.time - part_.history, sample.value);
         }
     }
 
@@ -287,7 +297,8 @@ Result<PlayerAnswer> PromtoolPlayer::play(const exporters::World& world, const e
         longer[i] = asked[i] && rules[i].hold > hold_most && !analysis.rules[i].states &&
                     is_pending_at_start(played.activity[i]);
     }
-    std::erase_if(played.curves, [&](const auto& one) { return longer[one.first.first]; });
+    for (Curves* side : {&played.curves, &played.far})
+        std::erase_if(*side, [&](const auto& one) { return longer[one.first.first]; });
     auto more = parts_of(longer, rules, analysis, world.window, rules_hold_most(rules));
     for (Part& part : more) part.name += ".for";
     if (auto done = play_parts(more); !done) return tl::unexpected(done.error());
@@ -313,9 +324,16 @@ Result<Presence> PromtoolPlayer::presence(const std::vector<Rule>& rules, const 
     auto answer = tool_.test_rules(test.string(), stopped_);
     if (!answer) return tl::unexpected(answer.error());
     // A recording rule that fails in a world of everything at once: then nothing is known.
-    if (!answer->rules.empty() || !answer->load.empty())
-        return Presence{.valueless = std::vector<bool>(rules.size(), false)};
-    return presence_of(*answer, rules, analysis);
+    Presence presence{.valueless = std::vector<bool>(rules.size(), false)};
+    if (answer->rules.empty() && answer->load.empty()) presence = presence_of(*answer, rules, analysis);
+    const std::string reach = reach_test(analysis, emitted);
+    if (reach.empty()) return presence;
+    const auto bounds = options_.directory / "reach.yml";
+    if (auto written = write_text(reach, bounds); !written) return tl::unexpected(written.error());
+    auto reached = tool_.test_rules(bounds.string(), stopped_);
+    if (!reached) return tl::unexpected(reached.error());
+    find_unreached(*reached, analysis, emitted, presence);
+    return presence;
 }
 
 }  // namespace deadrank::results::alerts

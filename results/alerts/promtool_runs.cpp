@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "results/alerts/emitted.h"
 #include "results/exporters/toml_file.h"
 
 namespace deadrank::results::alerts {
@@ -134,6 +135,39 @@ void thin_out(const Part& part, double scrape, double past, exporters::Series& s
     }
 }
 
+// Which series the selectors of some rules may match: of 4,096 series of node_cpu_seconds_total a rule about
+// mode="idle" reads 512, and promtool need not hold the others. A value of a label is matched once.
+class Needed {
+public:
+    void add(const RuleReads& reads) {
+        for (const Selector& one : reads.reads.selectors) {
+            if (!one.metric.empty()) selectors_[one.metric].push_back(one.matchers);
+        }
+    }
+
+    bool operator()(const exporters::Series& series) {
+        const auto at = selectors_.find(series.name);
+        if (at == selectors_.end()) return true;  // read by some other form
+        return std::any_of(at->second.begin(), at->second.end(), [&](const std::vector<Matcher>& matchers) {
+            return std::all_of(matchers.begin(), matchers.end(),
+                               [&](const Matcher& one) { return matches(one, series.labels); });
+        });
+    }
+
+private:
+    bool matches(const Matcher& matcher, const exporters::Labels& labels) {
+        if (matcher.label == "__name__") return true;
+        const auto at = labels.find(matcher.label);
+        const std::string value = at == labels.end() ? "" : at->second;
+        const auto [known, fresh] = known_.try_emplace({matcher.op, matcher.value, value}, false);
+        if (fresh) known->second = fits(matcher, value);
+        return known->second;
+    }
+
+    std::map<std::string, std::vector<std::vector<Matcher>>> selectors_;
+    std::map<std::tuple<std::string, std::string, std::string>, bool> known_;
+};
+
 }  // namespace
 
 std::vector<exporters::Series> series_of(const Part& part, exporters::World world,
@@ -142,11 +176,13 @@ std::vector<exporters::Series> series_of(const Part& part, exporters::World worl
     world.epoch += part.history;
     std::set<std::string> names;
     bool everything = false;
+    Needed needed;
     const std::vector<bool> kept = rules_in(part, rules, analysis);
     for (std::size_t i = 0; i < rules.size(); ++i) {
         if (!kept[i]) continue;
         names.insert(analysis.rules[i].names.begin(), analysis.rules[i].names.end());
         everything = everything || analysis.rules[i].everything;
+        needed.add(analysis.rules[i]);
     }
     const auto pasts = pasts_of(part, rules, analysis);
     const auto past_of = [&](const std::string& name) {
@@ -158,9 +194,12 @@ std::vector<exporters::Series> series_of(const Part& part, exporters::World worl
     std::vector<exporters::Series> all;
     for (const double past : lengths) {
         world.window.history = past;
-        auto some = exporters::render(world, incident, [&](const std::string& name) {
-            return (everything || names.contains(name)) && past_of(name) == past;
-        });
+        auto some = exporters::render(
+            world, incident,
+            [&](const std::string& name) {
+                return (everything || names.contains(name)) && past_of(name) == past;
+            },
+            [&](const exporters::Series& one) { return everything || needed(one); });
         for (exporters::Series& one : some) {
             thin_out(part, world.window.scrape, past, one);
             all.push_back(std::move(one));

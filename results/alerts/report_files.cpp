@@ -48,8 +48,11 @@ Json row_json(const Study& study, const Row& row) {
     if (!row.incident.notes.empty()) json["notes"] = row.incident.notes;
     if (!row.trouble.empty()) json["trouble"] = row.trouble;
     if (row.pages >= 0) json["pages"] = row.pages;
-    json["moved"] = row.touched.moved;
-    json["vanished"] = row.touched.vanished;
+    for (const char* side : {"moved", "vanished"}) json[side] = Json::array();
+    for (const auto& [metric, series] : row.touched.moved) json["moved"].push_back(metric);
+    for (const auto& [metric, series] : row.touched.vanished) {
+        if (!row.touched.moved.contains(metric)) json["vanished"].push_back(metric);
+    }
     json["promtool"] = {{"file", row.played.kept.string()}, {"cpu_seconds", row.played.cpu_seconds}};
     Json cells = Json::array();
     for (std::size_t i = 0; i < row.cells.size(); ++i) {

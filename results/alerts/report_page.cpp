@@ -115,7 +115,7 @@ Shown shown_of(const Study& study, std::size_t rule) {
         const Cell& cell = row.cells[rule];
         const auto& thresholds = study.analysis.rules[rule].thresholds;
         for (std::size_t k = 0; k < thresholds.size(); ++k) {
-            if (!row.played.curves.contains({rule, k})) continue;
+            if (!thresholds[k].is_bound() || !row.played.curves.contains({rule, k})) continue;
             Nearness near{thresholds[k].left, thresholds[k].op, thresholds[k].limit, 0, k};
             for (const Nearness& one : cell.near) {
                 if (one.threshold == k) near = one;

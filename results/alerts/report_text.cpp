@@ -257,14 +257,16 @@ std::string last_word(const Study& study, const Policy& policy, const std::vecto
                                       [](const Row& row) { return outcome_of(row) == "caught"; });
     std::string text = "\n" + shares(study);
     for (const Breach& breach : found) {
+        const bool invalid = std::any_of(study.invalid.begin(), study.invalid.end(),
+                                         [&](const auto& one) { return one.words == breach.says; });
         text +=
             style.paint(Ink::red, "breach ") +
             fmt::format("{}{}{}: {}\n", breach.fault, breach.fault.empty() || breach.alert.empty() ? "" : " ",
-                        breach.alert, breach.says);
+                        breach.alert, invalid ? "Prometheus refuses it, see above" : breach.says);
     }
     text += style.paint(found.empty() ? Ink::green : Ink::red,
                         fmt::format("{} of {} failures caught in time; {}", caught, study.rows.size(),
-                                    !found.empty() ? fmt::format("{} breaches{}", found.size(),
+                                    !found.empty() ? fmt::format("{} breach{}{}", found.size(), found.size() == 1 ? "" : "es",
                                                                  policy.given ? " of " + policy.file : "")
                                     : policy.given ? policy.file + " is kept"
                                                    : "no policy given"));

@@ -42,7 +42,7 @@ double duration_of(const YAML::Node& node) { return std::max(0.0, exporters::sec
 constexpr std::size_t expression_bytes_most = 16'384;
 constexpr double interval_least = 1;  // seconds; a day at 1 ms is 86 million evaluations
 constexpr int yaml_depth_most = 100;
-constexpr std::size_t file_bytes_most = 64 << 20;
+constexpr std::size_t file_bytes_most = 8 << 20;
 
 void refuse_node(const YAML::Node& node, const std::string& why) { throw YAML::Exception(node.Mark(), why); }
 
@@ -183,7 +183,9 @@ Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesy
     in.read(file.content.data(), static_cast<std::streamsize>(file.content.size()));  // a device has no end
     file.content.resize(static_cast<std::size_t>(in.gcount()));
     if (file.content.size() > file_bytes_most)
-        return refuse(ErrorCode::bad_input, "is larger than 64 MiB", "split it", {file.path});
+        return refuse(ErrorCode::bad_input,
+                      fmt::format("'{}' is larger than 8 MiB: that is no rule file", file.path),
+                      "give the file with `groups:`; a log goes to deadrank diagnose", {file.path});
     try {
         check_depth(file.content);  // before the patterns of check_kind, which take long on deep indentation
         if (auto checked = check_kind(file.content, file.path); !checked)
@@ -258,9 +260,13 @@ constexpr Stranger strangers[] = {
      "render it first, as Ansible's template task does"},
     {R"~(^\s*"?(panels|schemaVersion|templating)"?\s*:)~", "is a Grafana dashboard",
      "dashboards hold no Prometheus rules; give the rule files that Prometheus loads"},
-    {R"~(^\s*-?\s*"?(datasourceUid|noDataState|execErrState|relativeTimeRange)"?\s*:)~",
+    {R"~(^\s*-?\s*"?(datasourceUid|noDataState|execErrState|relativeTimeRange|orgId)"?\s*:)~",
      "is a Grafana alert export: its rules are queries of Grafana's own",
-     "give Prometheus rule files; Grafana's unified alerting is not judged here"},
+     "copy the PromQL of each query (`expr`) and its threshold into a Prometheus rule file"},
+    {R"~((\}|^)\s*(\|=|\|~|!~\s*["`]|\|\s*(json|logfmt|pattern|regexp|unpack|unwrap|line_format|)~"
+     R"~(label_format|decolorize)\b))~",
+     "is a Loki rule file: its expressions are LogQL, over lines of logs",
+     "give the rule files that Prometheus loads; `deadrank diagnose` reads the logs themselves"},
     {R"~(^\s*-?\s*(promql_expr_test|alert_rule_test|input_series)\s*:)~", "is a promtool test file",
      "give the rule files that it names"},
     {R"~(^(scrape_configs|rule_files|remote_write)\s*:)~", "is a Prometheus configuration",

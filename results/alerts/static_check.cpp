@@ -15,8 +15,8 @@ namespace deadrank::results::alerts {
 
 std::string_view name_of(DeadKind kind) {
     constexpr std::string_view names[] = {
-        "",           "misspelled",    "named otherwise", "off by default", "contradiction",
-        "your names", "not simulated", "nobody's"};
+        "",              "misspelled",   "named otherwise", "off by default", "contradiction",
+        "out of reach", "range too short", "your names", "not simulated",   "nobody's"};
     return names[static_cast<std::size_t>(kind)];
 }
 
@@ -64,8 +64,7 @@ void follow(std::size_t index, const Recorders& recorders, const std::vector<Rul
 
 }  // namespace
 
-StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted,
-                       const exporters::World& world) {
+StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted) {
     StaticAnalysis analysis;
     Recorders recorders;
     for (std::size_t i = 0; i < rules.size(); ++i) {
@@ -75,7 +74,7 @@ StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted,
         RuleReads reads;
         reads.reads = scan(rule.expr);
         reads.thresholds = thresholds_of(rule.expr);
-        find_misuse(rule, reads, emitted, world.window.scrape, analysis.findings);
+        find_misuse(rule, reads, emitted, analysis.findings);
         analysis.rules.push_back(std::move(reads));
     }
     std::vector<RuleReads> followed = analysis.rules;
@@ -140,38 +139,7 @@ void check_share(const Rule& rule, const Reads& reads, std::vector<StaticFinding
     }
 }
 
-// A metric, or its mean, least or largest, compared with a number that it never passes.
-void check_threshold(const Rule& rule, const Threshold& threshold, const Emitted& emitted,
-                     std::vector<StaticFinding>& findings) {
-    const Reads side = scan(threshold.left);
-    char* end = nullptr;
-    const double x = std::strtod(threshold.limit.c_str(), &end);
-    if (side.selectors.size() != 1 || threshold.limit.empty() || *end != '\0') return;
-    for (const Token& token : tokens_of(threshold.left)) {
-        const bool calls = one_of(token.text, {"avg", "min", "max", "avg_over_time", "min_over_time",
-                                               "max_over_time", "last_over_time"});
-        if (token.kind == Token::Kind::word && !calls && token.text != side.selectors[0].metric &&
-            side.selectors[0].text.find(token.text) == std::string::npos &&
-            !one_of(token.text, {"by", "without"}) &&
-            std::find(side.grouping.begin(), side.grouping.end(), token.text) == side.grouping.end())
-            return;
-        if (one_of(token.text, {"+", "-", "*", "/", "%", "^", "offset"})) return;
-    }
-    const exporters::Metric* metric = emitted.metric(side.selectors[0].metric);
-    if (metric == nullptr) return;
-    const std::string& op = threshold.op;
-    const bool never = (op == ">" && x >= metric->most) || (op == ">=" && x > metric->most) ||
-                       (op == "<" && x <= metric->least) || (op == "<=" && x < metric->least) ||
-                       (op == "==" && (x > metric->most || x < metric->least));
-    if (!never) return;
-    add(findings, rule, "threshold-out-of-reach", Weight::error,
-        fmt::format("{} is never {} {}: it lies between {} and {}", side.selectors[0].metric, op, x,
-                    metric->least, metric->most),
-        metric->most == 1 && x > 1 ? "it is a ratio, not a percentage"
-                                   : "compare with a value that it can have");
-}
-
-// Labels of by (…) and {{ $labels.X }} that none of the metrics has.
+// Labels of by (…) that none of the metrics has.
 void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted,
                  std::vector<StaticFinding>& findings) {
     std::set<std::string> known = {"alertname", "alertstate"};
@@ -190,36 +158,32 @@ void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted,
             near.empty() ? "" : "did you mean " + near + "?");
     };
     for (const std::string& label : reads.grouping) complain(label, "by (…)");
-    static const std::regex used(R"(\$labels\.([a-zA-Z_][a-zA-Z0-9_]*))");
-    std::set<std::string> said;
-    for (const auto& [name, whole] : rule.annotations) {
-        const std::string text = whole.substr(0, 4096);
-        for (std::sregex_iterator match(text.begin(), text.end(), used), end; match != end; ++match) {
-            if (said.insert((*match)[1]).second) complain((*match)[1], "an annotation");
-        }
-    }
 }
 
 }  // namespace
 
-void find_misuse(const Rule& rule, const RuleReads& what, const Emitted& emitted, double scrape,
+bool holds_too_little(const Selector& selector, double scrape) {
+    return selector.range > 0 && selector.range < 2 * scrape && !selector.stepped &&
+           one_of(selector.function, {"rate", "increase", "irate", "delta", "idelta", "deriv", "changes",
+                                      "resets", "predict_linear", "holt_winters"});
+}
+
+std::string too_little_text(const Selector& selector, double scrape) {
+    return fmt::format(
+        "{}(…[{}]) compares scrapes, and {} hold {} of them while scrapes are {} apart: with this scrape "
+        "interval it has no value",
+        selector.function, exporters::duration_text(selector.range), exporters::duration_text(selector.range),
+        selector.range <= scrape ? "one" : "for most targets one", exporters::duration_text(scrape));
+}
+
+void find_misuse(const Rule& rule, const RuleReads& what, const Emitted& emitted,
                  std::vector<StaticFinding>& findings) {
     const Reads& reads = what.reads;
-    for (const Selector& selector : reads.selectors) {
-        if (selector.range <= 0 || selector.range >= 2 * scrape ||
-            !one_of(selector.function, {"rate", "increase", "irate", "delta", "idelta", "deriv", "changes"}))
-            continue;
-        add(findings, rule, "range-too-short", Weight::error,
-            fmt::format("{}(…[{}]) holds less than two scrapes, {} apart: it has no value", selector.function,
-                        exporters::duration_text(selector.range), exporters::duration_text(scrape)),
-            fmt::format("look back over {} or more", exporters::duration_text(4 * scrape)));
-    }
     for (const Selector& selector : reads.selectors) {
         const exporters::Metric* metric = emitted.metric(selector.metric);
         if (metric != nullptr) check_kind_of_metric(rule, selector, *metric, findings);
     }
     check_share(rule, reads, findings);
-    for (const Threshold& threshold : what.thresholds) check_threshold(rule, threshold, emitted, findings);
     if (rule.is_alert) check_names(rule, reads, emitted, findings);
     // PromQL has no operator '&', and its parser does not say what to use instead.
     if (rule.expr.find(" & ") != std::string::npos) {

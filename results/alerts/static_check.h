@@ -20,6 +20,8 @@ enum class DeadKind {
     named_otherwise,  // a metric or label that has another name here
     off_by_default,   // a stock exporter does not show it
     contradiction,    // a join that never meets, a matcher that excludes everything
+    out_of_reach,     // a threshold that its metric never passes
+    range_too_short,  // a range that holds less than two scrapes
     your_names,       // the site's own name of a job, a host, a disk, …: a name map can say it
     not_simulated,    // from an exporter that this run lacks
     nobody,           // from no known exporter
@@ -63,10 +65,15 @@ struct StaticAnalysis {
     std::vector<StaticFinding> findings;
 };
 
-StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted, const exporters::World& world);
+StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted);
+
+// Does its range hold less than two scrapes, so that a call that compares samples has none to compare? Where
+// scrapes and evaluations come at the same instants, as in a unit test, one more fits in: no server has that.
+bool holds_too_little(const Selector& selector, double scrape);
+std::string too_little_text(const Selector& selector, double scrape);
 
 // Known misuses in one rule, apart from reading what does not exist.
-void find_misuse(const Rule& rule, const RuleReads& what, const Emitted& emitted, double scrape,
+void find_misuse(const Rule& rule, const RuleReads& what, const Emitted& emitted,
                  std::vector<StaticFinding>& findings);
 
 }  // namespace deadrank::results::alerts

@@ -25,6 +25,7 @@ namespace deadrank::results::alerts {
 struct PlayerAnswer {
     Activity activity;
     Curves curves;               // how near each asked alert came to its thresholds
+    Curves far;                  // and the value that stayed farthest from them
     std::vector<bool> unjudged;  // by rule
     std::map<std::size_t, Refusal> why_unjudged;
     std::vector<bool> reused;  // by rule: its input is that of the healthy run, whose answer is used

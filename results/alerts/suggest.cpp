@@ -99,7 +99,7 @@ Result<void> suggest(Study& study, Player& player, const exporters::SignatureCat
         rows.push_back(row);
         rules.push_back(rule_of(fmt::format("Suggested{}", row), tried.expr, tried.hold));
     }
-    StaticAnalysis analysis = analyse(rules, emitted, study.world);
+    StaticAnalysis analysis = analyse(rules, emitted);
     auto there = player.presence(rules, analysis, emitted);
     if (!there) return {};  // stopped
     explain_silence(rules, *there, emitted, study.world, analysis);
@@ -144,7 +144,7 @@ void try_hints(Study& study, Player& player, const Emitted& emitted) {
     exporters::Incident healthy = exporters::healthy_run();
     healthy.id = "suggested/names";
     const auto usual =
-        player.play(study.world, healthy, {}, rules, analyse(rules, emitted, study.world), nullptr);
+        player.play(study.world, healthy, {}, rules, analyse(rules, emitted), nullptr);
     for (std::size_t i = 0; i < whose.size(); ++i) {
         if (usual && !fires(usual->activity[i])) continue;
         // It would ring on a healthy cluster: another name was meant.

@@ -10,7 +10,9 @@
 #include <limits>
 #include <regex>
 
+#include "results/alerts/emitted.h"
 #include "results/exporters/toml_file.h"
+#include "results/record/words.h"
 
 namespace deadrank::results::alerts {
 
@@ -200,7 +202,32 @@ struct Approach {
     std::vector<Nearness> near;
     bool measured = false;  // all of its thresholds
     bool nearer = false;    // the failure brought a value nearer to one than it is on the healthy run
+    bool away = false;      // and a value farther from one than it ever is there
+    bool changed = false;   // its values differ from those of the healthy run
 };
+
+bool differs(const Curve& a, const Curve& b, double begin, double end) {
+    const auto within = [&](const Curve& points) {
+        Curve some;
+        for (const auto& point : points)
+            if (point.first >= begin && point.first < end) some.push_back(point);
+        return some;
+    };
+    return within(a) != within(b);
+}
+
+// The signal leaves its healthy range on the side away from the threshold, by more than that range is wide:
+// temperatures of 49 to 54 °C that fall to 36 move away from `> 85`. Utilisation of 94 to 101 % that stays at
+// 100 moves neither towards `< 10` nor away from it.
+bool moves_away(const Curve& usual_near, const Curve& usual_far, const Curve& far, bool up, double begin,
+                double end) {
+    const double every = std::numeric_limits<double>::infinity();
+    const double nearest = extreme(usual_near, up, -every, every);
+    const double farthest = extreme(usual_far, !up, -every, every), now = extreme(far, !up, begin, end);
+    const double least = 1e-9 * std::max(1.0, std::abs(farthest));
+    const double left = up ? farthest - now : now - farthest;
+    return left > std::abs(nearest - farthest) + least;
+}
 
 Approach approach_of(const Judged& what, const exporters::Incident& incident, double over) {
     Approach found{.measured = !what.reads->thresholds.empty()};
@@ -213,17 +240,56 @@ Approach approach_of(const Judged& what, const exporters::Incident& incident, do
             return at == all->end() ? none : at->second;
         };
         const Curve &now = curve_in(what.curves), &usual = curve_in(what.usual_curves);
-        const bool up = threshold.op.starts_with('>');
+        const bool up = threshold.op.starts_with('>') || threshold.op == "!=";
         const double before = extreme(usual, up, incident.at, over);
         const double value = extreme(now, up, incident.at, over);
         const double least = 1e-9 * std::max(1.0, std::abs(before));
         found.nearer =
             found.nearer ||
             (!std::isnan(value) && (std::isnan(before) || (up ? value - before : before - value) > least));
+        found.changed = found.changed || differs(now, usual, incident.at, over) ||
+                        differs(curve_in(what.far), curve_in(what.usual_far), incident.at, over);
+        found.away = found.away || moves_away(usual, curve_in(what.usual_far), curve_in(what.far), up,
+                                              incident.at, over);
         if (std::isnan(value))
             found.measured = false;
-        else
+        else if (threshold.is_bound())
             found.near.push_back({threshold.left, threshold.op, threshold.limit, value, k});
+    }
+    return found;
+}
+
+// May the selector read this series? Only its matchers are asked.
+bool selects(const Selector& selector, const exporters::Labels& labels) {
+    return std::all_of(selector.matchers.begin(), selector.matchers.end(), [&](const Matcher& matcher) {
+        if (matcher.label == "__name__") return true;
+        const auto at = labels.find(matcher.label);
+        return fits(matcher, at == labels.end() ? "" : at->second);
+    });
+}
+
+bool reads_one_of(const std::map<std::string, std::vector<exporters::Labels>>& changed,
+                  const RuleReads& reads) {
+    return std::any_of(reads.metrics.begin(), reads.metrics.end(),
+                       [&](const std::string& metric) { return changed.contains(metric); });
+}
+
+// Of the metrics that a rule reads, those of which the failure changes a series that one of its selectors
+// matches; what it reads through recording rules goes by the name alone.
+std::vector<std::string> read_among(const std::map<std::string, std::vector<exporters::Labels>>& changed,
+                                    const RuleReads& reads) {
+    std::vector<std::string> found;
+    for (const auto& [metric, series] : changed) {
+        if (!reads.metrics.contains(metric)) continue;
+        bool direct = false, matches = false;
+        for (const Selector& one : reads.reads.selectors) {
+            if (one.metric != metric) continue;
+            direct = true;
+            matches = matches || one.matchers.empty() || series.empty() ||
+                      std::any_of(series.begin(), series.end(),
+                                  [&](const exporters::Labels& labels) { return selects(one, labels); });
+        }
+        if (matches || !direct) found.push_back(metric);
     }
     return found;
 }
@@ -262,6 +328,15 @@ AlertVerdict verdict_of(Silence silence) {
     }
 }
 
+// Why a failure does not concern a rule: it leaves all alone that the rule reads, or only ends it.
+std::string unconcerned_text(const exporters::Touched& touched, const RuleReads& reads, bool ended) {
+    if (ended)
+        return "asks for no absence, and all that the failure does to what it reads is to end it";
+    const bool by_name = reads_one_of(touched.moved, reads) || reads_one_of(touched.vanished, reads);
+    return by_name ? "its matchers read none of the series that this failure itself moves"
+                   : "reads no metric that this failure itself moves";
+}
+
 Cell pending_cell(const Judged& what, const Seen& seen, double duration) {
     Cell cell{.verdict = AlertVerdict::pending_only, .needed = std::max(0.0, what.rule->hold - seen.waited)};
     cell.says = fmt::format("was pending for {} of the {} that `for` needs", duration_text(seen.waited),
@@ -286,39 +361,40 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Incident
         return cell;
     }
     const auto& selectors = what.reads->reads.selectors;
-    const bool asks_absence =
-        std::any_of(selectors.begin(), selectors.end(), [](const Selector& one) { return one.absent; });
-    std::vector<std::string> moved;
-    bool vanished = false;
-    for (const std::string& metric : what.reads->metrics) {
-        const bool gone = touched.vanished.contains(metric);
-        if (touched.moved.contains(metric) || (asks_absence && gone)) moved.push_back(metric);
-        vanished = vanished || gone;
-    }
-    if (moved.empty() && vanished) {
-        cell.says = "does not ask for absence, and all that the failure does to what it reads is to end it";
-        return cell;
-    }
-    if (moved.empty() && !what.reads->everything) {
-        cell.says = "reads no metric that this failure itself moves";
-        return cell;
-    }
+    const bool asks_presence = std::any_of(selectors.begin(), selectors.end(), [](const Selector& one) {
+        return one.absent || one.counted;
+    });
+    const std::vector<std::string> moved = read_among(touched.moved, *what.reads),
+                                   ended = read_among(touched.vanished, *what.reads);
     const Approach approach =
         approach_of(what, incident, std::max(incident.until, incident.at + world.window.scrape + what.eval));
-    // A selector without matchers reads what moved; one with matchers may read other series of that name.
-    const bool narrowed = std::any_of(selectors.begin(), selectors.end(), [&](const Selector& one) {
-        return !one.matchers.empty() && touched.moved.contains(one.metric);
-    });
-    if (approach.measured && !approach.nearer && !asks_absence && narrowed) {
-        cell.near = approach.near;
-        cell.says = fmt::format("reads {}, and the failure brings nothing nearer to its threshold",
-                                fmt::join(moved, ", "));
+    cell.near = approach.near;
+    const bool by_count = moved.empty() && !ended.empty() && (asks_presence || approach.nearer);
+    // What comes nearer moves, whichever of its series do.
+    const bool comes_nearer = approach.nearer && reads_one_of(touched.moved, *what.reads);
+    if (moved.empty() && !by_count && !comes_nearer && !what.reads->everything) {
+        cell.says = unconcerned_text(touched, *what.reads, !ended.empty());
+        return cell;
+    }
+    const bool asks_absence =
+        std::any_of(selectors.begin(), selectors.end(), [](const Selector& one) { return one.absent; });
+    // A lost target is still there, with `up` at 0.
+    const bool lost = has(moved, "up");
+    if (asks_presence && ended.empty() && !lost && (asks_absence || (approach.measured && !approach.changed))) {
+        cell.says = "asks whether its series are there, and the failure ends none of them";
+        return cell;
+    }
+    if (approach.measured && !approach.nearer && approach.away && !asks_presence) {
+        cell.says = fmt::format("the failure moves {} away from its threshold", fmt::join(moved, ", "));
         return cell;
     }
     cell.verdict = AlertVerdict::missed;
-    cell.near = approach.near;
     const std::string near = nearness_text(approach.near);
-    cell.says = !near.empty()   ? near
+    cell.says = !near.empty() && !(by_count && !approach.nearer) ? near
+                : by_count ? fmt::format("{} ends for what is struck, and that does not make it true",
+                                            fmt::join(ended, ", "))
+                : lost && asks_absence
+                    ? "up of what is struck is 0 and still there, so that nothing is absent"
                 : moved.empty() ? "stayed silent"
                                 : fmt::format("stayed silent although it reads {}, which the failure moves",
                                               fmt::join(moved, ", "));
@@ -383,6 +459,8 @@ double by_chance(const HealthyRow& row, double seconds, double watched) {
 
 Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Incident& incident,
                 const exporters::World& world, const exporters::Touched& touched) {
+    if (what.reads->dead_kind == DeadKind::range_too_short)
+        return {.verdict = AlertVerdict::dead, .says = what.reads->why_dead};
     const Seen seen = InstanceReading(what, incident, world).all();
     if (!seen.fired.empty()) {
         const double after = seen.first - incident.at;

@@ -74,6 +74,8 @@ struct Judged {
     const std::vector<Instance>* failing = nullptr;
     const Curves* usual_curves = nullptr;  // of all rules
     const Curves* curves = nullptr;
+    const Curves* usual_far = nullptr;
+    const Curves* far = nullptr;
     std::size_t index = 0;  // of the rule
     double eval = 15;       // seconds between two evaluations
 };

@@ -51,7 +51,7 @@ Study study_of(const Site& site, const std::string& file, const std::vector<std:
     study.world = site.world;
     study.files = {read_rules(rule_file(file), scratch()).value()};
     study.rules = study.files[0].rules;
-    study.analysis = analyse(study.rules, Emitted(site.world, site.signatures), site.world);
+    study.analysis = analyse(study.rules, Emitted(site.world, site.signatures));
     std::vector<exporters::Incident> incidents;
     for (const std::string& fault : faults) incidents.push_back(site.incident(fault));
     const auto done = conduct(study, incidents, player, site.signatures, {.jobs = 2});
@@ -168,7 +168,7 @@ TEST_F(DevicePromtool, TellsRulesOfOneNameApartAndWhatItRefuses) {
                     .name = "many",
                     .expr = "DCGM_FI_DEV_GPU_TEMP / on (instance) DCGM_FI_DEV_POWER_USAGE"},
                    {.name = "Reads", .expr = "many > 1"}};
-    study.analysis = analyse(study.rules, Emitted(site_.world, site_.signatures), site_.world);
+    study.analysis = analyse(study.rules, Emitted(site_.world, site_.signatures));
     ASSERT_TRUE(
         conduct(study, {site_.incident("node_down")}, *player_, site_.signatures, {.suggest = false}));
     ASSERT_EQ(study.rows[0].cells.size(), 4u) << study.rows[0].trouble;
@@ -177,6 +177,53 @@ TEST_F(DevicePromtool, TellsRulesOfOneNameApartAndWhatItRefuses) {
     EXPECT_EQ(study.rows[0].cells[3].verdict, AlertVerdict::unjudged);
     EXPECT_NE(study.rows[0].cells[3].says.find("many-to-many"), std::string::npos)
         << study.rows[0].cells[3].says;
+}
+
+// Where a failure moves a signal decides whether a silent rule has missed it; series that end concern rules
+// that count them; a killed rank's pod is restarted.
+TEST_F(DevicePromtool, JudgesSilentRulesByWhereTheSignalGoes) {
+    const std::map<std::string, std::map<std::string, std::pair<std::string, AlertVerdict>>> expected = {
+        {"nccl_hang",
+         {{"Hot", {"DCGM_FI_DEV_GPU_TEMP > 85", AlertVerdict::unconcerned}},
+          {"Power", {"DCGM_FI_DEV_POWER_USAGE > 700", AlertVerdict::unconcerned}},
+          {"Against", {"DCGM_FI_DEV_POWER_USAGE > 1.2 * scalar(avg(DCGM_FI_DEV_POWER_USAGE offset 30m))",
+                       AlertVerdict::unconcerned}},
+          {"Idle", {"DCGM_FI_DEV_GPU_UTIL < 10", AlertVerdict::missed}},
+          {"Weak", {"DCGM_FI_DEV_POWER_USAGE < 100", AlertVerdict::missed}},
+          {"Cool", {"DCGM_FI_DEV_GPU_TEMP == 7", AlertVerdict::missed}},
+          {"Count", {"count by (Hostname) (DCGM_FI_DEV_GPU_TEMP) < 4", AlertVerdict::unconcerned}}}},
+        {"node_down",
+         {{"Fewer", {"count(up{job=\"node-exporter\"} == 1) < 4", AlertVerdict::caught}},
+          {"CountCpus", {"count(count by (instance) (node_cpu_seconds_total)) < 4", AlertVerdict::caught}},
+          {"Gone", {"absent(up{job=\"node-exporter\"})", AlertVerdict::missed}},
+          {"ByHost", {"count by (Hostname) (DCGM_FI_DEV_GPU_TEMP) < 4", AlertVerdict::missed}}}},
+        {"process_crash",
+         {{"Restarts", {"increase(kube_pod_container_status_restarts_total[15m]) > 0", AlertVerdict::caught}},
+          {"Loop",
+           {"kube_pod_container_status_waiting_reason{reason=\"CrashLoopBackOff\"} == 1",
+            AlertVerdict::caught}},
+          {"Error",
+           {"kube_pod_container_status_last_terminated_reason{reason=\"Error\"} == 1", AlertVerdict::sticky}}}},
+        {"host_oom_kill",
+         {{"Oom",
+           {"kube_pod_container_status_last_terminated_reason{reason=\"OOMKilled\"} == 1",
+            AlertVerdict::sticky}},
+          {"Short", {"rate(node_vmstat_oom_kill[20s]) > 0", AlertVerdict::dead}},
+          {"Out", {"DCGM_FI_DEV_GPU_UTIL > 110", AlertVerdict::dead}}}},
+        {"idle_cluster",
+         {{"Done", {"kube_pod_status_phase{phase=\"Succeeded\"} == 1", AlertVerdict::caught}}}}};
+    for (const auto& [fault, rules] : expected) {
+        Study study;
+        study.world = site_.world;
+        for (const auto& [name, rule] : rules)
+            study.rules.push_back({.name = name, .expr = rule.first, .file = "one.yml"});
+        study.analysis = analyse(study.rules, Emitted(site_.world, site_.signatures));
+        ASSERT_TRUE(conduct(study, {site_.incident(fault)}, *player_, site_.signatures, {.suggest = false}));
+        for (const auto& [name, rule] : rules) {
+            const Cell& one = cell(study, fault, name);
+            EXPECT_EQ(name_of(one.verdict), name_of(rule.second)) << fault << ", " << name << ": " << one.says;
+        }
+    }
 }
 
 TEST_F(DevicePromtool, AgreesWithTheKeptFilesByItsExitCode) {

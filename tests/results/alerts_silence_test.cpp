@@ -32,7 +32,7 @@ protected:
 
     StaticAnalysis analysis_of(const Site& site, const std::vector<Rule>& rules) {
         const Emitted emitted(site.world, site.signatures);
-        StaticAnalysis analysis = analyse(rules, emitted, site.world);
+        StaticAnalysis analysis = analyse(rules, emitted);
         const auto there = player_->presence(rules, analysis, emitted);
         EXPECT_TRUE(there) << (there ? "" : there.error().text());
         if (there) explain_silence(rules, *there, emitted, site.world, analysis);
@@ -80,7 +80,8 @@ TEST_F(DeviceAlertSilence, DieOfDifferentCauses) {
         {"LabelOfKubernetes", DeadKind::your_names}, {"OffByDefault", DeadKind::off_by_default},
         {"OtherExporter", DeadKind::not_simulated},  {"Nobody", DeadKind::nobody},
         {"NeverJoins", DeadKind::contradiction},     {"BothSidesOfOr", DeadKind::not_simulated},
-        {"RecordsNothing", DeadKind::not_simulated}, {"dead:record", DeadKind::not_simulated}};
+        {"RecordsNothing", DeadKind::not_simulated}, {"dead:record", DeadKind::not_simulated},
+        {"OutOfReach", DeadKind::out_of_reach},      {"TooShort", DeadKind::range_too_short}};
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const auto at = expected.find(rules[i].name);
         const DeadKind kind = at == expected.end() ? DeadKind::none : at->second;
@@ -94,6 +95,91 @@ TEST_F(DeviceAlertSilence, DieOfDifferentCauses) {
     EXPECT_TRUE(has(ids_for(analysis, "TooShort"), "range-too-short"));
     EXPECT_TRUE(ids_for(analysis, "JoinsByHost").empty());
     EXPECT_TRUE(ids_for(analysis, "OneNode").empty());
+}
+
+// promtool is asked with the least and the most of each metric; the range is told with its source.
+TEST_F(DeviceAlertSilence, KnowWhichThresholdsAMetricNeverPasses) {
+    const Site site;
+    const std::vector<std::pair<std::string, DeadKind>> expected = {
+        {"DCGM_FI_DEV_GPU_UTIL > 110", DeadKind::out_of_reach},
+        {"110 < DCGM_FI_DEV_GPU_UTIL", DeadKind::out_of_reach},
+        {"100 * avg by (Hostname) (DCGM_FI_PROF_PIPE_TENSOR_ACTIVE) > 100", DeadKind::out_of_reach},
+        {"(max_over_time(DCGM_FI_DEV_GPU_UTIL[5m])) > (50 + 60)", DeadKind::out_of_reach},
+        {"1 - DCGM_FI_PROF_PIPE_TENSOR_ACTIVE > 1", DeadKind::out_of_reach},
+        {"up == 2", DeadKind::out_of_reach},
+        {"DCGM_FI_DEV_GPU_UTIL > 110 and DCGM_FI_DEV_GPU_TEMP > 85", DeadKind::out_of_reach},
+        {"DCGM_FI_DEV_GPU_UTIL > 110 or DCGM_FI_DEV_GPU_TEMP > 85", DeadKind::none},
+        {"DCGM_FI_DEV_GPU_TEMP > 85 unless DCGM_FI_DEV_GPU_UTIL > 110", DeadKind::none},
+        {"DCGM_FI_DEV_GPU_UTIL > 99", DeadKind::none},
+        {"up == 1", DeadKind::none},
+        {"DCGM_FI_DEV_GPU_UTIL == 50", DeadKind::none},
+        {"sum(DCGM_FI_DEV_GPU_UTIL) > 110", DeadKind::none},
+        {"DCGM_FI_DEV_GPU_UTIL + DCGM_FI_DEV_GPU_UTIL offset 5m > 110", DeadKind::none},
+        {"delta(DCGM_FI_DEV_GPU_UTIL[5m]) > 110", DeadKind::none}};
+    std::vector<Rule> rules;
+    for (const auto& [expr, kind] : expected) rules.push_back({.name = expr, .expr = expr});
+    const StaticAnalysis analysis = analysis_of(site, rules);
+    for (std::size_t i = 0; i < rules.size(); ++i)
+        EXPECT_EQ(name_of(analysis.rules[i].dead_kind), name_of(expected[i].second))
+            << rules[i].expr << ": " << analysis.rules[i].why_dead;
+    EXPECT_NE(analysis.rules[0].why_dead.find("between 0 and 100 (dcgm-exporter: GPU utilization"),
+              std::string::npos)
+        << analysis.rules[0].why_dead;
+}
+
+// Two scrapes have to lie in a range; through recording rules too, and in every part of an `or`.
+TEST_F(DeviceAlertSilence, KnowRangesThatHoldLessThanTwoScrapes) {
+    const Site site;
+    const std::vector<Rule> rules = {
+        {.is_alert = false, .name = "oom:rate", .expr = "sum(rate(node_vmstat_oom_kill[15s]))"},
+        {.name = "Recorded", .expr = "oom:rate > 0"},
+        {.name = "OnePart", .expr = "rate(node_vmstat_oom_kill[20s]) > 0 or node_load1 > 90"},
+        {.name = "Enough", .expr = "rate(node_vmstat_oom_kill[30s]) > 0"},
+        {.name = "Steps", .expr = "max_over_time(rate(node_vmstat_oom_kill[1m])[20s:5s]) > 0"},
+        {.name = "Average", .expr = "avg_over_time(node_load1[20s]) > 90"}};
+    const StaticAnalysis analysis = analysis_of(site, rules);
+    EXPECT_EQ(analysis.rules[1].dead_kind, DeadKind::range_too_short) << analysis.rules[1].why_dead;
+    for (std::size_t i = 2; i < rules.size(); ++i)
+        EXPECT_FALSE(analysis.rules[i].dead()) << rules[i].name << ": " << analysis.rules[i].why_dead;
+}
+
+// Prometheus says which labels a value has. A rule's own labels are added after its templates are filled.
+TEST_F(DeviceAlertSilence, TellWhichLabelsOfATemplateAreLost) {
+    const Site site;
+    const auto lost = [&](const std::string& expr, const std::string& text) {
+        const std::vector<Rule> rules = {
+            {.name = "One", .expr = expr, .labels = {{"severity", "page"}}, .annotations = {{"summary", text}}}};
+        std::string says;
+        for (const StaticFinding& one : analysis_of(site, rules).findings)
+            if (one.id == "label-lost") says += one.says + ": " + one.remedy;
+        return says;
+    };
+    const std::string kept = "avg by (instance) (DCGM_FI_DEV_GPU_TEMP) > 85";
+    EXPECT_NE(lost(kept, "{{ $labels.Hostname }}").find("by (…, Hostname)"), std::string::npos);
+    EXPECT_NE(lost(kept, "{{ .Labels.gpu }}"), "");
+    EXPECT_EQ(lost(kept, "{{ $labels.instance }}"), "");
+    EXPECT_EQ(lost("DCGM_FI_DEV_GPU_TEMP > 85", "{{ $labels.Hostname }} {{ $labels.gpu }}"), "");
+    EXPECT_NE(lost("up == 0", "{{ $labels.severity }}").find("own labels"), std::string::npos);
+    EXPECT_EQ(lost("max without (gpu) (DCGM_FI_DEV_GPU_TEMP) > 85", "{{ $labels.Hostname }}"), "");
+}
+
+// A key that is none of ours would be passed over in silence.
+TEST(AlertNameMap, RefusesAKeyThatIsNoWordOfOurs) {
+    const Site site;
+    const auto refusal = [&](const std::string& text) {
+        const std::string path = scratch() + "-map.toml";
+        std::ofstream(path) << text;
+        const auto map = exporters::load_name_map(path, site.metrics);
+        return map ? std::string() : map.error().text();
+    };
+    EXPECT_NE(refusal("[jobs]\nnodes = \"n\"\n").find("did you mean 'node'"), std::string::npos)
+        << refusal("[jobs]\nnodes = \"n\"\n");
+    EXPECT_NE(refusal("[labels]\nhostnam = \"h\"\n").find("Hostname"), std::string::npos);
+    EXPECT_NE(refusal("[metrics]\nmy_own_metric_of_this_site = \"x\"\n"), "");
+    EXPECT_NE(refusal("[cluster]\nhosts = \"n##\"\n").find("did you mean 'host'"), std::string::npos);
+    EXPECT_EQ(refusal("[jobs]\nnode = \"n\"\n[labels]\nHostname = \"h\"\nnamespace = \"ns\"\n"
+                      "[metrics]\nloss = \"l\"\nDCGM_FI_DEV_GPU_TEMP = \"t\"\n"),
+              "");
 }
 
 TEST_F(DeviceAlertSilence, SayWhatTheirMetricsAreCalledElsewhere) {

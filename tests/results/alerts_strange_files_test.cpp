@@ -26,7 +26,7 @@ void must_not_crash(const Site& site, const Emitted& emitted, const std::string&
         EXPECT_FALSE(file.error().text().empty());
         return;
     }
-    analyse(file->rules, emitted, site.world);
+    analyse(file->rules, emitted);
 }
 
 TEST(StrangeRuleFiles, GiveRulesOrARefusal) {

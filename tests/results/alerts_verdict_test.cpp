@@ -14,8 +14,8 @@ protected:
     Cell judged(const std::string& fault, std::vector<Instance> failing, std::vector<Instance> healthy = {}) {
         const exporters::Incident incident = site_.incident(fault);
         const HealthyRow row = judge_healthy(rule_, healthy, site_.world.window);
-        return judge_cell({&rule_, &reads_, &healthy, &failing, &usual_curves_, &curves_}, row, incident,
-                          site_.world, exporters::touched(site_.world, incident));
+        return judge_cell({&rule_, &reads_, &healthy, &failing, &usual_curves_, &curves_, &usual_far_, &far_},
+                          row, incident, site_.world, exporters::touched(site_.world, incident));
     }
     Instance firing(const LabelSet& labels, double begin, double end = -1) {
         return {labels, {}, {{begin, end}}};
@@ -26,7 +26,7 @@ protected:
     Site site_;
     Rule rule_{.name = "A", .expr = "DCGM_FI_DEV_GPU_TEMP > 85", .hold = 60};
     RuleReads reads_{.reads = scan(rule_.expr), .metrics = {"DCGM_FI_DEV_GPU_TEMP"}};
-    Curves usual_curves_, curves_;
+    Curves usual_curves_, curves_, usual_far_, far_;
 };
 
 TEST_F(AlertVerdicts, CaughtIsARangeAndNamesThePlace) {
@@ -211,6 +211,59 @@ TEST_F(AlertVerdicts, MissedIsByHowMuch) {
     // What the repair does is not the failure's.
     curves_[{0, 0}] = {{600, 52}, {1900, 5}};
     EXPECT_EQ(judged("thermal_throttle", {}).verdict, AlertVerdict::missed) << "nothing was measured";
+}
+
+// In a hang temperatures fall from 49…54 to 36: a rule for heat watches for another failure. Utilisation stays
+// within what it is on a healthy cluster: a rule for idle GPUs reads it, and sees nothing.
+TEST_F(AlertVerdicts, WhatMovesAwayFromAThresholdIsNoMissAndWhatStaysIs) {
+    const auto hung = [&](const std::string& expr, double near, double far, double near_now, double far_now) {
+        reads_.reads = scan(expr);
+        reads_.metrics = {reads_.reads.selectors[0].metric};
+        reads_.thresholds = thresholds_of(expr);
+        usual_curves_[{0, 0}] = {{600, near}, {1200, near}};
+        usual_far_[{0, 0}] = {{600, far}, {1200, far}};
+        curves_[{0, 0}] = {{600, near}, {1200, near_now}};
+        far_[{0, 0}] = {{600, far}, {1200, far_now}};
+        return judged("nccl_hang", {});
+    };
+    const Cell hot = hung("DCGM_FI_DEV_GPU_TEMP > 85", 54, 49, 36, 36);
+    EXPECT_EQ(hot.verdict, AlertVerdict::unconcerned) << hot.says;
+    EXPECT_NE(hot.says.find("away from its threshold"), std::string::npos) << hot.says;
+    EXPECT_EQ(hung("DCGM_FI_DEV_GPU_UTIL < 10", 94, 101, 100, 100).verdict, AlertVerdict::missed);
+    EXPECT_EQ(hung("DCGM_FI_DEV_GPU_TEMP < 30", 49, 54, 36, 36).verdict, AlertVerdict::missed)
+        << "nearer, and not near enough";
+    EXPECT_EQ(hung("DCGM_FI_DEV_GPU_TEMP > 85", 54, 49, 60, 36).verdict, AlertVerdict::missed)
+        << "some away, and some nearer";
+}
+
+// A rule that counts, or asks what is absent, is concerned with what ends, not with values.
+TEST_F(AlertVerdicts, RulesThatCountAreConcernedWithWhatEnds) {
+    const auto counted = [&](const std::string& expr, const std::string& fault) {
+        reads_.reads = scan(expr);
+        reads_.metrics = {reads_.reads.selectors[0].metric};
+        reads_.thresholds = thresholds_of(expr);
+        for (Curves* curves : {&usual_curves_, &curves_, &usual_far_, &far_})
+            (*curves)[{0, 0}] = {{600, 4}, {1200, 4}};
+        return judged(fault, {}).verdict;
+    };
+    const std::string by_host = "count by (Hostname) (DCGM_FI_DEV_GPU_TEMP) < 4";
+    EXPECT_EQ(counted(by_host, "node_down"), AlertVerdict::missed);
+    EXPECT_EQ(counted(by_host, "nccl_hang"), AlertVerdict::unconcerned);
+    EXPECT_EQ(counted("absent(DCGM_FI_DEV_GPU_TEMP)", "node_down"), AlertVerdict::missed);
+    EXPECT_EQ(counted("absent(DCGM_FI_DEV_GPU_TEMP)", "nccl_hang"), AlertVerdict::unconcerned);
+    EXPECT_EQ(counted("absent(up{job=\"node-exporter\"})", "node_down"), AlertVerdict::missed)
+        << "up is 0, and not absent";
+    EXPECT_EQ(counted("absent(up{job=\"node-exporter\"})", "exporter_down"), AlertVerdict::unconcerned)
+        << "another job's targets";
+    EXPECT_EQ(counted("DCGM_FI_DEV_GPU_TEMP > 85", "exporter_down"), AlertVerdict::unconcerned);
+}
+
+// The range of a rate holds one more sample in a unit test than on a server.
+TEST_F(AlertVerdicts, ARangeOfLessThanTwoScrapesCatchesNothing) {
+    reads_.dead_kind = DeadKind::range_too_short;
+    const Cell cell = judged("thermal_throttle", {firing(there_, 1155, 1900)});
+    EXPECT_EQ(cell.verdict, AlertVerdict::dead);
+    EXPECT_FALSE(cell.noticed());
 }
 
 TEST_F(AlertVerdicts, BackgroundAndFalseAlarmsAreTheHealthyRuns) {

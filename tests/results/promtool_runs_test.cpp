@@ -13,7 +13,7 @@ namespace {
 class AlertParts : public ::testing::Test {
 protected:
     StaticAnalysis analysis_of(const std::vector<Rule>& rules) const {
-        return analyse(rules, emitted_, site_.world);
+        return analyse(rules, emitted_);
     }
     bool reaches(const std::string& expr, const std::string& fault) const {
         const std::vector<Rule> rules = {{.name = "A", .expr = expr}};
@@ -67,6 +67,21 @@ TEST_F(AlertParts, HaveThePastThatTheirAlertsNeed) {
     for (const Part& one : all) {
         EXPECT_EQ(std::fmod(one.history, one.eval), 0) << "the run begins at an evaluation";
     }
+}
+
+// promtool holds no series that no selector matches.
+TEST_F(AlertParts, GiveOnlyTheSeriesThatASelectorMatches) {
+    const auto count = [&](const std::string& expr) {
+        const std::vector<Rule> rules = {{.name = "A", .expr = expr}};
+        return series_of(parts(rules)[0], site_.world, exporters::healthy_run(), rules, analysis_of(rules)).size();
+    };
+    const std::size_t all = count("node_cpu_seconds_total > 1"),
+                      idle = count("node_cpu_seconds_total{mode=\"idle\"} > 1");
+    EXPECT_EQ(all, 8 * idle);
+    EXPECT_EQ(count("node_cpu_seconds_total{mode=~\"idle|user\"} > 1"), 2 * idle);
+    EXPECT_EQ(count("node_cpu_seconds_total{mode=\"idle\"} > 1 or node_cpu_seconds_total > 2"), all);
+    EXPECT_EQ(count("sum({__name__=\"node_cpu_seconds_total\", mode=\"idle\"}) > 1"), idle);
+    EXPECT_GT(count("count({__name__=~\"node_cpu.*\"}) > 1"), all) << "it may read any series";
 }
 
 // A rule over a day gives the other series of its expression no day.

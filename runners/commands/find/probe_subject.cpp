@@ -152,7 +152,7 @@ Result<void> read_rules(results_alerts::Study& study, const ProbeArguments& argu
     study.rules = file->rules;
     study.files.push_back(std::move(*file));
     const results_alerts::Emitted emitted(study.world, site.signatures);
-    study.analysis = results_alerts::analyse(study.rules, emitted, study.world);
+    study.analysis = results_alerts::analyse(study.rules, emitted);
     std::vector<std::string> names;
     for (const auto& rule : study.rules) {
         if (rule.is_alert) names.push_back(rule.name);
