@@ -57,6 +57,7 @@ Result<results::exporters::Window> window_of(const SiteOptions& options) {
           std::tuple{&options.duration, "duration", 60.0, &window.duration},
           std::tuple{&options.fault_at, "fault-at", 0.0, &window.fault_at},
           std::tuple{&options.history, "history", 0.0, &window.history}}) {
+        if (text->empty() && least == 1) continue;
         if (auto taken = take_time(*text, name, least, *into); !taken) return tl::unexpected(taken.error());
     }
     if (window.fault_at >= window.duration) {
@@ -117,8 +118,10 @@ void add_site(CLI::App& app, SiteOptions& options) {
     app.add_option("--signatures", options.signatures,
                    "Failures of your own (TOML, as results/exporters/signatures)")
         ->type_name("FILE");
-    app.add_option("--scrape", options.scrape, "Scrape interval [15s]")->type_name("TIME");
-    app.add_option("--eval", options.eval, "Evaluation interval [15s]")->type_name("TIME");
+    app.add_option("--scrape", options.scrape, "Scrape interval [15s, or that of --prometheus]")
+        ->type_name("TIME");
+    app.add_option("--eval", options.eval, "Evaluation interval [15s, or that of --prometheus]")
+        ->type_name("TIME");
     app.add_option("--duration", options.duration, "How long is watched [45m]")->type_name("TIME");
     app.add_option("--fault-at", options.fault_at, "When the failure strikes [15m]")->type_name("TIME");
     app.add_option("--history", options.history, "Healthy time before, for rules with offset 1d [0s]")
@@ -161,7 +164,7 @@ Result<std::unique_ptr<Site>> open_site(const Library& library, const SiteOption
     if (auto taken = take_exporters(options.exporters, site->metrics, profile->exporters); !taken)
         return tl::unexpected(taken.error());
     if (!options.map.empty()) {
-        auto map = results::exporters::load_name_map(options.map);
+        auto map = results::exporters::load_name_map(options.map, site->metrics);
         if (!map) return tl::unexpected(map.error());
         profile->map = std::move(*map);
     }

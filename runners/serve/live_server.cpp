@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 
+#include "results/exporters/toml_file.h"
 #include "results/record/text_file.h"
 #include "scenarios/model/vocabulary.h"
 
@@ -130,6 +132,32 @@ Result<std::vector<Labels>> LiveServer::targets() const {
         found.push_back(std::move(labels));
     }
     return found;
+}
+
+namespace {
+
+double most_frequent(const std::map<double, int>& counts) {
+    const auto most = std::max_element(counts.begin(), counts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == counts.end() ? 0 : most->first;
+}
+
+}  // namespace
+
+Result<LiveServer::Intervals> LiveServer::intervals() const {
+    auto targets = data("targets?state=active");
+    if (!targets) return tl::unexpected(targets.error());
+    auto rules = data("rules");
+    if (!rules) return tl::unexpected(rules.error());
+    std::map<double, int> scrapes, evaluations;
+    for (const Json& target : Json::parse(*targets).value("activeTargets", Json::array())) {
+        const double seconds = results::exporters::seconds_of(target.value("scrapeInterval", ""));
+        if (seconds >= 1) ++scrapes[seconds];
+    }
+    for (const Json& group : Json::parse(*rules).value("groups", Json::array())) {
+        if (const double seconds = group.value("interval", 0.0); seconds >= 1) ++evaluations[seconds];
+    }
+    return Intervals{most_frequent(scrapes), most_frequent(evaluations)};
 }
 
 Result<bool> LiveServer::matches(const std::string& selector) const {

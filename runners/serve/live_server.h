@@ -26,6 +26,13 @@ public:
     // Labels of its active scrape targets.
     scenarios::Result<std::vector<results::exporters::Labels>> targets() const;
 
+    // How often it scrapes most of its targets and evaluates most of its groups, in seconds; 0 = it does not
+    // say.
+    struct Intervals {
+        double scrape = 0, eval = 0;
+    };
+    scenarios::Result<Intervals> intervals() const;
+
     // Selectors of these rules that matched nothing in its last hour, each with the most similar names there.
     // Only notes, since a series that appears only in a failure is rightly absent.
     scenarios::Result<std::vector<results::alerts::StaticFinding>> missing(

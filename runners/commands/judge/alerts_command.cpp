@@ -103,6 +103,7 @@ private:
             if (!session_.take(files)) return false;
             rules_ = std::move(*files);
         }
+        if (!take_intervals()) return false;
         auto targets = live_->targets();
         if (!session_.take(targets)) return false;
         const auto more = serve::foreign_targets(*targets, study_.world);
@@ -110,6 +111,21 @@ private:
         study_.notes.push_back(fmt::format(
             "{} (Prometheus {}) has {} targets; the {} that are not simulated here are up all the time",
             arguments_.prometheus, live_->version(), targets->size(), more.size()));
+        return true;
+    }
+
+    // Scrapes and evaluates as the server does, where the command line does not say.
+    bool take_intervals() {
+        auto intervals = live_->intervals();
+        if (!session_.take(intervals)) return false;
+        auto& window = study_.world.window;
+        if (arguments_.site.scrape.empty() && intervals->scrape > 0) window.scrape = intervals->scrape;
+        if (arguments_.site.eval.empty() && intervals->eval > 0) window.eval = intervals->eval;
+        site_->world.window = window;
+        study_.notes.push_back(fmt::format("this run scrapes every {} and evaluates every {}, as {} does",
+                                           results::exporters::duration_text(window.scrape),
+                                           results::exporters::duration_text(window.eval),
+                                           arguments_.prometheus));
         return true;
     }
 
@@ -162,8 +178,7 @@ private:
         }
         if (arguments_.site.profile.empty()) alerts::choose_profile(part);
         alerts::adopt_names(part.rules, part.world, part.notes);
-        part.analysis =
-            alerts::analyse(part.rules, alerts::Emitted(part.world, site_->signatures), part.world);
+        part.analysis = alerts::analyse(part.rules, alerts::Emitted(part.world, site_->signatures));
         return part;
     }
 
@@ -173,7 +188,8 @@ private:
         if (!troubles) return session_.complain(troubles.error()), false;
         for (external::LoadTrouble& trouble : *troubles) {
             trouble.file = file.path;
-            if (file.unwrapped) trouble.line = line_in_original(file, trouble.words);
+            // promtool gives no line for a template that it cannot read.
+            if (file.unwrapped || trouble.line == 0) trouble.line = line_in_original(file, trouble.words);
             study_.invalid.push_back(std::move(trouble));
         }
         return troubles->empty();
