@@ -3,10 +3,12 @@
 #include "results/analysis/phrases.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <vector>
 
+#include "results/analysis/loss_words.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::analysis {
@@ -27,6 +29,12 @@ bool names_a_checkpoint(std::string_view text) {
                                           "optim_states", "model_states"};
     return std::any_of(std::begin(parts), std::end(parts),
                        [&](std::string_view part) { return path.find(part) != std::string_view::npos; });
+}
+
+// Whether the loss that the line prints is no number, or infinite.
+bool loss_is_lost(std::string_view text) {
+    const auto loss = loss_in(text);
+    return loss && !std::isfinite(*loss);
 }
 
 bool ends_with_it(std::string_view text) { return text.ends_with("Cuda failure"); }
@@ -128,6 +136,7 @@ constexpr Row rows[] = {
      "fallen off the bus|uncorrectable ECC|Unable to determine the device handle|CUDA error: unknown error|"
      "unspecified launch failure|AER: Uncorrected|CUDA_ERROR_UNKNOWN"},
     {Topic::none, Nearness::hardware, Symptom::device_fault_reported, {fault},
+     "sacct: job&ended NODE_FAIL|sacct: job&ended BOOT_FAIL|"
      "Uncorrectable ECC|GPU is lost|DUE TO NODE FAILURE|Node failure on |NODE_FAIL|Hardware Error|"
      "no CUDA-capable device is detected|CUDA error: device unavailable|NVSwitch fatal|"
      "nvidia-nvswitch: SXid|Failed to initialize NVML|row remapping failure|NodeNotReady|node lost"},
@@ -146,7 +155,7 @@ constexpr Row rows[] = {
      "oom-kill event|oom_kill event|insufficient shared memory|is killed by signal|"
      "creating shared memory segment|Too many open files|Cannot allocate memory|MemoryError"},
     {Topic::none, Nearness::own, Symptom::host_resource_exhaustion, {settings, placement},
-     ": Out Of Memory|Out of memory: Kill|oom-kill:constraint|invoked oom-killer|"
+     "ended OUT_OF_MEMORY|JobState=OUT_OF_MEMORY|: Out Of Memory|Out of memory: Kill|oom-kill:constraint|invoked oom-killer|"
      "Memory cgroup out of memory|OOMKilled|OutOfmemory|low on resource|Evicted|memory pressure (OOM)|"
      "running low on memory|out of shared memory|posix_fallocate failed|shared memory object|"
      "DefaultCPUAllocator|std::bad_alloc|TERM_MEMLIMIT|exceeded memory limit|Bus error"},
@@ -295,7 +304,9 @@ constexpr Row rows[] = {
     {Topic::none, Nearness::own, Symptom::loss_nan_or_divergence, {edge_case, fault},
      "loss is nan|Loss is nan|loss is NaN|Loss is NaN|NaN detected|nan loss|loss scale already at minimum|"
      "Attempted loss scale: 1, reducing to 1|Found NaN|found NaN|gradients are nan|grad norm is nan|"
-     "loss: nan|loss=nan|'loss': nan|NaN loss"},
+     "NaN loss"},
+    {Topic::none, Nearness::own, Symptom::loss_nan_or_divergence, {edge_case, fault},
+     "loss|Loss", loss_is_lost},
     {Topic::loading, Nearness::own, Symptom::model_or_data_loading_failure, {settings},
      "FileNotFoundError|HFValidationError"},
     {Topic::none, Nearness::own, Symptom::model_or_data_loading_failure, {settings},
@@ -364,6 +375,8 @@ constexpr Row rows[] = {
     {Topic::none, Nearness::ending, Symptom::host_resource_exhaustion, {},
      "exitcode: -7|return code = -7|Signal 7 (|exited on signal 7"},
     {Topic::none, Nearness::stopped, Symptom::none, {},
+     "sacct: job&ended TIMEOUT|sacct: job&ended DEADLINE|sacct: job&ended PREEMPTED|"
+     "sacct: job&ended CANCELLED|JobState=TIMEOUT|JobState=PREEMPTED|JobState=CANCELLED|"
      "TERM_OWNER|TERM_ADMIN|TERM_PREEMPT|TERM_FORCE_OWNER|was preempted|Force Terminated job|"
      "eceived preemption notice|Preemption notified|TERMINATE_ON_HOST_MAINTENANCE|"
      "PBS: job killed|DeadlineExceeded|SIGTERM signal is received|received SIGINT|"
@@ -373,7 +386,7 @@ constexpr Row rows[] = {
      "received signal SIGTERM|Signal 15 (SIGTERM)|exits with return code = -2|exits with return code = -15|"
      "Signal 2 (SIGINT)|received 15 death signal|received 2 death signal"},
     {Topic::none, Nearness::ending, Symptom::none, {},
-     "exits with return code =|FAILED (exitcode|first observed failure|Exited with exit code|"
+     "sacct: &ended FAILED|JobState=FAILED|exits with return code =|FAILED (exitcode|first observed failure|Exited with exit code|"
      "returned non-zero exit status|non-zero exit status|a non-zero exit code|ChildFailedError|"
      "MPI_ABORT was invoked|BAD TERMINATION|died with <Signals|exitCode: |exited with code |"
      "terminated with code|RayActorError|ActorDiedError|process has died|job has been aborted|"
@@ -393,7 +406,7 @@ constexpr Row rows[] = {
     {Topic::none, Nearness::finished, Symptom::none, {},
      "worker group successfully finished|WorkerState.SUCCEEDED|exits successfully|"
      "***** train metrics *****|Training completed. Do not forget|`max_epochs=|`max_steps=|"
-     "after training is done|exiting program at iteration|State: COMPLETED|COMPLETED (exit code 0)|"
+     "sacct: job&ended COMPLETED|JobState=COMPLETED|after training is done|exiting program at iteration|State: COMPLETED|COMPLETED (exit code 0)|"
      "train_samples_per_second|Training finished|Training complete|\"key\": \"run_stop\"&\"status\": \"success\"|"
      "# Out of bounds values : 0 OK|Successfully completed.|done training in "},
     // Words that also report the end of a part: proof only among the last lines of a log.

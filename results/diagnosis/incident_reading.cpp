@@ -103,10 +103,15 @@ struct StopWords {
 // The first that the log has: the scheduler's own word before what followed from it.
 constexpr StopWords stop_words[] = {
     {StopKind::time_limit, "DUE TO TIME LIMIT", "Slurm's time limit"},
+    {StopKind::time_limit, "ended TIMEOUT", "Slurm's time limit"},
+    {StopKind::time_limit, "ended DEADLINE", "the deadline of its Slurm job"},
+    {StopKind::time_limit, "JobState=TIMEOUT", "Slurm's time limit"},
     {StopKind::time_limit, "TERM_RUNLIMIT", "LSF's run time limit"},
     {StopKind::time_limit, "PBS: job killed: walltime", "the walltime limit of PBS"},
     {StopKind::time_limit, "DeadlineExceeded", "the deadline of the Kubernetes job"},
     {StopKind::preempted, "DUE TO PREEMPTION", "a preemption"},
+    {StopKind::preempted, "ended PREEMPTED", "a preemption"},
+    {StopKind::preempted, "JobState=PREEMPTED", "a preemption"},
     {StopKind::preempted, "TERM_PREEMPT", "a preemption"},
     {StopKind::preempted, "was preempted", "a preemption"},
     {StopKind::preempted, "eceived preemption notice", "a preemption"},
@@ -118,6 +123,8 @@ constexpr StopWords stop_words[] = {
     {StopKind::cancelled, "Force Terminated job", "a cancellation (scancel)"},
     {StopKind::cancelled, "CANCELLED AT", "a cancellation (scancel, or the end of another step)"},
     {StopKind::cancelled, "PBS: job killed", "PBS"},
+    {StopKind::cancelled, "ended CANCELLED", "a cancellation (scancel)"},
+    {StopKind::cancelled, "JobState=CANCELLED", "a cancellation (scancel)"},
     {StopKind::aborted, "\"run_stop\"",
      "the program itself: MLPerf status aborted, the target was not reached"},
 };
@@ -324,13 +331,19 @@ private:
                         event.rank == no_rank ? host : std::string_view()});
     }
 
-    // "import: heard 0=12000000000 1=9000000000"
+    // "import: heard last=12000000000 wait=3000000000 0=12000000000 1=9000000000"
     void read_heard(std::string_view text) {
         for (std::size_t at = text.find(' ', 13); at != text.npos; at = text.find(' ', at + 1)) {
             const std::size_t equal = text.find('=', at);
             if (equal == text.npos) return;
-            const auto rank = static_cast<Rank>(number_behind(text.substr(at), " ", no_rank));
-            heard_[rank] = Time{number_behind(text.substr(equal), "=", 0)};
+            const Time value{number_behind(text.substr(equal), "=", 0)};
+            const std::string_view key = text.substr(at + 1, equal - at - 1);
+            if (key == "last")
+                last_line_ = value;
+            else if (key == "wait")
+                longest_wait_ = value;
+            else
+                heard_[static_cast<Rank>(number_behind(text.substr(at), " ", no_rank))] = value;
         }
     }
 
@@ -375,7 +388,9 @@ private:
         const bool of_the_machine = complained.meant.nearness == Nearness::hardware &&
                                     (complained.event->as<DeviceError>() ||
                                      complained.text.find(" kernel: ") != std::string_view::npos);
-        if (finished_ == 0 || finished_ <= complained.place || of_the_machine) return false;
+        // A job whose loss is lost goes on to its end, and has learnt nothing.
+        const bool lost = complained.meant.symptom == Symptom::loss_nan_or_divergence;
+        if (finished_ == 0 || finished_ <= complained.place || of_the_machine || lost) return false;
         return std::none_of(all_.begin(), all_.end(),
                             [&](const Complained& later) {
                                 return later.place >= finished_ && later.meant.nearness < Nearness::stopped;
@@ -664,14 +679,29 @@ private:
         Time last{0};
         for (const auto& [rank, at] : heard_)
             if (at < stopped) last = std::max(last, at);
-        if (heard_.size() < 2 || stopped - last < standstill) return;
+        if (heard_.size() < 2) last = last_line_;
+        if (stopped - last < standstill) return;
+        if (heard_.size() < 2) {
+            // Its lines name no ranks, so only its usual pace tells a standstill from a rare line.
+            if (last == Time{0} || stopped - last < 2 * longest_wait_ || is_zone(stopped - last)) return;
+            incident_.silence = stopped - last;
+            return;
+        }
         incident_.silence = stopped - last;
+        incident_.lines_name_ranks = true;
         for (const auto& [rank, at] : heard_)
             if (at + apart <= last) incident_.silent_first.push_back(rank);
     }
 
+    // A program that prints UTC beside a scheduler that prints local time seems silent for whole hours.
+    static bool is_zone(Time silence) {
+        constexpr Time half_an_hour = std::chrono::minutes(30), few = std::chrono::minutes(2);
+        return silence >= 2 * half_an_hour && silence % half_an_hour < few;
+    }
+
     const Evidence& evidence_;
     const std::vector<Finding>& findings_;
+    Time last_line_{0}, longest_wait_{0};
     std::map<Rank, Time> heard_;  // the last line of each rank
     std::string_view next_host_;  // of the line that comes next
     bool scheduler_ended_it_ = false;

@@ -47,6 +47,7 @@ struct Incident {
     std::string stopped_by;                   // "Slurm's time limit at 2026-01-31T10:00:00"
     std::vector<Rank> silent_first;           // of a job that printed nothing for long before it was stopped
     Time silence{0};                          // how long
+    bool lines_name_ranks = false;            // else whose silence it is is not known
     std::vector<std::string> devices, hosts;  // "GPU 0000:41:00", "node7", as the log names them
     Vendor vendor = Vendor::nvidia;
     int sure = 0;  // 3 the rank's own error · 2 the ranks that wait say it · 1 only how processes ended

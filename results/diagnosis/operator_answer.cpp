@@ -144,9 +144,12 @@ std::string indented(const std::string& text, const std::string& by) {
     return all;
 }
 
-std::string row(const Style& style, const char* name, const std::string& words) {
+std::string row(const Style& style, std::string_view name, const std::string& words) {
     return words.empty() ? ""
                          : fmt::format("  {} {}\n", style.paint(Ink::dim, fmt::format("{:<6}", name)), words);
+}
+std::string row(const Style& style, AnswerRow which, const std::string& words) {
+    return row(style, name_of(which), words);
 }
 
 std::string definition_of(const std::vector<scenarios::TaxonomyEntry>& entries, const std::string& id) {
@@ -190,7 +193,7 @@ std::string quotes(const Incident& incident, const Style& style) {
         }
     }
     std::string text;
-    for (const std::string& line : lines) text += row(style, text.empty() ? "lines" : "", line);
+    for (const std::string& line : lines) text += row(style, text.empty() ? name_of(AnswerRow::lines) : "", line);
     return text;
 }
 
@@ -255,10 +258,13 @@ std::string who_text(const Diagnosis& diagnosis) {
         return fmt::format("{} ended first; why is in none of these lines",
                            analysis::ranks_text(incident.ended));
     if (incident.silence <= Time{0}) return {};
-    if (incident.silent_first.empty())
-        return fmt::format("all ranks fell silent together, {} before that", duration_text(incident.silence));
-    return fmt::format("{} fell silent first; nobody printed anything for {} before that",
-                       analysis::ranks_text(incident.silent_first), duration_text(incident.silence));
+    if (!incident.silent_first.empty())
+        return fmt::format("{} fell silent first; no rank printed anything for {} before that",
+                           analysis::ranks_text(incident.silent_first), duration_text(incident.silence));
+    const std::string how_long = duration_text(incident.silence);
+    return incident.lines_name_ranks
+               ? fmt::format("all ranks fell silent together, {} before that", how_long)
+               : fmt::format("no line names a rank; the log is silent for {} before that", how_long);
 }
 
 std::string cause_text(const Diagnosis& diagnosis) {
@@ -305,10 +311,26 @@ std::string details(const Diagnosis& diagnosis, const scenarios::Taxonomy& taxon
 
 }  // namespace
 
-std::string_view sure_text(int sure) {
-    return sure >= 3   ? "quite: a rank's or a machine's own words"
-           : sure == 2 ? "fairly: those who waited or lost a peer say it, or no line names the rank"
-                       : "hardly: only how processes ended is known";
+std::string_view name_of(AnswerRow row) {
+    constexpr std::string_view names[] = {"what", "who", "why", "lines", "cause", "next", "sure", "read"};
+    return names[static_cast<std::size_t>(row)];
+}
+
+std::string_view name_of(Certainty certainty) {
+    constexpr std::string_view names[] = {"high", "fair", "low"};
+    return names[static_cast<std::size_t>(certainty)];
+}
+
+std::string sure_text(const Incident& incident) {
+    const auto words = [](Certainty certainty, const char* why) {
+        return fmt::format("{}: {}", name_of(certainty), why);
+    };
+    if (incident.sure <= 0) return {};
+    if (incident.sure >= 3) return words(Certainty::high, "the error is a rank's or a machine's own");
+    if (incident.sure == 1) return words(Certainty::low, "only how processes ended is known");
+    return incident.finding && !incident.finding->blame.ranks.empty()
+               ? words(Certainty::fair, "other ranks report it, which waited for this one or lost it")
+               : words(Certainty::fair, "the log has the error, and does not name the rank");
 }
 
 bool has_times(const analysis::LogRead& reading) { return reading.lines == 0 || reading.stamps > 0; }
@@ -335,8 +357,11 @@ std::vector<std::string> next_looks(const Diagnosis& diagnosis) {
                       "traceback into torchrun's report");
         if (incident.outcome == IncidentOutcome::stopped && incident.silence > Time{0})
             next.emplace_back(
-                "the Python stack of those ranks in the next run (py-spy dump): the job hung "
-                "before it was stopped");
+                incident.silent_first.empty()
+                    ? "the Python stack of every rank in the next run (py-spy dump): the job hung before it "
+                      "was stopped"
+                    : "the Python stack of those ranks in the next run (py-spy dump): the job hung before it "
+                      "was stopped");
         return next;
     }
     if (!incident.user_code.empty())
@@ -362,20 +387,20 @@ std::string answer_text(const Diagnosis& diagnosis, const std::string& place,
                         const Style& style) {
     const Incident& incident = diagnosis.incident;
     std::string text = style.paint(Ink::bold, place) + "\n";
-    text += row(style, "what", what_text(diagnosis, taxonomy, style));
-    text += row(style, "who", who_text(diagnosis));
-    if (diagnosis.finding) text += row(style, "why", one_line(diagnosis.finding->says, 2 * columns_most));
+    text += row(style, AnswerRow::what, what_text(diagnosis, taxonomy, style));
+    text += row(style, AnswerRow::who, who_text(diagnosis));
+    if (diagnosis.finding) text += row(style, AnswerRow::why, one_line(diagnosis.finding->says, 2 * columns_most));
     if (incident.outcome == IncidentOutcome::unknown && incident.lines.empty())
-        text += row(style, "why", "no line tells of a failure, of a stop or of a good end");
+        text += row(style, AnswerRow::why, "no line tells of a failure, of a stop or of a good end");
     if (!options.more) text += quotes(incident, style);
-    text += row(style, "cause", cause_text(diagnosis));
+    text += row(style, AnswerRow::cause, cause_text(diagnosis));
     const auto next = next_looks(diagnosis);
-    if (!next.empty() && !options.more) text += row(style, "next", next.front());
-    if (incident.sure > 0) text += row(style, "sure", std::string(sure_text(incident.sure)));
+    if (!next.empty() && !options.more) text += row(style, AnswerRow::next, next.front());
+    text += row(style, AnswerRow::sure, sure_text(incident));
     if (incident.outcome == IncidentOutcome::healthy && !diagnosis.finding) return text;
     if (!options.more)
         return text + row(style, "", style.paint(Ink::dim, "--more shows all lines, causes and fixes"));
-    text += row(style, "read", reading_text(incident.reading));
+    text += row(style, AnswerRow::read, reading_text(incident.reading));
     return text + all_quotes(incident, style) + details(diagnosis, taxonomy, options.similar, style);
 }
 

@@ -96,6 +96,16 @@ std::vector<Rank> named_by_barrier(std::string_view text) {
     return ranks;
 }
 
+// HCCL: "has not received the Notify record from remote rank [4]", "remote rank:4"; no_rank otherwise.
+Rank remote_rank(std::string_view text) {
+    for (const std::string_view words : {"emote rank", "emote Rank", "emoteRank", "emoteUserRank"}) {
+        std::string_view rest = behind(text, words);
+        rest.remove_prefix(std::min(rest.find_first_not_of(" :=[("), rest.size()));
+        if (!rest.empty() && rest[0] >= '0' && rest[0] <= '9') return static_cast<Rank>(whole(rest, no_rank));
+    }
+    return no_rank;
+}
+
 // The ranks whose value differs from that of the majority; empty when there is no majority.
 template <class Value>
 std::vector<Rank> few_with_another(const std::map<Rank, Value>& values) {
@@ -129,6 +139,7 @@ public:
             if (!meant || meant->nearness != Nearness::waiting) continue;
             read_missing(text);
             if (named_.empty()) named_ = named_by_barrier(text);
+            if (const Rank remote = remote_rank(text); remote != no_rank) waits_for_[event->rank].insert(remote);
             if (first_ == Time{-1}) first_ = event->at;
             if (event->rank == no_rank) continue;
             TimedOut& one = by_rank_[event->rank];
@@ -156,7 +167,7 @@ public:
 
     Waited answer() const {
         for (const auto& rule :
-             {&Waiting::missing, &Waiting::barrier, &Waiting::gone_before, &Waiting::other_call,
+             {&Waiting::missing, &Waiting::barrier, &Waiting::remote, &Waiting::gone_before, &Waiting::other_call,
               &Waiting::two_calls, &Waiting::behind_others, &Waiting::silent}) {
             Waited one = (this->*rule)();
             if (!one.blamed.empty()) return one;
@@ -197,6 +208,25 @@ private:
         if (named_.empty()) return {};
         return {named_,
                 fmt::format("{} did not come to a barrier", analysis::ranks_text(named_)),
+                {unpropagated, divergence, machine}};
+    }
+    // Rank 0 waits for rank 4, and rank 7 for rank 0, which waits itself: rank 4 began it.
+    Waited remote() const {
+        std::set<Rank> named, waiting;
+        for (const auto& [rank, others] : waits_for_) {
+            named.insert(others.begin(), others.end());
+            waiting.insert(rank);
+        }
+        std::vector<Rank> first;
+        for (const Rank rank : named)
+            if (!waiting.contains(rank)) first.push_back(rank);
+        waiting.erase(no_rank);
+        if (first.empty()) return {};
+        const std::vector<Rank> those(waiting.begin(), waiting.end());
+        return {first,
+                fmt::format("{} did not answer{}", analysis::ranks_text(first),
+                            those.empty() ? std::string()
+                                          : fmt::format("; {} waited for it", analysis::ranks_text(those))),
                 {unpropagated, divergence, machine}};
     }
     // A rank left before the others timed out, and not because of a time-out of its own.
@@ -270,7 +300,7 @@ private:
             if (!by_rank_.contains(rank)) silent.push_back(rank);
         }
         return {silent,
-                fmt::format("{} of {} ranks timed out{}; {} said nothing", by_rank_.size(), world, where(),
+                fmt::format("{} of {} ranks timed out{}; {} did not", by_rank_.size(), world, where(),
                             analysis::ranks_text(silent)),
                 {unpropagated, divergence, machine}};
     }
@@ -280,6 +310,7 @@ private:
     std::map<Rank, TimedOut> by_rank_;
     std::vector<Rank> named_;
     std::set<Rank> missing_;
+    std::map<Rank, std::set<Rank>> waits_for_;  // who names whom as the other side
     Time first_{-1};
 };
 

@@ -163,7 +163,7 @@ bool one_object(const fs::path& file, std::string_view head) {
 
 ImportedFile read_file(const fs::path& file, const std::map<fs::path, Rank>& sites,
                        const ImportOptions& options, Story& story) {
-    ImportedFile one{file, {}, {}};
+    ImportedFile one{.file = file};
     auto source = TextSource::open(file);
     if (!source) {
         one.trouble = source.error().what;
@@ -172,13 +172,14 @@ ImportedFile read_file(const fs::path& file, const std::map<fs::path, Rank>& sit
     TextSource& text = **source;
     const bool pickle = looks_like_pickle(text.head()), object = one_object(file, text.head());
     try {
-        if (text.head().empty()) return one;  // nothing was printed: no trouble, and no log
+        one.empty = text.head().empty();
+        if (one.empty) return one;  // nothing was printed: no trouble, and no log
         if (pickle || object) {
             const std::string bytes = text.all(dump_most);
             if (bytes.empty()) one.trouble = "it is larger than a dump can be";
             one.as = read_dump_bytes(bytes, file, story, one.trouble);
         } else if (text.binary()) {
-            one.trouble = "it is binary, and no dump that we know";
+            one.trouble = "it is binary, and no known dump";
         } else {
             ++story.reading().files;
             one.as = read_log(text, place_of(file, sites), story, [&](std::int64_t bytes) {
@@ -248,14 +249,15 @@ Result<Imported> import_paths(const std::vector<fs::path>& places, const ImportO
         std::string why =
             paths.empty() && left_out.empty()
                 ? "there is no file"
-                : fmt::format("none of its {} files is one that we know", paths.size() + left_out.size());
+                : fmt::format("none of its {} files is of a known kind", paths.size() + left_out.size());
         if (paths.size() == 1 && left_out.empty()) {
             const ImportedFile& only = imported.files[0];
-            std::error_code ignored;
+            if (only.empty && paths[0] == "-")
+                return refuse(ErrorCode::bad_input, "standard input is empty: no line came through the pipe",
+                              "errors go to another stream: COMMAND 2>&1 | deadrank diagnose -");
             why = !only.trouble.empty() ? only.trouble
-                  : paths[0] != "-" && fs::is_empty(paths[0], ignored)
-                      ? "it is empty"
-                      : "it is a JSON object, and no dump that we know";
+                  : only.empty          ? "it is empty"
+                                        : "it is a JSON object, and no known dump";
         }
         return refuse(
             ErrorCode::bad_input, std::move(why),

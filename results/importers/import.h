@@ -17,6 +17,7 @@ struct ImportedFile {
     std::filesystem::path file;
     std::string as;       // "Flight Recorder dump of rank 3"; empty when it was not recognised
     std::string trouble;  // why it could not be read, or could only be read in part
+    bool empty = false;   // it has no byte
 };
 
 struct Imported {

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "results/analysis/loss_words.h"
 #include "results/analysis/signatures.h"
 #include "results/importers/log_lines.h"
 
@@ -197,6 +199,10 @@ void LogReader::take_line(std::string& raw) {
     timed(line);
     if (line.mislabelled) story_.tasks_are_no_ranks();
     story_.heard(line.rank != no_rank ? line.rank : place_.rank, last_);
+    // What the scheduler prints as it ends a job is none of the job's own lines.
+    const bool of_scheduler = line.text.starts_with("slurmstepd") || line.text.starts_with("srun: ") ||
+                              line.text.find("CANCELLED AT ") != std::string_view::npos;
+    if (!of_scheduler && !line.text.empty()) story_.heard_line(last_);
     // A worker that printed its rank once has that rank in its other lines.
     if (line.pid > 0 && line.rank != no_rank) spoken_[line.source] = line.rank;
     if (line.pid > 0 && line.rank == no_rank) {
@@ -362,10 +368,12 @@ void LogReader::plain(const Unwrapped& line) {
             say(rank, meant->nearness == Nearness::finished ? 0 : 2, std::string(line.text));
         if (told == Story::nothing) return;
         if (line.task) story_.by_task(told);
+        follow_loss(line.text, told);
         if (meant->nearness <= Nearness::own) outlived_.emplace_back(told, progress_);
         return;
     }
     if (noise(line.text) || progress(line.text)) {
+        follow_loss(line.text, Story::nothing);
         ++known_;
         const bool progresses = !noise(line.text);
         progress_ += progresses;
@@ -377,6 +385,20 @@ void LogReader::plain(const Unwrapped& line) {
     if (rank == no_rank) return;
     say(line, rank, level_of(line.text), std::string(line.text));
     ++plain_;
+}
+
+// A loss that is no number for a few steps, as while a loss scale settles, and finite again is no complaint.
+void LogReader::follow_loss(std::string_view text, std::size_t told) {
+    constexpr int recovered = 3;
+    const auto loss = analysis::loss_in(text);
+    if (!loss) return;
+    if (!std::isfinite(*loss)) {
+        finite_losses_ = 0;
+        if (told != Story::nothing) lost_losses_.push_back(told);
+    } else if (++finite_losses_ == recovered) {
+        for (const std::size_t one : lost_losses_) story_.forget(one);
+        lost_losses_.clear();
+    }
 }
 
 std::size_t LogReader::say(const Unwrapped& line, Rank rank, int level, std::string words) {

@@ -159,6 +159,71 @@ void LogReader::report(const std::string& text) {
     close();
 }
 
+// A table of sacct: its head names the columns, a line of dashes shows their widths, and with --parsable bars
+// part them. "4711.0  torchrun  FAILED  1:0" becomes "sacct: step 4711.0 ended FAILED (ExitCode 1:0)".
+bool LogReader::accounting(const Unwrapped& line) {
+    const std::string text(line.text);
+    const bool bars = text.find('|') != text.npos;
+    const auto cells_of = [&](const std::string& row) {
+        std::vector<std::string> cells;
+        std::string cell;
+        for (std::size_t at = 0; at <= row.size(); ++at) {
+            const bool part = at == row.size() || (bars ? row[at] == '|' : row[at] == ' ');
+            if (!part) cell += row[at];
+            if (part && (bars || !cell.empty())) cells.push_back(std::exchange(cell, {}));
+        }
+        return cells;
+    };
+    const auto column = [](const std::vector<std::string>& cells, std::string_view name) {
+        return static_cast<std::size_t>(std::find(cells.begin(), cells.end(), name) - cells.begin());
+    };
+    const std::vector<std::string> cells = cells_of(text);
+    if (column(cells, "JobID") < cells.size() && column(cells, "State") < cells.size()) {
+        accounts_ = cells;
+        account_ends_.clear();
+        return ++launcher_ > 0;
+    }
+    if (accounts_.empty()) return false;
+    if (text.find_first_not_of("- ") == text.npos && text.find("--") != text.npos) {
+        for (std::size_t at = 0; at < text.size();) {
+            const std::size_t end = std::min(text.find(' ', at), text.size());
+            account_ends_.push_back(end);
+            at = std::max(end + 1, text.find('-', end));
+        }
+        return true;
+    }
+    std::vector<std::string> row = cells;
+    if (!account_ends_.empty()) {  // cells may be empty, or hold blanks: "CANCELLED by 1000"
+        row.clear();
+        std::size_t from = 0;
+        for (const std::size_t end : account_ends_) {
+            std::string cell = from < text.size() ? text.substr(from, end - from) : "";
+            cell.erase(0, std::min(cell.find_first_not_of(' '), cell.size()));
+            cell.erase(cell.find_last_not_of(' ') + 1);
+            row.push_back(std::move(cell));
+            from = end + 1;
+        }
+    }
+    const std::size_t id = column(accounts_, "JobID"), state = column(accounts_, "State"),
+                      code = column(accounts_, "ExitCode");
+    const bool fits = row.size() > std::max(id, state) && !row[id].empty() && row[id][0] >= '0' &&
+                      row[id][0] <= '9' && row[state].size() > 3 &&
+                      row[state].find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_+ by0123456789") == text.npos;
+    if (!fits) {
+        accounts_.clear();
+        return false;
+    }
+    ++launcher_;
+    // How a step ended proves nothing about the job's end.
+    const bool step = row[id].find('.') != text.npos;
+    const std::string ended = row[state].substr(0, row[state].find_first_of(" +"));
+    if (step && ended == "COMPLETED") return true;
+    say(no_rank, ended == "COMPLETED" ? 0 : 2,
+        fmt::format("sacct: {} {} ended {}{}", step ? "step" : "job", row[id], ended,
+                    code < row.size() && !row[code].empty() ? fmt::format(" (ExitCode {})", row[code]) : ""));
+    return true;
+}
+
 // srun, slurmstepd and Kubernetes.
 bool LogReader::scheduler(const Unwrapped& line) {
     const std::string_view text = line.text;
@@ -178,6 +243,11 @@ bool LogReader::scheduler(const Unwrapped& line) {
         if (text.starts_with("srun: error")) say(no_rank, 2, std::string(text));
         return true;
     }
+    // The line itself often has no stamp before it.
+    if (const auto at = after(text, "CANCELLED AT "); !at.empty() && line.at == no_time) {
+        if (const auto stamp = read_stamp(at, story_.year_or(place_.year))) timed(stamp->at);
+    }
+    if (accounting(line)) return true;
     if (text.starts_with("slurmstepd")) {
         ++launcher_;
         say(no_rank, 2, std::string(text));

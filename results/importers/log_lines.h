@@ -63,6 +63,7 @@ private:
     void flush(Block& block);
     void plain(const Unwrapped& line);
     void suspect(const Unwrapped& line);
+    void follow_loss(std::string_view text, std::size_t told);
     bool shell(const Unwrapped& line);
     void wait_and_see(Rank rank, std::string text, const std::string& source);
     void settle(const Pending& one);
@@ -83,6 +84,7 @@ private:
     void agent_words(std::string_view words);
     void report(const std::string& text);
     bool scheduler(const Unwrapped& line);
+    bool accounting(const Unwrapped& line);
     bool launcher(const Unwrapped& line);
     bool cluster_size(const Unwrapped& line);
 
@@ -101,6 +103,10 @@ private:
     std::int64_t progress_ = 0;                                   // lines of progress
     bool chained_ = false;        // the next traceback continues the last pending one
     bool in_a_thread_ = false;  // the next traceback ends a thread, not the process
+    std::vector<std::size_t> lost_losses_;      // lines whose loss was no number
+    int finite_losses_ = 0;                     // since then
+    std::vector<std::string> accounts_;         // columns of a table of sacct
+    std::vector<std::size_t> account_ends_;     // where they end
     bool lists_missing_ = false;  // lines with the ranks that Horovod waits for follow
     Rank spawned_ = no_rank;      // the process whose traceback a parent is about to print
     bool prefixed_ = false;       // c10d puts "[rank3]:" before its lines: only that is a rank of the job

@@ -89,6 +89,12 @@ void Story::heard(Rank rank, std::int64_t at) {
     last = std::max(last, at);
 }
 
+void Story::heard_line(std::int64_t at) {
+    if (at == no_time) return;
+    if (last_line_ != no_time) longest_wait_ = std::max(longest_wait_, at - last_line_);
+    last_line_ = std::max(last_line_, at);
+}
+
 // One task on each host, and more than twice as many ranks: each task is a launcher, whose number is that of
 // a node. Tasks 0 and 1 on hosts n0 and n1 are nodes if rank 5 prints something.
 void Story::settle_tasks() {
@@ -378,6 +384,7 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
         if (at != no_time) ending.zero = std::min(ending.zero, at);
     };
     for (const Told& one : told_) earlier(one.at);
+    earlier(last_line_);  // of a job that then printed nothing any more
     for (const auto& [rank, exit] : exits_) earlier(exit.first);
     for (const auto& [name, comm] : comms_) {
         for (const NcclMember& member : comm.members) earlier(member.begun);
@@ -406,8 +413,8 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     reading_.ranks_told = world_ > 0 ? world_ : static_cast<std::int64_t>(workers_.size());
     if (reading_.lines > 0)
         evidence.record({when(until_), no_rank, RankLog{0, evidence.text(reading_.line())}});
-    if (heard_.size() > 1) {
-        std::string heard = "import: heard";
+    if (last_line_ != no_time) {
+        std::string heard = fmt::format("import: heard last={} wait={}", when(last_line_).count(), longest_wait_);
         for (const auto& [rank, at] : heard_) heard += fmt::format(" {}={}", rank, when(at).count());
         evidence.record({when(until_), no_rank, RankLog{0, evidence.text(heard)}});
     }

@@ -76,6 +76,8 @@ public:
     void forget(std::size_t told) { told_[told].forgotten = true; }
     // That the process printed something, even if the line is not kept.
     void heard(Rank rank, std::int64_t at);
+    // The same of a job whose lines name no rank: when its last line came, and the longest wait for one.
+    void heard_line(std::int64_t at);
     // A traceback without a rank: a failed rank that the launcher reports may claim it.
     void orphan(std::size_t told, const std::string& text);
     // The same traceback once more, from another process.
@@ -156,6 +158,7 @@ private:
     std::vector<std::size_t> by_task_;
     bool tasks_are_ranks_ = true;
     std::map<Rank, std::int64_t> heard_;  // the last line of each rank
+    std::int64_t last_line_ = no_time, longest_wait_ = 0;
     std::vector<std::size_t> orphans_;  // the same number twice: two processes printed it
     analysis::LogRead reading_;
     std::int32_t world_ = 0;

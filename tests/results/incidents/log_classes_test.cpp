@@ -244,6 +244,74 @@ TEST(LogEnds, NamesWhoFellSilentBeforeALimit) {
     EXPECT_EQ(worked.incident.silence, results::Time{0});
 }
 
+// Where lines name no ranks, a silence of twice the usual wait is a standstill, and nobody's.
+TEST(LogEnds, TellsOfASilenceThatNoRankIsNamedIn) {
+    const auto work = [](int minutes, const char* zone) {
+        std::string log;
+        for (int i = 0; i < minutes; ++i)
+            log += "2025-02-03T04:" + std::string(i < 10 ? "0" : "") + std::to_string(i) + ":05" + zone +
+                   " step " + std::to_string(i) + " loss 0.5\n";
+        return log;
+    };
+    const auto limit = [](const char* time) {
+        return std::string("slurmstepd: error: *** JOB 7 ON n3 CANCELLED AT 2025-02-03T") + time +
+               " DUE TO TIME LIMIT ***\n";
+    };
+    const auto hung = told_by(work(30, "") + limit("05:15:10"));
+    EXPECT_EQ(gist_of(hung), "stopped");
+    EXPECT_EQ(hung.incident.silence, results::Time(std::chrono::seconds(46 * 60 + 5)));
+    EXPECT_FALSE(hung.incident.lines_name_ranks);
+    EXPECT_EQ(told_by(work(30, "") + limit("04:31:10")).incident.silence, results::Time{0});
+    EXPECT_EQ(told_by("2025-02-03T03:00:00 step 0 loss 1\n" + work(30, "") + limit("05:15:10")).incident.silence,
+              results::Time{0})
+        << "it waited as long before";
+    EXPECT_EQ(told_by(work(30, "Z") + limit("12:29:20")).incident.silence, results::Time{0})
+        << "eight hours are a time zone";
+}
+
+// A table of sacct tells how a job ended; how a step ended proves nothing about the job.
+TEST(LogEnds, AreReadInTablesOfSacct) {
+    const auto table = [](const std::string& job, const std::string& step) {
+        return "JobID           JobName  Partition      State ExitCode \n"
+               "------------ ---------- ---------- ---------- -------- \n"
+               "4711           pretrain        gpu " + job + "\n4711.0         torchrun            " + step + "\n";
+    };
+    EXPECT_EQ(gist_of(told_by(table("   TIMEOUT      0:0", " CANCELLED     0:15"))), "stopped");
+    EXPECT_EQ(told_by(table("   TIMEOUT      0:0", " CANCELLED     0:15")).incident.stop, StopKind::time_limit);
+    EXPECT_EQ(told_by(table("CANCELLED+      0:0", " CANCELLED     0:15")).incident.stop, StopKind::cancelled);
+    EXPECT_EQ(gist_of(told_by(table(" COMPLETED      0:0", " COMPLETED      0:0"))), "completed");
+    EXPECT_EQ(gist_of(told_by(table(" NODE_FAIL      1:0", " CANCELLED      0:9"))), "device_fault_reported");
+    EXPECT_EQ(gist_of(told_by(table("    FAILED      1:0", "    FAILED      1:0"))), "unknown");
+    EXPECT_EQ(gist_of(told_by("JobID|State|ExitCode|\n4800|OUT_OF_MEMORY|0:125|\n4800.0|COMPLETED|0:0|\n")),
+              "host_resource_exhaustion");
+    EXPECT_EQ(gist_of(told_by("JobId=7 JobName=sft\n   JobState=PREEMPTED Reason=None\n")), "stopped");
+}
+
+// However a program words its loss; one that is finite again is no complaint, and one that is lost for good is,
+// whatever the job prints at its end.
+TEST(LogClasses, ALossThatIsNoNumber) {
+    for (const char* line : {"step 9 loss nan", "step 9: train_loss = NaN", "{\"step\": 9, \"loss\": NaN}",
+                             "iteration 9/ 100 | lm loss: nan |", "Epoch 1 Loss: inf", "loss/train: -inf"})
+        EXPECT_EQ(gist_of(told_by(lines_of_work(3) + line + "\n")), "loss_nan_or_divergence") << line;
+    for (const char* line : {"loss information follows", "loss_nan_check=off", "loss nanny", "glossy nan"})
+        EXPECT_EQ(gist_of(told_by(lines_of_work(3) + line + "\n")), "unknown") << line;
+    EXPECT_EQ(gist_of(told_by("step 0 loss nan\n" + lines_of_work(6))), "unknown");
+    EXPECT_EQ(gist_of(told_by(lines_of_work(3) + "step 4 loss nan\nstep 5 loss nan\nTraining complete\n")),
+              "loss_nan_or_divergence");
+}
+
+// HCCL names the rank that it waits for. Rank 0 waits for 1, which waits for 6.
+TEST(LogClasses, TheRemoteRankOfHcclIsToBlame) {
+    const auto waits = [](int rank, int remote) {
+        return "[rank" + std::to_string(rank) +
+               "]: RuntimeError: EI0002: 2026-01-31-10:14:00 The wait execution of the Notify register times "
+               "out. Reason: The Notify register has not received the Notify record from remote rank [" +
+               std::to_string(remote) + "].\n";
+    };
+    EXPECT_EQ(gist_of(told_by(waits(0, 4))), "collective_timeout_abort of 4");
+    EXPECT_EQ(gist_of(told_by(waits(0, 1) + waits(1, 6) + waits(5, 6))), "collective_timeout_abort of 6");
+}
+
 TEST(LogEnds, ShellComplaintsBeforeTheWorkAccuseNobody) {
     const std::string lacking = "sudo: tool: command not found\n";
     EXPECT_EQ(gist_of(told_by(lacking + lacking + lines_of_work(12))), "unknown");
