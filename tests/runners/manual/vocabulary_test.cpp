@@ -6,8 +6,10 @@
 #include <set>
 #include <string>
 
+#include "results/alerts/report.h"
 #include "results/alerts/verdict.h"
 #include "results/diagnosis/incident_reading.h"
+#include "results/diagnosis/operator_answer.h"
 #include "results/exporters/signature.h"
 #include "results/judging/judge.h"
 #include "results/record/truth.h"
@@ -56,6 +58,14 @@ std::set<std::string> printed_words() {
     collect(words, find::Modality::sometimes);
     collect(words, Parity::not_played);
     collect(words, promises::Kept::unknown, [](promises::Kept kept) { return promises::id_of(kept); });
+    collect(words, results::diagnosis::AnswerRow::read);
+    collect(words, results::diagnosis::Certainty::low);
+    for (int i = 0; i <= static_cast<int>(alerts::AlertVerdict::unjudged); ++i) {
+        // "+2:30!" is a sign, a time and a sign: the signs before the time are the word.
+        std::string code = alerts::cell_code({.verdict = static_cast<alerts::AlertVerdict>(i)});
+        if (code.find('+') != code.npos) code.resize(code.find('+') + 1);
+        words.insert(code);
+    }
     return words;
 }
 
@@ -101,7 +111,7 @@ TEST_F(Vocabulary, ExplainsFaultsFailuresPropertiesAndTerms) {
     for (const std::string& id : failures->ids()) expect_explained(id);
     for (const find::Property& property : find::all_properties()) expect_explained(property.name);
     for (const char* word : {"blind", "control", "evidence", "finding", "healed", "plan", "profiles",
-                             "provokes", "seed", "token", "trace", "truth", "wrong place"})
+                             "provokes", "sure", "next", "n/j", "backg", "seed", "token", "trace", "truth", "wrong place"})
         expect_explained(word);
 }
 
