@@ -110,7 +110,7 @@ TEST_F(JournalTest, LeftoversTellWhoseTheyAreTheLatestFirst) {
     ASSERT_THAT(*left, SizeIs(2));
     EXPECT_EQ(left->front().actions.front().of, "/second");
     EXPECT_GT(left->front().begun, left->back().begun);
-    EXPECT_THAT(left->front().command, HasSubstr("deadrank"));
+    EXPECT_THAT(left->front().command, HasSubstr("_tests"));
     EXPECT_EQ(undo(*left).back().left_by, 1U);
 }
 
