@@ -126,7 +126,7 @@ TEST(ReportPage, SeesNoWaitsInAHealthyJob) {
 TEST(ReportPage, NamesRanksThatWaitWhereTheEvidenceHasNoPeers) {
     EvidenceBuilder job(2);
     job.start().add(0, RendezvousEnter{0, 2, {}});
-    const Evidence evidence = job.watched();
+    const Evidence evidence = job.watched(std::chrono::seconds(60));
     const Json waits = waits_view(evidence, nullptr);
     ASSERT_EQ(waits["groups"].size(), 1u);
     EXPECT_EQ(waits["groups"][0]["ranks"], "0");
