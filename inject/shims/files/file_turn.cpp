@@ -5,13 +5,17 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <fcntl.h>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
+
+#include "inject/shims/core/session.h"
 
 namespace deadrank::inject::shims {
 
@@ -24,6 +28,23 @@ struct Turns {
     int channel = -1;
     std::vector<std::string> own;  // directories of Python
 };
+
+// What copies of this run keep locked while they are played; empty: there are none, or this is one.
+std::string& copies_lock() {
+    static std::string path;
+    return path;
+}
+
+void await_copies() {
+    if (copies_lock().empty()) return;
+    const Inside guard;
+    const int before = errno;
+    const int lock = ::open(copies_lock().c_str(), O_RDONLY | O_CLOEXEC);
+    while (lock >= 0 && ::flock(lock, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    if (lock >= 0) ::close(lock);
+    errno = before;
+}
 
 Turns& turns() {
     static Turns here;
@@ -61,6 +82,8 @@ void deadrank_turn_begin(int channel, const char* own) {
     }
 }
 
+void deadrank_copies_begin(const char* lock) { deadrank::inject::shims::copies_lock() = lock ? lock : ""; }
+
 void deadrank_turn_take(const char* path, int writes) {
     deadrank::inject::shims::take_file_turn(path, writes != 0);
 }
@@ -70,6 +93,7 @@ void deadrank_turn_take(const char* path, int writes) {
 namespace deadrank::inject::shims {
 
 void take_file_turn(const char* path, bool writes) {
+    if (writes) await_copies();
     const int due = deadrank_turn_due.load(std::memory_order_relaxed);
     if (due == 0 || (!writes && path && is_private(path)) || due != ::syscall(SYS_gettid)) return;
     const int before = errno;

@@ -1,6 +1,7 @@
 // inject/shims/files/file_turn.h — Ranks of a simulation compute at the same time, but use files one after the
 // other, in the order of the simulation: a rank asks for its turn before it first uses a file, and keeps it
-// until its next request.
+// until its next request. While copies of their run are played, whose files are layers over those of the run, ranks
+// change nothing.
 #pragma once
 
 namespace deadrank::inject::shims {

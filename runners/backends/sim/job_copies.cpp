@@ -1,7 +1,12 @@
 // runners/backends/sim/job_copies.cpp — Copies of a managed job, each with files of its own.
 #include "runners/backends/sim/job_copies.h"
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
 
 #include "runners/backends/process/private_files.h"
 
@@ -34,6 +39,15 @@ tl::expected<pid_t, std::string> copy_job(sim::managed::ManagedJob& job, const P
     return pid;
 }
 
+// Until the last process that has it is gone. Throws HostTrouble.
+sim::managed::Descriptor locked(const std::filesystem::path& file) {
+    sim::managed::Descriptor lock(::open(file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0600));
+    if (!lock || ::flock(lock.get(), LOCK_SH) != 0)
+        throw HostTrouble(fmt::format("cannot lock '{}': {}", file.string(), std::strerror(errno)),
+                          "free space in the directory for temporary files");
+    return lock;
+}
+
 // What is thrown in the process that the run began in is for its caller; a copy has none.
 void attempt(const std::function<Result<Record>()>& simulation, const bool& is_copy, Result<Record>& record) {
     try {
@@ -50,8 +64,10 @@ void attempt(const std::function<Result<Record>()>& simulation, const bool& is_c
 
 Passage BranchingRun::ask(std::size_t fault) {
     if (is_copy_) return Passage::act;
+    auto lock = locked(layers_.lock);
     const auto pid = copy_job(job_, layers_, [&] { return branches_.fork(fault); }, is_copy_);
     if (!pid) branches_.leave_out(fault, pid.error());
+    if (is_copy_) lock_ = std::move(lock);
     return is_copy_ ? Passage::act_alone : Passage::pass;
 }
 

@@ -10,14 +10,17 @@
 #include "runners/backend/branches.h"
 #include "runners/backend/copies.h"
 #include "scenarios/model/plan.h"
+#include "sim/managed/descriptor.h"
 #include "sim/managed/managed_job.h"
 
 namespace deadrank::runners {
 
-// The directories that a copy changes for itself alone, and where its layers over them are mounted.
+// The directories that a copy changes for itself alone, and where its layers over them are mounted. What the layers do
+// not hold is read from the directories themselves, so each copy keeps `lock` locked: meanwhile the run changes nothing.
 struct PrivateLayers {
     std::vector<std::filesystem::path> directories;
     std::filesystem::path memory;
+    std::filesystem::path lock;
 };
 
 using PlayPlan = std::function<scenarios::Result<results::Record>(const scenarios::Plan&)>;
@@ -44,6 +47,7 @@ private:
     Branches& branches_;
     const std::function<void(results::Record&)> at_end_;
     bool is_copy_ = false;
+    sim::managed::Descriptor lock_;  // a copy's
 };
 
 // At the moment of the plan's last fault, which never acts, its rank has a debugger: in a copy of the run, so that

@@ -273,7 +273,8 @@ std::map<std::string, sim::managed::Spoilt> list_spoilt(const sim::Cluster& clus
 
 // Where a copy of a run has files of its own.
 PrivateLayers private_layers(const ManagedSettings& settings, const std::filesystem::path& temporary) {
-    PrivateLayers layers{{settings.changed->begin(), settings.changed->end()}, temporary / "layers"};
+    PrivateLayers layers{
+        {settings.changed->begin(), settings.changed->end()}, temporary / "layers", temporary / "copies.lock"};
     layers.directories.push_back(settings.directory);
     layers.directories.push_back(temporary / "tmp");
     return layers;
@@ -310,6 +311,8 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
         if (!made) return tl::unexpected(made.error());
         put_into(program, around.emplace(std::move(*made)));
     }
+    if (around && options.branches)
+        program.options["copies"] = quoted(private_layers(settings_, around->temporary->path()).lock.string());
     sim::managed::ManagedJob job(*warm, std::move(program), read_record, options.stop);
     std::map<std::string, sim::managed::Spoilt> spoilt;
     const pid_t began_in = ::getpid();

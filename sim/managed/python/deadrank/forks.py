@@ -127,8 +127,16 @@ def become(channel, ours, out, err, arena):
         os._exit(1)
 
 
+def await_copies_before_changes(lock):
+    """Copies of this rank's job keep the file `lock` locked while they read what the rank leaves unchanged; None: this
+    rank changes files that no copy reads."""
+    library.deadrank_copies_begin(os.fsencode(lock) if lock else None)
+
+
 def enter(pid):
     """The files that this process and those of its simulation see and change are theirs alone."""
+    if hasattr(library, "deadrank_copies_begin"):
+        await_copies_before_changes(None)
     directory = os.getcwd()
     kinds = []
     if os.stat(f"/proc/{pid}/ns/user").st_ino != os.stat("/proc/self/ns/user").st_ino:

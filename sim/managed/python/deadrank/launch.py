@@ -106,6 +106,8 @@ def keep_files():
     tempfile.tempdir = None
     try:
         ctypes.CDLL(None).deadrank_keep_begin()
+        lock = here.options.get("copies") if "within" not in here.options else None
+        forks.await_copies_before_changes(lock)
     except AttributeError:  # it is not loaded: what the program writes stays
         pass
 
