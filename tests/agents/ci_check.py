@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from clients import use_clients
@@ -17,7 +16,6 @@ SOURCE = Path(__file__).resolve().parents[2]
 CI = SOURCE / "runners/suites/ci"
 LACKING = 77
 COMMAND = "run communication/rank_leaves_all_reduce --junit deadrank.xml"
-SECONDS_MOST = 60  # from nothing to the end of a scenario; a build takes many minutes
 
 
 class Lacking(Exception):
@@ -74,7 +72,6 @@ def check_action(arguments):
             assert "${{" not in text, text
             return text
 
-        began = time.monotonic()
         for step in action["runs"]["steps"]:
             if "run" not in step:
                 assert step["uses"].startswith("actions/upload-artifact@"), step
@@ -85,7 +82,6 @@ def check_action(arguments):
             for line in (place / "path").read_text().split():
                 surroundings["PATH"] = f"{line}:{surroundings['PATH']}"
             surroundings |= dict(line.split("=", 1) for line in (place / "env").read_text().splitlines())
-        assert time.monotonic() - began < SECONDS_MOST
         assert 'failures="0"' in (place / "deadrank.xml").read_text()
         inputs["command"] = f"run '{SOURCE}/tests/suites/pytest_project/scenarios/wrong_rank_expected.toml'"
         code, said = shell(filled(action["runs"]["steps"][1]["run"]), cwd=place, env=surroundings)
@@ -100,10 +96,8 @@ def check_gitlab(arguments):
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         surroundings = bare_environment(place) | template["variables"] | {"DEADRANK_WHEEL": str(wheel_of(arguments.build))}
-        began = time.monotonic()
         code, said = shell("\n".join([*template["before_script"], f"deadrank {COMMAND}"]), cwd=place, env=surroundings)
         assert code == 0, said
-        assert time.monotonic() - began < SECONDS_MOST
         assert (place / template["artifacts"]["reports"]["junit"]).exists()
 
 
@@ -168,8 +162,10 @@ def main():
     parser.add_argument("part", choices=PARTS)
     parser.add_argument("--deadrank", type=Path, required=True)
     parser.add_argument("--build", type=Path, required=True)
+    arguments = parser.parse_args()
+    arguments.deadrank, arguments.build = arguments.deadrank.resolve(), arguments.build.resolve()
     try:
-        PARTS[parser.parse_args().part](parser.parse_args())
+        PARTS[arguments.part](arguments)
     except (Lacking, ModuleNotFoundError) as why:
         print(f"skipped: {why}")
         return LACKING
