@@ -135,7 +135,7 @@ async def end(process) -> None:
     """Ends a program's session, where it still runs. deadrank ends its ranks and gives back files on SIGTERM."""
     if process.returncode is not None:
         return
-    for number, seconds in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+    for number, seconds in ((signal.SIGTERM, 30), (signal.SIGKILL, 5)):
         try:
             os.killpg(process.pid, number)
             await asyncio.wait_for(process.wait(), seconds)
