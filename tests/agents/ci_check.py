@@ -148,9 +148,14 @@ def check_container(arguments):
         run = f"c=$({buildah} from localhost/deadrank) && {buildah} run --isolation chroot $c -- "
         code, said = shell(f"{run} sh -c 'id -un; deadrank run communication/rank_leaves_all_reduce'")
         assert code == 0 and said.startswith("deadrank\n") and "1 pass" in said, said
-        code, said = shell(f"c=$({buildah} from localhost/deadrank) && m=$({buildah} mount $c) && du -sm $m | cut -f 1")
-        assert code == 0 and int(said.split()[-1]) < 200, f"the image has {said} MB"
-        print(f"the image has {said.split()[-1]} MB")
+        sizes = {}
+        for image in ("base", "deadrank"):
+            code, said = shell(f"c=$({buildah} from localhost/{image}) && m=$({buildah} mount $c) && du -sm $m | cut -f 1")
+            assert code == 0, said
+            sizes[image] = int(said.split()[-1])
+        added = sizes["deadrank"] - sizes["base"]
+        assert added < 250, f"Python and deadrank add {added} MB to the base image"
+        print(f"Python and deadrank add {added} MB to the base image")
 
 
 PARTS = {"schemas": check_schemas, "action": check_action, "gitlab": check_gitlab, "hook": check_hook,
