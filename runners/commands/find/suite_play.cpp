@@ -155,6 +155,10 @@ json Suite::play_healthy(json request, const std::string& name) {
     const auto healthy = std::make_shared<const Played>(std::move(*played));
     const Play seen(healthy->record, request.at("ranks").get<std::size_t>());
     const bool passed = seen.passed() && healthy->record.truth.completed();
+    {
+        const std::lock_guard lock(mutex_);
+        played_.insert(request.at("test").get<std::string>());
+    }
     keep_recorded(name, seen, passed, healthy->record.ended);
     if (passed)
         for (const std::string& fault : settings_.faults) play_with(fault, name, healthy, runner);
@@ -163,7 +167,6 @@ json Suite::play_healthy(json request, const std::string& name) {
 
 void Suite::keep_recorded(const std::string& name, const Play& play, bool passed, results::Time ended) {
     const std::lock_guard lock(mutex_);
-    ++played_;
     if (!settings_.recording || mutating_) return;
     replies_[name] = play.reply();
     ended_[name] = ended;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,7 @@ public:
     serve::HttpResponse answer(const serve::HttpRequest& request);
 
     const std::string& token() const { return token_; }
-    std::size_t played() const { return played_; }
+    std::size_t played() const { return played_.size(); }  // tests
     const std::vector<FaultedTest>& faulted() const { return faulted_; }
     const std::vector<UnmanagedTest>& unmanaged() const { return unmanaged_; }
 
@@ -85,7 +86,8 @@ private:
     std::mutex mutex_;
     std::map<std::string, std::string> first_environment_;
     std::map<std::string, std::size_t> times_;  // that a test has asked for ranks in this run of the suite
-    std::size_t played_ = 0, mutant_runs_ = 0;
+    std::set<std::string> played_;  // a test may start ranks several times
+    std::size_t mutant_runs_ = 0;
     std::vector<FaultedTest> faulted_;
     std::vector<UnmanagedTest> unmanaged_;
     explore::RecordedTests recorded_;

@@ -199,7 +199,7 @@ private:
 
     void mutate(Suite& suite, std::chrono::steady_clock::time_point begin) {
         MutantReport report;
-        report.tests = suite.recorded().size();
+        report.tests = suite.played();
         report.directory = suite.directory();
         report.seed = arguments_.seed;
         for (const auto& [name, test] : suite.recorded()) report.failing += test.passed ? 0 : 1;

@@ -47,7 +47,7 @@ def add_file_of(function):
 def tell(**said):
     """A line to the simulator."""
     sys.stdout.flush()
-    os.write(out, f"\n{MARK}{json.dumps(said)}\n".encode())
+    os.write(out, f"{MARK}{json.dumps(said)}\n".encode())
 
 
 def tell_files():
