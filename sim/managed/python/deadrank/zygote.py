@@ -15,6 +15,7 @@ frameworks.install()
 import argparse
 import array
 import atexit
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -43,7 +44,8 @@ def main():
         observers = [f"deadrank_hook.{name}" for name in OBSERVERS]
     if not getattr(sys.flags, "safe_path", False):  # since Python 3.11
         del sys.path[0]  # the directory in which the zygote was started: no program's
-    loaded, failed = preload([*arguments.preload, *observers], imports.packages_of(arguments.program))
+    with output_on_stderr():
+        loaded, failed = preload([*arguments.preload, *observers], imports.packages_of(arguments.program))
     subprocesses.install_pipes()
     subprocesses.install_semaphores()
     clocks.rebind()
@@ -61,6 +63,20 @@ def main():
     }
     control.send(json.dumps(said).encode())
     serve(control)
+
+
+@contextlib.contextmanager
+def output_on_stderr():
+    """Some packages print when they are imported, and standard output may be somebody's JSON."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def read_arguments():
