@@ -158,10 +158,27 @@ namespace {
 
 // Calls whose value lies between the values that they are given, or rises and falls with them.
 bool keeps_order(const Token& token) {
-    return one_of(lowered(token.text),
-                  {"avg", "min", "max", "sum", "quantile", "topk", "bottomk", "avg_over_time",
-                   "min_over_time", "max_over_time", "last_over_time", "quantile_over_time", "label_replace",
-                   "label_join", "round", "floor", "ceil", "sort", "sort_desc", "by", "without"});
+    return one_of(lowered(token.text), {"avg",
+                                        "min",
+                                        "max",
+                                        "sum",
+                                        "quantile",
+                                        "topk",
+                                        "bottomk",
+                                        "avg_over_time",
+                                        "min_over_time",
+                                        "max_over_time",
+                                        "last_over_time",
+                                        "quantile_over_time",
+                                        "label_replace",
+                                        "label_join",
+                                        "round",
+                                        "floor",
+                                        "ceil",
+                                        "sort",
+                                        "sort_desc",
+                                        "by",
+                                        "without"});
 }
 
 // The metric with bounds whose values alone decide that side of the threshold; nullptr otherwise.
@@ -216,8 +233,8 @@ std::string reach_test(const StaticAnalysis& analysis, const Emitted& emitted) {
     const auto steps = static_cast<int>(asked_at / scraped_every);
     std::string block;
     for (const auto& [name, metric] : metrics) {
-        const std::string values = fmt::format("{}+0x{} {}+0x{}", exporters::number_text(metric->least), steps,
-                                               exporters::number_text(metric->most), steps);
+        const std::string values = fmt::format("{}+0x{} {}+0x{}", exporters::number_text(metric->least),
+                                               steps, exporters::number_text(metric->most), steps);
         for (const std::string& text : emitted.series_of({name}))
             block += "  - series: " + in_single_quotes(text) + "\n    values: '" + values + "'\n";
     }
@@ -465,7 +482,8 @@ private:
                short_records_.contains(one.metric);
     }
 
-    // Recorded metrics that have no value for the ranges that their rules ask for, or those of what they read.
+    // Recorded metrics that have no value for the ranges that their rules ask for, or those of what they
+    // read.
     void find_short_records() {
         for (bool more = true; more;) {
             more = false;
@@ -476,16 +494,17 @@ private:
                 const auto [at, fresh] = all.emplace(rules_[i].name, lacks);
                 at->second = at->second && lacks;
             }
-            for (const auto& [name, lacks] : all) more = (lacks && short_records_.insert(name).second) || more;
+            for (const auto& [name, lacks] : all)
+                more = (lacks && short_records_.insert(name).second) || more;
         }
     }
 
     Why why(const Selector& selector, int depth) const {
         if (!presence_.empty.contains(selector.text) && holds_too_little(selector, world_.window.scrape))
-            return {"range-too-short", Weight::error, DeadKind::range_too_short,
-                    too_little_text(selector, world_.window.scrape),
-                    fmt::format("look back over {} or more",
-                                exporters::duration_text(4 * world_.window.scrape))};
+            return {
+                "range-too-short", Weight::error, DeadKind::range_too_short,
+                too_little_text(selector, world_.window.scrape),
+                fmt::format("look back over {} or more", exporters::duration_text(4 * world_.window.scrape))};
         for (std::size_t i = 0; i < rules_.size(); ++i) {
             if (rules_[i].is_alert || rules_[i].name != selector.metric) continue;
             const Why first = depth < 8 ? why_silent(i, depth + 1) : Why{};
@@ -554,14 +573,12 @@ private:
             const exporters::Metric* metric = bounded_metric(one, emitted_);
             const std::string metric_name = scan(one.left).selectors[0].metric;
             const bool ratio = metric->most == 1 && one.op[0] == '>';
-            const Why why{"threshold-out-of-reach",
-                          Weight::error,
-                          DeadKind::out_of_reach,
-                          fmt::format("{} is never {} {}: {} lies between {} and {} ({})", one.left, one.op,
-                                      one.limit, one.left == metric_name ? "it" : metric_name, metric->least,
-                                      metric->most, exporters::source_of_bounds(*metric)),
-                          ratio ? "it is a ratio, not a percentage"
-                                : "compare with a value that it can have"};
+            const Why why{
+                "threshold-out-of-reach", Weight::error, DeadKind::out_of_reach,
+                fmt::format("{} is never {} {}: {} lies between {} and {} ({})", one.left, one.op, one.limit,
+                            one.left == metric_name ? "it" : metric_name, metric->least, metric->most,
+                            exporters::source_of_bounds(*metric)),
+                ratio ? "it is a ratio, not a percentage" : "compare with a value that it can have"};
             const bool first = never && !reads.dead();
             if (first) reads.dead_kind = why.kind, reads.why_dead = why.says, reads.remedy = why.remedy;
             add(index, why, first, false);
@@ -577,16 +594,15 @@ private:
             for (const Selector& one : reads.selectors) known.merge(emitted_.label_names(one.metric));
             const std::string near = scenarios::nearest(label, {known.begin(), known.end()});
             const bool own = rules_[index].labels.contains(label);
-            const Why why{"label-lost",
-                          Weight::warning,
-                          DeadKind::none,
-                          fmt::format("a template names the label '{}', which the alert does not have there: it "
-                                      "is shown as nothing",
-                                      label),
-                          own ? "write the text itself: the rule's own labels are added after its templates are filled"
-                          : known.contains(label) ? fmt::format("keep it in the aggregation: by (…, {})", label)
-                          : near.empty()          ? ""
-                                                  : "did you mean " + near + "?"};
+            const Why why{
+                "label-lost", Weight::warning, DeadKind::none,
+                fmt::format("a template names the label '{}', which the alert does not have there: it "
+                            "is shown as nothing",
+                            label),
+                own ? "write the text itself: the rule's own labels are added after its templates are filled"
+                : known.contains(label) ? fmt::format("keep it in the aggregation: by (…, {})", label)
+                : near.empty()          ? ""
+                                        : "did you mean " + near + "?"};
             add(index, why, false, false);
         }
     }

@@ -203,9 +203,9 @@ private:
         selector.function = stack_.back().function;
         for (const Frame& frame : stack_) {
             selector.absent = selector.absent || one_of(frame.function, {"absent", "absent_over_time"});
-            selector.counted = selector.counted || one_of(frame.function, {"count", "count_values", "group",
-                                                                           "count_over_time",
-                                                                           "present_over_time"});
+            selector.counted =
+                selector.counted || one_of(frame.function, {"count", "count_values", "group",
+                                                            "count_over_time", "present_over_time"});
             selector.optional = selector.optional || frame.unless;
         }
         reads_.selectors.push_back(std::move(selector));
@@ -375,7 +375,7 @@ private:
         }
         if (signs != 1 || at == begin || at + 1 >= end || lowered(tokens_[at + 1].text) == "bool") return;
         const std::size_t right = after_modifiers(at + 1, end);
-        Threshold threshold{text(begin, at),     tokens_[at].text,   text(right, end),
+        Threshold threshold{text(begin, at),     tokens_[at].text,    text(right, end),
                             numbers(right, end), text(at + 1, right), text(begin, end)};
         if (numbers(begin, at)) {  // 5 < x
             std::swap(threshold.left, threshold.limit);

@@ -264,12 +264,13 @@ std::string last_word(const Study& study, const Policy& policy, const std::vecto
             fmt::format("{}{}{}: {}\n", breach.fault, breach.fault.empty() || breach.alert.empty() ? "" : " ",
                         breach.alert, invalid ? "Prometheus refuses it, see above" : breach.says);
     }
-    text += style.paint(found.empty() ? Ink::green : Ink::red,
-                        fmt::format("{} of {} failures caught in time; {}", caught, study.rows.size(),
-                                    !found.empty() ? fmt::format("{} breach{}{}", found.size(), found.size() == 1 ? "" : "es",
-                                                                 policy.given ? " of " + policy.file : "")
-                                    : policy.given ? policy.file + " is kept"
-                                                   : "no policy given"));
+    text += style.paint(
+        found.empty() ? Ink::green : Ink::red,
+        fmt::format("{} of {} failures caught in time; {}", caught, study.rows.size(),
+                    !found.empty() ? fmt::format("{} breach{}{}", found.size(), found.size() == 1 ? "" : "es",
+                                                 policy.given ? " of " + policy.file : "")
+                    : policy.given ? policy.file + " is kept"
+                                   : "no policy given"));
     return text + "\n";
 }
 

@@ -14,9 +14,16 @@
 namespace deadrank::results::alerts {
 
 std::string_view name_of(DeadKind kind) {
-    constexpr std::string_view names[] = {
-        "",              "misspelled",   "named otherwise", "off by default", "contradiction",
-        "out of reach", "range too short", "your names", "not simulated",   "nobody's"};
+    constexpr std::string_view names[] = {"",
+                                          "misspelled",
+                                          "named otherwise",
+                                          "off by default",
+                                          "contradiction",
+                                          "out of reach",
+                                          "range too short",
+                                          "your names",
+                                          "not simulated",
+                                          "nobody's"};
     return names[static_cast<std::size_t>(kind)];
 }
 

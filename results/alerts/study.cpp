@@ -169,10 +169,10 @@ Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incid
     try_hints(study, player, emitted);
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
         const bool holds_too_little = study.analysis.rules[i].dead_kind == DeadKind::range_too_short;
-        study.healthy.push_back(holds_too_little ? HealthyRow{}
-                                                 : judge_healthy(study.rules[i],
-                                                                 study.healthy_played.activity[i],
-                                                                 study.world.window));
+        study.healthy.push_back(
+            holds_too_little
+                ? HealthyRow{}
+                : judge_healthy(study.rules[i], study.healthy_played.activity[i], study.world.window));
     }
     for (const exporters::Incident& incident : incidents) study.rows.push_back({.incident = incident});
     play_rows(study, player, options, over);

@@ -143,8 +143,7 @@ void try_hints(Study& study, Player& player, const Emitted& emitted) {
     if (rules.empty()) return;
     exporters::Incident healthy = exporters::healthy_run();
     healthy.id = "suggested/names";
-    const auto usual =
-        player.play(study.world, healthy, {}, rules, analyse(rules, emitted), nullptr);
+    const auto usual = player.play(study.world, healthy, {}, rules, analyse(rules, emitted), nullptr);
     for (std::size_t i = 0; i < whose.size(); ++i) {
         if (usual && !fires(usual->activity[i])) continue;
         // It would ring on a healthy cluster: another name was meant.

@@ -249,8 +249,8 @@ Approach approach_of(const Judged& what, const exporters::Incident& incident, do
             (!std::isnan(value) && (std::isnan(before) || (up ? value - before : before - value) > least));
         found.changed = found.changed || differs(now, usual, incident.at, over) ||
                         differs(curve_in(what.far), curve_in(what.usual_far), incident.at, over);
-        found.away = found.away || moves_away(usual, curve_in(what.usual_far), curve_in(what.far), up,
-                                              incident.at, over);
+        found.away = found.away ||
+                     moves_away(usual, curve_in(what.usual_far), curve_in(what.far), up, incident.at, over);
         if (std::isnan(value))
             found.measured = false;
         else if (threshold.is_bound())
@@ -330,8 +330,7 @@ AlertVerdict verdict_of(Silence silence) {
 
 // Why a failure does not concern a rule: it leaves all alone that the rule reads, or only ends it.
 std::string unconcerned_text(const exporters::Touched& touched, const RuleReads& reads, bool ended) {
-    if (ended)
-        return "asks for no absence, and all that the failure does to what it reads is to end it";
+    if (ended) return "asks for no absence, and all that the failure does to what it reads is to end it";
     const bool by_name = reads_one_of(touched.moved, reads) || reads_one_of(touched.vanished, reads);
     return by_name ? "its matchers read none of the series that this failure itself moves"
                    : "reads no metric that this failure itself moves";
@@ -361,9 +360,8 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Incident
         return cell;
     }
     const auto& selectors = what.reads->reads.selectors;
-    const bool asks_presence = std::any_of(selectors.begin(), selectors.end(), [](const Selector& one) {
-        return one.absent || one.counted;
-    });
+    const bool asks_presence = std::any_of(selectors.begin(), selectors.end(),
+                                           [](const Selector& one) { return one.absent || one.counted; });
     const std::vector<std::string> moved = read_among(touched.moved, *what.reads),
                                    ended = read_among(touched.vanished, *what.reads);
     const Approach approach =
@@ -380,7 +378,8 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Incident
         std::any_of(selectors.begin(), selectors.end(), [](const Selector& one) { return one.absent; });
     // A lost target is still there, with `up` at 0.
     const bool lost = has(moved, "up");
-    if (asks_presence && ended.empty() && !lost && (asks_absence || (approach.measured && !approach.changed))) {
+    if (asks_presence && ended.empty() && !lost &&
+        (asks_absence || (approach.measured && !approach.changed))) {
         cell.says = "asks whether its series are there, and the failure ends none of them";
         return cell;
     }
@@ -392,7 +391,7 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Incident
     const std::string near = nearness_text(approach.near);
     cell.says = !near.empty() && !(by_count && !approach.nearer) ? near
                 : by_count ? fmt::format("{} ends for what is struck, and that does not make it true",
-                                            fmt::join(ended, ", "))
+                                         fmt::join(ended, ", "))
                 : lost && asks_absence
                     ? "up of what is struck is 0 and still there, so that nothing is absent"
                 : moved.empty() ? "stayed silent"

@@ -33,7 +33,8 @@ std::optional<double> loss_in(std::string_view line) {
         if (line.substr(from).starts_with("es")) from += 2;
         if (from < line.size() && is_alphabetic(line[from])) continue;  // lossy
         const std::size_t name_end = std::min(line.size(), from + name_most);
-        while (from < name_end && (is_alphabetic(line[from]) || line[from] == '_' || line[from] == '/')) ++from;
+        while (from < name_end && (is_alphabetic(line[from]) || line[from] == '_' || line[from] == '/'))
+            ++from;
         const std::size_t signs_end = std::min(line.size(), from + signs_most), signs = from;
         while (from < signs_end && std::string_view(" \t:='\"|>(").find(line[from]) != std::string_view::npos)
             ++from;

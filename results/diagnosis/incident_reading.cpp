@@ -683,7 +683,7 @@ private:
         if (stopped - last < standstill) return;
         if (heard_.size() < 2) {
             // Its lines name no ranks, so only its usual pace tells a standstill from a rare line.
-            if (last == Time{0} || stopped - last < 2 * longest_wait_ || is_zone(stopped - last)) return;
+            if (last < Time{0} || stopped - last < 2 * longest_wait_ || is_zone(stopped - last)) return;
             incident_.silence = stopped - last;
             return;
         }
@@ -701,7 +701,7 @@ private:
 
     const Evidence& evidence_;
     const std::vector<Finding>& findings_;
-    Time last_line_{0}, longest_wait_{0};
+    Time last_line_{-1}, longest_wait_{0};  // last_line_ below 0: no line has a time
     std::map<Rank, Time> heard_;  // the last line of each rank
     std::string_view next_host_;  // of the line that comes next
     bool scheduler_ended_it_ = false;

@@ -193,7 +193,8 @@ std::string quotes(const Incident& incident, const Style& style) {
         }
     }
     std::string text;
-    for (const std::string& line : lines) text += row(style, text.empty() ? name_of(AnswerRow::lines) : "", line);
+    for (const std::string& line : lines)
+        text += row(style, text.empty() ? name_of(AnswerRow::lines) : "", line);
     return text;
 }
 
@@ -389,7 +390,8 @@ std::string answer_text(const Diagnosis& diagnosis, const std::string& place,
     std::string text = style.paint(Ink::bold, place) + "\n";
     text += row(style, AnswerRow::what, what_text(diagnosis, taxonomy, style));
     text += row(style, AnswerRow::who, who_text(diagnosis));
-    if (diagnosis.finding) text += row(style, AnswerRow::why, one_line(diagnosis.finding->says, 2 * columns_most));
+    if (diagnosis.finding)
+        text += row(style, AnswerRow::why, one_line(diagnosis.finding->says, 2 * columns_most));
     if (incident.outcome == IncidentOutcome::unknown && incident.lines.empty())
         text += row(style, AnswerRow::why, "no line tells of a failure, of a stop or of a good end");
     if (!options.more) text += quotes(incident, style);

@@ -139,7 +139,8 @@ public:
             if (!meant || meant->nearness != Nearness::waiting) continue;
             read_missing(text);
             if (named_.empty()) named_ = named_by_barrier(text);
-            if (const Rank remote = remote_rank(text); remote != no_rank) waits_for_[event->rank].insert(remote);
+            if (const Rank remote = remote_rank(text); remote != no_rank)
+                waits_for_[event->rank].insert(remote);
             if (first_ == Time{-1}) first_ = event->at;
             if (event->rank == no_rank) continue;
             TimedOut& one = by_rank_[event->rank];
@@ -167,8 +168,8 @@ public:
 
     Waited answer() const {
         for (const auto& rule :
-             {&Waiting::missing, &Waiting::barrier, &Waiting::remote, &Waiting::gone_before, &Waiting::other_call,
-              &Waiting::two_calls, &Waiting::behind_others, &Waiting::silent}) {
+             {&Waiting::missing, &Waiting::barrier, &Waiting::remote, &Waiting::gone_before,
+              &Waiting::other_call, &Waiting::two_calls, &Waiting::behind_others, &Waiting::silent}) {
             Waited one = (this->*rule)();
             if (!one.blamed.empty()) return one;
         }

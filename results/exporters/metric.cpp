@@ -36,9 +36,9 @@ Result<Scope> scope_of(const scenarios::Node& node, Scope otherwise, const std::
 
 const std::vector<std::string>& metric_keys() {
     static const std::vector<std::string> keys = {
-        "name",  "canonical", "old",     "type",  "scope",     "value",   "rate",        "noise", "quantum",
-        "stock", "labels",    "variant", "every", "unix_time", "clock",   "clock_every", "floor", "per_rank",
-        "help",  "changing",  "min",     "max",   "bounds",    "cpus",    "follows",     "unit"};
+        "name",  "canonical", "old",     "type",  "scope",     "value", "rate",        "noise", "quantum",
+        "stock", "labels",    "variant", "every", "unix_time", "clock", "clock_every", "floor", "per_rank",
+        "help",  "changing",  "min",     "max",   "bounds",    "cpus",  "follows",     "unit"};
     return keys;
 }
 
@@ -200,9 +200,13 @@ Result<MetricCatalog> load_metrics(const std::filesystem::path& directory) {
                       "set DEADRANK_HOME to the directory that has results/exporters");
     }
     std::sort(files.begin(), files.end());
-    catalog.metrics.push_back(
-        {.name = "up", .exporter = "prometheus", .scope = Scope::target, .least = 0, .most = 1,
-         .bounds = "Prometheus sets it to 1 if the scrape succeeded, else to 0", .value = 1});
+    catalog.metrics.push_back({.name = "up",
+                               .exporter = "prometheus",
+                               .scope = Scope::target,
+                               .least = 0,
+                               .most = 1,
+                               .bounds = "Prometheus sets it to 1 if the scrape succeeded, else to 0",
+                               .value = 1});
     for (const auto& file : files) {
         if (file.filename() == "known.toml") {
             if (auto read = read_others(file, catalog); !read) return tl::unexpected(read.error());

@@ -114,9 +114,9 @@ Result<void> check_keys(const scenarios::Node& table, const char* what, std::vec
         return refuse(ErrorCode::bad_input, fmt::format("'{}' is no {} of this run", name, what),
                       !near.empty() ? "did you mean '" + near + "'?"
                       : few         ? fmt::format("known are {}", fmt::join(known, ", "))
-                                    : fmt::format("the key is the {} as its exporter calls it, the value your "
-                                                  "own name of it",
-                                                  what),
+                            : fmt::format("the key is the {} as its exporter calls it, the value your "
+                                          "own name of it",
+                                          what),
                       {file, place.line, place.column});
     }
     return {};

@@ -114,7 +114,8 @@ Touched touched(const World& world, const Incident& incident) {
             if (active.empty()) return;
             const std::string name = world.profile.shown_name(metric);
             const auto gone = [](const Active& one) { return one.change->gone; };
-            if (std::any_of(active.begin(), active.end(), gone)) found.vanished[name].push_back(series.labels);
+            if (std::any_of(active.begin(), active.end(), gone))
+                found.vanished[name].push_back(series.labels);
             if (std::all_of(active.begin(), active.end(), gone)) return;
             auto& all = found.moved[name];
             for (const Active& one : active) {

@@ -193,7 +193,8 @@ bool LogReader::accounting(const Unwrapped& line) {
         return true;
     }
     std::vector<std::string> row = cells;
-    if (!account_ends_.empty()) {  // cells may be empty, or hold blanks: "CANCELLED by 1000"
+    // Cells may be empty, or hold blanks: "CANCELLED by 1000".
+    if (row.size() != accounts_.size() && !account_ends_.empty()) {
         row.clear();
         std::size_t from = 0;
         for (const std::size_t end : account_ends_) {

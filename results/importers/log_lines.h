@@ -103,10 +103,10 @@ private:
     std::int64_t progress_ = 0;                                   // lines of progress
     bool chained_ = false;        // the next traceback continues the last pending one
     bool in_a_thread_ = false;  // the next traceback ends a thread, not the process
-    std::vector<std::size_t> lost_losses_;      // lines whose loss was no number
-    int finite_losses_ = 0;                     // since then
-    std::vector<std::string> accounts_;         // columns of a table of sacct
-    std::vector<std::size_t> account_ends_;     // where they end
+    std::vector<std::size_t> lost_losses_;   // lines whose loss was no number
+    int finite_losses_ = 0;                  // since then
+    std::vector<std::string> accounts_;      // columns of a table of sacct
+    std::vector<std::size_t> account_ends_;  // where they end
     bool lists_missing_ = false;  // lines with the ranks that Horovod waits for follow
     Rank spawned_ = no_rank;      // the process whose traceback a parent is about to print
     bool prefixed_ = false;       // c10d puts "[rank3]:" before its lines: only that is a rank of the job

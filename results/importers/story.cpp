@@ -414,7 +414,8 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     if (reading_.lines > 0)
         evidence.record({when(until_), no_rank, RankLog{0, evidence.text(reading_.line())}});
     if (last_line_ != no_time) {
-        std::string heard = fmt::format("import: heard last={} wait={}", when(last_line_).count(), longest_wait_);
+        std::string heard =
+            fmt::format("import: heard last={} wait={}", when(last_line_).count(), longest_wait_);
         for (const auto& [rank, at] : heard_) heard += fmt::format(" {}={}", rank, when(at).count());
         evidence.record({when(until_), no_rank, RankLog{0, evidence.text(heard)}});
     }

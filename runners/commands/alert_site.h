@@ -18,7 +18,7 @@ namespace deadrank::runners::commands {
 
 struct SiteOptions {
     std::string cluster = "8x8", profile, map, exporters;  // profile: empty = chosen by the rules
-    std::string scrape, eval;  // empty: 15s, or what a live server does
+    std::string scrape, eval;                              // empty: 15s, or what a live server does
     std::string duration = "45m", fault_at = "15m", history = "0s";
     std::uint64_t seed = 1;
     std::vector<std::string> scenarios;

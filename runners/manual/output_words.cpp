@@ -16,8 +16,7 @@ constexpr std::string_view verdict = "verdict", alarm = "outcome of a run's alar
                            rule = "verdict on an alert rule (alerts)",
                            place = "how precisely an alert's labels point at the failure (alerts)",
                            dead_rule = "why an alert rule can never fire (alerts)",
-                           cell = "cell of the matrix (alerts)",
-                           answer = "row of the answer (diagnose)",
+                           cell = "cell of the matrix (alerts)", answer = "row of the answer (diagnose)",
                            certainty = "how certain an answer is (diagnose)",
                            incident = "outcome of an incident (diagnose)",
                            program = "outcome of a program under a fault (inject, sweep, test)",
@@ -129,7 +128,8 @@ constexpr OutputWord words_of_output[] = {
     {printed::cell, "wrong", "The rule fired, and its labels name healthy nodes or GPUs only."},
     {printed::cell, "after", "The rule first fired after the repair."},
     {printed::cell, "miss",
-     "The rule stayed silent, although the failure moves what it reads towards its threshold, leaves it where "
+     "The rule stayed silent, although the failure moves what it reads towards its threshold, leaves it "
+     "where "
      "it was, or ends series that the rule counts."},
     {printed::cell, "false", "The rule fires now and then in a healthy run."},
     {printed::cell, "backg", "Background: the rule fires through the whole healthy run."},
@@ -141,7 +141,8 @@ constexpr OutputWord words_of_output[] = {
     {printed::cell, "·", "The failure does not concern the rule. --explain has the reason."},
 
     {printed::answer, "what", "What happened: a symptom of the taxonomy, an end, or unknown."},
-    {printed::answer, "who", "The ranks, hosts or devices that began it. Ranks that only waited are not among them."},
+    {printed::answer, "who",
+     "The ranks, hosts or devices that began it. Ranks that only waited are not among them."},
     {printed::answer, "why", "The sentence that the answer rests on."},
     {printed::answer, "lines", "Up to three lines of the log, those nearest to the cause first."},
     {printed::answer, "cause", "Likely causes of the taxonomy. Only those for which a line speaks."},

@@ -186,10 +186,9 @@ TEST_F(DevicePromtool, JudgesSilentRulesByWhereTheSignalGoes) {
         {"nccl_hang",
          {{"Hot", {"DCGM_FI_DEV_GPU_TEMP > 85", AlertVerdict::unconcerned}},
           {"Power", {"DCGM_FI_DEV_POWER_USAGE > 700", AlertVerdict::unconcerned}},
-          {"Against", {"DCGM_FI_DEV_POWER_USAGE > 1.2 * scalar(avg(DCGM_FI_DEV_POWER_USAGE offset 30m))",
-                       AlertVerdict::unconcerned}},
+          {"Against", {"DCGM_FI_DEV_POWER_USAGE > 900 + 0 * DCGM_FI_DEV_FB_USED", AlertVerdict::unconcerned}},
           {"Idle", {"DCGM_FI_DEV_GPU_UTIL < 10", AlertVerdict::missed}},
-          {"Weak", {"DCGM_FI_DEV_POWER_USAGE < 100", AlertVerdict::missed}},
+          {"Weak", {"DCGM_FI_DEV_POWER_USAGE < 60", AlertVerdict::missed}},
           {"Cool", {"DCGM_FI_DEV_GPU_TEMP == 7", AlertVerdict::missed}},
           {"Count", {"count by (Hostname) (DCGM_FI_DEV_GPU_TEMP) < 4", AlertVerdict::unconcerned}}}},
         {"node_down",
@@ -203,7 +202,8 @@ TEST_F(DevicePromtool, JudgesSilentRulesByWhereTheSignalGoes) {
            {"kube_pod_container_status_waiting_reason{reason=\"CrashLoopBackOff\"} == 1",
             AlertVerdict::caught}},
           {"Error",
-           {"kube_pod_container_status_last_terminated_reason{reason=\"Error\"} == 1", AlertVerdict::sticky}}}},
+           {"kube_pod_container_status_last_terminated_reason{reason=\"Error\"} == 1",
+            AlertVerdict::sticky}}}},
         {"host_oom_kill",
          {{"Oom",
            {"kube_pod_container_status_last_terminated_reason{reason=\"OOMKilled\"} == 1",
@@ -221,7 +221,8 @@ TEST_F(DevicePromtool, JudgesSilentRulesByWhereTheSignalGoes) {
         ASSERT_TRUE(conduct(study, {site_.incident(fault)}, *player_, site_.signatures, {.suggest = false}));
         for (const auto& [name, rule] : rules) {
             const Cell& one = cell(study, fault, name);
-            EXPECT_EQ(name_of(one.verdict), name_of(rule.second)) << fault << ", " << name << ": " << one.says;
+            EXPECT_EQ(name_of(one.verdict), name_of(rule.second))
+                << fault << ", " << name << ": " << one.says;
         }
     }
 }

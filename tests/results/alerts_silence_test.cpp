@@ -147,8 +147,10 @@ TEST_F(DeviceAlertSilence, KnowRangesThatHoldLessThanTwoScrapes) {
 TEST_F(DeviceAlertSilence, TellWhichLabelsOfATemplateAreLost) {
     const Site site;
     const auto lost = [&](const std::string& expr, const std::string& text) {
-        const std::vector<Rule> rules = {
-            {.name = "One", .expr = expr, .labels = {{"severity", "page"}}, .annotations = {{"summary", text}}}};
+        const std::vector<Rule> rules = {{.name = "One",
+                                          .expr = expr,
+                                          .labels = {{"severity", "page"}},
+                                          .annotations = {{"summary", text}}}};
         std::string says;
         for (const StaticFinding& one : analysis_of(site, rules).findings)
             if (one.id == "label-lost") says += one.says + ": " + one.remedy;

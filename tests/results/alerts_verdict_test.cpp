@@ -213,8 +213,8 @@ TEST_F(AlertVerdicts, MissedIsByHowMuch) {
     EXPECT_EQ(judged("thermal_throttle", {}).verdict, AlertVerdict::missed) << "nothing was measured";
 }
 
-// In a hang temperatures fall from 49…54 to 36: a rule for heat watches for another failure. Utilisation stays
-// within what it is on a healthy cluster: a rule for idle GPUs reads it, and sees nothing.
+// In a hang temperatures fall from 49…54 to 36: a rule for heat watches for another failure. Utilisation
+// stays within what it is on a healthy cluster: a rule for idle GPUs reads it, and sees nothing.
 TEST_F(AlertVerdicts, WhatMovesAwayFromAThresholdIsNoMissAndWhatStaysIs) {
     const auto hung = [&](const std::string& expr, double near, double far, double near_now, double far_now) {
         reads_.reads = scan(expr);

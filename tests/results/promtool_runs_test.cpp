@@ -12,9 +12,7 @@ namespace {
 
 class AlertParts : public ::testing::Test {
 protected:
-    StaticAnalysis analysis_of(const std::vector<Rule>& rules) const {
-        return analyse(rules, emitted_);
-    }
+    StaticAnalysis analysis_of(const std::vector<Rule>& rules) const { return analyse(rules, emitted_); }
     bool reaches(const std::string& expr, const std::string& fault) const {
         const std::vector<Rule> rules = {{.name = "A", .expr = expr}};
         return reached_by(exporters::touched(site_.world, site_.incident(fault)), rules,
@@ -73,7 +71,8 @@ TEST_F(AlertParts, HaveThePastThatTheirAlertsNeed) {
 TEST_F(AlertParts, GiveOnlyTheSeriesThatASelectorMatches) {
     const auto count = [&](const std::string& expr) {
         const std::vector<Rule> rules = {{.name = "A", .expr = expr}};
-        return series_of(parts(rules)[0], site_.world, exporters::healthy_run(), rules, analysis_of(rules)).size();
+        return series_of(parts(rules)[0], site_.world, exporters::healthy_run(), rules, analysis_of(rules))
+            .size();
     };
     const std::size_t all = count("node_cpu_seconds_total > 1"),
                       idle = count("node_cpu_seconds_total{mode=\"idle\"} > 1");

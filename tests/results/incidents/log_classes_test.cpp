@@ -262,8 +262,9 @@ TEST(LogEnds, TellsOfASilenceThatNoRankIsNamedIn) {
     EXPECT_EQ(hung.incident.silence, results::Time(std::chrono::seconds(46 * 60 + 5)));
     EXPECT_FALSE(hung.incident.lines_name_ranks);
     EXPECT_EQ(told_by(work(30, "") + limit("04:31:10")).incident.silence, results::Time{0});
-    EXPECT_EQ(told_by("2025-02-03T03:00:00 step 0 loss 1\n" + work(30, "") + limit("05:15:10")).incident.silence,
-              results::Time{0})
+    EXPECT_EQ(
+        told_by("2025-02-03T03:00:00 step 0 loss 1\n" + work(30, "") + limit("05:15:10")).incident.silence,
+        results::Time{0})
         << "it waited as long before";
     EXPECT_EQ(told_by(work(30, "Z") + limit("12:29:20")).incident.silence, results::Time{0})
         << "eight hours are a time zone";
@@ -274,11 +275,14 @@ TEST(LogEnds, AreReadInTablesOfSacct) {
     const auto table = [](const std::string& job, const std::string& step) {
         return "JobID           JobName  Partition      State ExitCode \n"
                "------------ ---------- ---------- ---------- -------- \n"
-               "4711           pretrain        gpu " + job + "\n4711.0         torchrun            " + step + "\n";
+               "4711           pretrain        gpu " +
+               job + "\n4711.0         torchrun            " + step + "\n";
     };
     EXPECT_EQ(gist_of(told_by(table("   TIMEOUT      0:0", " CANCELLED     0:15"))), "stopped");
-    EXPECT_EQ(told_by(table("   TIMEOUT      0:0", " CANCELLED     0:15")).incident.stop, StopKind::time_limit);
-    EXPECT_EQ(told_by(table("CANCELLED+      0:0", " CANCELLED     0:15")).incident.stop, StopKind::cancelled);
+    EXPECT_EQ(told_by(table("   TIMEOUT      0:0", " CANCELLED     0:15")).incident.stop,
+              StopKind::time_limit);
+    EXPECT_EQ(told_by(table("CANCELLED+      0:0", " CANCELLED     0:15")).incident.stop,
+              StopKind::cancelled);
     EXPECT_EQ(gist_of(told_by(table(" COMPLETED      0:0", " COMPLETED      0:0"))), "completed");
     EXPECT_EQ(gist_of(told_by(table(" NODE_FAIL      1:0", " CANCELLED      0:9"))), "device_fault_reported");
     EXPECT_EQ(gist_of(told_by(table("    FAILED      1:0", "    FAILED      1:0"))), "unknown");
@@ -287,8 +291,8 @@ TEST(LogEnds, AreReadInTablesOfSacct) {
     EXPECT_EQ(gist_of(told_by("JobId=7 JobName=sft\n   JobState=PREEMPTED Reason=None\n")), "stopped");
 }
 
-// However a program words its loss; one that is finite again is no complaint, and one that is lost for good is,
-// whatever the job prints at its end.
+// However a program words its loss; one that is finite again is no complaint, and one that is lost for good
+// is, whatever the job prints at its end.
 TEST(LogClasses, ALossThatIsNoNumber) {
     for (const char* line : {"step 9 loss nan", "step 9: train_loss = NaN", "{\"step\": 9, \"loss\": NaN}",
                              "iteration 9/ 100 | lm loss: nan |", "Epoch 1 Loss: inf", "loss/train: -inf"})

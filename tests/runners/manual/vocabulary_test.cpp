@@ -110,8 +110,9 @@ TEST_F(Vocabulary, ExplainsFaultsFailuresPropertiesAndTerms) {
     ASSERT_TRUE(failures) << failures.error().text();
     for (const std::string& id : failures->ids()) expect_explained(id);
     for (const find::Property& property : find::all_properties()) expect_explained(property.name);
-    for (const char* word : {"blind", "control", "evidence", "finding", "healed", "plan", "profiles",
-                             "provokes", "sure", "next", "n/j", "backg", "seed", "token", "trace", "truth", "wrong place"})
+    for (const char* word :
+         {"blind", "control", "evidence", "finding", "healed", "plan", "profiles", "provokes", "sure", "next",
+          "n/j", "backg", "seed", "token", "trace", "truth", "wrong place"})
         expect_explained(word);
 }
 
