@@ -250,12 +250,31 @@ private:
     std::map<Rank, CallList> lists_;
 };
 
+// torch numbers the groups that a program gives no name: "3", and "3/gloo" of one with several libraries.
+bool is_numbered(std::string_view name) {
+    const std::string_view number = name.substr(0, name.find('/'));
+    return !number.empty() && number.find_first_not_of("0123456789") == number.npos;
+}
+
+// The groups of one dimension of a mesh: none has a member of another, and their members are as far apart.
+bool are_parallel(const Communicator& one, const Communicator& other) {
+    const auto& a = one.processes;
+    const auto& b = other.processes;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        if (a[i] == no_rank || b[i] == no_rank || a[i] - a[0] != b[i] - b[0]) return false;
+    return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) == a.end();
+}
+
+// Groups that do the same work for other ranks.
 std::vector<const Communicator*> siblings_of(const Evidence& evidence, const Communicator& comm) {
     std::vector<const Communicator*> siblings;
     for (const Communicator& other : evidence.facts<Calls>().communicators()) {
-        const bool sibling = other.attempt == comm.attempt && other.name == comm.name &&
-                             other.id != comm.id && other.processes.size() == comm.processes.size();
-        if (sibling && siblings.size() < groups_max) siblings.push_back(&other);
+        if (other.attempt != comm.attempt || other.id == comm.id || other.processes.size() != comm.processes.size())
+            continue;
+        const bool same_work =
+            other.name == comm.name ||
+            (is_numbered(comm.name) && is_numbered(other.name) && are_parallel(comm, other));
+        if (same_work && siblings.size() < groups_max) siblings.push_back(&other);
     }
     return siblings;
 }

@@ -274,7 +274,7 @@ std::vector<Rank> Waits::find_culprits_by_habit(const Circle& circle) const {
 // The ranks wait for each other in a circle, so that no rank is simply absent. One that has raised an error
 // in this step is to blame. Else five questions are asked in this order, and the first that has an answer
 // names the culprits:
-//   1. Does a rank do something else than its siblings, at the same place in groups of the same name?
+//   1. Does a rank do something else than its siblings, at the same place in groups that do the same work?
 //   2. Does a rank wait for a message of one that has gone on to a collective? Then that one.
 //   3. Has most of one group come to a collective, and only a few are missing? Then those few.
 //   4. Does a rank do something else than it did after the same calls before?

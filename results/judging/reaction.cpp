@@ -118,7 +118,14 @@ bool never_ends(const Evidence& evidence, const Ending& ending) {
 
 // Results are those of ranks (RANK), not of the processes that have them.
 struct EndResult {
-    std::map<Rank, double> loss;
+    struct Step {
+        std::int64_t number = -1;
+        double loss = 0;
+        bool in_last_life = true;  // of its rank
+    };
+    std::map<Rank, Step> last;
+    std::map<std::pair<Rank, std::int64_t>, double> losses;  // by step
+    std::int64_t steps = -1;                                 // the last one that any rank ended
     std::map<std::pair<Rank, std::string_view>, std::uint64_t> parameters;
     std::map<std::int64_t, std::multiset<std::string_view>> samples;  // by step, whoever saw them
     std::map<std::pair<Rank, std::int64_t>, std::uint64_t> answers;
@@ -165,8 +172,12 @@ EndResult result_of(const Evidence& evidence) {
     for (const Event& event : evidence.events()) {
         if (const auto* start = event.as<RankStart>()) {
             ranks[event.rank] = given_rank(evidence, *start, event.rank);
+            if (const auto before = result.last.find(rank_of(event.rank)); before != result.last.end())
+                before->second.in_last_life = false;
         } else if (const auto* step = event.as<StepEnd>()) {
-            result.loss[rank_of(event.rank)] = step->loss;
+            result.last[rank_of(event.rank)] = {step->step, step->loss};
+            result.losses[{rank_of(event.rank), step->step}] = step->loss;
+            result.steps = std::max(result.steps, std::int64_t{step->step});
         } else if (const auto* digest = event.as<ParametersDigest>()) {
             result.parameters[{rank_of(event.rank), evidence.text(digest->name)}] = digest->digest;
         } else if (const auto* batch = event.as<DataBatch>()) {
@@ -182,16 +193,26 @@ bool same_number(double a, double b) {
     return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || a == b;
 }
 
+// Where a job was restarted after its last step, its ranks train no more, and one that was killed as that step ended
+// has told the loss of the step before: that is compared. Else the last losses are, whatever their steps are called.
+bool ends_with_right_loss(const EndResult& seen, const EndResult& right, Rank rank) {
+    const EndResult::Step &last = seen.last.at(rank), &wanted = right.last.at(rank);
+    if (same_number(last.loss, wanted.loss)) return true;
+    if (last.in_last_life || seen.steps < right.steps) return false;
+    const auto there = right.losses.find({rank, last.number});
+    return there != right.losses.end() && same_number(last.loss, there->second);
+}
+
 // "rank 1 ends with another loss, 0.231 where 0.212 was right"; empty when nothing differs. What a run leaves
 // behind is part of its result: a job whose saver swallowed "no space left on device" trained well and for
 // nothing.
 std::string difference(const EndResult& seen, const EndResult& right, bool restarted) {
-    for (const auto& [rank, loss] : right.loss) {
-        const auto found = seen.loss.find(rank);
-        if (found == seen.loss.end()) return fmt::format("rank {} ended without a loss", rank);
-        if (!same_number(found->second, loss))
+    for (const auto& [rank, last] : right.last) {
+        const auto found = seen.last.find(rank);
+        if (found == seen.last.end()) return fmt::format("rank {} ended without a loss", rank);
+        if (!ends_with_right_loss(seen, right, rank))
             return fmt::format("rank {} ends with a loss of {:.6g} where {:.6g} was right", rank,
-                               found->second, loss);
+                               found->second.loss, last.loss);
     }
     for (const auto& [key, digest] : right.parameters) {
         const auto found = seen.parameters.find(key);

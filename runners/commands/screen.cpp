@@ -86,11 +86,11 @@ std::int64_t milliseconds() {
 void on_signal(int signal) {
     constexpr std::int64_t one_request = 300;
     constexpr std::string_view by_hand =
-        "\ndeadrank: stopping; what was seen so far is kept. Press Ctrl-C again to quit at once.\n";
+        "\ndeadrank: stopping; what was written so far stays. Press Ctrl-C again to quit at once.\n";
     constexpr std::string_view by_sigterm =
-        "deadrank: SIGTERM came: stopping; what was seen so far is kept. A second one quits at once.\n";
+        "deadrank: SIGTERM came: stopping; what was written so far stays. A second one quits at once.\n";
     constexpr std::string_view by_sighup =
-        "deadrank: SIGHUP came, since the terminal is gone: stopping; what was seen so far is kept.\n";
+        "deadrank: SIGHUP came, since the terminal is gone: stopping; what was written so far stays.\n";
     const std::string_view words = signal == SIGTERM ? by_sigterm : signal == SIGHUP ? by_sighup : by_hand;
     if (signal == SIGPIPE) {  // nobody reads what is printed: stop, and say nothing
         stop_requested = true;

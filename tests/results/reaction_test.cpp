@@ -193,6 +193,33 @@ TEST(Reaction, IsAWrongResultHoweverTheJobCameToIt) {
     }
 }
 
+// Rank 0 was killed in the barrier behind the last step, which rank 1 had ended. The job starts again, finds that step in
+// its checkpoint and has nothing left to train. A job that gives up a step earlier has another result.
+TEST(Reaction, IsARightResultWhereOnlyTheWordOfTheLastStepIsMissing) {
+    const auto job = [](results::Rank ranks_of_last_step, std::vector<double> losses, bool restarts) {
+        results::Evidence evidence = started(2);
+        for (std::int64_t step = 0; step < std::ssize(losses); ++step)
+            for (results::Rank rank = 0; rank < 2; ++rank)
+                if (step + 1 < std::ssize(losses) || rank >= 2 - ranks_of_last_step)
+                    evidence.record(event(3s + step * 1s, rank,
+                                          results::StepEnd{.step = step, .loss = losses[static_cast<std::size_t>(step)]}));
+        if (restarts) {
+            evidence.record(event(6s, results::no_rank, results::Restart{.attempt = 1}));
+            for (int rank = 0; rank < 2; ++rank) evidence.record(event(7s, rank, results::RankStart{}));
+        }
+        exits(evidence, 9s, 2);
+        return evidence;
+    };
+    const results::Evidence control = job(2, {0.5, 0.25}, false);
+    const auto grade = [&](const results::Evidence& evidence) {
+        return name_of(results::grade({.evidence = evidence, .control = &control}).reaction);
+    };
+    EXPECT_EQ(grade(job(1, {0.5, 0.25}, true)), "restarted");
+    EXPECT_EQ(grade(job(1, {0.75, 0.25}, true)), "silent_wrong_result");
+    EXPECT_EQ(grade(job(2, {0.5}, true)), "silent_wrong_result");
+    EXPECT_EQ(grade(job(1, {0.5, 0.25}, false)), "silent_wrong_result");
+}
+
 // Goal: no table has a word of its own for a reaction, nor a reaction without a word.
 TEST(Reaction, HasOneWordInTheTableAndIsAsGoodAsIt) {
     for (int i = 0; i <= static_cast<int>(results::Reaction::not_checked); ++i) {

@@ -136,9 +136,10 @@ TEST_F(DeviceMutatedSuite, NoticesEachMutationWhereATestLooksAndNoOther) {
     std::set<std::string> noticed;
     for (const auto& [mutation, place] : with_outcome(report, "killed")) noticed.insert(mutation);
     const std::set<std::string> late = {"late_contribution"};  // no test looks at what only it changes
-    for (const auto& word : runners::manual::output_words())
-        if (word.where.starts_with("mutation of") && !late.contains(std::string(word.word)))
-            EXPECT_TRUE(noticed.contains(std::string(word.word))) << word.word;
+    for (const auto& word : runners::manual::output_words()) {
+        if (!word.where.starts_with("mutation of") || late.contains(std::string(word.word))) continue;
+        EXPECT_TRUE(noticed.contains(std::string(word.word))) << word.word;
+    }
     Places survived = with_outcome(report, "survived");
     const std::string loop = place_of("for value in values", 1);
     for (const char* mutation : {"mean_for_sum", "reduction_left_out", "contribution_left_out", "wrong_group", "late_contribution"})
