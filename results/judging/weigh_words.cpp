@@ -153,8 +153,9 @@ private:
     bool is_culprit(Rank rank) const { return culprits_.contains(rank); }
 
     // A link between all hosts there are: the host of a failed rank, as the launcher's report has it, tells nothing.
-    bool covers_all() const {
-        return static_cast<std::int32_t>(culprits_.size()) >= job_.evidence.world_size();
+    bool is_link_of_all_hosts() const {
+        return job_.culprit.component.starts_with("link") &&
+               static_cast<std::int32_t>(culprits_.size()) >= job_.evidence.world_size();
     }
 
     // A rank at one end of the link names the host at the other.
@@ -185,7 +186,7 @@ private:
             if (names_link(error.rank, words)) return &error;
             const bool names = std::any_of(culprit.ranks.begin(), culprit.ranks.end(),
                                            [&](Rank rank) { return names_rank(words, rank); }) ||
-                               (!covers_all() && names_whole_node(words));
+                               (!is_link_of_all_hosts() && names_whole_node(words));
             const bool points = root_ == no_rank || error.rank == root_ || is_culprit(root_);
             if (names && points && !is_culprit(error.rank)) return &error;
         }
