@@ -3,6 +3,7 @@
 #include "results/analysis/call_order.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <iterator>
 #include <map>
 #include <set>
@@ -218,6 +219,20 @@ std::vector<std::string_view> find_unused_groups(const Evidence& evidence, int a
 
 namespace {
 
+// torch numbers the groups that a program gives no name: "3", and "3/gloo" of one with several libraries.
+bool is_numbered(std::string_view name) {
+    const std::string_view number = name.substr(0, name.find('/'));
+    return !number.empty() && number.find_first_not_of("0123456789") == number.npos;
+}
+
+// What a group is for: its name, or how far its members are apart.
+std::string work_of(const Communicator& comm) {
+    if (!is_numbered(comm.name) || comm.processes.empty()) return std::string(comm.name);
+    return fmt::format("{} ranks, {} and {} apart", comm.processes.size(),
+                       comm.processes[std::min<std::size_t>(1, comm.processes.size() - 1)] - comm.processes.front(),
+                       comm.processes.back() - comm.processes.front());
+}
+
 using CallList = std::vector<std::tuple<std::string_view, Op, std::int32_t>>;  // the last is a message's peer
 constexpr std::size_t groups_max = 64;  // as many siblings as are worth comparing
 
@@ -230,8 +245,12 @@ public:
         const auto add = [&](const Event& event, CommId id, Op op, std::int32_t peer) {
             const auto list = lists_.find(event.rank);
             if (list == lists_.end() || event.at > when || lives.attempt_at(event.at) != attempt) return;
-            const Communicator* comm = calls.find(attempt, id);
-            list->second.emplace_back(comm ? comm->name : std::string_view(), op, peer);
+            auto work = works_.find(id);
+            if (work == works_.end()) {
+                const Communicator* comm = calls.find(attempt, id);
+                work = works_.emplace(id, comm ? work_of(*comm) : "").first;
+            }
+            list->second.emplace_back(work->second, op, peer);
         };
         for (const Event& event : evidence.events()) {
             if (const auto* enter = event.as<CollectiveEnter>()) add(event, enter->comm, enter->op, -1);
@@ -247,14 +266,9 @@ public:
     }
 
 private:
+    std::map<CommId, std::string> works_;
     std::map<Rank, CallList> lists_;
 };
-
-// torch numbers the groups that a program gives no name: "3", and "3/gloo" of one with several libraries.
-bool is_numbered(std::string_view name) {
-    const std::string_view number = name.substr(0, name.find('/'));
-    return !number.empty() && number.find_first_not_of("0123456789") == number.npos;
-}
 
 // The groups of one dimension of a mesh: none has a member of another, and their members are as far apart.
 bool are_parallel(const Communicator& one, const Communicator& other) {

@@ -253,6 +253,17 @@ AtFault at_fault(const Evidence& evidence, const Communicator& comm, const Colle
     return side_of(evidence, comm, collective, parties[0], parties[1]);
 }
 
+// Where two sides differ and nothing in the group tells which is right: what the other groups of its kind do.
+AtFault side_of_siblings(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                         const std::vector<Party>& parties) {
+    Time last{0};
+    for (const Call& call : collective.calls)
+        if (call.what) last = std::max(last, call.entered);
+    const std::vector<Rank> odd = find_odd_siblings(evidence, comm, last);
+    if (odd == sorted(parties[1].processes)) return AtFault::minority;
+    return odd == sorted(parties[0].processes) ? AtFault::majority : AtFault::untold;
+}
+
 }  // namespace
 
 Disagreement find_disagreement(const Evidence& evidence, const Communicator& comm,
@@ -269,7 +280,8 @@ Disagreement find_disagreement(const Evidence& evidence, const Communicator& com
     std::vector<Party> parties = parties_of(comm, collective);
     std::stable_sort(parties.begin(), parties.end(),
                      [](const Party& a, const Party& b) { return a.processes.size() > b.processes.size(); });
-    const AtFault side = at_fault(evidence, comm, collective, parties);
+    AtFault side = at_fault(evidence, comm, collective, parties);
+    if (side == AtFault::untold && parties.size() == 2) side = side_of_siblings(evidence, comm, collective, parties);
     if (side == AtFault::majority) std::swap(parties[0], parties[1]);
     Disagreement found{.usual = parties.front().what, .unusual = parties[1].what};
     for (std::size_t i = side == AtFault::untold ? 0 : 1; i < parties.size(); ++i) {
