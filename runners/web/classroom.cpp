@@ -10,7 +10,7 @@
 #include <set>
 
 #include "runners/web/http_answers.h"
-#include "runners/web/page.h"
+#include "runners/web/workbench_page.h"
 #include "scenarios/model/text.h"
 
 namespace deadrank::runners::web {
@@ -192,7 +192,7 @@ Json Classroom::Parts::puzzle_view(std::size_t number, Learner& learner) {
     Json looks = Json::array();
     for (std::size_t i = 0; i < puzzle.looks.size(); ++i) {
         Json look = {{"title", puzzle.looks[i].title}, {"costs", puzzle.looks[i].costs}};
-        if (progress.looks.count(i) != 0) look["shows"] = puzzle.looks[i].shows;
+        if (progress.looks.count(i) != 0) look["shows"] = Json::parse(puzzle.looks[i].shows);
         looks.push_back(std::move(look));
     }
     const std::vector<std::string> hints(puzzle.hints.begin(),

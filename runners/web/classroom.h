@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -27,7 +26,7 @@ struct Prices {
 struct Look {
     std::string title;
     int costs = 0;
-    results::reports::Json shows;  // {lines} or {run} or {waits}
+    std::string shows;  // JSON: {lines} or {run} or {waits}
 };
 
 // One bug of the class as it is played and asked about. What a learner has not found yet is never sent.

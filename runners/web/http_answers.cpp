@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "runners/web/page.h"
+#include "runners/web/workbench_page.h"
 #include "runners/web/scenario_view.h"
 
 namespace deadrank::runners::web {

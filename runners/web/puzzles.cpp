@@ -42,14 +42,13 @@ Result<std::shared_ptr<const Jobs::Result>> await_result(Jobs& jobs, int number,
 std::vector<Look> looks_of(const results::Evidence& evidence, const results::Evidence& control) {
     std::vector<Look> looks;
     for (const auto& clue : results::reports::clues(evidence, &control)) {
-        if (!clue.lines.empty()) looks.push_back({clue.title, clue_costs, {{"lines", clue.lines}}});
+        if (!clue.lines.empty()) looks.push_back({clue.title, clue_costs, results::reports::dumped(Json{{"lines", clue.lines}})});
     }
     Json picture = results::reports::run_view({.variant = "fault", .evidence = &evidence});
     for (const char* other_look : {"waits", "logs"}) picture.erase(other_look);
-    looks.push_back({"The timeline of all ranks", timeline_costs, {{"run", std::move(picture)}}});
-    looks.push_back({"Who waits for whom at the end",
-                     waits_costs,
-                     {{"waits", results::reports::waits_at(evidence, evidence.observed_until())}}});
+    looks.push_back({"The timeline of all ranks", timeline_costs, results::reports::dumped(Json{{"run", std::move(picture)}})});
+    looks.push_back({"Who waits for whom at the end", waits_costs,
+                     results::reports::dumped(Json{{"waits", results::reports::waits_at(evidence, evidence.observed_until())}})});
     return looks;
 }
 

@@ -19,7 +19,7 @@
 #include "runners/web/http_answers.h"
 #include "runners/web/knobs.h"
 #include "runners/web/orders.h"
-#include "runners/web/page.h"
+#include "runners/web/workbench_page.h"
 #include "runners/web/scenario_view.h"
 #include "scenarios/model/document.h"
 
@@ -41,8 +41,14 @@ Subject subject_of(const Json& body) {
             .explore_order = explore != body.end() && explore->is_boolean() && explore->get<bool>()};
 }
 
-constexpr std::array<Route, 12> routes = {{
+// One row of the API. `path` is below /ACCESS/.
+struct Route {
+    std::string_view method, path, takes, gives;
+};
+
+constexpr std::array<Route, 13> routes = {{
     {"GET", "", "", "the page; app.js and app.css beside it"},
+    {"GET", "api", "", "these rows: [{method, path, takes, gives}]"},
     {"GET", "api/catalog", "", "classes, stages, symptoms, causes, and every scenario with its words"},
     {"GET", "api/scenario?id=ID", "", "the text of a scenario: {id, text}"},
     {"POST", "api/check", "{id, text, seed}",
@@ -62,9 +68,15 @@ constexpr std::array<Route, 12> routes = {{
     {"GET", "api/jobs/N/report.html", "", "the run as a page of its own, to save"},
 }};
 
-}  // namespace
+HttpResponse list_routes() {
+    Json rows = Json::array();
+    for (const Route& route : routes)
+        rows.push_back(
+            {{"method", route.method}, {"path", route.path}, {"takes", route.takes}, {"gives", route.gives}});
+    return answer_of(200, results::reports::dumped(rows), json_type);
+}
 
-std::span<const Route> workbench_routes() { return routes; }
+}  // namespace
 
 // ── The evidence of runs that were looked at last, for questions about single moments.
 
@@ -235,6 +247,7 @@ HttpResponse Workbench::Parts::of_job(const HttpRequest& request, const Target& 
 HttpResponse Workbench::Parts::api(const HttpRequest& request, const Target& target) {
     const std::string what = target.parts.size() > 1 ? target.parts[1] : "";
     if (what == "jobs" && target.parts.size() > 2) return of_job(request, target);
+    if (target.parts.size() == 1 && request.method == "GET") return list_routes();
     if (target.parts.size() != 2) return error_answer(404, "there is no such route");
     if (what == "catalog" || what == "scenario") {
         if (request.method != "GET") return error_answer(405, "this is read with GET");

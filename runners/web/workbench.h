@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,12 +23,6 @@ struct WorkbenchOptions {
 // A request is longer than this at most: a scenario of 10 MB is refused before it is read.
 inline constexpr std::size_t request_most = 1u << 20;
 inline constexpr std::size_t answer_most = 64u << 20;
-
-// One row of the API. `path` is below /ACCESS/.
-struct Route {
-    std::string_view method, path, takes, gives;
-};
-std::span<const Route> workbench_routes();
 
 class Workbench {
 public:

@@ -181,13 +181,13 @@ TEST_F(WebWorkbench, RefusesWhatItCannotRead) {
 TEST_F(WebWorkbench, ListsRoutesThatExistAndTheREADMEHasThem) {
     const std::string readme =
         scenarios::read_text(DEADRANK_SOURCE_DIRECTORY "/runners/web/README.md").value();
-    for (const auto& route : runners::web::workbench_routes()) {
-        const std::string row =
-            fmt::format("| {} | `{}` |", route.method, route.path.empty() ? "/" : route.path);
-        EXPECT_THAT(readme, HasSubstr(row));
-    }
-    for (const auto& route : runners::web::workbench_routes()) {
-        std::string path(route.path);
+    const json routes = json::parse(get("api").body, nullptr, false);
+    ASSERT_TRUE(routes.is_array());
+    EXPECT_GT(routes.size(), 10u);
+    for (const auto& route : routes) {
+        const std::string method = route["method"];
+        std::string path = route["path"];
+        EXPECT_THAT(readme, HasSubstr(fmt::format("| {} | `{}` |", method, path.empty() ? "/" : path)));
         const auto fill = [&](const std::string& name, const std::string& value) {
             if (const auto at = path.find(name); at != std::string::npos)
                 path.replace(at, name.size(), value);
@@ -196,9 +196,9 @@ TEST_F(WebWorkbench, ListsRoutesThatExistAndTheREADMEHasThem) {
         fill("/N", "/7");
         fill("MICROSECONDS", "3");
         const auto answer =
-            ask(std::string(route.method), "/" + access_ + "/" + path, route.method == "POST" ? "{}" : "");
-        EXPECT_THAT(answer.body, Not(HasSubstr("no such route"))) << route.path;
-        EXPECT_NE(answer.status, 405) << route.path;
+            ask(method, "/" + access_ + "/" + path, method == "POST" ? "{}" : "");
+        EXPECT_THAT(answer.body, Not(HasSubstr("no such route"))) << path;
+        EXPECT_NE(answer.status, 405) << path;
     }
 }
 

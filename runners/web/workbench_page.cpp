@@ -1,5 +1,5 @@
-// runners/web/page.cpp — The workbench draws runs with the scripts of the report: one timeline for both.
-#include "runners/web/page.h"
+// runners/web/workbench_page.cpp — The workbench draws runs with the scripts of the report: one timeline for both.
+#include "runners/web/workbench_page.h"
 
 #include <array>
 #include <span>

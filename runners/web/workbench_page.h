@@ -1,4 +1,4 @@
-// runners/web/page.h — The files of the workbench and of class mode, embedded when the program is built.
+// runners/web/workbench_page.h — The files of the workbench and of class mode, embedded when the program is built.
 #pragma once
 
 #include <optional>
