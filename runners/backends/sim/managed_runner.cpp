@@ -13,7 +13,7 @@
 #include "runners/backends/process/kept_files.h"
 #include "runners/backends/process/private_files.h"
 #include "runners/backends/sim/job_copies.h"
-#include "runners/backends/sim/left_files.h"
+#include "runners/backends/sim/left_files_search.h"
 #include "runners/backends/sim/sim_play.h"
 #include "scenarios/model/python_program.h"
 #include "sim/machine/plan_settings.h"

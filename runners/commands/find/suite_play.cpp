@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "results/record/text_file.h"
@@ -136,7 +137,7 @@ json Suite::play(const json& request) {
     const auto reply = replies_.find(name);
     if (reply == replies_.end()) return play_healthy(request, name);
     play_mutants(request, name);
-    return reply->second;
+    return json::parse(reply->second);
 }
 
 json Suite::play_healthy(json request, const std::string& name) {
@@ -168,7 +169,7 @@ json Suite::play_healthy(json request, const std::string& name) {
 void Suite::keep_recorded(const std::string& name, const Play& play, bool passed, results::Time ended) {
     const std::lock_guard lock(mutex_);
     if (!settings_.recording || mutating_) return;
-    replies_[name] = play.reply();
+    replies_[name] = play.reply().dump();
     ended_[name] = ended;
     explore::RecordedTest& test = recorded_[name];
     test.passed = passed;

@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <vector>
@@ -91,7 +91,7 @@ private:
     std::vector<FaultedTest> faulted_;
     std::vector<UnmanagedTest> unmanaged_;
     explore::RecordedTests recorded_;
-    std::map<std::string, nlohmann::json> replies_;  // of recorded tests
+    std::map<std::string, std::string> replies_;  // JSON, of recorded tests
     std::map<std::string, results::Time> ended_;     // and when they did
     std::vector<explore::Mutant> mutants_;
     bool mutating_ = false;

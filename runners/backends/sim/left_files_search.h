@@ -1,4 +1,4 @@
-// runners/backends/sim/left_files.h — Reads what a run of a user's program leaves, before the user's files are
+// runners/backends/sim/left_files_search.h — Reads what a run of a user's program leaves, before the user's files are
 // restored.
 #pragma once
 

@@ -1,5 +1,5 @@
-// runners/backends/sim/left_files.cpp — Lists files, compares bytes, and lets a fork of the warm Python read tensors.
-#include "runners/backends/sim/left_files.h"
+// runners/backends/sim/left_files_search.cpp — Lists files, compares bytes, and lets a fork of the warm Python read tensors.
+#include "runners/backends/sim/left_files_search.h"
 
 #include <algorithm>
 #include <cctype>
