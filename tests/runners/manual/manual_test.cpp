@@ -40,11 +40,11 @@ std::string content(const fs::path& file) {
 }
 
 // Pages that `deadrank help manual` does not write: TidyHouse.IsDrawn keeps structure.md, and the map,
-// tutorials, guides, explanations and measurements are written by hand.
+// tutorials, guides, the course, explanations and measurements are written by hand.
 bool is_written_elsewhere(const std::string& page) {
     return page == "README.md" || page == "how_it_decides.md" || page == "structure.md" ||
            page == "trials.md" || page.starts_with("measurements/") || page.starts_with("guides/") ||
-           page.starts_with("tutorials/");
+           page.starts_with("tutorials/") || page.starts_with("course/");
 }
 
 std::map<std::string, std::string> pages_below(const fs::path& directory) {

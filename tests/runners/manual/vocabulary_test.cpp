@@ -94,7 +94,13 @@ TEST_F(Vocabulary, ExplainsEveryWordOfEveryEnumerationThatIsPrinted) {
 // An explanation that nothing prints any more is stale.
 TEST_F(Vocabulary, ExplainsNoVerdictThatNothingPrints) {
     const std::set<std::string> words = printed_words();
+    const std::string mutations =
+        scenarios::read_text(DEADRANK_SOURCE_DIRECTORY "/sim/managed/python/deadrank/mutations.py").value();
     for (const manual::OutputWord& one : manual::output_words()) {
+        if (one.where.starts_with("mutation of")) {
+            EXPECT_THAT(mutations, testing::HasSubstr("\"" + std::string(one.word) + "\""));
+            continue;
+        }
         if (one.where == "term" || one.word == "silent") continue;  // silent: where no detector rang
         EXPECT_TRUE(
             std::any_of(words.begin(), words.end(),

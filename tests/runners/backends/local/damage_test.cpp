@@ -109,7 +109,7 @@ torch, there = types.ModuleType('torch'), types.ModuleType('torch.distributed')
 torch.distributed, there.is_initialized, there.get_world_size = there, lambda: True, lambda: 2
 sys.modules.update({'torch': torch, 'torch.distributed': there})
 from deadrank_hook.checkpoints import shard_of
-hook = types.SimpleNamespace(slot=1, step=7)
+hook = types.SimpleNamespace(slot=1, step=7, saved_after={}, training=types.SimpleNamespace(began=False))
 def says(path, directory=False):
     said = shard_of(hook, path, directory)
     return said['shard'], said['shards'], said['step']
