@@ -25,7 +25,8 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int answer_limit_ms = 120'000;  // imports of a cold disk take longest
+// Imports of a cold disk on a busy machine take longest. A process that ends closes its end, which is noticed at once.
+constexpr int answer_limit_ms = 600'000;
 
 [[noreturn]] void fail(std::string what, std::string help) {
     throw HostTrouble(std::move(what), std::move(help));
