@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <type_traits>
+#include <utility>
 
 #include "results/record/words.h"
 #include "results/reports/clues.h"
@@ -240,7 +241,7 @@ std::string without_own_number(const LogLine& line) {
     const bool launcher = line.kind == "launcher";
     if (!launcher && line.ranks.size() != 1) return text;
     const std::string own = launcher ? "" : std::to_string(line.ranks.front());
-    for (const std::string_view word : {"Rank ", "rank ", "process "}) {
+    for (const std::string_view word : {"Rank ", "rank ", "[rank", "process "}) {
         for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
             const std::size_t from = at + word.size();
             std::size_t end = from;
@@ -250,6 +251,37 @@ std::string without_own_number(const LogLine& line) {
         }
     }
     return text;
+}
+
+// "[rank3]:   File" is a line of rank 3's traceback.
+std::string_view behind_prefix(std::string_view text) {
+    const std::size_t end = text.find("]: ");
+    return text.starts_with("[rank") && end != text.npos ? text.substr(end + 3) : text;
+}
+
+// A traceback keeps the lines of the program and of the error; those within installed packages become one.
+void fold_packages(std::vector<LogLine>& lines) {
+    std::map<std::pair<std::string, std::vector<Rank>>, std::size_t> left_out;  // of the frame that is open, by who prints
+    std::vector<LogLine> kept;
+    for (LogLine& line : lines) {
+        const std::string_view text = behind_prefix(line.text);
+        std::size_t& count = left_out[{line.kind, line.ranks}];
+        const bool is_frame = text.starts_with("  File \"");
+        const bool in_package =
+            is_frame ? text.find("-packages/") != text.npos : count > 0 && text.starts_with("    ");
+        if (in_package) {
+            ++count;
+            continue;
+        }
+        if (count > 0) {
+            LogLine note = line;
+            note.text = line.text.substr(0, line.text.size() - text.size()) +
+                        fmt::format("  … {} lines within installed packages", std::exchange(count, 0));
+            kept.push_back(std::move(note));
+        }
+        kept.push_back(std::move(line));
+    }
+    lines = std::move(kept);
 }
 
 // The first of alike lines stays, with the ranks and the number of all.
@@ -286,6 +318,7 @@ Clue log_clue(const Evidence& evidence, std::size_t lines_most) {
     std::erase_if(logs.lines, [](const LogLine& line) {
         return line.kind == "exit status" || (line.kind == "launcher" && line.level == 0);
     });
+    fold_packages(logs.lines);
     Clue clue{"what was printed", {}};
     std::size_t told = 0;
     for (const auto& [line, count] : fold_alike(std::move(logs.lines))) {
