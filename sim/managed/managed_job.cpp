@@ -80,7 +80,9 @@ void ManagedJob::note_waiting(Proxy& proxy) {
     fill_room();
 }
 
+// One process at a time: each goes on at its turn, and not while another one waits for its disk.
 void ManagedJob::fill_room() {
+    if (program_.at_once == 1) return;
     while (!answered_.empty() && static_cast<int>(running_.size()) < program_.at_once)
         answered_.front()->send_reply();
 }

@@ -38,7 +38,8 @@ struct Program {
     // Called with each line that a rank prints, as it prints it; empty: lines are evidence only.
     std::function<void(Rank process, bool error, std::string_view line)> print = {};
     std::chrono::milliseconds real_limit{120'000};  // between two calls of a rank
-    // Processes that compute at the same time. What they do to each other has one order all the same.
+    // Processes that compute at the same time. What they do to each other has one order all the same. More than one
+    // only where files are used in turn (files.py).
     int at_once = 1;
 };
 

@@ -302,7 +302,7 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
     sim::managed::Program program = program_of(settings_, plan);
     if (options.branches || settings_.debugged) {
         program.options["held"] = "true";
-        program.at_once = 0;  // the job can be copied while no process runs
+        program.at_once = 1;  // the job can be copied while no process runs
     }
     if (program.at_once > 1) program.options["beside_others"] = "true";
     std::optional<Surroundings> around;
