@@ -118,6 +118,17 @@ TEST_F(DeviceWheel, NeedsGlibcAndWhatItCarriesAlone) {
     }
 }
 
+// A smashed stack and a buffer beyond its size end the program; what is bound when it starts cannot be bent later.
+TEST_F(DeviceWheel, HasAHardenedProgram) {
+    const fs::path open = place_ / "open";
+    const Answer seen = shell("/usr/bin/python3 -m zipfile -e " + quoted(wheel_) + " " + quoted(open) + " && program=$(find " +
+                              quoted(open) + " -name deadrank -type f -size +1M) && readelf --wide --dyn-syms $program && "
+                              "readelf --wide --file-header --program-headers --dynamic $program");
+    ASSERT_EQ(seen.code, 0) << seen.out;
+    EXPECT_THAT(seen.out, AllOf(HasSubstr("__stack_chk_fail"), HasSubstr("_chk@GLIBC"), HasSubstr("GNU_RELRO"),
+                                ContainsRegex("FLAGS.*NOW"), HasSubstr("Position-Independent Executable")));
+}
+
 // Debian 11 has glibc 2.31 and this machine a later one. Exceptions, threads, clocks and files of the program
 // go through what older versions lack.
 TEST_F(DeviceWheel, PlaysTheSameOnTheGlibcOfDebian11) {
