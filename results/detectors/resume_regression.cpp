@@ -70,10 +70,30 @@ bool counts_from_zero_again(const Evidence& evidence, const Lives& lives) {
     });
 }
 
+// A program may write later what it took earlier, so that the step of a checkpoint is counted one too high or too low.
+// Then each step of the next attempt repeats, to the last bit, what its neighbour gave before.
+bool counts_are_shifted_by(std::int64_t shift, const Evidence& evidence, const Lives& lives) {
+    std::map<std::pair<Rank, std::int64_t>, double> before;
+    bool repeats = false;
+    for (const Event* event : evidence.each<StepEnd>()) {
+        const auto* end = event->as<StepEnd>();
+        if (lives.attempt_at(event->at) == 0) {
+            before[{event->rank, end->step}] = end->loss;
+            continue;
+        }
+        const auto known = before.find({event->rank, end->step - shift});
+        if (known == before.end()) continue;
+        if (known->second != end->loss) return false;
+        repeats = true;
+    }
+    return repeats;
+}
+
 // Compares the same step of the same rank in two attempts.
 void compare_attempts(const Evidence& evidence, Regression& found) {
     const Lives& lives = evidence.facts<Lives>();
     if (lives.attempts() < 2 || counts_from_zero_again(evidence, lives)) return;
+    if (counts_are_shifted_by(1, evidence, lives) || counts_are_shifted_by(-1, evidence, lives)) return;
     const std::int64_t comparable_until = first_other_samples(evidence, lives);
     // Another number of ranks trains on other samples, and gives its ranks other parts.
     std::map<std::tuple<Rank, Rank, std::int64_t>, std::pair<int, double>> losses;

@@ -177,11 +177,13 @@ def storage_first(checkpoints):
     save, load = checkpoints.one_save, checkpoints.one_load
 
     def one_save(hook, path, really, directory=False):
+        counted = checkpoints.is_counted(hook, path)
         following = hook.saved_after.get(os.path.abspath(path), hook.training.next_step())
 
         def saved():
             answer = really()
-            ask_step("saved", path, directory, following=following)
+            if counted:
+                ask_step("saved", path, directory, following=following)
             for file in checkpoints.files_of(hook, path, directory):
                 if os.path.isfile(file):
                     stored("write", file)

@@ -327,10 +327,15 @@ def shard_of(hook, path, directory):
     return {"shard": shard, "shards": shards, "step": step_of(hook, path)}
 
 
+def is_counted(hook, path):
+    """Whether the count of steps belongs to this save. A thread of the program's own may be some steps behind."""
+    return os.path.abspath(path) in hook.saved_after or threading.current_thread() is threading.main_thread()
+
+
 def step_of(hook, path):
     if os.path.abspath(path) in hook.saved_after:
         return hook.saved_after[os.path.abspath(path)] - 1
-    if hook.training.began and hook.training.next_step() > 0:
+    if is_counted(hook, path) and hook.training.began and hook.training.next_step() > 0:
         return hook.training.next_step() - 1
     step = step_in(path)
     return hook.step if step is None else step
