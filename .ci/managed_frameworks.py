@@ -259,7 +259,8 @@ def table(lines, known):
             if case and not case["good"]:
                 wrong.append(f"- {name}, {what}: {case['says']}")
     good = sum(case["good"] is True for case in lines.values())
-    return "\n".join([*rows, "", f"{good} of {len(lines)} cells are right. The others:", "", *wrong, ""])
+    others = [" The others:", "", *wrong] if wrong else [""]
+    return "\n".join([*rows, "", f"{good} of {len(lines)} cells are right." + others[0], *others[1:], ""])
 
 
 BEGIN, END = "<!-- table of .ci/managed_frameworks.py -->", "<!-- end of the table -->"
