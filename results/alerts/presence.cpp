@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "results/alerts/test_file.h"
+#include "results/exporters/toml_file.h"
 #include "results/record/words.h"
 #include "scenarios/model/vocabulary.h"
 

@@ -23,6 +23,7 @@
 #include "runners/parity/parity.h"
 #include "runners/pipeline/library.h"
 #include "runners/promises/promise_verdict.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::runners {
 namespace {
