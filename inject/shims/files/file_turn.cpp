@@ -93,9 +93,10 @@ void deadrank_turn_take(const char* path, int writes) {
 namespace deadrank::inject::shims {
 
 void take_file_turn(const char* path, bool writes) {
+    if (!path || Inside::now()) return;
     if (writes) await_copies();
     const int due = deadrank_turn_due.load(std::memory_order_relaxed);
-    if (due == 0 || (!writes && path && is_private(path)) || due != ::syscall(SYS_gettid)) return;
+    if (due == 0 || (!writes && is_private(path)) || due != ::syscall(SYS_gettid)) return;
     const int before = errno;
     deadrank_turn_due = 0;
     const std::uint8_t ask[head_bytes] = {turn_kind};

@@ -6,8 +6,9 @@
 
 namespace deadrank::inject::shims {
 
-// Before a call that opens `path`, or changes what it names. Returns once it is this thread's turn. `writes`: also
-// where no other rank can be interested in what is read: devices, Python's own files, source text.
+// Before a call that opens `path` or changes what it names: returns when it is this thread's turn. Returns at once
+// within another wrapped call, for no path, and for reads of what no rank changes: devices, Python's own files, source
+// text. `writes`: the call may change a file.
 void take_file_turn(const char* path, bool writes);
 
 }  // namespace deadrank::inject::shims

@@ -94,7 +94,7 @@ ssize_t was_read(int descriptor, const iovec* parts, int count, const Usual& usu
 template <class Usual>
 int opened(int directory, const char* path, int flags, const Usual& usual) {
     const bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
-    if (path && !Inside::now()) take_file_turn(path, writes);
+    take_file_turn(path, writes);
     if (!guarded() || !path) return usual();
     const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
     if (!Damage::any() && (!writes || nameless)) return usual();
@@ -118,7 +118,7 @@ int opened(int directory, const char* path, int flags, const Usual& usual) {
 template <class Usual>
 FILE* streamed(const char* path, const char* mode, const Usual& usual) {
     const bool writes = mode && std::strpbrk(mode, "wa+");
-    if (path && !Inside::now()) take_file_turn(path, writes);
+    take_file_turn(path, writes);
     if (!Keeper::on() || Inside::now() || !path || !writes) return usual();
     const Inside guard;
     const int before = errno;

@@ -17,7 +17,7 @@ namespace {
 // Kept, and never damaged. `follow`: the call acts on what a link leads to.
 template <class Usual>
 int changed(int directory, const char* path, bool follow, const Usual& usual) {
-    if (path && !Inside::now()) take_file_turn(path, true);
+    take_file_turn(path, true);
     if (!Keeper::on() || Inside::now() || !path) return usual();
     const Inside guard;
     const int before = errno;
@@ -29,7 +29,7 @@ int changed(int directory, const char* path, bool follow, const Usual& usual) {
 // A file may be changed under its second name as well as under its first.
 template <class Usual>
 int linked(int there, const char* from, int here, const char* to, const Usual& usual) {
-    if (from && to && !Inside::now()) take_file_turn(to, true);
+    take_file_turn(to, true);
     if (!Keeper::on() || Inside::now() || !from || !to) return usual();
     const Inside guard;
     const int before = errno;
@@ -57,7 +57,7 @@ void bend_at_rest(const char* path, std::int64_t bit) {
 // Many programs write a temporary file and rename it: damage meant for the final name is done now.
 template <class Usual>
 int moved(int there, const char* from, int here, const char* to, const Usual& usual) {
-    if (from && to && !Inside::now()) take_file_turn(to, true);
+    take_file_turn(to, true);
     if (!guarded() || !from || !to) return usual();
     const Inside guard;
     const int before = errno;
