@@ -311,8 +311,8 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
         if (!made) return tl::unexpected(made.error());
         put_into(program, around.emplace(std::move(*made)));
     }
-    if (around && options.branches)
-        program.options["copies"] = quoted(private_layers(settings_, around->temporary->path()).lock.string());
+    const PrivateLayers layers = around ? private_layers(settings_, around->temporary->path()) : PrivateLayers{};
+    if (around && options.branches) program.options["copies"] = quoted(layers.lock.string());
     sim::managed::ManagedJob job(*warm, std::move(program), read_record, options.stop);
     std::map<std::string, sim::managed::Spoilt> spoilt;
     const pid_t began_in = ::getpid();
@@ -332,10 +332,9 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
     std::optional<BranchingRun> branching;
     std::optional<DebuggedRun> debugged;
     if (around && options.branches)
-        branching.emplace(job, private_layers(settings_, around->temporary->path()), *options.branches,
-                          see_left_files);
+        branching.emplace(job, layers, *options.branches, see_left_files);
     if (around && settings_.debugged)
-        debugged.emplace(job, private_layers(settings_, around->temporary->path()), plan, options.stop);
+        debugged.emplace(job, layers, plan, options.stop);
     const Performance performance{
         .cluster = *cluster,
         .script = [&](sim::World& world) { job.play(world); },
