@@ -182,3 +182,21 @@ class Browser:
         picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         with open(path, "wb") as out:
             out.write(base64.b64decode(picture["data"]))
+
+
+class Check:
+    """What is wrong with a page, in sentences."""
+
+    def __init__(self, page):
+        self.page = page
+        self.complaints = []
+
+    def that(self, holds, words):
+        if not holds:
+            self.complaints.append(words)
+
+    def value(self, expression):
+        return self.page.evaluate(expression)
+
+    def text(self, selector):
+        return self.value(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")

@@ -28,21 +28,7 @@ RUNS = """data.cases.map((one) => one.runs.map((run) => {
     unknown: rows.some((row) => row.kind.some((kind) => kinds[kind] === undefined)) } }))"""
 
 
-class Check:
-    def __init__(self, page):
-        self.page = page
-        self.complaints = []
-
-    def that(self, holds, words):
-        if not holds:
-            self.complaints.append(words)
-
-    def value(self, expression):
-        return self.page.evaluate(expression)
-
-    def text(self, selector):
-        return self.value(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
-
+class Check(browser.Check):
     def data_reads_back(self):
         cases = self.value(RUNS)
         self.that(cases, "there is no case in it")

@@ -12,21 +12,7 @@ import browser
 PLAYED = "bench.view && !bench.job"
 
 
-class Check:
-    def __init__(self, page):
-        self.page = page
-        self.complaints = []
-
-    def that(self, holds, words):
-        if not holds:
-            self.complaints.append(words)
-
-    def value(self, expression):
-        return self.page.evaluate(expression)
-
-    def text(self, selector):
-        return self.value(f"document.querySelector('{selector}')?.innerText ?? ''")
-
+class Check(browser.Check):
     def comes(self, expression, words, seconds=60):
         self.that(self.page.until(expression, seconds), f"{words}; status: '{self.text('#status')}'")
 
