@@ -26,11 +26,6 @@ set(CMAKE_C_FLAGS_DEV "-O1 -g1" CACHE STRING "Flags of a quick build")
 # The product reads files of strangers: smashed stacks and indices out of range end it. The modules have
 # _FORTIFY_SOURCE as well (modules.cmake); libraries that stand before libc's own functions cannot.
 set(hardened "-fstack-protector-strong -D_GLIBCXX_ASSERTIONS")
-include(CheckCXXCompilerFlag)
-check_cxx_compiler_flag(-fcf-protection=full DEADRANK_HAS_CET)
-if(DEADRANK_HAS_CET)
-  string(APPEND hardened " -fcf-protection=full")
-endif()
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 ${hardened}" CACHE STRING "Flags of the product; asserts stay on"
     FORCE)
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1 ${hardened}" CACHE STRING "Flags of the product" FORCE)

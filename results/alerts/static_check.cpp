@@ -146,7 +146,7 @@ void check_share(const Rule& rule, const Reads& reads, std::vector<StaticFinding
     }
 }
 
-// Labels of by (…) that none of the metrics has.
+// Labels in `by (…)` that no metric of the expression has.
 void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted,
                  std::vector<StaticFinding>& findings) {
     std::set<std::string> known = {"alertname", "alertstate"};

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <optional>
+#include <random>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <thread>
@@ -245,6 +246,13 @@ scenarios::Result<std::unique_ptr<HttpServer>> HttpServer::listen(const std::str
         parts->threads.emplace_back([context = &parts->context] { context->run(); });
     }
     return std::unique_ptr<HttpServer>(new HttpServer(std::move(parts)));
+}
+
+std::string random_access() {
+    std::random_device source;
+    std::string text;
+    for (int i = 0; i < 4; ++i) text += fmt::format("{:08x}", source());
+    return text;
 }
 
 scenarios::Result<Address> address_of(const std::string& url) {

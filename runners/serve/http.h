@@ -62,6 +62,9 @@ struct Address {
 // Errors: usage, for any other text.
 scenarios::Result<Address> address_of(const std::string& url);
 
+// 32 random hexadecimal digits. Who has an address with them may use it.
+std::string random_access();
+
 // Sends one request there. Errors: io, one sentence that names the host; also on time-out.
 scenarios::Result<HttpResponse> ask(const Address& there, const HttpRequest& request,
                                     const std::map<std::string, std::string>& headers, int timeout_seconds);

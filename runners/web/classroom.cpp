@@ -118,7 +118,7 @@ HttpResponse Classroom::Parts::join(const Json& body) {
         std::any_of(learners.begin(), learners.end(), [&](const Learner& one) { return one.name == name; });
     if (taken)
         return error_answer(409, fmt::format("somebody is called '{}' already", name), "take another name");
-    Learner learner{.name = name, .key = random_access()};
+    Learner learner{.name = name, .key = serve::random_access()};
     learner.progress.resize(puzzles.size());
     learners.push_back(std::move(learner));
     return json_answer({{"key", learners.back().key}, {"name", name}}, 201);

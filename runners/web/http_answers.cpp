@@ -5,7 +5,6 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "runners/web/workbench_page.h"
 #include "runners/web/scenario_view.h"
@@ -113,13 +112,6 @@ std::uint64_t number_in(const Json& json, const char* name, std::uint64_t otherw
 std::string Target::value(const std::string& name) const {
     const auto found = query.find(name);
     return found == query.end() ? std::string() : found->second;
-}
-
-std::string random_access() {
-    std::random_device source;
-    std::string text;
-    for (int i = 0; i < 4; ++i) text += fmt::format("{:08x}", source());
-    return text;
 }
 
 bool same_secret(std::string_view given, std::string_view secret) {

@@ -38,9 +38,6 @@ scenarios::Result<Json> body_of(const serve::HttpRequest& request);
 std::string text_in(const Json& json, const char* name);  // empty if it is no text
 std::uint64_t number_in(const Json& json, const char* name, std::uint64_t otherwise);
 
-// A random text of 32 hexadecimal digits.
-std::string random_access();
-
 // Whether two texts are the same, in a time that does not tell how much of them is.
 bool same_secret(std::string_view given, std::string_view secret);
 

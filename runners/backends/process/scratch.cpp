@@ -128,6 +128,12 @@ scenarios::Result<fs::path> local_home() {
         "set DEADRANK_HOME to the directory of deadrank's sources or of its share/deadrank");
 }
 
+scenarios::Result<fs::path> python_package() {
+    return local_home().map([](const fs::path& home) {
+        return fs::weakly_canonical(home / ".." / ".." / ".." / "sim" / "managed" / "python");
+    });
+}
+
 fs::path sockets_shim() { return shim_named("libdeadrank-sockets.so"); }
 fs::path mpi_shim() { return shim_named("libdeadrank-mpi.so"); }
 fs::path files_shim() { return shim_named("libdeadrank-files.so"); }

@@ -36,6 +36,8 @@ private:
 // The directory that has hook/ and subjects/. Looks at $DEADRANK_HOME, then upward from the program itself.
 // Errors: environment.
 scenarios::Result<std::filesystem::path> local_home();
+// The directory that has the Python package deadrank. Errors: as local_home().
+scenarios::Result<std::filesystem::path> python_package();
 
 // The library preloaded before a rank's sockets; empty if it was not built.
 std::filesystem::path sockets_shim();

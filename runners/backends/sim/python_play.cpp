@@ -24,11 +24,12 @@ scenarios::Value workload_value(const scenarios::Plan& plan, const char* name) {
 scenarios::Result<ManagedSettings> python_settings(const SimulatedGpus& gpus) {
     const auto python = python_with_torch_installed();
     if (!python) return tl::unexpected(python.error());
-    const auto home = local_home();
+    const auto home = local_home(), package = python_package();
     if (!home) return tl::unexpected(home.error());
+    if (!package) return tl::unexpected(package.error());
     ManagedSettings settings;
     settings.python = python->program;
-    settings.package = *home / ".." / ".." / ".." / "sim" / "managed" / "python";
+    settings.package = *package;
     settings.hook = *home / "hook";
     if (gpus.count > 0) {
         auto variables = variables_of(gpus);

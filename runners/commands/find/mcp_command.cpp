@@ -34,16 +34,14 @@ void serve_tools(const McpArguments& arguments, Session& session) {
     if (trouble || !std::filesystem::is_directory(root, trouble))
         return session.complain({ErrorCode::usage, fmt::format("'{}' is no directory", arguments.root),
                                  "name the one that has the programs and logs"});
-    const auto home = local_home();
-    if (!home) return session.complain(home.error());
-    const std::filesystem::path package =
-        std::filesystem::weakly_canonical(*home / ".." / ".." / ".." / "sim" / "managed" / "python");
+    const auto package = python_package();
+    if (!package) return session.complain(package.error());
     auto python = python_with("mcp");
     if (!session.take(python)) return;
     const std::vector<std::string> words = {python->string(),
                                             "-c",
                                             start_server,
-                                            package.string(),
+                                            package->string(),
                                             "--program",
                                             session.executable.string(),
                                             "--root",

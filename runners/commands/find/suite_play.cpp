@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "results/record/text_file.h"
 #include "runners/backends/process/scratch.h"
@@ -24,11 +23,6 @@ using explore::CallSite;
 using explore::MutantRun;
 using nlohmann::json;
 using SuiteOutcome = explore::Outcome;
-
-std::string random_token() {
-    std::random_device device;
-    return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
-}
 
 // Modules of torch that nearly every suite of ranks imports.
 const std::vector<std::string> suite_modules = {"torch.testing._internal.common_distributed",
@@ -106,7 +100,7 @@ Suite::Suite(SuiteSettings settings, const Library& library, const Extension& ex
       library_(library),
       extension_(extension),
       warm_(std::make_shared<WarmPython>()),
-      token_(random_token()) {}
+      token_(serve::random_access()) {}
 
 serve::HttpResponse Suite::answer(const serve::HttpRequest& request) {
     if (request.method != "POST" || request.target != "/" + token_) return {404, "no such test\n"};

@@ -95,10 +95,9 @@ public:
         const auto mutations = mutations_of(arguments_.mutations);
         if (!mutations) return session_.complain(mutations.error());
         choice_ = {*mutations, arguments_.sites, arguments_.in_tests, arguments_.limit, arguments_.seed};
-        const auto home = local_home();
-        if (!home) return session_.complain(home.error());
-        SuiteSettings settings{.faults = arguments_.faults, .seed = arguments_.seed, .gpu_variables = {}, .package = {}};
-        settings.package = fs::weakly_canonical(*home / ".." / ".." / ".." / "sim" / "managed" / "python");
+        const auto package = python_package();
+        if (!package) return session_.complain(package.error());
+        SuiteSettings settings{.faults = arguments_.faults, .seed = arguments_.seed, .gpu_variables = {}, .package = *package};
         settings.recording = arguments_.mutate;
         settings.first_only = arguments_.first_only;
         if (arguments_.gpus.count > 0) {

@@ -75,8 +75,8 @@ void serve_class(const WebArguments& arguments, const Library& library, web::Cla
         if (!session.take(made)) return;
         puzzles = std::move(*made);
     }
-    options.learners = web::random_access().substr(0, 10);
-    options.teacher = web::random_access();
+    options.learners = serve::random_access().substr(0, 10);
+    options.teacher = serve::random_access();
     const std::string learners = options.learners, teacher = options.teacher;
     web::Classroom classroom(library, std::move(puzzles), std::move(options));
     const auto server = listen(arguments, session,
@@ -94,7 +94,7 @@ void serve_class(const WebArguments& arguments, const Library& library, web::Cla
 
 void serve_workbench(const WebArguments& arguments, const Library& library, web::WorkbenchOptions options,
                      Session& session) {
-    options.access = web::random_access();
+    options.access = serve::random_access();
     const std::string access = options.access;
     auto workbench = web::Workbench::open(library, std::move(options));
     if (!session.take(workbench)) return;

@@ -57,7 +57,7 @@ protected:
 
     inline static const auto extension_ = std::make_unique<runners::Extension>();
     inline static runners::Library* library_ = nullptr;
-    inline static const std::string access_ = runners::web::random_access();
+    inline static const std::string access_ = runners::serve::random_access();
     inline static std::unique_ptr<runners::web::Workbench> workbench_;
     inline static std::unique_ptr<runners::serve::HttpServer> server_;
 };
@@ -75,7 +75,7 @@ TEST_F(WebWorkbench, AnswersNobodyWithoutItsAddress) {
         EXPECT_THAT(answer.body, Not(HasSubstr("communication/"))) << path;
     }
     EXPECT_EQ(get("").status, 200);
-    EXPECT_NE(runners::web::random_access(), runners::web::random_access());
+    EXPECT_NE(runners::serve::random_access(), runners::serve::random_access());
 }
 
 TEST_F(WebWorkbench, AnswersNoPageUnderAnotherName) {
