@@ -64,6 +64,10 @@ std::string fields_text(const Evidence& evidence, const Event& event) {
         event.what);
 }
 
+std::string event_content(const Evidence& evidence, const Event& event) {
+    return fmt::format("{} {}", kind_name(event), fields_text(evidence, event));
+}
+
 std::string event_text(const Evidence& evidence, const Event& event) {
     const std::string who = event.rank == no_rank ? "job" : fmt::format("rank {}", event.rank);
     const auto micros = event.at.count() / 1'000;

@@ -47,6 +47,9 @@ std::vector<std::string> list_repeat_commands(const Case& one);
 // Fields that say nothing (empty texts, counters at -1) are left out; a long text is cut at 72 columns.
 std::string event_text(const Evidence& evidence, const Event& event);
 
+// The same without time and rank: "rank.exit code -9, signal 9".
+std::string event_content(const Evidence& evidence, const Event& event);
+
 // Only its fields: "code -9, signal 9".
 std::string fields_text(const Evidence& evidence, const Event& event);
 

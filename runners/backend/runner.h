@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct RunOptions {
     std::filesystem::path directory;  // where raw logs may be kept; empty = nowhere
     std::int64_t memory = 0;  // bytes that the simulator may use; 0 = what is free
     bool keep_evidence = true;
-    bool explore_order = false;           // ties in time broken by chance
+    std::optional<std::uint64_t> order_seed = {};  // what may come in any order comes in one drawn from this seed
     std::vector<std::string> muted = {};  // kinds of faults whose levers do not move (simulator only)
     std::uint64_t watch_first = 0, watch_last = 0;  // events of the trace to keep: [first, last)
     std::atomic<bool>* stop = nullptr;              // set by Ctrl-C: end soon, keep what there is

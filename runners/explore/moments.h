@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/record/evidence.h"
@@ -26,5 +27,9 @@ std::vector<ProgramMoment> list_moments(const results::Evidence& healthy, Moment
 
 // "rank 1 makes all_reduce 15 times, broadcast 2 times, and 5 steps (0 to 4)"; for a moment that never came.
 std::string describe_moments(const results::Evidence& healthy, results::Rank rank);
+
+// With ManagedSettings::tell_lines, a line of rank.log that begins so names the line of the program that the rank is
+// at: "deadrank: at train.py:88 loss.backward()".
+inline constexpr std::string_view told_line = "deadrank: at ";
 
 }  // namespace deadrank::runners::explore

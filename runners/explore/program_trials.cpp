@@ -57,8 +57,11 @@ bool timed_out(const Evidence& evidence) {
     return std::any_of(logs.begin(), logs.end(), complains);
 }
 
-// From the fault to the job's end.
-results::Time time_to_end(const ProgramRun& run) { return run.fault.record.ended - run.fault_at(); }
+// From the fault, or else from the start, to the job's end.
+results::Time time_to_end(const ProgramRun& run) {
+    const results::Time at = run.fault_at();
+    return run.fault.record.ended - (at == results::never ? results::Time{0} : at);
+}
 
 // What it leaves is its result as well: a saver that swallowed an error trained well and for nothing.
 void judge_completion(ProgramRun& run, Outcome outcome) {
@@ -102,27 +105,7 @@ void tell_unread(ProgramRun& run) {
     }
 }
 
-void judge_run(ProgramRun& run) {
-    const results::Truth& truth = run.fault.record.truth;
-    if (truth.interrupted) {
-        run.says = "it was stopped";
-        return;
-    }
-    if (const results::Mark* refused = truth.refusal()) {
-        run.says = refused->says;
-        return;
-    }
-    if (!truth.applied() || missed_any(truth)) {
-        run.outcome = Outcome::never_came;
-        std::set<results::Rank> ranks;
-        for (const scenarios::FaultSpec& fault : run.fault.plan.faults)
-            for (const std::int64_t rank : fault.ranks()) ranks.insert(static_cast<results::Rank>(rank));
-        if (ranks.empty()) ranks.insert(0);  // a fault of a disk or a link: the ranks do much the same
-        for (const results::Rank rank : ranks)
-            run.says += (run.says.empty() ? "" : "; ") +
-                        describe_moments(run.control->record.evidence, rank);
-        return;
-    }
+void judge_reaction(ProgramRun& run) {
     run.grade = results::grade(run.fault.record, &run.control->record.evidence, run.culprit());
     run.says = run.grade.says;
     switch (run.grade.reaction) {
@@ -147,6 +130,30 @@ void judge_run(ProgramRun& run) {
         case Reaction::not_checked:
             return judge_completion(run, Outcome::wrong_result);
     }
+}
+
+void judge_run(ProgramRun& run) {
+    const results::Truth& truth = run.fault.record.truth;
+    if (truth.interrupted) {
+        run.says = "it was stopped";
+        return;
+    }
+    if (const results::Mark* refused = truth.refusal()) {
+        run.says = refused->says;
+        return;
+    }
+    if (!truth.applied() || missed_any(truth)) {
+        run.outcome = Outcome::never_came;
+        std::set<results::Rank> ranks;
+        for (const scenarios::FaultSpec& fault : run.fault.plan.faults)
+            for (const std::int64_t rank : fault.ranks()) ranks.insert(static_cast<results::Rank>(rank));
+        if (ranks.empty()) ranks.insert(0);  // a fault of a disk or a link: the ranks do much the same
+        for (const results::Rank rank : ranks)
+            run.says += (run.says.empty() ? "" : "; ") +
+                        describe_moments(run.control->record.evidence, rank);
+        return;
+    }
+    judge_reaction(run);
 }
 
 // The error of a failed healthy run, or how it ended.
@@ -185,6 +192,7 @@ bool is_bad(Outcome outcome) {
 std::string words_without_numbers(std::string_view sentence) {
     std::string words;
     for (const std::string_view word : scenarios::parts_of(sentence, ' ')) {
+        if (word.starts_with("[rank")) continue;  // whose line it is stands before it
         const bool number = word.find_first_of("0123456789") != std::string_view::npos || word == "nan" ||
                             word == "inf";
         words += number ? " #" : fmt::format(" {}", word);
@@ -304,6 +312,26 @@ std::set<std::int32_t> ProgramTrials::find_innocent(const ProgramRun& run, Runne
     }
     if (innocent.size() == run.fault.plan.faults.size()) innocent.clear();
     return innocent;
+}
+
+Result<Played> ProgramTrials::play_healthy(std::optional<std::uint64_t> order_seed, Runner& runner) const {
+    PipelineOptions options = beside_control();
+    options.order_seed = order_seed;
+    return play_plan(healthy_, runner, options);
+}
+
+Result<ProgramRun> ProgramTrials::play_order(std::uint64_t order_seed, Runner& runner) const {
+    auto played = play_healthy(order_seed, runner);
+    if (!played) return tl::unexpected(played.error());
+    ProgramRun run{.control = control_, .fault = std::move(*played), .grade = {}, .says = {}};
+    if (run.fault.record.truth.interrupted) {
+        run.says = "it was stopped";
+        return run;
+    }
+    judge_reaction(run);
+    if (run.outcome == Outcome::clear_error || run.outcome == Outcome::wrong_rank)
+        run.outcome = Outcome::vague_error;
+    return run;
 }
 
 Result<void> ProgramTrials::play_branches(const scenarios::Plan& plan, Runner& runner,

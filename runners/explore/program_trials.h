@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -77,6 +78,12 @@ public:
     // `plan`: healthy() with faults. Where it has several, `again` plays it without each of them, which tells the
     // innocent ones; null: all count. Errors: environment.
     scenarios::Result<ProgramRun> play(const scenarios::Plan& plan, Runner& runner, Runner* again = nullptr);
+
+    // The healthy program in an order drawn from this seed, beside the usual one. Nobody is to blame for an order, so
+    // an error is `vague_error` whatever it names. Errors: environment. After control().
+    scenarios::Result<ProgramRun> play_order(std::uint64_t order_seed, Runner& runner) const;
+    // The healthy program alone; without a seed in the usual order. Errors: environment. After control().
+    scenarios::Result<Played> play_healthy(std::optional<std::uint64_t> order_seed, Runner& runner) const;
 
     // Plays the plan's faults as alternatives. Errors: environment, of the run that is copied.
     scenarios::Result<void> play_branches(const scenarios::Plan& plan, Runner& runner, Branches& branches) const;

@@ -209,7 +209,7 @@ scenarios::Result<Traced> trace_one(const Job& job, Variant variant, const Windo
     const auto trial = scenarios::resolve(*job.scenario, job.seed, runner.capabilities(), vocabulary);
     if (!trial) return tl::unexpected(trial.error());
     RunOptions how;
-    how.explore_order = options.explore_order;
+    if (options.explore_order) how.order_seed = job.seed.number;
     how.stop = options.stop;
     how.watch_first = window.first;
     how.watch_last = window.last;

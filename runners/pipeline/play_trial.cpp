@@ -118,7 +118,8 @@ scenarios::Result<Played> play_plan(const Plan& plan, Runner& runner, const Pipe
         return scenarios::refuse(scenarios::ErrorCode::internal, "it was stopped before it began");
     RunOptions how;
     how.directory = raw_logs;
-    how.explore_order = options.explore_order;
+    how.order_seed = options.order_seed;
+    if (options.explore_order) how.order_seed = plan.seed.number;
     how.memory = options.memory;
     how.stop = options.stop;
     how.branches = options.branches;

@@ -18,7 +18,8 @@ struct PipelineOptions {
     std::filesystem::path out = {};  // each run's files go to a directory below it; empty = not kept
     bool control = true;             // also play the same draws without the fault
     bool healed = true;              // and with the fix
-    bool explore_order = false;      // break ties in time by chance
+    bool explore_order = false;      // what may come in any order comes in one drawn from the plan's seed,
+    std::optional<std::uint64_t> order_seed = {};  // or from this one
     std::int64_t memory = 0;         // bytes that one run in the simulator may take; 0 = what is free
     std::atomic<bool>* stop = nullptr;
     Branches* branches = nullptr;  // these three as RunOptions'

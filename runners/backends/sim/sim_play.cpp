@@ -95,10 +95,10 @@ Result<void> check_memory(const Plan& plan, const sim::ClusterSettings& cluster,
     return budget.admit(static_cast<std::int64_t>(std::min(least, largest)));
 }
 
-sim::ClusterOptions cluster_options(const Plan& plan, const Performance& performance,
-                                    const RunOptions& options, const MemoryBudget& budget) {
+sim::ClusterOptions cluster_options(const Performance& performance, const RunOptions& options,
+                                    const MemoryBudget& budget) {
     sim::ClusterOptions chosen;
-    if (options.explore_order) chosen.explore_order = sim::Seed{plan.seed.number};
+    if (options.order_seed) chosen.explore_order = sim::Seed{*options.order_seed};
     chosen.step_limit = step_limit;
     chosen.stop = [&options, &performance, &budget, asked = std::uint64_t{0}]() mutable {
         asked += performance.stop_asked_every;
@@ -129,7 +129,7 @@ Result<Record> simulate(sim::Engine& engine, const inject::FaultCatalog& faults,
     for (const std::string& kind : options.muted) injector->mute(kind);
     if (performance.gate) injector->ask(performance.gate);
     sim::Cluster cluster(engine, performance.cluster, sim::Seed{plan.seed.number}, record.evidence,
-                         cluster_options(plan, performance, options, budget));
+                         cluster_options(performance, options, budget));
     Conductor conductor(cluster, *injector, performance.patch);
     if (const auto started = conductor.start(); !started) return tl::unexpected(started.error());
     const auto result = cluster.run(performance.script);

@@ -240,6 +240,11 @@ Result<void> check_program(const SweepArguments& arguments) {
         return refuse(ErrorCode::usage,
                       "--own, --pairwise, --map, --phase, --nodes, --steps and a scenario are for our workloads",
                       "leave them out where a command stands behind --");
+    const ProgramSweepArguments& program = arguments.program;
+    if (program.orders > 0 && (!arguments.kinds.empty() || !arguments.ranks.empty() || !arguments.steps.empty() ||
+                               !program.html.empty() || !program.junit.empty() || !program.table.empty()))
+        return refuse(ErrorCode::usage, "--orders plays the program without a fault",
+                      "leave --fault, --rank, --step, --html, --junit and --table out");
     return {};
 }
 
@@ -299,6 +304,7 @@ int sweep_code(const find::Sweep& sweep, bool stopped) {
 void sweep(const SweepArguments& arguments, Session& session) {
     if (!arguments.program.program.command.empty()) {
         if (const auto fits = check_program(arguments); !fits) return session.complain(fits.error());
+        if (arguments.program.orders > 0) return sweep_orders(program_arguments(arguments), session);
         return sweep_program(program_arguments(arguments), session);
     }
     auto library = open_library(session.executable, session.extension, arguments.catalog);
@@ -357,6 +363,9 @@ void add_sweep(CLI::App& command, Session& session) {
         "With a command behind -- the program runs unmodified on the simulated cluster. Good outcomes: "
         "unaffected, recovered, a clear error, an error that names no rank. Bad ones: an error that names "
         "another rank, a watchdog after minutes, a lost checkpoint, a hang, a silent wrong result.\n\n"
+        "With --orders each run draws what comes first where a real machine may choose: events of one time, the "
+        "threads of a rank, how late a thread begins. Any end that is not the usual one is bad: the program depends "
+        "on chance.\n\n"
         "Exit code: 0 each harmful fault is caught, 1 one is missed or misnamed, 2 one is unknown, "
         "64 "
         "the command line is wrong, 130 stopped (what was played is shown).\n\n"
@@ -365,6 +374,8 @@ void add_sweep(CLI::App& command, Session& session) {
         "  deadrank sweep --fault 'delay 45min' --fault skip --rank 0,1 --html sweep.html -- torchrun "
         "--nproc-per-node 8 train.py\n"
         "  deadrank sweep --fault 'disk full' -- torchrun --nproc-per-node 8 train.py   at each checkpoint\n"
+        "  deadrank sweep --orders 50 -- torchrun --nproc-per-node 8 train.py   no fault: other orders of threads and "
+        "messages\n"
         "  deadrank sweep                                            data_parallel, 8 ranks, 8 steps\n"
         "  deadrank sweep --workload zero --fault kill_rank --fault slow_rank --map\n"
         "  deadrank sweep communication/rank_leaves_all_reduce --own every rank and step of its own fault\n"
@@ -411,6 +422,11 @@ void add_sweep(CLI::App& command, Session& session) {
         ->delimiter(',')
         ->type_name("HOW,…")
         ->check(CLI::IsMember(outcome_words()).description(""));
+    command
+        .add_option("--orders", program.orders,
+                    "Of a program: no fault, but so many orders of what its ranks, threads and messages do at one moment")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000).description(""));
     command.add_option("--html", program.html, "Of a program: write a page with the map and a run of each way")
         ->type_name("FILE");
     command.add_option("--junit", program.junit, "Of a program: write JUnit XML for CI")->type_name("FILE");

@@ -15,6 +15,7 @@ struct ProgramSweepArguments {
     std::string moments = "calls";    // calls, steps, files
     std::vector<std::int64_t> ranks, steps;
     std::vector<std::string> accepted;  // outcomes that do not fail the sweep
+    std::size_t orders = 0;  // not 0: no faults, but so many orders of what may come in any order
     std::string html, junit, table;
     bool json = false;
     int jobs = 0;
@@ -22,5 +23,6 @@ struct ProgramSweepArguments {
 const std::vector<std::string>& outcome_words();  // of `accepted`
 
 void sweep_program(const ProgramSweepArguments& arguments, Session& session);
+void sweep_orders(const ProgramSweepArguments& arguments, Session& session);
 
 }  // namespace deadrank::runners::commands

@@ -11,6 +11,7 @@
 #include "results/reports/terminal.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/under_test.h"
+#include "runners/explore/moments.h"
 
 namespace deadrank::runners::commands {
 
@@ -21,7 +22,6 @@ using results::Evidence;
 using results::reports::event_text;
 
 constexpr int tries_max = 4;  // to see the difference again, with the lines of Python
-constexpr std::string_view line_mark = "deadrank: at ";
 
 std::string text_at(const Evidence& evidence, std::size_t index) {
     if (index >= evidence.events().size()) return "the run had ended";
@@ -45,8 +45,8 @@ std::string line_before(const Evidence& evidence, std::size_t index) {
         const auto* log = event.rank == rank ? event.as<results::RankLog>() : nullptr;
         if (!log) continue;
         const std::string_view line = evidence.text(log->line);
-        if (line.starts_with(line_mark))
-            return fmt::format("rank {} at {}", rank, line.substr(line_mark.size()));
+        if (line.starts_with(explore::told_line))
+            return fmt::format("rank {} at {}", rank, line.substr(explore::told_line.size()));
     }
     return {};
 }

@@ -40,7 +40,7 @@ struct WatchArguments {
     int port = -1, attach = 0;
     bool quiet = false, simulated = false, keep_files = false;
     std::int64_t ranks = 0, real_limit = real_limit_usual, compute = 0;
-    std::uint64_t seed = 1;
+    std::uint64_t seed = 1, order = 0;
 };
 
 // The job's state as Prometheus metrics. Written by the watch loop, read by the server's threads.
@@ -193,6 +193,7 @@ void watch_simulated(const WatchArguments& arguments, Session& session) {
     ManagedRunner runner(*settings, session.extension.all_faults());
     PipelineOptions options;
     options.stop = &stop_on_interrupt();
+    if (arguments.order > 0) options.order_seed = arguments.order;
     const auto plan = plan_of(settings->command, {arguments.seed});
     auto played = play_plan(plan, runner, options);
     flush_out();
@@ -329,6 +330,10 @@ void add_watch(CLI::App& command, Session& session) {
         ->type_name("N")
         ->check(CLI::Range(1, 100000).description(""));
     command.add_option("--seed", arguments->seed, "With --simulated: the seed of every draw [1]")
+        ->type_name("N");
+    command
+        .add_option("--order", arguments->order,
+                    "With --simulated: what may come in any order comes in one drawn from this seed, as sweep --orders")
         ->type_name("N");
     command.add_option("--attach", arguments->attach, "A running process: refused, with the reason")
         ->type_name("PID");

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import traceback
 import types
 
@@ -78,7 +79,8 @@ def prepare(spawn, channel, arena):
     forks.note_inherited()
     here.channel = open_channel(channel, arena)
     here.fork, here.enter, here.debug = forks.fork, forks.enter, debug
-    here.turns = threads.Turns(here.channel)
+    order = here.options.get("order_seed")
+    here.turns = threads.Turns(here.channel, None if order is None else threads.Orders(order, spawn["process"]))
     files.begin()
     here.channel.stack = show_stack
     if here.options.get("tell_lines"):
@@ -259,6 +261,7 @@ def end(code, error):
         except Exception:
             code = code or 120  # as the interpreter
     if here.channel is not None:
+        here.channel.closing = True
         here.channel.tell(wire.EXIT, code=code, error=error)
     os._exit(code)
 
@@ -279,14 +282,15 @@ def show_stack():
 
 
 def show_line():
-    """The innermost line of the program's own files that this thread is at."""
+    """The innermost line of the program's own files that this thread is at. A thread of a library has none: its name."""
     frame = sys._getframe()
     while frame is not None:
         name = frame.f_code.co_filename
         if is_users(name) and "site-packages" not in name:
             return f"{os.path.basename(name)}:{frame.f_lineno} {linecache.getline(name, frame.f_lineno).strip()}".strip()
         frame = frame.f_back
-    return ""
+    thread = threading.current_thread()
+    return "" if thread is threading.main_thread() else f"thread {thread.name}"
 
 
 def is_users(name):

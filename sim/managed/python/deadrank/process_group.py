@@ -417,6 +417,7 @@ class ProcessGroup(dist.ProcessGroup):
     def post(self, op, ins, outs, result, options=None, **said):
         """One collective: `ins` are copied to the arena one after the other, `outs` are copied back from it.
         Returns the work."""
+        self.let_others_call()
         side = self.side(ins or outs)
         if side.library == "gloo" and (ins or outs) and not is_gloos((ins or outs)[0]):
             raise RuntimeError("Invalid scalar type")
@@ -775,6 +776,10 @@ class ProcessGroup(dist.ProcessGroup):
 
         meet(self, timeout, wait_all_ranks)
 
+    def let_others_call(self):
+        if self.batch is None:
+            here.turns.before_call()
+
     # Point to point
 
     def send(self, tensors, peer, tag=0):
@@ -789,6 +794,7 @@ class ProcessGroup(dist.ProcessGroup):
         return self.message(False, listed(tensors)[0], ANY_SOURCE, tag)
 
     def message(self, is_send, tensor, peer, tag):
+        self.let_others_call()
         side = self.side([tensor])
         if side.library == "nccl" and self.batch is None and not side.eager:
             pair = tuple(sorted((self.place, peer)))

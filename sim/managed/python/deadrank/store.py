@@ -40,6 +40,7 @@ class Store(dist.Store):
     def ask(self, op, **said):
         if here.channel is None:
             refuse_child()
+        here.turns.before_call()
         return here.channel.ask(wire.STORE, store=self.number, op=op, timeout=self.limit, **said)
 
     def set(self, key, value):

@@ -1,9 +1,11 @@
 # sim/managed/python/deadrank/threads.py — The threads of a rank take turns: one runs until it waits for something
 # that the simulator or another thread decides. When all of them wait, one request to the simulator waits for
-# whatever comes first. The order is the order in which they began to wait, so that a seed gives one run.
+# whatever comes first. The order is the order in which they began to wait, so that a seed gives one run; with an order
+# seed it is drawn (Orders).
 import _thread
 import functools
 import queue
+import random
 import sys
 import threading
 from collections import deque
@@ -39,9 +41,32 @@ class Actor:
             here.file_turn.pass_to_this_thread()
 
 
+class Orders:
+    """Draws an order of a rank's threads that an operating system may choose as well: which of those that can run goes
+    on at a call, and how late a new one begins."""
+
+    LATEST_START = 0.1  # s of virtual time
+
+    def __init__(self, seed, process):
+        self.random = random.Random(f"{seed}/{process}")
+
+    def take_from(self, ready):
+        at = self.random.randrange(len(ready))
+        actor = ready[at]
+        del ready[at]
+        return actor
+
+    def late_start(self):
+        """ns. Half of the threads begin at once; the others at any order of magnitude."""
+        if self.random.random() < 0.5:
+            return 0
+        return int(1e9 * self.LATEST_START * 10 ** -self.random.uniform(0, 6))
+
+
 class Turns:
-    def __init__(self, channel):
+    def __init__(self, channel, orders=None):
         self.channel = channel
+        self.orders = orders  # None: the usual order
         self.main = self.running = Actor(threading.main_thread())
         self.ready = deque()
         self.waiting = {}  # actors, in the order in which they began to wait
@@ -130,7 +155,18 @@ class Turns:
     def next(self):
         while not self.ready:
             self.ask()
-        return self.ready.popleft()
+        return self.orders.take_from(self.ready) if self.orders else self.ready.popleft()
+
+    def before_call(self):
+        """The running thread is about to call: an operating system may run any other one now."""
+        if self.orders and not self.alone:
+            self.give_way()
+
+    def start_late(self):
+        """The running thread is about to begin its work."""
+        late = self.orders.late_start() if self.orders else 0
+        if late:
+            self.sleep_until(self.channel.now + late)
 
     def ask(self):
         """All threads wait. Asks the simulator for what comes first."""
@@ -330,6 +366,8 @@ def started(real):
             real(self)
             return
         self._deadrank_actor = actor = turns.begin(self)
+        if turns.orders:
+            self.run = late(turns, self.run)
         try:
             real(self)
         except BaseException:
@@ -338,6 +376,14 @@ def started(real):
             raise
 
     return start
+
+
+def late(turns, run):
+    def run_late():
+        turns.start_late()
+        run()
+
+    return run_late
 
 
 def bootstrapped(real):
@@ -387,6 +433,7 @@ def start_new_thread(function, args, kwargs=None, /):
 
     def run():
         actor.acquire_turn()
+        turns.start_late()
         try:
             function(*args, **(kwargs or {}))
         finally:

@@ -1,0 +1,49 @@
+// runners/explore/program_orders.h — A healthy program in several orders of what its ranks, threads and messages do at
+// one moment: does how it ends depend on the order?
+//
+// An order seed draws which of several events of one time comes first, which thread of a rank goes on at a call, and
+// how late a thread begins (up to 0.1 s). Real machines may choose each such order.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runners/explore/program_trials.h"
+#include "runners/pipeline/workers.h"
+
+namespace deadrank::runners::explore {
+
+// The first thing that a rank does otherwise than in the usual order.
+struct OrderDifference {
+    results::Rank rank = results::no_rank;
+    results::Time at = results::never;  // in the drawn order, or in the usual one if nothing comes there
+    std::string usual, drawn;           // the event without its time; empty: the rank does nothing more
+    std::string usual_line, drawn_line; // of the program: "train.py:88 loss.backward()"; empty if not known
+};
+
+struct OrderRun {
+    std::uint64_t seed = 0;
+    Outcome outcome = Outcome::unknown;  // beside the usual order
+    std::string says;
+    std::uint64_t trace_hash = 0;
+    std::size_t like = 0;  // the first run that ended alike: its index in `runs`
+};
+
+struct ProgramOrders {
+    std::vector<OrderRun> runs;  // by seed; after a stop those that were played
+    std::size_t planned = 0;
+    std::size_t distinct = 0;    // different traces among them
+
+    bool depends() const;  // some run did not end as the usual one
+};
+
+// Plays the program in the orders of seeds 1 to `count`. Errors: as ProgramTrials::control().
+scenarios::Result<ProgramOrders> play_orders(ProgramTrials& trials, std::size_t count, const Workers& workers);
+
+// Plays one order and the usual one with `telling`, a runner whose evidence names the lines of the program. Nothing:
+// no rank does anything else. Errors: as ProgramTrials::control().
+scenarios::Result<std::optional<OrderDifference>> find_order_difference(const ProgramTrials& trials,
+                                                                        std::uint64_t seed, Runner& telling);
+
+}  // namespace deadrank::runners::explore
