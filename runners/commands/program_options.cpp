@@ -85,11 +85,11 @@ scenarios::Result<void> check_effect(const std::vector<std::string>& lines, cons
             return scenarios::refuse(scenarios::ErrorCode::usage,
                                      fmt::format("'{}' would change nothing: computing takes no time here", line),
                                      "add --compute 20ms, or --gpus");
-        if (pulls("change_device.memory"))
+        if (pulls("change_device.memory") && options.gpus.count == 0)
             return scenarios::refuse(scenarios::ErrorCode::usage,
-                                     fmt::format("'{}' would change nothing: real tensors take the memory of this machine",
+                                     fmt::format("'{}' would change nothing: tensors of the CPU take no device's memory",
                                                  line),
-                                     "memory limits act in workloads of the catalogue");
+                                     "add --gpus");
     }
     return {};
 }

@@ -103,6 +103,7 @@ public:
     void release(std::int64_t handle) override;
     std::int64_t used() const override;
     std::int64_t limit() const override;
+    std::int64_t free_on(int device) const override;
     std::int64_t allocate_host(std::int64_t bytes, bool pinned) override;
 
 private:

@@ -113,13 +113,18 @@ void RankDevice::release(std::int64_t handle) {
     if (piece.host) {
         machine_.hosts.release(process_, piece.bytes);
     } else if (piece.device >= 0) {
-        machine_.devices.at(process_.node, piece.device).used -= piece.bytes;
+        std::int64_t& used = machine_.devices.at(process_.node, piece.device).used;
+        used = std::max<std::int64_t>(0, used - piece.bytes);  // the last process on a device leaves it empty
     }
     piece = {};
 }
 
 std::int64_t RankDevice::used() const { return machine_.devices.of(process_).used; }
 std::int64_t RankDevice::limit() const { return machine_.devices.limit(process_); }
+std::int64_t RankDevice::free_on(int device) const {
+    const DeviceState& state = machine_.devices.at(process_.node, device);
+    return std::max<std::int64_t>(0, machine_.devices.limit_of(state) - state.used);
+}
 
 // ── A rank's calls to the file system, each of which an interceptor may look at first.
 

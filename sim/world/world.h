@@ -76,6 +76,8 @@ public:
     virtual void release(std::int64_t handle) = 0;
     virtual std::int64_t used() const = 0;
     virtual std::int64_t limit() const = 0;
+    // What nobody holds of a device of the node; where a backend cannot, of its own.
+    virtual std::int64_t free_on(int /*device*/) const { return limit() - used(); }
     virtual std::int64_t allocate_host(std::int64_t bytes,
                                        bool pinned = false) = 0;  // host memory; also throws OutOfMemory
 };

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "inject/standin/device/gpu_model.h"
+#include "inject/standin/device/memory_keeper.h"
 #include "inject/standin/device/virtual_memory.h"
 
 namespace deadrank::inject::standin {
@@ -13,6 +14,17 @@ namespace deadrank::inject::standin {
 namespace {
 // Blocks are aligned as cudaMalloc aligns, and never move.
 constexpr std::size_t alignment = 512;
+
+deadrank_memory_keeper keeper{};
+
+// The keeper may wait for another process, so it is asked without a lock.
+bool keeper_has_room(int device, std::size_t size) {
+    return !keeper.take || keeper.take(device, static_cast<std::int64_t>(size)) == 0;
+}
+
+void give_back_to_keeper(int device, std::size_t size) {
+    if (keeper.give_back) keeper.give_back(device, static_cast<std::int64_t>(size));
+}
 }
 
 std::size_t Memory::capacity() { return device::model().memory_bytes(); }
@@ -26,23 +38,40 @@ std::size_t Memory::used(int device) const {
     return sum;
 }
 
+bool Memory::has_room(std::size_t size, int device) const {
+    {
+        const std::lock_guard lock(mutex_);
+        if (used(device) + size > capacity()) return false;
+    }
+    return keeper_has_room(device, size);
+}
+
 void* Memory::take(std::size_t size, Where where, int device) {
-    const std::lock_guard lock(mutex_);
-    if (size > capacity() || (where == Where::device && used(device) + size > capacity())) return nullptr;
+    if (size > capacity() || (where == Where::device && !has_room(size, device))) return nullptr;
     const std::size_t rounded = std::max(alignment, (size + alignment - 1) / alignment * alignment);
     char* at = static_cast<char*>(std::aligned_alloc(alignment, rounded));
-    if (at) blocks_[at] = {at, size, where, device};
+    if (!at) {
+        if (where == Where::device) give_back_to_keeper(device, size);
+        return nullptr;
+    }
+    const std::lock_guard lock(mutex_);
+    blocks_[at] = {at, size, where, device};
     return at;
 }
 
 bool Memory::give_back(void* at) {
-    const std::lock_guard lock(mutex_);
-    const auto found = blocks_.find(static_cast<char*>(at));
-    if (found == blocks_.end() || found->second.where == Where::registered ||
-        found->second.where == Where::mapped)
-        return false;
-    blocks_.erase(found);
+    Block block;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = blocks_.find(static_cast<char*>(at));
+        if (found == blocks_.end() || found->second.where == Where::registered ||
+            found->second.where == Where::mapped)
+            return false;
+        block = found->second;
+        blocks_.erase(found);
+    }
     std::free(at);
+    if (block.where == Where::device) give_back_to_keeper(block.device, block.size);
     return true;
 }
 
@@ -61,15 +90,18 @@ bool Memory::strike(void* at, Where where) {
 }
 
 bool Memory::commit(std::size_t size, int device) {
+    if (!has_room(size, device)) return false;
     const std::lock_guard lock(mutex_);
-    if (used(device) + size > capacity()) return false;
     committed_[device] += size;
     return true;
 }
 
 void Memory::uncommit(std::size_t size, int device) {
-    const std::lock_guard lock(mutex_);
-    committed_[device] -= size;
+    {
+        const std::lock_guard lock(mutex_);
+        committed_[device] -= size;
+    }
+    give_back_to_keeper(device, size);
 }
 
 std::optional<Block> Memory::find(const void* at) const {
@@ -87,6 +119,8 @@ std::optional<Block> Memory::find(const void* at) const {
 }
 
 std::size_t Memory::left(int device) const {
+    const std::int64_t of_all = keeper.left ? keeper.left(device) : -1;
+    if (of_all >= 0) return static_cast<std::size_t>(of_all);
     const std::lock_guard lock(mutex_);
     return capacity() - used(device);
 }
@@ -228,3 +262,5 @@ bool Devices::close_event(const void* handle) {
 }
 
 }  // namespace deadrank::inject::standin
+
+extern "C" void deadrank_keep_memory(const deadrank_memory_keeper* given) { deadrank::inject::standin::keeper = *given; }

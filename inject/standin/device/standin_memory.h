@@ -46,7 +46,8 @@ public:
     std::size_t left(int device) const;
 
 private:
-    std::size_t used(int device) const;
+    std::size_t used(int device) const;                    // with the lock
+    bool has_room(std::size_t size, int device) const;  // and takes it from the keeper
 
     mutable std::mutex mutex_;
     std::map<const char*, Block> blocks_;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
+#include "inject/standin/device/gpu_model.h"
 #include "runners/backends/process/scratch.h"
 
 namespace deadrank::runners {
@@ -24,6 +25,13 @@ std::string in_front(const std::string& first, const char* name) {
 std::string SimulatedGpus::words() const {
     if (count == 0) return {};
     return fmt::format("--gpus {}{}", count, model == SimulatedGpus{}.model ? "" : " --gpu " + model);
+}
+
+std::int64_t memory_of(std::string_view model) {
+    namespace device = inject::standin::device;
+    for (const device::GpuModel& one : {device::h100, device::a100, device::b200})
+        if (model == one.key) return static_cast<std::int64_t>(one.memory_bytes());
+    return 0;
 }
 
 scenarios::Result<std::map<std::string, std::string>> variables_of(const SimulatedGpus& gpus) {

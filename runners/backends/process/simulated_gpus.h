@@ -2,9 +2,11 @@
 // inject/standin, whose operators torch's CPU kernels compute. The program needs no change.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "scenarios/model/error.h"
 
@@ -17,6 +19,9 @@ struct SimulatedGpus {
     // The options that ask for them on a command line; empty for none.
     std::string words() const;
 };
+
+// Bytes of a device of that model. 0: there is none.
+std::int64_t memory_of(std::string_view model);
 
 inline constexpr const char* gpu_models[] = {"h100", "a100", "b200"};
 inline constexpr int gpus_most = 120;  // as many as torch can count

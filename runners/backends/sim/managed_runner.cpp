@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "runners/backends/process/guard.h"
 #include "runners/backends/process/kept_files.h"
 #include "runners/backends/process/private_files.h"
+#include "runners/backends/process/simulated_gpus.h"
 #include "runners/backends/sim/job_copies.h"
 #include "runners/backends/sim/left_files_search.h"
 #include "runners/backends/sim/sim_play.h"
@@ -161,6 +163,15 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     return program;
 }
 
+// Bytes of each simulated GPU; 0: the program has none.
+std::int64_t memory_of_devices(const ManagedSettings& settings) {
+    for (const auto* environment : {&settings.command.environment, &settings.variables})
+        if (const auto stated = environment->find("DEADRANK_STANDIN_MEMORY"); stated != environment->end())
+            return std::atoll(stated->second.c_str()) << 20;
+    const auto model = settings.variables.find("DEADRANK_STANDIN_GPU");
+    return model == settings.variables.end() ? 0 : memory_of(model->second);
+}
+
 // What the user says to torch and NCCL reaches their simulated parts as well. The scenario's own settings
 // win.
 void pass_on_settings(scenarios::Settings& cluster, const LaunchCommand& command) {
@@ -297,6 +308,7 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
     cluster->agent_keeps_store = plan.workload_kind == scenarios::python_workload &&
                                  cluster->launcher == sim::LauncherKind::torchrun &&
                                  !plan.cluster.contains("store");
+    if (const std::int64_t memory = memory_of_devices(settings_); memory > 0) cluster->device_memory = memory;
     const auto warm = warm_zygote(*settings_.warm, zygote_of(settings_));
     if (!warm) return tl::unexpected(warm.error());
     sim::managed::Program program = program_of(settings_, plan);
@@ -305,6 +317,7 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
         program.at_once = 1;  // the job can be copied while no process runs
     }
     if (program.at_once > 1) program.options["beside_others"] = "true";
+    if (options.order_seed) program.options["order_seed"] = std::to_string(*options.order_seed);
     std::optional<Surroundings> around;
     if (!settings_.keep_files) {
         auto made = surround(settings_.directory, options.stop);

@@ -54,9 +54,12 @@ scenarios::Result<Record> play_python(const scenarios::Plan& plan, const RunOpti
     settings->command.argv = {script};
     settings->command.nodes = scenarios::cluster_number(plan, "nodes", 1);
     settings->command.ranks_per_node = scenarios::cluster_number(plan, "gpus_per_node", 1);
-    if (gpus)
-        settings->command.environment["DEADRANK_STANDIN_DEVICES"] =
-            std::to_string(settings->command.ranks_per_node);
+    if (gpus) {
+        auto& environment = settings->command.environment;
+        environment["DEADRANK_STANDIN_DEVICES"] = std::to_string(settings->command.ranks_per_node);
+        if (const auto memory = plan.cluster.find("device_memory"); memory != plan.cluster.end())
+            environment["DEADRANK_STANDIN_MEMORY"] = std::to_string(memory->second.number >> 20);
+    }
     if (std::ofstream out(scratch->path() / script); !(out << settings->text))
         return scenarios::refuse(scenarios::ErrorCode::environment, "cannot write the scenario's program",
                                  "free space in the directory for temporary files");

@@ -138,6 +138,7 @@ class Channel:
         self.works = 0  # numbers given so far
         self.kept = ()  # blocks of long messages that the proxy may not have read yet
         self.stack = lambda: []
+        self.closing = False  # the rank has said how it ends
         self.line = None  # a function that returns the program's line, if each message is to name it
         self.line_told = ""
 

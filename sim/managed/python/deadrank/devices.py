@@ -6,7 +6,36 @@ import sys
 
 import torch
 
-from .channel import Channel
+from . import channel as wire
+from .channel import Channel, here
+
+
+TAKE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int64)
+GIVE_BACK = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int64)
+LEFT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int)
+
+
+class Keeper(ctypes.Structure):
+    """inject/standin/device/memory_keeper.h: the simulator knows what all ranks hold on a device."""
+
+    _fields_ = (("take", TAKE), ("give_back", GIVE_BACK), ("left", LEFT))
+
+
+def take(device, size):
+    return 0 if ask_device("take", device=device, bytes=size).get("room", True) else 1
+
+
+def give_back(device, size):
+    ask_device("give_back", device=device, bytes=size)
+
+
+def left(device):
+    return ask_device("left", device=device).get("bytes", -1)
+
+
+def ask_device(op, **said):
+    channel = here.channel
+    return {} if channel is None or channel.closing else channel.ask(wire.DEVICE, op=op, **said)
 
 
 class Devices:
@@ -17,6 +46,8 @@ class Devices:
             library.deadrank_stream_wait_until, None, ctypes.c_void_p, ctypes.c_int64
         )
         self.stream_synchronize = typed(library.deadrank_stream_synchronize, None, ctypes.c_void_p)
+        self.keeper = Keeper(TAKE(take), GIVE_BACK(give_back), LEFT(left))
+        library.deadrank_keep_memory(ctypes.byref(self.keeper))
 
     def stream(self, device):
         return torch._C._cuda_getCurrentRawStream(device.index if device.index is not None else 0)
