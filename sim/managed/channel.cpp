@@ -7,9 +7,11 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/socket.h>
+#include <utility>
 #include <vector>
 
 #include "sim/managed/trouble.h"
@@ -23,10 +25,19 @@ constexpr std::size_t line_max = 64 << 10;
 constexpr std::size_t piece_max = 64 << 10;  // bytes of an answer in one packet
 constexpr int pieces_at_once = 256;  // so that an endless output does not keep the limit from being seen
 constexpr std::int64_t look_again_ms = 200;  // whether the run was interrupted
+constexpr int lengthened_most = 9;  // times the limit, for a process that had no processor
 
 [[noreturn]] void fail(std::string_view what) {
     throw HostTrouble(fmt::format("{}: {}", what, std::strerror(errno)),
                       "run it again; if it persists, report it with the program");
+}
+
+// How long the main thread of the process was ready and had no processor, since it began. The kernel may not count it.
+std::chrono::milliseconds wait_for_processor(pid_t process) {
+    std::ifstream file(fmt::format("/proc/{}/schedstat", process));
+    std::int64_t ran = 0, waited = 0;
+    if (!(file >> ran >> waited)) return {};
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(waited));
 }
 
 }  // namespace
@@ -39,10 +50,13 @@ Channel::Channel(Descriptor socket, Descriptor out, Descriptor err, Print print)
 
 // A process that prints more than a pipe holds waits for a reader, so the pipes are read while the channel is
 // waited for.
-std::optional<Request> Channel::receive(std::chrono::milliseconds limit, const std::function<bool()>& stop) {
+std::optional<Request> Channel::receive(std::chrono::milliseconds limit, const std::function<bool()>& stop,
+                                        pid_t process) {
     static thread_local std::vector<char> buffer(
         message_max);  // of all ranks of a simulation, which share a thread
-    const auto deadline = std::chrono::steady_clock::now() + limit;
+    auto deadline = std::chrono::steady_clock::now() + limit;
+    std::optional<std::chrono::milliseconds> waited_before;  // asked only where the wait is long
+    auto more = limit * lengthened_most;
     for (;;) {
         const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
         if (size > 0) {
@@ -63,12 +77,23 @@ std::optional<Request> Channel::receive(std::chrono::milliseconds limit, const s
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
             deadline - std::chrono::steady_clock::now());
         if (stop && stop()) throw HostTrouble("interrupted", "");
+        if (left.count() <= 0 && waited_before) {
+            const auto waited = wait_for_processor(process);
+            const auto granted = std::min(waited - std::exchange(*waited_before, waited), more);
+            if (granted >= std::chrono::seconds(1)) {
+                more -= granted;
+                deadline += granted;
+                continue;
+            }
+        }
         if (left.count() <= 0)
             throw HostTrouble(
                 fmt::format("a rank computed or waited for {} s without a call that the simulator sees",
                             limit.count() / 1000),
                 "raise --real-limit if it needs so long; if it waits in a socket or a loop of its own, "
                 "`deadrank watch` runs it in real time");
+        if (process > 0 && !waited_before && left < limit - std::chrono::milliseconds(look_again_ms))
+            waited_before = wait_for_processor(process);
         std::array<pollfd, 3> ready{{{socket_.get(), POLLIN, 0},
                                      {pipes_[0].file.get(), POLLIN, 0},
                                      {pipes_[1].file.get(), POLLIN, 0}}};

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 
 #include "sim/managed/descriptor.h"
 #include "sim/managed/wire.h"
@@ -27,8 +28,10 @@ public:
     Channel(Descriptor socket, Descriptor out, Descriptor err, Print print);
 
     // The next message; nullopt: the process closed its end. Prints what came meanwhile. Throws HostTrouble
-    // if nothing came within `limit`, if `stop` became true, or if what came is no message.
-    std::optional<Request> receive(std::chrono::milliseconds limit, const std::function<bool()>& stop = {});
+    // if nothing came within `limit`, if `stop` became true, or if what came is no message. Time in which `process` was
+    // ready and had no processor does not count, up to nine times the limit.
+    std::optional<Request> receive(std::chrono::milliseconds limit, const std::function<bool()>& stop = {},
+                                   pid_t process = 0);
     // A process that is gone is no error: receive() tells.
     void reply(Status status, std::int64_t now, std::string_view body, std::uint16_t flags = 0);
     // Asks for a copy of the process, which is to have these files. It answers with Kind::forked.

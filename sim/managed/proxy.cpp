@@ -155,6 +155,8 @@ Proxy::Proxy(ManagedJob& job, World& world)
 
 // A rank that is killed while it waits says where it waits: its process can still answer that.
 Proxy::~Proxy() {
+    for (const auto& [number, blocks] : blocks_)
+        for (const auto& [bytes, handle] : blocks) world_.device().release(handle);
     const auto mine = job_.proxies.find(world_.process());
     if (mine != job_.proxies.end() && mine->second == this) job_.proxies.erase(mine);
     if (std::uncaught_exceptions() > unwinding_ && !job_.stopped() &&
@@ -256,7 +258,7 @@ void Proxy::raise(const RankFailure& failure, std::optional<std::uint64_t> work)
 std::optional<Request> Proxy::receive() {
     for (;;) {
         std::optional<Request> request =
-            process_->channel().receive(job_.program().real_limit, [this] { return job_.stopped(); });
+            process_->channel().receive(job_.program().real_limit, [this] { return job_.stopped(); }, process_->pid());
         if (!request || request->head.kind != Kind::turn) return request;
         process_->channel().reply(Status::answer, world_.timer().now().count(), {});
     }
@@ -690,6 +692,32 @@ Code Proxy::read_file(Storage& storage, const std::string& path, json& said) {
     return code;
 }
 
+// The first device that a process takes memory of is the one that it uses.
+bool Proxy::take_memory(int number, std::int64_t bytes) {
+    Device& device = world_.device();
+    const int index = device.seen(number);
+    if (index < 0) return true;  // the machine of the simulation has no such device
+    if (blocks_.find(number) == blocks_.end()) {
+        world_.record(results::DeviceBind{world_.text(blocks_.empty() ? "model" : "memory"), index});
+        if (blocks_.empty()) device.choose(number);
+    }
+    auto& blocks = blocks_[number];
+    try {
+        blocks.emplace(bytes, device.allocate_on(index, bytes));
+    } catch (const OutOfMemory&) {
+        return false;
+    }
+    return true;
+}
+
+void Proxy::give_back_memory(int number, std::int64_t bytes) {
+    auto& blocks = blocks_[number];
+    const auto found = blocks.find(bytes);
+    if (found == blocks.end()) return;
+    world_.device().release(found->second);
+    blocks.erase(found);
+}
+
 void Proxy::use_device(const json& body) {
     const std::string op = body.value("op", "");
     Device& device = world_.device();
@@ -698,11 +726,14 @@ void Proxy::use_device(const json& body) {
         world_.record(results::DeviceBind{world_.text("model"), index});
         device.choose(index);
         answer();
-    } else if (op == "allocate") {
-        answer(json{{"handle", device.allocate(body.value("bytes", std::int64_t{0}))}});
-    } else if (op == "release") {
-        device.release(body.value("handle", std::int64_t{0}));
+    } else if (op == "take") {
+        answer(json{{"room", take_memory(body.value("device", 0), body.value("bytes", std::int64_t{0}))}});
+    } else if (op == "give_back") {
+        give_back_memory(body.value("device", 0), body.value("bytes", std::int64_t{0}));
         answer();
+    } else if (op == "left") {
+        const int index = device.seen(body.value("device", 0));
+        answer(json{{"bytes", index < 0 ? -1 : device.free_on(index)}});
     } else if (op == "count") {
         answer(json{{"count", device.visible()}});
     } else if (op == "info") {

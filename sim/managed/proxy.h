@@ -43,6 +43,10 @@ public:
     void show_stack() noexcept;
 
 private:
+    // Of the device that the process calls by this number. False: it is full.
+    bool take_memory(int number, std::int64_t bytes);
+    void give_back_memory(int number, std::int64_t bytes);
+
     struct UnderWay {
         std::unique_ptr<Work> work;
         std::uint32_t comm = 0;
@@ -113,6 +117,7 @@ private:
     Time waits_since_{0};
     std::optional<std::uint64_t> failing_;  // the work that a wait is at
     int unwinding_ = 0;
+    std::map<int, std::multimap<std::int64_t, std::int64_t>> blocks_;  // of a device, by its number: bytes, handle
 };
 
 }  // namespace deadrank::sim::managed

@@ -29,6 +29,7 @@ public:
 
     Channel& channel() { return *channel_; }
     const Arena& arena() const { return arena_; }
+    pid_t pid() const { return pid_; }
     ProcessEnding wait();  // after the channel was closed by the process
     void kill();
     // Once it has said how it ends: the owner of its pid is to end() it. Prints what is left.

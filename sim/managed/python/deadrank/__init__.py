@@ -4,7 +4,7 @@ from .channel import BLOCK, PHASE, RECORD, SEAM, here
 
 API = ("Expectation", "Fault", "Finding", "NotAsExpected", "Result", "Trouble", "clear_error", "completes", "delay",
        "disk_full", "fault", "flip", "kill", "pause", "recovers", "refuses", "run", "skip", "slow", "stop", "unset")
-__all__ = ["block", "check", "digest", "loss", "phase", "samples", "seam", *API]
+__all__ = ["block", "check", "digest", "loss", "phase", "samples", "seam", "step", *API]
 
 
 def __getattr__(name):
@@ -36,6 +36,15 @@ def loss(value):
         from . import observers
 
         observers.tell_loss(number(value))
+
+
+def step(number=None):
+    """A step of the training begins, and the one before it ends. `number`: the program's own count. A program that says
+    so is taken at its word: forward passes, backward passes and optimizers begin no step of their own any more."""
+    if here.channel is not None:
+        from . import observers
+
+        observers.begin_step(None if number is None else int(number))
 
 
 def samples(ids, epoch=0, group=None):

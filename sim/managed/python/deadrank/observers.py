@@ -56,7 +56,7 @@ class Hook:
 
     def watch(self):
         import torch.distributed.distributed_c10d as c10d
-        from deadrank_hook import checkpoints, data, groups, later, replicas, training
+        from deadrank_hook import checkpoints, data, groups, imports, later, replicas, training
 
         groups.watch_store(self, c10d)
         later.graphs.watch()
@@ -67,6 +67,7 @@ class Hook:
         data.watch(self)
         storage_first(checkpoints)
         checkpoints.watch(self)
+        imports.after("torch.distributed.checkpoint.filesystem", lambda: storage_in_writer(self, checkpoints))
         watch_the_end(self)
 
 
@@ -185,11 +186,14 @@ def storage_first(checkpoints):
             if counted:
                 ask_step("saved", path, directory, following=following)
             for file in checkpoints.files_of(hook, path, directory):
-                if os.path.isfile(file):
+                if os.path.isfile(file) and os.path.abspath(file) not in in_writer:
                     stored("write", file)
             return answer
 
-        answer = save(hook, path, saved, directory)
+        try:
+            answer = save(hook, path, saved, directory)
+        finally:
+            in_writer.clear()
         hook.saved_after.pop(os.path.abspath(path), None)
         return answer
 
@@ -218,6 +222,35 @@ def storage_first(checkpoints):
 
 
 written = set()  # by this rank
+in_writer = set()  # of the save that runs: what the storage writer has written, which the simulated disk knows
+
+
+def storage_in_writer(hook, checkpoints):
+    """Of a distributed checkpoint each file is on the simulated disk before its writer answers: after the save's last
+    call any rank may read it."""
+    module = sys.modules["torch.distributed.checkpoint.filesystem"]
+    writer = getattr(module, "_FileSystemWriter", module.FileSystemWriter)
+    write_data, finish = writer.write_data, writer.finish
+
+    def store(path, of_index):
+        for file in () if hook.off else checkpoints.files_of(hook, path, True):
+            if (os.path.basename(file) == ".metadata") == of_index and os.path.isfile(file):
+                stored("write", file)
+                in_writer.add(os.path.abspath(file))
+
+    @functools.wraps(write_data)
+    def watched_write(self, plan, planner):
+        future = write_data(self, plan, planner)
+        future.wait()
+        store(os.fspath(self.path), False)
+        return future
+
+    @functools.wraps(finish)
+    def watched_finish(self, metadata, results):
+        finish(self, metadata, results)
+        store(os.fspath(self.path), True)
+
+    writer.write_data, writer.finish = watched_write, watched_finish
 
 
 def renamed(real):
@@ -337,6 +370,11 @@ def reduced(tensors, members):
 
 def step():
     return observer.shown_step() if observer is not None else -1
+
+
+def begin_step(number):
+    if observer is not None:
+        observer.training.begin_stated(number)
 
 
 def tell_loss(value):

@@ -253,6 +253,92 @@ TEST_F(DeviceManagedRanks, ComputeOnSimulatedGpus) {
     EXPECT_THAT(lines(*record, 1), Contains("NVIDIA H100  27.0"));
 }
 
+// Fails if the simulated disk is asked of a distributed checkpoint after the last call of its save.
+TEST_F(DeviceManagedRanks, LoadAtOnceWhatTheySavedTogether) {
+    const auto record = play(R"(
+import torch, torch.distributed as dist, torch.distributed.checkpoint as dcp
+dist.init_process_group("gloo")
+saved, loaded = torch.arange(32.0), torch.zeros(32)
+dcp.save({"weights": saved}, checkpoint_id="last")
+dcp.load({"weights": loaded}, checkpoint_id="last")
+print("same" if torch.equal(saved, loaded) else "other")
+)",
+                             {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    for (const results::Rank rank : {0, 1}) EXPECT_THAT(lines(*record, rank), Contains("same"));
+    EXPECT_TRUE(results::detect(record->evidence, results::all_detectors()).empty());
+}
+
+std::vector<std::int64_t> steps_of(const Record& record, results::Rank rank) {
+    std::vector<std::int64_t> steps;
+    for (const results::Event* event : record.evidence.each<results::StepBegin>())
+        if (event->rank == rank) steps.push_back(event->as<results::StepBegin>()->step);
+    return steps;
+}
+
+TEST_F(DeviceManagedRanks, HaveStepsWithoutAnyModule) {
+    const auto record = play(R"(
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+weight = torch.nn.Parameter(torch.ones(4))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    (weight * weight).sum().backward()
+    dist.all_reduce(weight.grad)
+    optimizer.step()
+)",
+                             {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(steps_of(*record, 1), testing::ElementsAre(0, 1, 2));
+}
+
+TEST_F(DeviceManagedRanks, CountTheStepsThatTheProgramStates) {
+    const auto record = play(R"(
+import torch, torch.distributed as dist
+from deadrank import check, step
+dist.init_process_group("gloo")
+model, reference = torch.nn.Linear(4, 2), torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for number in range(5, 8):
+    step(number)
+    check("tokens", 3, 3)
+    model(torch.ones(4)).sum().backward()
+    optimizer.step()
+    check("reference", reference(torch.ones(4)).numel(), 2)
+)",
+                             {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(steps_of(*record, 0), testing::ElementsAre(5, 6, 7));
+    std::vector<std::int64_t> checked;
+    for (const results::Event* event : record->evidence.each<results::ValueSample>())
+        if (event->rank == 0 && record->evidence.text(event->as<results::ValueSample>()->name) == "reference")
+            checked.push_back(event->as<results::ValueSample>()->step);
+    EXPECT_THAT(checked, testing::ElementsAre(5, 6, 7));
+}
+
+// Each rank alone would have room. Fails if a process counts its own memory alone.
+TEST_F(DeviceManagedRanks, ShareTheMemoryOfOneDevice) {
+    auto variables = variables_of({.count = 2});
+    if (!variables) GTEST_SKIP() << variables.error().text();
+    settings_.variables = *variables;
+    settings_.variables["DEADRANK_STANDIN_MEMORY"] = "64";
+    settings_.warm = std::make_shared<WarmPython>();
+    const auto record = play(R"(
+import time, torch
+rank = torch.distributed.init_process_group("nccl") or torch.distributed.get_rank()
+time.sleep(rank)
+mine = torch.empty(40 << 20, dtype=torch.uint8, device="cuda:0")
+print("has", torch.cuda.mem_get_info(0)[0] >> 20)
+time.sleep(5)
+)",
+                             {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(lines(*record, 0), Contains("has 24"));
+    EXPECT_THAT(lines(*record, 1), Contains(HasSubstr("of which 24.00 MiB is free")));
+    EXPECT_THAT(lines(*record, 1), Contains(HasSubstr("torch.OutOfMemoryError")));
+}
+
 TEST_F(DeviceManagedRanks, EndWithTheirOwnCodeAndTraceback) {
     const auto record =
         play("import os\nif os.environ['RANK'] == '1': raise ValueError('no such layer')\n", {});
