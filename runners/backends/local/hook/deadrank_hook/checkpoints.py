@@ -4,9 +4,13 @@ import errno
 import functools
 import hashlib
 import os
+import pickle
 import re
+import struct
 import sys
 import threading
+import zipfile
+import zlib
 
 from . import imports, storage
 from .levers import identity
@@ -202,26 +206,51 @@ def one_save(hook, path, save, directory=False):
     return answer
 
 
-def code_of(trouble):
-    """What a save failed with. Ranks save one checkpoint together: that another one was lost is no failure of the
-    disk."""
-    lost, pending, known = False, [trouble], set()
+def reasons(trouble):
+    """The exception, those behind it, and those of other ranks in torch's CheckpointException."""
+    pending, known = [trouble], set()
     while pending:
         one = pending.pop()
-        if isinstance(one, tuple):  # torch's CheckpointException has (exception, traceback) of each rank
+        if isinstance(one, tuple):  # (exception, traceback) of a rank
             one = one[0]
         if not isinstance(one, BaseException) or id(one) in known:
             continue
         known.add(id(one))
-        if isinstance(one, OSError) and not isinstance(one, ConnectionError):
-            return "no_space" if one.errno == errno.ENOSPC else "system_error"
-        lost = lost or any(words in str(one) for words in LOST)
+        yield one
         pending += [one.__cause__, one.__context__]
         failures = getattr(one, "failures", None)
         pending += list(failures.values()) if isinstance(failures, dict) else []
+
+
+def code_of(trouble):
+    """What a save failed with. Ranks save one checkpoint together: that another one was lost is no failure of the
+    disk."""
+    lost = False
+    for one in reasons(trouble):
+        if isinstance(one, OSError) and not isinstance(one, ConnectionError):
+            return "no_space" if one.errno == errno.ENOSPC else "system_error"
+        lost = lost or any(words in str(one) for words in LOST)
     return "remote_error" if lost else "system_error"
 
 
+def code_of_load(trouble):
+    """What a load failed with: the file is not there, it cannot be read, or what it holds does not fit."""
+    codes = set()
+    for one in reasons(trouble):
+        if isinstance(one, FileNotFoundError):
+            codes.add("not_found")
+        elif isinstance(one, ConnectionError):
+            continue
+        elif isinstance(one, UNREADABLE) or any(words in str(one) for words in BROKEN):
+            codes.add("invalid_argument" if "Unsupported" in str(one) else "corrupt")  # weights_only refuses a type
+    return next((code for code in ("not_found", "corrupt") if code in codes), "invalid_argument")
+
+
+UNREADABLE = (EOFError, OSError, pickle.UnpicklingError, struct.error, zipfile.BadZipFile, zlib.error)
+BROKEN = (  # of torch's reader of archives, its index of a distributed checkpoint, and safetensors
+    *("PytorchStreamReader", "archive is corrupted", "unexpected EOF", "truncated", "metadata is None"),
+    *("rror while deserializing header", "HeaderTooLarge", "InvalidHeader", "storage has wrong byte size"),
+)
 LOST = ("onnection closed by", "onnection reset by", "Timed out waiting", "NCCL error", "Connection was likely closed")
 
 
@@ -260,8 +289,7 @@ def one_load(hook, path, load, directory=False):
         seen = content(part)
         answer = load()
     except BaseException as trouble:
-        code = "not_found" if isinstance(trouble, FileNotFoundError) else "corrupt"
-        hook.evidence.write("checkpoint.load", path=part, result=code, **seen, **shard)
+        hook.evidence.write("checkpoint.load", path=part, result=code_of_load(trouble), **seen, **shard)
         raise
     hook.evidence.write("checkpoint.load", path=part, result="ok", **seen, **shard)
     hook.training.loaded(answer, step_in(path))

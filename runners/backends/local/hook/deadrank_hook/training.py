@@ -1,6 +1,6 @@
 # runners/backends/local/hook/deadrank_hook/training.py — Steps, phases, losses and parameter digests, seen
-# from outside the training loop. A step begins with the first batch or forward pass after an optimizer step;
-# the updated parameters are digested at its end.
+# from outside the training loop. A step begins with the first batch or forward pass after an optimizer step, in a
+# program without a module with its first backward pass; the updated parameters are digested at its end.
 import atexit
 import functools
 import hashlib
@@ -28,6 +28,8 @@ class Training:
     def __init__(self, hook):
         self.hook = hook
         self.open = self.stepped = self.began = False
+        self.has_module = False  # one made a forward pass
+        self.stated = False  # the program says where its steps begin
         self.taken = 0  # optimizer steps, those that a scaler left out included
         self.loss = self.norm = None  # not known yet
         self.scaled = lambda: None, None  # what a gradient scaler made of the loss, and the loss
@@ -48,20 +50,35 @@ class Training:
         return self.begin()
 
     def begin(self):
+        if self.stated:
+            return False
         ended = self.open and self.stepped
         if ended:
             self.end()
         begins = not self.open
         if begins:
-            self.open, self.stepped, self.began = True, False, True
-            self.hook.evidence.put(self.lines.begin % (time.time_ns(), self.hook.step))
-            self.mark = time.monotonic()
-            if not ended:
-                self.starved = self.waits.here()
-            self.held_up = 0
-            if self.hook.injector.armed:
-                self.hook.injector.at("step")
+            self.open_step(ended)
         return begins
+
+    def begin_stated(self, number):
+        """The program says that a step begins, and which one if it counts them."""
+        self.stated = True
+        ended = self.open
+        if ended:
+            self.end()
+        if number is not None:
+            self.hook.step = number
+        self.open_step(ended)
+
+    def open_step(self, follows):
+        self.open, self.stepped, self.began = True, False, True
+        self.hook.evidence.put(self.lines.begin % (time.time_ns(), self.hook.step))
+        self.mark = time.monotonic()
+        if not follows:
+            self.starved = self.waits.here()
+        self.held_up = 0
+        if self.hook.injector.armed:
+            self.hook.injector.at("step")
 
     def batch_came(self, loader, lasted):
         """`lasted`: nanoseconds in which this rank waited for it. A worker that had no processor while it
@@ -73,7 +90,7 @@ class Training:
     def no_work(self):
         """The batch did not come: the step that began with it begins with the next one."""
         self.change("")
-        self.open = False
+        self.open = self.open and self.stated
 
     def end(self):
         self.change("")
@@ -148,12 +165,13 @@ class Training:
 
     def aside(self):
         """The rank does something other than training: the step that it has taken is over."""
-        if self.open and self.stepped:
+        if self.open and self.stepped and not self.stated:
             self.end()
 
     def finish(self):
         self.mark = time.monotonic()  # what came after the last step is none of it
-        self.aside()
+        if self.open and (self.stepped or self.stated):
+            self.end()
         self.tell_digests()
 
     def loaded(self, state, named=None):
@@ -180,13 +198,15 @@ class Training:
 
     def forward(self, model):
         """A model begins a forward pass of training."""
-        self.inside.forward = True
+        self.inside.forward = self.has_module = True
         if self.model() is not model:
             self.model = weakref.ref(model)
         self.begin()
         self.change("forward")
 
     def backward(self, loss):
+        if not self.has_module:
+            self.begin()
         self.tell_loss(loss)
         self.change("backward")
 
