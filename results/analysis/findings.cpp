@@ -169,6 +169,10 @@ std::int64_t step_of(const WrongValue& wrong) { return wrong.event->as<ValueSamp
 
 constexpr std::size_t numbers_shown = 3;
 
+std::string when_text(std::int64_t step) {
+    return step < 0 ? "before the first step" : fmt::format("in step {}", step);
+}
+
 // "is 4 in step 2 where 8 was expected"; where ranks hold other numbers, each number with its ranks.
 std::string numbers_told(const std::vector<const Event*>& samples) {
     std::vector<std::pair<std::string, std::vector<Rank>>> told;
@@ -186,10 +190,10 @@ std::string numbers_told(const std::vector<const Event*>& samples) {
     }
     const auto* first = samples.front()->as<ValueSample>();
     if (told.size() == 1)
-        return fmt::format("is {} in step {} where {} was expected",
-                           number_text(first->value, first->expected), first->step,
+        return fmt::format("is {} {} where {} was expected",
+                           number_text(first->value, first->expected), when_text(first->step),
                            number_text(first->expected, first->value));
-    std::string text = fmt::format("is wrong in step {}: ", first->step);
+    std::string text = fmt::format("is wrong {}: ", when_text(first->step));
     for (std::size_t i = 0; i < std::min(told.size(), numbers_shown); ++i)
         text += fmt::format("{}{} on {}", i == 0 ? "" : ", and ", told[i].first,
                             ranks_text(sorted(told[i].second)));

@@ -23,14 +23,15 @@ namespace {
 // Damage, not a layout that does not fit: the file was written, or its checkpoint was never complete.
 bool is_damage(const Checkpoints& checkpoints, const Event& event, std::string_view path) {
     const auto* load = event.as<CheckpointLoad>();
-    if (load->result == Code::ok) {
+    if (load->result == Code::ok || load->result == Code::invalid_argument) {  // it was read, and may not fit
         const Event* save = checkpoints.saved(path, event.at);
         return save && save->as<results::CheckpointSave>()->digest != load->digest &&
                !checkpoints.ever_written(load->digest, event.at);
     }
     if (load->result != Code::not_found) return true;
     const SavedStep* step = checkpoints.find(load->step, event.at);
-    return checkpoints.saved(path, event.at) || !step || !step->whole();
+    return checkpoints.saved(path, event.at) || !step || !step->whole() ||
+           (step->shards < 2 && load->shard < step->shards);
 }
 
 // The files that were read well, by all and by each rank.
@@ -63,7 +64,7 @@ bool starts_from_scratch(const Evidence& evidence, const Read& read, const Event
 std::string description(const Checkpoints& checkpoints, const Event& event, std::string_view path) {
     const auto* load = event.as<CheckpointLoad>();
     const Event* save = checkpoints.saved(path, event.at);
-    if (load->result == Code::ok && save) {
+    if ((load->result == Code::ok || load->result == Code::invalid_argument) && save) {
         return fmt::format("rank {} read {} with digest {}, written with {}", event.rank, path,
                            digest_text(load->digest),
                            digest_text(save->as<results::CheckpointSave>()->digest));

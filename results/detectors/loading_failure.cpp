@@ -43,7 +43,8 @@ std::vector<Finding> never_assigned(const Evidence& evidence) {
 bool was_checkpoint(const Evidence& evidence, const Outbreak& outbreak) {
     const auto& loads = evidence.each<CheckpointLoad>();
     return std::any_of(loads.begin(), loads.end(), [&](const Event* event) {
-        return outbreak.includes(event->rank) && event->as<CheckpointLoad>()->result != Code::ok &&
+        const Code result = event->as<CheckpointLoad>()->result;
+        return outbreak.includes(event->rank) && result != Code::ok && result != Code::invalid_argument &&
                event->at <= outbreak.at;
     });
 }

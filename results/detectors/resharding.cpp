@@ -79,7 +79,8 @@ std::vector<Finding> at_save(const Evidence& evidence) {
     return {};
 }
 
-// The file was never meant to exist: the checkpoint is complete, but the reader asks for another layout.
+// The file was never meant to exist: the checkpoint is complete, but the reader asks for another layout. A checkpoint of
+// one shard lacks a further one alone: another name is a file that is missing.
 std::vector<Finding> at_load(const Evidence& evidence) {
     const Checkpoints& checkpoints = evidence.facts<Checkpoints>();
     std::vector<Rank> ranks;
@@ -88,6 +89,7 @@ std::vector<Finding> at_load(const Evidence& evidence) {
         const auto* load = event->as<CheckpointLoad>();
         const SavedStep* step = checkpoints.find(load->step, event->at);
         const bool misfit = load->result == Code::not_found && step && step->whole() &&
+                            (step->shards > 1 || load->shard >= step->shards) &&
                             !checkpoints.saved(evidence.text(load->path), event->at);
         if (!misfit) continue;
         if (!first) first = event;

@@ -286,7 +286,7 @@ Finding unlike_its_definition(const Evidence& evidence, Finding finding) {
     finding.symptom = id_of(Symptom::wrong_intermediate_value);
     const Communicator* group = group_of_the_factor(evidence, finding);
     if (group)
-        finding.says += fmt::format("; the factor between them is {}, the size of {}",
+        finding.says += fmt::format("; the factor between them is {}, and {} has as many ranks",
                                     group->processes.size(), group->name);
     finding.causes = list_value_causes(finding.blame.variable, group != nullptr);
     return finding;

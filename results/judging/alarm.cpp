@@ -78,11 +78,14 @@ Alarm wrong_blame(const Weighing& weighing, const Finding& finding) {
     const bool some_of_them = !said.ranks.empty() && std::ranges::includes(meant.ranks, said.ranks);
     const bool node_is_right =
         fields == Fields{"rank"} && some_of_them && !meant.nodes.empty() && same("node", said, meant);
+    const bool says_nothing_of_them = blame_text(said, fields) == blame_text({});
+    const std::string what = says_nothing_of_them && !(said == Blame{})
+                                 ? fmt::format("names no {}", fmt::join(fields, " and no "))
+                                 : fmt::format("blamed {}", blame_text(said, fields));
     return {
         .verdict = Verdict::fail,
         .outcome = Outcome::wrong_rank,
-        .reason = fmt::format("{} blamed {}; it was {}{}", finding.detector,
-                              blame_text(finding.blame, fields), blame_text(weighing.culprit, fields),
+        .reason = fmt::format("{} {}; it was {}{}", finding.detector, what, blame_text(meant, fields),
                               node_is_right ? fmt::format(" (the {} is right: blames = [\"node\"] asks for "
                                                           "no single ranks)",
                                                           blame_text(meant, {"node"}))
@@ -302,7 +305,8 @@ bool ends_a_process(const scenarios::FaultSpec& fault) {
 
 bool says_what_provokes(const Finding& finding, const scenarios::Plan& plan, const Truth& truth) {
     const bool of_an_end = finding.symptom == Symptom::framework_runtime_exception ||
-                           finding.symptom == Symptom::native_crash_or_illegal_access;
+                           finding.symptom == Symptom::native_crash_or_illegal_access ||
+                           finding.symptom == Symptom::remote_peer_connection_error;  // as gloo's peers see it
     if (!of_an_end || finding.blame.ranks.empty()) return false;
     if (finding.symptom == plan.bug.symptom || plan.expect.is_answered_by(finding.symptom)) return false;
     return std::any_of(truth.marks.begin(), truth.marks.end(), [&](const Mark& mark) {

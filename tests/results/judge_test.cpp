@@ -50,7 +50,7 @@ TEST(Judge, SaysWhoWasBlamedInstead) {
     expect_judgement(judged({hang_of({3, 4}, 40s)}), Verdict::fail, Outcome::wrong_rank,
                      "ranks 3,4; it was rank 3");
     expect_judgement(judged({hang_of({}, 40s)}), Verdict::fail, Outcome::wrong_rank,
-                     "blamed nobody; it was rank 3");
+                     "names no rank; it was rank 3");
     expect_judgement(judged({hang_of({3}, 40s, 6)}), Verdict::fail, Outcome::wrong_rank,
                      "step 6; it was step 7");
 }

@@ -64,9 +64,9 @@ Finding told(const std::vector<std::pair<double, double>>& values) {
 TEST(WrongValue, NamesTheGroupWhoseSizeTheFactorIs) {
     const Finding found = told({{4, 1}, {8, 2}, {1, 0.25}, {4, 1}});
     EXPECT_EQ(found.causes.front(), "gradient_scaling_or_reduction_error");
-    EXPECT_NE(found.says.find("the factor between them is 4, the size of world"), std::string::npos)
+    EXPECT_NE(found.says.find("the factor between them is 4, and world has as many ranks"), std::string::npos)
         << found.says;
-    EXPECT_NE(told({{2, 1}, {2, 1}, {6, 3}, {2, 4}}).says.find("2, the size of dp"), std::string::npos);
+    EXPECT_NE(told({{2, 1}, {2, 1}, {6, 3}, {2, 4}}).says.find("2, and dp has as many ranks"), std::string::npos);
     EXPECT_EQ(told({{4, 1}, {2, 1}, {4, 1}, {4, 1}}).says.find("the size of"), std::string::npos);
 }
 

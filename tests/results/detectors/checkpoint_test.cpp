@@ -111,6 +111,29 @@ TEST(CheckpointIntegrity, CallsAPublishedCheckpointWithoutItsContentUnreadable) 
     EXPECT_EQ(found_by("checkpoint_integrity", evidence).blame.ranks, ranks({3}));
 }
 
+// A sound file that does not fit, such as a tensor of another size: what the program says of it is the finding.
+TEST(CheckpointIntegrity, LeavesASoundFileThatDoesNotFit) {
+    EvidenceBuilder job = restarted_from_checkpoint();
+    loads(job, 1, 3, digest_of(3, 1), Code::invalid_argument);
+    expect_silence_of("checkpoint_integrity", job.watched());
+    loads(job, 2, 3, 999'999, Code::invalid_argument);
+    EXPECT_EQ(found_by("checkpoint_integrity", job.watched()).blame.ranks, ranks({2}));
+}
+
+// Each rank decided for itself where the checkpoint lies.
+TEST(CheckpointIntegrity, MissesAFileBesideAWholeCheckpointOfOneShard) {
+    EvidenceBuilder job(2);
+    job.start().world().step(0);
+    job.add(0, results::CheckpointSave{0, 64, 7, 0, 1, job.text("epoch=1.ckpt"), Code::ok});
+    job.step(1);
+    job.add(1, results::CheckpointLoad{0, 0, 0, 0, 1, job.text("epoch=1-v0.ckpt"), Code::not_found});
+    EXPECT_EQ(found_by("checkpoint_integrity", job.watched()).blame.ranks, ranks({1}));
+    expect_silence_of("reshard", job.watched());
+    // A further shard is another layout.
+    job.add(1, results::CheckpointLoad{0, 0, 0, 1, 2, job.text("rank_01.pt"), Code::not_found});
+    EXPECT_EQ(found_by("reshard", job.watched()).blame.ranks, ranks({1}));
+}
+
 TEST(Reshard, SeesALayoutThatDoesNotFit) {
     EvidenceBuilder job = restarted_from_checkpoint();
     loads(job, 0, 3, 0, Code::not_found, "checkpoint/step3/shard0of16");
