@@ -114,10 +114,17 @@ has_cuda_libraries() {
   done
 }
 
+# pip_locked PYTHON install|download LOCK [OPTION …]: the packages of .ci/locks/LOCK.txt, or of a file; one whose hash is
+# another is refused. .ci/lock.py writes the locks.
+pip_locked() {
+  local python=$1 verb=$2 lock=$3
+  shift 3
+  [ -e "$lock" ] || lock=$ROOT/.ci/locks/$lock.txt
+  "$python" -m pip "$verb" --quiet --no-cache-dir --no-deps --require-hashes "$@" -r "$lock"
+}
+
 build_wheel_environment() {
-  rm -rf "$VENV" && python_for_venv -m venv "$VENV" &&
-    "$VENV/bin/python" -m pip install --quiet --no-cache-dir --no-deps \
-      -r "${TORCH_LISTS[0]}" -c "${TORCH_LISTS[1]}"
+  rm -rf "$VENV" && python_for_venv -m venv "$VENV" && pip_locked "$VENV/bin/python" install torch
 }
 
 build_debian_environment() {
@@ -164,13 +171,11 @@ prepare_torch() {
 # A newer torch, for the tests of inject/standin: only its files, placed before the first torch in the same
 # Python. It is linked to a NCCL that this machine may lack, so it only loads with the drop-in.
 NEWER_TORCH=2.15.0
-NEWER_TORCH_NEEDS=nvidia-nvshmem-cu13==3.7.2
 
 install_newer_torch() {
   local scratch code=0
   scratch=$(mktemp -d "$CACHE/torch-XXXXXX") || return 1
-  "$VENV/bin/python" -m pip install --quiet --no-cache-dir --no-deps --no-compile \
-    --target "$scratch/files" "torch==$NEWER_TORCH" "$NEWER_TORCH_NEEDS" &&
+  pip_locked "$VENV/bin/python" install newer_torch --no-compile --target "$scratch/files" &&
     mv -T "$scratch/files" "$CACHE/torch-$NEWER_TORCH" || code=1
   rm -rf "$scratch"
   return $code
@@ -189,12 +194,10 @@ prepare_newer_torch() {
 FRAMEWORKS_LIST=$ROOT/runners/backends/local/requirements-frameworks.txt
 
 install_frameworks() {
-  local pip=("$VENV/bin/python" -m pip install --quiet --no-cache-dir --no-deps)
-  local first last
-  mapfile -t first < <(grep -v -e '^#' -e '^deepspeed' -e '^colossalai' "$FRAMEWORKS_LIST")
-  mapfile -t last < <(grep -e '^deepspeed' -e '^colossalai' "$FRAMEWORKS_LIST")
-  "${pip[@]}" "${first[@]}" &&
-    BUILD_EXT=0 DS_BUILD_OPS=0 DS_ACCELERATOR=cpu "${pip[@]}" --no-build-isolation "${last[@]}"
+  local lock=$ROOT/.ci/locks/frameworks.txt last=(-e '^deepspeed' -e '^colossalai')
+  pip_locked "$VENV/bin/python" install <(grep -v "${last[@]}" "$lock") &&
+    BUILD_EXT=0 DS_BUILD_OPS=0 DS_ACCELERATOR=cpu \
+      pip_locked "$VENV/bin/python" install <(grep "${last[@]}" "$lock") --no-build-isolation
 }
 
 # Needs prepare_torch. Skipped if torch is Debian's old one: they could not be imported.
@@ -220,9 +223,7 @@ TOOLS=${DEADRANK_TOOLS:-$CACHE/tools}
 TOOLS_RECIPE="gpucm==0.0.2 traincheck-lint==0.1.0 nvidia-resiliency-ext==0.7.0"
 
 build_tools_environment() {
-  rm -rf "$TOOLS" && python_for_venv -m venv "$TOOLS" &&
-    "$TOOLS/bin/python" -m pip install --quiet --no-cache-dir gpucm==0.0.2 traincheck-lint==0.1.0 \
-      httpx langchain-core numpy &&
+  rm -rf "$TOOLS" && python_for_venv -m venv "$TOOLS" && pip_locked "$TOOLS/bin/python" install tools &&
     install_resiliency_extension
 }
 
@@ -231,8 +232,8 @@ install_resiliency_extension() {
   local place wheels
   wheels=$(mktemp -d) || return 1
   place=$("$TOOLS/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-  "$TOOLS/bin/python" -m pip download --quiet --no-deps --only-binary=:all: --python-version 3.12 \
-    --platform manylinux_2_39_x86_64 -d "$wheels" nvidia-resiliency-ext==0.7.0 &&
+  pip_locked "$TOOLS/bin/python" download resiliency_extension --only-binary=:all: --python-version 3.12 \
+    --platform manylinux_2_39_x86_64 -d "$wheels" &&
     "$TOOLS/bin/python" -m zipfile -e "$wheels"/*.whl "$place"
   local code=$?
   rm -rf "$wheels"
@@ -255,9 +256,7 @@ CLIENTS=$CACHE/clients
 CLIENTS_RECIPE="mcp==2.3.0 opentelemetry-proto==1.45.2 pre-commit==4.7.0 check-jsonschema==0.39.0"
 
 build_clients_environment() {
-  # shellcheck disable=SC2086
-  rm -rf "$CLIENTS" && python_for_venv -m venv "$CLIENTS" &&
-    "$CLIENTS/bin/python" -m pip install --quiet --no-cache-dir $CLIENTS_RECIPE
+  rm -rf "$CLIENTS" && python_for_venv -m venv "$CLIENTS" && pip_locked "$CLIENTS/bin/python" install clients
 }
 
 prepare_clients() {
@@ -277,8 +276,7 @@ NCCL_OF_WHEEL=2.21.5
 fetch_nccl() {
   local place=$CACHE/nccl/$NCCL_OF_WHEEL scratch code=0
   scratch=$(mktemp -d "$CACHE/nccl-XXXXXX") || return 1
-  "$TOOLS/bin/python" -m pip download --quiet --no-cache-dir --no-deps --only-binary=:all: \
-    -d "$scratch" "nvidia-nccl-cu12==$NCCL_OF_WHEEL" &&
+  pip_locked "$TOOLS/bin/python" download nccl --only-binary=:all: -d "$scratch" &&
     "$TOOLS/bin/python" -m zipfile -e "$scratch"/*.whl "$scratch" && mkdir -p "$place" &&
     mv "$scratch/nvidia/nccl/lib/libnccl.so.2" "$place/" || code=1
   rm -rf "$scratch"

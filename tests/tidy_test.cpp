@@ -7,6 +7,9 @@
 #include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
+#include <regex>
+#include <set>
+#include <string>
 
 namespace deadrank::tests {
 namespace {
@@ -118,6 +121,39 @@ TEST(TidyHouse, HasAScenarioForEachFault) {
 TEST(TidyHouse, HasAGoldenForEachScenario) {
     const Complaints complaints = check_scenarios_have_goldens(tree());
     EXPECT_TRUE(complaints.empty()) << listed(complaints);
+}
+
+// Every package that ./dev fetches from an index is in a lock with its hash, and pip asks for it.
+TEST(TidyHouse, FetchesNoPackageWithoutItsHash) {
+    const std::filesystem::path source = DEADRANK_SOURCE_DIRECTORY;
+    std::set<std::string> locked;
+    int locks = 0;
+    for (const auto& lock : std::filesystem::directory_iterator(source / ".ci/locks")) {
+        std::ifstream in(lock.path());
+        for (std::string line; std::getline(in, line);) {
+            if (line.starts_with("#")) continue;
+            locked.insert(line.substr(0, line.find(' ')));
+            EXPECT_NE(line.find(" --hash=sha256:"), std::string::npos) << lock.path() << ": " << line;
+        }
+        ++locks;
+    }
+    EXPECT_GE(locks, 7);
+    const std::regex pin(R"(([A-Za-z0-9._-]+)==([0-9][0-9A-Za-z.]*))");
+    for (const char* list : {".ci/prepare.sh", "runners/backends/local/constraints.txt",
+                             "runners/backends/local/requirements-frameworks.txt"}) {
+        std::ifstream in(source / list);
+        int pins = 0;
+        for (std::string line; std::getline(in, line);) {
+            if (line.starts_with("#")) continue;
+            for (std::sregex_iterator found(line.begin(), line.end(), pin), none; found != none;
+                 ++found, ++pins)
+                EXPECT_TRUE(locked.contains(found->str()))
+                    << list << ": " << found->str() << ": run .ci/lock.py";
+            if (line.find("-m pip") != std::string::npos)
+                EXPECT_NE(line.find("--require-hashes"), std::string::npos) << list << ": " << line;
+        }
+        EXPECT_GT(pins, 5) << list;
+    }
 }
 
 TEST(TidyRules, SeeAnIncludeAgainstTheArrows) {
