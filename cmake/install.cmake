@@ -32,6 +32,17 @@ install(DIRECTORY runners/suites/pytest runners/suites/ci runners/suites/agents 
 
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/manual FILES_MATCHING PATTERN "*.md")
 
+# What it is made of, and under which licences.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_Interpreter_FOUND)
+  install(CODE "
+    set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+    execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${CMAKE_SOURCE_DIR}/cmake/parts.py\"
+                            --version ${PROJECT_VERSION}
+                            --out \"\${prefix}/${CMAKE_INSTALL_DOCDIR}\"
+                    COMMAND_ERROR_IS_FATAL ANY)")
+endif()
+
 # The program writes its own man page.
 install(CODE "
   set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")

@@ -36,7 +36,7 @@ file(GLOB_RECURSE packed CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/scenarios/*.toml
      ${CMAKE_SOURCE_DIR}/inject/standin/operators/*)
 file(GLOB_RECURSE pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
 list(APPEND packed ${pages} ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/cmake/install.cmake
-     ${CMAKE_SOURCE_DIR}/cmake/packages.cmake)
+     ${CMAKE_SOURCE_DIR}/cmake/packages.cmake ${CMAKE_SOURCE_DIR}/cmake/parts.py)
 get_property(programs GLOBAL PROPERTY DEADRANK_SHIMS)
 get_property(standin GLOBAL PROPERTY DEADRANK_STANDIN)
 list(APPEND programs ${standin})
@@ -139,12 +139,20 @@ if(TARGET deadrank-gpu-rank)
   deadrank_alone(deadrank-gpu-rank)
 endif()
 get_property(alone GLOBAL PROPERTY DEADRANK_ALONE)
+set(carried_archives ${archives})  # for the SBOM, with those of -static-libstdc++ and -static-libgcc
+foreach(name stdc++ gcc gcc_eh)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib${name}.a OUTPUT_VARIABLE archive
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  list(APPEND carried_archives ${archive})
+endforeach()
 set(wheel ${CMAKE_BINARY_DIR}/packages/wheel.txt)
 add_custom_command(OUTPUT ${wheel} VERBATIM COMMENT "Python wheel"
-  DEPENDS ${programs} ${alone} ${packed} ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/cmake/wheel.py
+  DEPENDS ${programs} ${alone} ${packed} ${CMAKE_SOURCE_DIR}/README.md
+          ${CMAKE_SOURCE_DIR}/cmake/wheel.py
   COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/wheel.py ${CMAKE_BINARY_DIR}
           --cmake ${CMAKE_COMMAND} --strip ${CMAKE_STRIP} --readelf ${CMAKE_READELF}
-          --version ${PROJECT_VERSION} --glibc ${DEADRANK_OLDEST_GLIBC} --out ${CPACK_PACKAGE_DIRECTORY} > ${wheel})
+          --version ${PROJECT_VERSION} --glibc ${DEADRANK_OLDEST_GLIBC} --out ${CPACK_PACKAGE_DIRECTORY}
+          --archives ${carried_archives} > ${wheel})
 add_custom_target(wheel DEPENDS ${wheel})
 add_dependencies(packages wheel)
 if(TARGET deadrank_tests)  # its tests of packages then have nothing to link

@@ -1,7 +1,8 @@
 # cmake/wheel.py — Writes the Python wheel from a build directory: what `cmake --install` lays down, with the
 # programs that carry their libraries in place of those that load them. A library that a wheel may not count
 # on is refused here, and so is a symbol of a glibc newer than the one that the tag names.
-"""usage: wheel.py BUILD --version V --glibc V --out DIRECTORY --cmake PROGRAM --strip PROGRAM --readelf PROGRAM"""
+"""usage: wheel.py BUILD --version V --glibc V --out DIRECTORY --cmake PROGRAM --strip PROGRAM --readelf PROGRAM
+                [--archives ARCHIVE…]"""
 from __future__ import annotations
 
 import argparse
@@ -16,12 +17,10 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import parts
+
 SOURCE = Path(__file__).resolve().parent.parent
 GLIBC = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2"}
-# What the programs carry, by the Debian package whose copyright file tells its licence.
-CARRIED = ["libboost1.74-dev", "libcli11-dev", "libexpected-dev", "libfmt-dev", "libpugixml-dev",
-           "libsqlite3-dev", "libstdc++-12-dev", "libtomlplusplus-dev", "libxxhash-dev", "libyaml-cpp-dev",
-           "nlohmann-json3-dev"]
 
 
 def stage(arguments, prefix: Path) -> None:
@@ -31,6 +30,9 @@ def stage(arguments, prefix: Path) -> None:
     for program in (arguments.build / "alone").iterdir():
         [place] = [at for at in prefix.rglob(program.name) if at.is_file() and os.access(at, os.X_OK)]
         subprocess.run([arguments.strip, program, "-o", place], check=True)
+    for name in (parts.SBOM, parts.LICENCES):  # of programs that load their libraries; the wheel has its own
+        for other in prefix.rglob(name):
+            other.unlink()
 
 
 def is_elf(path: Path) -> bool:
@@ -51,16 +53,6 @@ def refuse_needs(path: Path, readelf: str, own: set[str], glibc: str) -> None:
     if newer:
         raise SystemExit(f"{path.name} needs symbols of glibc {', '.join(sorted(newer))}; the wheel is for {glibc}: "
                          "link it with deadrank_link_older_glibc(), and add what glibc lacks to cmake/glibc/")
-
-
-def licences() -> str:
-    """The words of those whose code the programs carry."""
-    texts = ["The programs of this wheel carry code of others. What their Debian packages say of it:\n"]
-    for package in CARRIED:
-        file = Path("/usr/share/doc") / package / "copyright"
-        if file.exists():
-            texts.append(f"\n==== {package}\n\n{file.read_text(errors='replace')}")
-    return "".join(texts)
 
 
 class Wheel:
@@ -132,7 +124,8 @@ def write(arguments, prefix: Path) -> Path:
                   file in programs and ".so" not in file.suffixes)
     info = f"{name}.dist-info"
     wheel.add(f"{info}/licenses/LICENSE", (SOURCE / "LICENSE").read_bytes())
-    wheel.add(f"{info}/licenses/LICENSES-OF-OTHERS", licences().encode())
+    wheel.add(f"{info}/licenses/{parts.LICENCES}", parts.licences().encode())
+    wheel.add(f"{info}/sboms/{parts.SBOM}", parts.sbom(arguments.version, arguments.archives).encode())
     wheel.add(f"{info}/entry_points.txt", b"[pytest11]\ndeadrank = pytest_deadrank.plugin\n")
     kind = f"Wheel-Version: 1.0\nGenerator: deadrank\nRoot-Is-Purelib: false\nTag: {tag}\n"
     wheel.add(f"{info}/WHEEL", kind.encode())
@@ -145,6 +138,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("build", type=Path)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--archives", nargs="*", type=Path, default=[])
     for option in ("version", "glibc", "cmake", "strip", "readelf"):
         parser.add_argument(f"--{option}", required=True)
     arguments = parser.parse_args()

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <unistd.h>
 
@@ -118,15 +119,64 @@ TEST_F(DeviceWheel, NeedsGlibcAndWhatItCarriesAlone) {
     }
 }
 
-// A smashed stack and a buffer beyond its size end the program; what is bound when it starts cannot be bent later.
+// A smashed stack and a buffer beyond its size end the program; what is bound when it starts cannot be bent
+// later.
 TEST_F(DeviceWheel, HasAHardenedProgram) {
     const fs::path open = place_ / "open";
-    const Answer seen = shell("/usr/bin/python3 -m zipfile -e " + quoted(wheel_) + " " + quoted(open) + " && program=$(find " +
-                              quoted(open) + " -name deadrank -type f -size +1M) && readelf --wide --dyn-syms $program && "
+    const Answer seen = shell("/usr/bin/python3 -m zipfile -e " + quoted(wheel_) + " " + quoted(open) +
+                              " && program=$(find " + quoted(open) +
+                              " -name deadrank -type f -size +1M) && readelf --wide --dyn-syms $program && "
                               "readelf --wide --file-header --program-headers --dynamic $program");
     ASSERT_EQ(seen.code, 0) << seen.out;
-    EXPECT_THAT(seen.out, AllOf(HasSubstr("__stack_chk_fail"), HasSubstr("_chk@GLIBC"), HasSubstr("GNU_RELRO"),
-                                ContainsRegex("FLAGS.*NOW"), HasSubstr("Position-Independent Executable")));
+    EXPECT_THAT(seen.out,
+                AllOf(HasSubstr("__stack_chk_fail"), HasSubstr("_chk@GLIBC"), HasSubstr("GNU_RELRO"),
+                      ContainsRegex("FLAGS.*NOW"), HasSubstr("Position-Independent Executable")));
+}
+
+// What the program is made of, by the archives of its link and the headers of its objects, and what the SBOM
+// names.
+TEST_F(DeviceWheel, ListsEveryLibraryThatItContains) {
+    const Answer listed = shell(
+        "/usr/bin/python3 -c 'import zipfile, sys; w = zipfile.ZipFile(sys.argv[1]); "
+        "print(w.read([n for n in w.namelist() if n.endswith(\"/sboms/deadrank.cdx.json\")][0])"
+        ".decode())' " +
+        quoted(wheel_));
+    ASSERT_EQ(listed.code, 0) << listed.out;
+    const auto sbom = nlohmann::json::parse(listed.out);
+    EXPECT_EQ(sbom["bomFormat"], "CycloneDX");
+    std::set<std::string> packages, archives;
+    for (const auto& component : sbom["components"]) {
+        packages.insert(component["bom-ref"]);
+        EXPECT_FALSE(component["licenses"].empty()) << component;
+        EXPECT_THAT(component.value("purl", ""), HasSubstr(component.value("version", "no version")))
+            << component;
+        for (const auto& file : component.value("components", nlohmann::json::array())) {
+            archives.insert(file["name"]);
+            EXPECT_EQ(file["hashes"][0]["content"].get<std::string>().size(), 64u) << file;
+        }
+    }
+    const Answer linked = shell("ninja -C " + quoted(build) +
+                                " -t commands alone/deadrank | tail -n 1 | tr ' ' '\\n' | "
+                                "sed -n 's|^/usr/.*/\\(lib[^/]*\\.a\\)$|\\1|p' | sort -u");
+    std::istringstream archive_lines(linked.out);
+    int found = 0;
+    for (std::string archive; std::getline(archive_lines, archive); ++found)
+        EXPECT_TRUE(archives.contains(archive)) << archive;
+    EXPECT_GT(found, 5) << linked.out;
+    // Of libc and the kernel a program has declarations alone, and of NCCL and MPI as well.
+    const Answer included =
+        shell("ninja -C " + quoted(build) +
+              " -t deps | grep -E '^    /usr/(include|lib/gcc)/' | sort -u | "
+              "xargs dpkg -S 2>/dev/null | cut -d: -f1 | sort -u | "
+              "grep -vE '^(libc6-dev|linux-libc-dev|libopenmpi-dev|libnccl.*|cuda.*|lib.*test.*|"
+              "libgmock-dev|librapidcheck-dev|libbenchmark-dev|libsimgrid-dev|python.*)$'");
+    std::istringstream package_lines(included.out);
+    found = 0;
+    for (std::string package; std::getline(package_lines, package); ++found) {
+        if (package.starts_with("libgcc-")) package = "libstdc++-12-dev";  // one part
+        EXPECT_TRUE(packages.contains(package)) << package << ": add a row to cmake/parts.py";
+    }
+    EXPECT_GT(found, 5) << included.out;
 }
 
 // Debian 11 has glibc 2.31 and this machine a later one. Exceptions, threads, clocks and files of the program
@@ -237,6 +287,7 @@ TEST_F(DevicePackages, TheDebianPackageWorksInABareDebianRoot) {
         package_file.string() + " /tmp'" +
         inside("sh -c \"apt-get install --yes /tmp/deadrank_*.deb && ! command -v cc c++ gcc g++\"") +
         inside("deadrank run communication") +
+        inside("grep -c bom-ref /usr/share/doc/deadrank/deadrank.cdx.json") +
         inside("sh -c \"zcat -f /usr/share/man/man1/deadrank.1* | head -1\""));
     if (!fs::exists(reached))
         GTEST_SKIP() << "no bare Debian root could be made: "
