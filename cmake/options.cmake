@@ -8,6 +8,7 @@ set_property(CACHE CMAKE_BUILD_TYPE PROPERTY STRINGS Dev RelWithDebInfo Release 
 
 option(DEADRANK_WERROR "Treat warnings as errors" OFF)
 option(DEADRANK_TESTS "Build the tests" ON)
+option(DEADRANK_FUZZ "Have the target fuzzers: libFuzzer programs of the readers, with clang" OFF)
 option(DEADRANK_BENCH "Have the target deadrank_bench, where Google Benchmark is installed" ON)
 set(DEADRANK_SANITIZE "" CACHE STRING "address, undefined, thread, or empty")
 set_property(CACHE DEADRANK_SANITIZE PROPERTY STRINGS "" address undefined thread)
@@ -61,6 +62,13 @@ if(DEADRANK_SANITIZE)
     # (boostorg/context #70).
     add_compile_options("SHELL:--param asan-stack=0")
   endif()
+endif()
+
+if(DEADRANK_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "DEADRANK_FUZZ needs clang, which has libFuzzer: cmake --preset fuzz.")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)  # counts what each input reaches
 endif()
 
 find_program(DEADRANK_CCACHE ccache)

@@ -1,16 +1,17 @@
-// tests/fuzz/scenario_fuzz.cpp — The readers of scenarios and plans under libFuzzer; the suite
-// SlowFuzzScenario plays the same without it.
-#include "tests/fuzz/scenario_fuzz.h"
+// tests/fuzz/scenario_fuzz.cpp — Promise: a scenario is refused with words, or resolves to plans that are
+// written and read as the same plans.
+#include "scenarios/format/scenario_file.h"
+#include "tests/fuzz/scenario_words.h"
+#include "tests/fuzz/target.h"
 
-#include <cstddef>
-#include <cstdint>
-
-#include "runners/extension/extension.h"
-#include "scenarios/format/taxonomy_file.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const auto taxonomy = deadrank::scenarios::load_taxonomy("scenarios/taxonomy.toml").value();
-    static const auto vocabulary = deadrank::runners::vocabulary();
-    deadrank::fuzz::read_scenario({reinterpret_cast<const char*>(data), size}, taxonomy, vocabulary);
-    return 0;
+FUZZ_TARGET(scenario) {
+    const auto scenario =
+        scenarios::parse_scenario(text, "catalog/communication/fuzz.toml", taxonomy(), vocabulary());
+    if (!scenario) return refused(scenario);
+    const scenarios::Capabilities all{.levers = {"*"}, .workloads = {"*"}, .ranks_max = 4'096};
+    const auto trial = scenarios::resolve(*scenario, {1}, all, vocabulary());
+    if (!trial) return refused(trial);
+    check_round_trip(trial->fault);
+    check_round_trip(trial->healed);
+    return true;
 }
