@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "results/reports/style.h"
+
 namespace deadrank::results::reports {
 
 namespace {
@@ -39,13 +41,10 @@ bool is_hidden(std::uint32_t code) {
     return control || turns;
 }
 
-// Length of one of the colours of Style at the beginning of a text.
-std::size_t colour_at(std::string_view text) {
-    for (const std::string_view colour :
-         {"\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[33m", "\033[36m"}) {
-        if (text.starts_with(colour)) return colour.size();
-    }
-    return 0;
+// A colour of Style at the beginning of a text, with its mark; empty if there is none.
+std::string_view colour_at(std::string_view text) {
+    if (!text.starts_with(colour_mark())) return {};
+    return text.substr(0, text.find('m') + 1);
 }
 
 std::string shown(std::string_view text, bool colours) {
@@ -58,9 +57,10 @@ std::string shown(std::string_view text, bool colours) {
         out += text.substr(0, ends);
         text.remove_prefix(ends);
         if (text.empty()) break;
-        if (const std::size_t length = colours ? colour_at(text) : 0; length > 0) {
-            out += text.substr(0, length);
-            text.remove_prefix(length);
+        if (const std::string_view colour = colours ? colour_at(text) : ""; !colour.empty()) {
+            out += "\033[";
+            out += colour.substr(colour_mark().size());
+            text.remove_prefix(colour.size());
             continue;
         }
         const Letter letter = first_letter(text);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <utility>
 
 namespace deadrank::results::reports {
@@ -27,8 +28,15 @@ std::size_t bytes_within(std::string_view text, std::size_t columns) {
 std::string Style::paint(Ink ink, std::string_view text) const {
     static constexpr std::array<std::string_view, 7> codes = {"", "1", "2", "32", "31", "33", "36"};
     if (!color || ink == Ink::plain || text.empty()) return std::string(text);
-    return "\033[" + std::string(codes.at(static_cast<std::size_t>(ink))) + "m" + std::string(text) +
-           "\033[0m";
+    return colour_mark() + std::string(codes.at(static_cast<std::size_t>(ink))) + "m" + std::string(text) +
+           colour_mark() + "0m";
+}
+
+const std::string& colour_mark() {
+    // Above all parameters that mean something.
+    static const std::string mark =
+        "\033[" + std::to_string(1'000'000'000 + std::random_device{}() % 1'000'000'000) + ";";
+    return mark;
 }
 
 std::string Style::cut(std::string_view text, std::size_t columns) const {

@@ -14,10 +14,15 @@ struct Style {
     bool color = false;
     std::size_t width = 0;  // columns; 0 = as wide as it takes (a file, a pipe)
 
+    // Its colours pass write_visible() alone, as sequences of a terminal.
     std::string paint(Ink ink, std::string_view text) const;
     // The text cut to `columns` with "…"; uncut if `columns` is 0.
     std::string cut(std::string_view text, std::size_t columns) const;
 };
+
+// Begins each control sequence of paint(): a parameter that terminals ignore, drawn once a process, so that
+// no text of a stranger can have the colours of this program.
+const std::string& colour_mark();
 
 // Columns of a UTF-8 text without control sequences: code points, since we print no wide ones.
 std::size_t columns_of(std::string_view text);

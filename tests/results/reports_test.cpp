@@ -17,6 +17,7 @@ namespace {
 using results::Case;
 using results::Finding;
 using results::Verdict;
+using results::reports::Ink;
 using results::reports::Style;
 using testing::HasSubstr;
 
@@ -115,7 +116,8 @@ TEST(FailureBlock, WrapsWordsButNeverACommand) {
 
 TEST(Style, ColoursOnlyWhenAsked) {
     EXPECT_THAT(failure_block(bad_case(), Style{}), testing::Not(HasSubstr("\033")));
-    EXPECT_THAT(failure_block(bad_case(), Style{.color = true}), HasSubstr("\033[31m✘\033[0m"));
+    EXPECT_THAT(failure_block(bad_case(), Style{.color = true}),
+                HasSubstr(Style{.color = true}.paint(Ink::red, "✘")));
 }
 
 TEST(EventText, IsOneLineThatLeavesOutWhatSaysNothing) {

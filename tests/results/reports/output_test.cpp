@@ -48,8 +48,9 @@ TEST(Visible, LeavesJsonTheSameJson) {
 
 TEST(Writing, PassesOurColoursAlone) {
     const Style style{.color = true};
-    const std::string red = style.paint(Ink::red, "fail");
-    EXPECT_EQ(written(red), red);
+    EXPECT_EQ(written(style.paint(Ink::red, "fail")), "\033[31mfail\033[0m");
+    EXPECT_EQ(written("rank 3 said \033[32mpass\033[0m"), "rank 3 said \\u001b[32mpass\\u001b[0m")
+        << "a log in the colours of a verdict";
     EXPECT_EQ(written("\033[8mhidden\033[2J\033[1;31m"), "\\u001b[8mhidden\\u001b[2J\\u001b[1;31m");
 }
 
