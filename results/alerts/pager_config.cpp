@@ -1,10 +1,10 @@
 // results/alerts/pager_config.cpp — Keeps what decides who is paged, and drops every integration.
 #include "results/alerts/pager_config.h"
 
-#include <fstream>
 #include <yaml-cpp/yaml.h>
 
 #include "results/exporters/toml_file.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::results::alerts {
 
@@ -13,14 +13,13 @@ using scenarios::refuse;
 using scenarios::Result;
 
 Result<PagerConfig> read_pager_config(const std::filesystem::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    std::error_code ignored;
-    if (!in || std::filesystem::is_directory(file, ignored))
+    auto in = scenarios::open_input(file);
+    if (!in)
         return refuse(ErrorCode::io, "cannot read the Alertmanager configuration '" + file.string() + "'");
     constexpr std::size_t bytes_most = 4 << 20;
     std::string text(bytes_most + 1, '\0');
-    in.read(text.data(), static_cast<std::streamsize>(text.size()));  // a device has no end
-    text.resize(static_cast<std::size_t>(in.gcount()));
+    in->read(text.data(), static_cast<std::streamsize>(text.size()));  // a device has no end
+    text.resize(static_cast<std::size_t>(in->gcount()));
     if (text.size() > bytes_most)
         return refuse(ErrorCode::bad_input, "is larger than 4 MiB", "name an Alertmanager configuration",
                       {file.string()});

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 #include <regex>
 #include <yaml-cpp/yaml.h>
 
 #include "results/exporters/noise.h"
 #include "results/exporters/toml_file.h"
 #include "results/record/text_file.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::results::alerts {
 
@@ -172,16 +172,15 @@ std::vector<std::pair<std::string, bool>> rule_files_in(const std::vector<std::s
 }
 
 Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesystem::path& scratch) {
-    std::ifstream in(path, std::ios::binary);
-    std::error_code ignored;
-    if (!in || std::filesystem::is_directory(path, ignored)) {
+    auto in = scenarios::open_input(path);
+    if (!in) {
         return refuse(ErrorCode::io, "cannot read the rule file '" + path.string() + "'");
     }
     RuleFile file{.path = path.string(),
                   .loaded = std::filesystem::absolute(path).string(),
                   .content = std::string(file_bytes_most + 1, '\0')};
-    in.read(file.content.data(), static_cast<std::streamsize>(file.content.size()));  // a device has no end
-    file.content.resize(static_cast<std::size_t>(in.gcount()));
+    in->read(file.content.data(), static_cast<std::streamsize>(file.content.size()));  // a device has no end
+    file.content.resize(static_cast<std::size_t>(in->gcount()));
     if (file.content.size() > file_bytes_most)
         return refuse(ErrorCode::bad_input,
                       fmt::format("'{}' is larger than 8 MiB: that is no rule file", file.path),

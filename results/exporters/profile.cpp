@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fstream>
 
 #include "results/exporters/render.h"
 #include "results/exporters/toml_file.h"
+#include "scenarios/model/document.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::results::exporters {
@@ -58,14 +58,14 @@ void switch_on(const std::vector<std::string>& fields, Profile& profile, MetricC
 }
 
 Result<void> read_counters(const std::filesystem::path& file, Profile& profile, MetricCatalog& catalog) {
-    std::ifstream in(file);
+    auto in = scenarios::open_input(file);
     if (!in) {
         return refuse(ErrorCode::usage, "there is no profile and no counters file '" + file.string() + "'",
                       "use dcgm-default, dcgm-full, dcgm-kubernetes, kubernetes, dcgm-1x, or the path of a "
                       "counters.csv");
     }
     std::string line;
-    for (int number = 1; std::getline(in, line); ++number) {
+    for (int number = 1; std::getline(*in, line); ++number) {
         line = trimmed(line);
         if (line.empty() || line.front() == '#') continue;
         const auto fields = fields_of(line);

@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <poll.h>
-#include <unistd.h>
 #include <utility>
+
+#include "scenarios/model/document.h"
 
 namespace deadrank::results {
 
@@ -348,35 +347,6 @@ scenarios::Result<void> write_evidence(const Evidence& evidence, const std::file
                              "make the directory writable and leave room on the disk", {file.string()});
 }
 
-namespace {
-
-// Opening a named pipe waits for its writer, for ever where there is none. Open as long as the reader opens
-// it, so that the writer never is without one.
-class PipeProbe {
-public:
-    explicit PipeProbe(const std::filesystem::path& file) {
-        std::error_code ignored;
-        if (std::filesystem::is_fifo(file, ignored))
-            descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    }
-    PipeProbe(const PipeProbe&) = delete;
-    PipeProbe& operator=(const PipeProbe&) = delete;
-    ~PipeProbe() {
-        if (descriptor_ >= 0) ::close(descriptor_);
-    }
-
-    bool may_be_read() const {
-        constexpr int patience = 3'000;  // milliseconds
-        pollfd asked{descriptor_, POLLIN, 0};
-        return descriptor_ < 0 || (::poll(&asked, 1, patience) > 0 && (asked.revents & POLLIN) != 0);
-    }
-
-private:
-    int descriptor_ = -1;
-};
-
-}  // namespace
-
 scenarios::Result<Evidence> read_evidence(const std::filesystem::path& file) {
     std::error_code none;
     if (!std::filesystem::exists(file, none))
@@ -385,20 +355,17 @@ scenarios::Result<Evidence> read_evidence(const std::filesystem::path& file) {
     if (std::filesystem::is_character_file(file, none) || std::filesystem::is_block_file(file, none))
         return scenarios::refuse(ErrorCode::io, "it is a device, not evidence", "name a file",
                                  {file.string()});
-    const PipeProbe pipe(file);
-    if (!pipe.may_be_read())
-        return scenarios::refuse(ErrorCode::io, "nobody writes into this pipe", "name a file",
-                                 {file.string()});
-    std::ifstream in(file, std::ios::binary);
+    auto in = scenarios::open_input(file);
+    if (!in) return tl::unexpected(in.error());
     std::string line;
-    if (std::filesystem::is_directory(file, none) || !in || !std::getline(in, line)) {
+    if (!std::getline(*in, line)) {
         return scenarios::refuse(ErrorCode::io, "there is no evidence to read here",
                                  "name a file of JSON lines, as a run writes it", {file.string()});
     }
     Reading reading(file.string());
     if (auto head = reading.head(line); !head) return tl::unexpected(head.error());
-    while (std::getline(in, line)) {
-        if (auto taken = reading.next(line, in.eof()); !taken) return tl::unexpected(taken.error());
+    while (std::getline(*in, line)) {
+        if (auto taken = reading.next(line, in->eof()); !taken) return tl::unexpected(taken.error());
     }
     return reading.done();
 }

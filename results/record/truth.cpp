@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/record/finding.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::results {
 
@@ -161,14 +162,13 @@ scenarios::Result<void> write_truth(const Truth& truth, const std::filesystem::p
 }
 
 scenarios::Result<Truth> read_truth(const std::filesystem::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    std::error_code ignored;
-    if (std::filesystem::is_directory(file, ignored) || !in) {
+    const auto text = scenarios::read_text(file);
+    if (!text) {
         return scenarios::refuse(ErrorCode::io, "there is no truth to read here",
                                  "name the truth.json of a run", {file.string()});
     }
     try {
-        return truth_from(OrderedJson::parse(in));
+        return truth_from(OrderedJson::parse(*text));
     } catch (const std::exception& problem) {
         return scenarios::refuse(ErrorCode::bad_input,
                                  fmt::format("the truth cannot be read: {}", problem.what()),

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
-#include <fstream>
 #include <map>
 
 #include "results/record/words.h"
 #include "runners/backend/memory.h"
 #include "runners/backends/catalog/backend.h"
 #include "scenarios/format/plan_file.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::runners::commands {
 
@@ -274,11 +274,8 @@ namespace {
 
 // A plan is recognised by its [plan] table, not by its file name.
 bool is_plan(const std::string& file) {
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);) {
-        if (line.starts_with("[plan]")) return true;
-    }
-    return false;
+    const auto text = scenarios::read_text(file);
+    return text && (text->starts_with("[plan]") || text->find("\n[plan]") != std::string::npos);
 }
 
 }  // namespace

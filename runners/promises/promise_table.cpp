@@ -2,12 +2,12 @@
 // the measurements, and the command.
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "results/reports/output.h"
 #include "results/reports/resilience_table.h"
 #include "runners/promises/promise_suite.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::runners::promises {
 
@@ -130,13 +130,13 @@ scenarios::Result<PromiseTable> table_of_lines(const PromiseBook& book,
     PromiseTable table;
     table.book = &book;
     for (const std::filesystem::path& file : files) {
-        std::ifstream in(file);
+        auto in = scenarios::open_input(file);
         if (!in)
             return scenarios::refuse(scenarios::ErrorCode::io,
                                      fmt::format("'{}' cannot be read", file.string()),
                                      "name a file that `deadrank report promises --json` wrote");
         std::string text;
-        for (int number = 1; std::getline(in, text); ++number) {
+        for (int number = 1; std::getline(*in, text); ++number) {
             auto cell = cell_of_line(book, text);
             if (!cell)
                 return scenarios::refuse(

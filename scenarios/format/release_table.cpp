@@ -3,10 +3,10 @@
 // that fault out.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fstream>
 #include <regex>
 
 #include "scenarios/format/parts.h"
+#include "scenarios/model/document.h"
 #include "scenarios/model/release.h"
 
 namespace deadrank::scenarios {
@@ -45,12 +45,12 @@ std::vector<std::string> read_with(Reader& reader, const Scenario& scenario) {
             pins.push_back(word);
             continue;
         }
-        std::ifstream in(scenario.file.parent_path() / word);
+        auto in = open_input(scenario.file.parent_path() / word);
         if (!in)
             reader.problems().add(reader.find("with")->place,
                                   fmt::format("the list of releases '{}' cannot be read", word),
                                   "name a file, from the scenario's directory");
-        for (std::string line; std::getline(in, line);) {
+        for (std::string line; in && std::getline(*in, line);) {
             if (!line.empty() && !line.starts_with("#")) pins.push_back(line);
         }
     }

@@ -7,10 +7,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <fstream>
 #include <optional>
+#include <poll.h>
 #include <toml++/toml.h>
+#include <unistd.h>
 
 namespace deadrank::scenarios {
 
@@ -164,25 +166,65 @@ std::string parser_version() {
     return fmt::format("{}.{}.{}", TOML_LIB_MAJOR, TOML_LIB_MINOR, TOML_LIB_PATCH);
 }
 
-Result<std::string> read_text(const std::filesystem::path& file) {
-    const auto cannot = [&](std::string_view why) {
-        return refuse(ErrorCode::io, fmt::format("cannot be read: {}", why),
-                      "name a file that exists and that you may read", {file.string()});
-    };
-    constexpr std::size_t most_bytes = 256 << 20;
+namespace {
+
+tl::unexpected<Error> cannot_read(const std::filesystem::path& file, std::string_view why) {
+    return refuse(ErrorCode::io, fmt::format("cannot be read: {}", why),
+                  "name a file that exists and that you may read", {file.string()});
+}
+
+// Opening a named pipe waits for its writer, for ever where there is none. Open for both as long as the
+// reader opens it, so that the writer never is without a reader, nor the reader without a writer if that one
+// is done already.
+class PipeProbe {
+public:
+    explicit PipeProbe(const std::filesystem::path& file) {
+        std::error_code ignored;
+        if (std::filesystem::is_fifo(file, ignored))
+            descriptor_ = ::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    }
+    PipeProbe(const PipeProbe&) = delete;
+    PipeProbe& operator=(const PipeProbe&) = delete;
+    ~PipeProbe() {
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+
+    bool may_be_read() const {
+        constexpr int patience = 3'000;  // milliseconds
+        pollfd asked{descriptor_, POLLIN, 0};
+        return descriptor_ < 0 || (::poll(&asked, 1, patience) > 0 && (asked.revents & POLLIN) != 0);
+    }
+
+private:
+    int descriptor_ = -1;
+};
+
+}  // namespace
+
+Result<std::ifstream> open_input(const std::filesystem::path& file) {
     std::error_code ignored;
-    if (std::filesystem::is_directory(file, ignored)) return cannot("it is a directory");
+    if (std::filesystem::is_directory(file, ignored)) return cannot_read(file, "it is a directory");
+    const PipeProbe pipe(file);
+    if (!pipe.may_be_read()) return cannot_read(file, "nobody writes into this pipe");
     errno = 0;
     std::ifstream in(file, std::ios::binary);
-    if (!in) return cannot(std::strerror(errno));
+    if (!in) return cannot_read(file, std::strerror(errno));
+    return in;
+}
+
+Result<std::string> read_text(const std::filesystem::path& file) {
+    constexpr std::size_t most_bytes = 256 << 20;
+    auto opened = open_input(file);
+    if (!opened) return tl::unexpected(opened.error());
+    std::ifstream& in = *opened;
     // read() keeps an error of the system to itself; an iterator over the same buffer would throw it.
     std::string text;
     std::array<char, 65'536> part;
     while (in.read(part.data(), part.size()), in.gcount() > 0) {
         text.append(part.data(), static_cast<std::size_t>(in.gcount()));
-        if (text.size() > most_bytes) return cannot("it is larger than 256 MiB");
+        if (text.size() > most_bytes) return cannot_read(file, "it is larger than 256 MiB");
     }
-    if (in.bad()) return cannot(std::strerror(errno));
+    if (in.bad()) return cannot_read(file, std::strerror(errno));
     return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,11 @@ struct Member {
 // Errors: bad_input with the parser's message.
 Result<Node> parse_document(std::string_view text, const std::string& file);
 
-// The bytes of a file. Errors: io.
+// Opens a file that a user or a file named, to read its bytes. Errors: io; a directory, and a named pipe into
+// which nobody writes for three seconds, for which opening it would wait.
+Result<std::ifstream> open_input(const std::filesystem::path& file);
+
+// The bytes of a file, at most 256 MiB. Errors: io, as open_input().
 Result<std::string> read_text(const std::filesystem::path& file);
 
 // The version of toml++, for bug reports: "3.3.0".

@@ -2,9 +2,10 @@
 #include "runners/backends/releases/pins.h"
 
 #include <fmt/format.h>
-#include <fstream>
 #include <regex>
 #include <sstream>
+
+#include "scenarios/model/document.h"
 
 namespace deadrank::runners {
 
@@ -47,13 +48,11 @@ scenarios::Result<Pins> parse_pins(std::string_view text, const std::string& nam
 }
 
 scenarios::Result<Pins> read_pins(const std::filesystem::path& file) {
-    std::ifstream in(file);
-    if (!in)
+    const auto text = scenarios::read_text(file);
+    if (!text)
         return refuse(ErrorCode::io, "the list of pinned releases cannot be read",
                       "it is scenarios/releases/pins.txt beside the catalog", {file.string()});
-    std::ostringstream text;
-    text << in.rdbuf();
-    return parse_pins(text.str(), file.string());
+    return parse_pins(*text, file.string());
 }
 
 std::string to_text(const Pins& pins) {

@@ -20,6 +20,7 @@
 #include "runners/pipeline/library.h"
 #include "runners/preflight/gathering.h"
 #include "runners/preflight/machine_probe.h"
+#include "scenarios/model/document.h"
 
 namespace deadrank::runners::commands {
 
@@ -114,13 +115,12 @@ void print_rules() {
 Result<ProbedJob> read_snapshots(const std::vector<std::string>& files) {
     ProbedJob job;
     for (const std::string& file : files) {
-        std::ifstream in(file, std::ios::binary);
-        if (!in) {
+        const auto text = scenarios::read_text(file);
+        if (!text) {
             return scenarios::refuse(scenarios::ErrorCode::io, "cannot be read",
                                      "`deadrank doctor --snapshot FILE` writes one", {file});
         }
-        const std::string text{std::istreambuf_iterator<char>(in), {}};
-        auto one = results::preflight::snapshot_from_json(text, file);
+        auto one = results::preflight::snapshot_from_json(*text, file);
         if (!one) return tl::unexpected(one.error());
         job.push_back(std::move(*one));
     }

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <fstream>
 #include <memory>
 
 #include "results/record/text_file.h"
@@ -12,6 +11,7 @@
 #include "runners/commands/selection.h"
 #include "runners/pipeline/library.h"
 #include "scenarios/format/skeleton.h"
+#include "scenarios/model/document.h"
 #include "scenarios/model/python_program.h"
 
 namespace deadrank::runners::commands {
@@ -47,13 +47,12 @@ std::string name_of_file(const NewScenarioArguments& arguments) {
 }
 
 scenarios::Result<void> copy_beside(const fs::path& from, const fs::path& file) {
-    std::ifstream in(from, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    if (!in) return scenarios::refuse(ErrorCode::io, "cannot be read", "see its rights", {from.string()});
+    const auto text = scenarios::read_text(from);
+    if (!text) return scenarios::refuse(ErrorCode::io, "cannot be read", "see its rights", {from.string()});
     std::error_code ignored;
     if (fs::exists(file, ignored))
         return scenarios::refuse(ErrorCode::usage, "is there already", "choose another name", {file.string()});
-    return results::write_text(text, file);
+    return results::write_text(*text, file);
 }
 
 void create(NewScenarioArguments& arguments, Session& session) {
