@@ -1,5 +1,5 @@
-// runners/backend/memory.cpp — How much memory this machine has left for a run, and how much this process
-// uses.
+// runners/backend/memory.cpp — How much memory this machine has left for a run, how much this process uses,
+// and how many processors there are.
 #include "runners/backend/memory.h"
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <fstream>
 #include <limits>
 #include <sys/resource.h>
+#include <thread>
 #include <unistd.h>
 
 namespace deadrank::runners {
@@ -92,6 +93,8 @@ scenarios::Result<std::int64_t> read_memory(const std::string& words) {
     }
     return static_cast<std::int64_t>(bytes);
 }
+
+int processor_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
 std::string memory_text(std::int64_t bytes) {
     constexpr std::array<const char*, 7> units = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

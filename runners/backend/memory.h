@@ -1,4 +1,5 @@
-// runners/backend/memory.h — How much memory this machine has left for a run, and how much this process uses.
+// runners/backend/memory.h — How much memory this machine has left for a run, how much this process uses, and
+// how many processors there are.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,9 @@ std::int64_t free_memory();
 
 // Bytes of this process that lie in memory; 0 if that cannot be read.
 std::int64_t resident_memory();
+
+// At least 1.
+int processor_count();
 
 // "500M", "8GiB", "8g", "100000": bytes, in powers of 1024. Errors: usage.
 scenarios::Result<std::int64_t> read_memory(const std::string& words);

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
-#include <thread>
 
 #include "results/alerts/file_groups.h"
 #include "results/alerts/pager_config.h"
@@ -15,6 +14,7 @@
 #include "results/exporters/toml_file.h"
 #include "results/record/text_file.h"
 #include "runners/alerts/kept_tests.h"
+#include "runners/backends/catalog/backend.h"
 #include "runners/commands/alert_site.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
@@ -286,10 +286,7 @@ private:
         return arguments_.limit.empty() ? 0 : results::exporters::seconds_of(arguments_.limit);
     }
 
-    int jobs() const {
-        return arguments_.jobs > 0 ? arguments_.jobs
-                                   : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    }
+    int jobs() const { return arguments_.jobs > 0 ? arguments_.jobs : usual_jobs("sim"); }
 
     // Lets promtool run the kept files again.
     void verify() {
