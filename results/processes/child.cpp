@@ -366,6 +366,14 @@ Result<Child> start_daemon(const std::vector<std::string>& argv, const std::file
                          .grace = std::chrono::seconds(5)});
 }
 
+int replace_process(const std::vector<std::string>& argv) {
+    std::vector<char*> words;
+    for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    ::execvp(words.front(), words.data());
+    return errno;
+}
+
 int open_pidfd(int pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
 
 }  // namespace deadrank::results::processes

@@ -109,6 +109,10 @@ private:
 scenarios::Result<Child> start_daemon(const std::vector<std::string>& argv, const std::filesystem::path& log,
                                       std::vector<std::string> environment = {});
 
+// Replaces this process by the program, which argv[0] names or PATH has, with its terminal, descriptors and
+// environment. Returns only where that failed: errno.
+int replace_process(const std::vector<std::string>& argv);
+
 // A descriptor that becomes readable when the process exits, whoever its parent is; -1 if there is none.
 int open_pidfd(int pid);
 

@@ -11,8 +11,9 @@
 #include <sched.h>
 #include <sstream>
 #include <sys/mount.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "results/processes/child.h"
 
 namespace deadrank::runners {
 
@@ -118,26 +119,15 @@ Result<void> make_files_private(std::vector<fs::path> directories, const fs::pat
 }
 
 Result<void> try_private_files(const std::vector<fs::path>& directories, const fs::path& layers) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return refuse_private("no pipe");
-    const pid_t child = ::fork();
-    if (child == 0) {
+    auto child = results::processes::Child::fork([&](int output) {
         const auto made = make_files_private(directories, layers);
         const std::string says = made ? "" : made.error().what;
-        (void)!::write(ends[1], says.data(), says.size());
-        ::_exit(0);
-    }
-    ::close(ends[1]);
+        return ::write(output, says.data(), says.size()) < 0 ? 1 : 0;
+    });
+    if (!child) return refuse_private("no process");
     std::string says;
-    char bytes[512];
-    for (ssize_t size; (size = ::read(ends[0], bytes, sizeof bytes)) > 0 || (size < 0 && errno == EINTR);)
-        if (size > 0) says.append(bytes, static_cast<std::size_t>(size));
-    ::close(ends[0]);
-    if (child < 0) return refuse_private("no process");
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (says.empty() && status == 0) return {};
+    while (child->output.descriptor() >= 0) child->output.read(says);
+    if (says.empty() && child->wait().well()) return {};
     return refuse(ErrorCode::unsupported, says.empty() ? "the attempt to have private files crashed" : says,
                   needs);
 }

@@ -1,13 +1,12 @@
 // runners/commands/find/mcp_command.cpp — deadrank mcp: becomes the MCP server of the Python package deadrank, which
 // starts this program for each call.
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
-#include <unistd.h>
 
+#include "results/processes/child.h"
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/commands/command.h"
@@ -50,12 +49,9 @@ void serve_tools(const McpArguments& arguments, Session& session) {
                                             std::to_string(arguments.seconds),
                                             "--bytes",
                                             std::to_string(arguments.bytes)};
-    std::vector<char*> argv;
-    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    execv(argv.front(), argv.data());
+    const int why = results::processes::replace_process(words);
     session.complain({ErrorCode::environment,
-                      fmt::format("{} cannot be started: {}", python->string(), std::strerror(errno)),
+                      fmt::format("{} cannot be started: {}", python->string(), std::strerror(why)),
                       "set DEADRANK_PYTHON to a Python that has the package mcp"});
 }
 

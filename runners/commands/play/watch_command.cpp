@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "results/processes/child.h"
 #include "results/record/words.h"
 #include "results/reports/json_files.h"
 #include "results/reports/terminal.h"
@@ -107,11 +108,8 @@ scenarios::Result<void> check(const WatchArguments& arguments) {
 // An outer watch already watches this job: run the program without a second one.
 [[noreturn]] void step_aside(const std::vector<std::string>& command) {
     print_error("deadrank: this job is watched already; the program runs under that watch alone\n");
-    std::vector<char*> words;
-    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    execvp(words[0], words.data());
-    print_error("deadrank: {} cannot be started: {}\n", command.front(), std::strerror(errno));
+    const int why = results::processes::replace_process(command);
+    print_error("deadrank: {} cannot be started: {}\n", command.front(), std::strerror(why));
     std::_Exit(127);
 }
 
@@ -145,7 +143,7 @@ void write_page(const WatchArguments& arguments, const fs::path& evidence, Sessi
     if (!written) session.complain(written.error());
 }
 
-void say_at_the_end(const WatchArguments& arguments, const watch::Watched& watched) {
+void print_watch_summary(const WatchArguments& arguments, const watch::Watched& watched) {
     for (const std::string& note : watched.notes) print_error("deadrank: {}\n", note);
     if (arguments.quiet || watched.evidence.each<results::RankStart>().empty()) return;
     const std::int64_t steps = count_steps(watched.evidence);
@@ -288,7 +286,7 @@ void watch_command(const WatchArguments& arguments, Session& session) {
         else if (!arguments.html.empty())
             write_page(arguments, file, session);
     }
-    say_at_the_end(arguments, *watched);
+    print_watch_summary(arguments, *watched);
 }
 
 void add_watch(CLI::App& command, Session& session) {
