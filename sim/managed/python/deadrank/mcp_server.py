@@ -12,7 +12,7 @@ import signal
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Callable, Literal, Optional
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -110,12 +110,13 @@ class Deadrank:
                 await end(process)
         return process.returncode, out, errors
 
-    async def answer(self, *words: str) -> Answer:
+    async def answer(self, *words: str, select: Callable[[list], list] = list, most: Optional[int] = None) -> Answer:
+        """The first `most` of the selected results."""
         code, out, errors = await self.call(*words)
         if code == USAGE:
             raise Refused(errors.strip())
-        results = objects_of(out)
-        kept = fitting(results, self.most_bytes)
+        results = select(objects_of(out))
+        kept = fitting(results[:most], self.most_bytes)
         return {"exit_code": code, "results": kept, "message": errors.strip()[-2000:],
                 "left_out": len(results) - len(kept)}
 
@@ -288,14 +289,12 @@ def serve(deadrank: Deadrank) -> MCPServer:
         words = ["list", "--json"]
         for option, value in (("--stage", stage), ("--symptom", symptom), ("--cause", cause)):
             words += [option, word(value, option[2:])] if value else []
-        code, out, errors = await deadrank.call(*words)
-        if code == USAGE:
-            raise Refused(errors.strip())
-        found = [{name: value for name, value in one.items() if name not in ("file", "digest")}
-                 for one in objects_of(out) if contains.lower() in f"{one['id']} {one['title']} {one['story']}".lower()]
-        kept = fitting(found[first:first + count], deadrank.most_bytes)
-        return {"exit_code": code, "results": kept, "message": errors.strip()[-2000:],
-                "left_out": max(0, len(found) - first - len(kept))}
+
+        def select(found: list) -> list:
+            return [{name: value for name, value in one.items() if name not in ("file", "digest")} for one in found
+                    if contains.lower() in f"{one['id']} {one['title']} {one['story']}".lower()][first:]
+
+        return await deadrank.answer(*words, select=select, most=count)
 
     @server.tool(name="explain")
     async def explain(
