@@ -15,8 +15,7 @@ TEST(Canary, AWrongRankIsRefusedAndTheRightOneNamed) {
     options.control = options.healed = false;
     int tried = 0;
     for (scenarios::Scenario scenario : catalog.scenarios) {
-        const auto& blames = scenario.expect.blames;
-        if (std::find(blames.begin(), blames.end(), "rank") == blames.end()) continue;
+        if (!scenario.expect.asks_for(scenarios::BlameField::rank)) continue;
         const auto right = runners::play(scenario, {1}, sim, catalog.vocabulary, options);
         ASSERT_TRUE(right.fault) << scenario.id;
         const auto culprits = right.fault->record.truth.culprit().ranks;

@@ -89,7 +89,7 @@ TEST(Catalogue, BlamesNobodyOnlyWhereTheRanksCannotBeKnown) {
         // In the one below the rank that the fault hits is innocent: it was ended from outside.
         if (!scenario.expect.blames.empty() || scenario.id == "fault_tolerance/save_over_the_last_good_one")
             continue;
-        scenario.expect.blames = {"rank"};
+        scenario.expect.blames = {scenarios::BlameField::rank};
         bool known = true;
         for (std::uint64_t seed = 1; seed <= 5 && known; ++seed)
             known = runners::play(scenario, {seed}, sim, catalog.vocabulary, options).outcome.verdict ==

@@ -10,6 +10,8 @@
 
 namespace deadrank::inject {
 
+using scenarios::BlameField;
+
 // ── A fault made of a few functions, and how it aims.
 
 namespace {
@@ -161,22 +163,22 @@ bool acts_at_a_call(const scenarios::Trigger& when) {
 
 }  // namespace
 
-std::vector<std::string> nameable_fields(const FaultCatalog& catalog, const scenarios::FaultSpec& spec) {
+scenarios::BlameFields nameable_fields(const FaultCatalog& catalog, const scenarios::FaultSpec& spec) {
     if (spec.provokes) return {};
     const auto planned = make_fault(catalog, spec);
     if (!planned) return {};
     const results::Blame& aim = planned->fault->aim();
-    std::vector<std::string> fields;
-    const auto add = [&](bool known, const char* field) {
-        if (known) fields.emplace_back(field);
+    scenarios::BlameFields fields;
+    const auto add = [&](bool known, BlameField field) {
+        if (known) fields.push_back(field);
     };
-    add(!aim.ranks.empty() || (!aim.nodes.empty() && !of_a_link(aim)), "rank");
-    add(!aim.ranks.empty() || !aim.nodes.empty(), "node");
-    add(true, "step");
-    add(!aim.variable.empty(), "variable");
-    add(!aim.component.empty(), "component");
-    add(!aim.collective.empty() || acts_at_a_call(planned->spec.when), "collective");
-    add(!aim.shard.empty(), "shard");
+    add(!aim.ranks.empty() || (!aim.nodes.empty() && !of_a_link(aim)), BlameField::rank);
+    add(!aim.ranks.empty() || !aim.nodes.empty(), BlameField::node);
+    add(true, BlameField::step);
+    add(!aim.variable.empty(), BlameField::variable);
+    add(!aim.component.empty(), BlameField::component);
+    add(!aim.collective.empty() || acts_at_a_call(planned->spec.when), BlameField::collective);
+    add(!aim.shard.empty(), BlameField::shard);
     return fields;
 }
 

@@ -124,8 +124,8 @@ struct PlannedFault {
 // Errors: bad_input (an unknown kind, a parameter missing). A resolved plan meets neither.
 scenarios::Result<PlannedFault> make_fault(const FaultCatalog& catalog, const scenarios::FaultSpec& spec);
 
-// The fields of a blame that the truth of this fault can name, in the words of `blames`. The step counts as
-// one of them, although a fault of the start meets none.
-std::vector<std::string> nameable_fields(const FaultCatalog& catalog, const scenarios::FaultSpec& spec);
+// The fields of a blame that the truth of this fault can name. The step counts as one of them, although a
+// fault of the start meets none.
+scenarios::BlameFields nameable_fields(const FaultCatalog& catalog, const scenarios::FaultSpec& spec);
 
 }  // namespace deadrank::inject

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "inject/core/trigger.h"
+#include "scenarios/model/kind_ids.h"
 
 namespace deadrank::inject {
 
@@ -34,7 +35,7 @@ private:
 
 // The value or block of the program that the fault is about; empty when it is about none.
 std::string_view program_point(const scenarios::FaultSpec& spec) {
-    if (spec.kind == "shift_shard") return "shard.offset";
+    if (spec.kind == scenarios::FaultId::shift_shard) return "shard.offset";
     for (const char* name : {"seam", "block", "checks"}) {
         const auto found = spec.parameters.find(name);
         if (found != spec.parameters.end()) return found->second.text;

@@ -5,7 +5,7 @@
 
 namespace deadrank::inject {
 
-// In the order of fault_catalog.cpp.
+// In the order of scenarios/model/kind_ids.h.
 const FaultCatalog& fault_catalog();
 
 }  // namespace deadrank::inject

@@ -38,7 +38,8 @@ Finding crash(const Detector& detector, const Evidence& evidence, std::string wh
             .detector = std::string(detector.name()),
             .blame = {},
             .at = evidence.observed_until(),
-            .says = std::move(why)};
+            .says = std::move(why),
+            .detector_failed = true};
 }
 
 // A job that stands still after one of its ranks caught an error: the others were never told of the error.

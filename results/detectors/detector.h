@@ -50,8 +50,8 @@ const DetectorRow* find_detector(std::string_view name);  // nullptr: none of ou
 
 Detectors all_detectors();
 
-// In order of time. A detector that throws yields a finding of symptom "detector_crashed" and does not hide
-// the others.
+// In order of time. A detector that throws yields a finding with `detector_failed`, printed as
+// detector_crashed, and does not hide the others.
 std::vector<Finding> detect(const Evidence& evidence, const Detectors& detectors);
 
 // What no detector could see in a job, and what it would take to see it.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "results/record/words.h"
+#include "scenarios/model/kind_ids.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results {
@@ -17,7 +18,8 @@ using scenarios::Symptom;
 
 namespace {
 
-using Fields = std::vector<std::string>;
+using scenarios::BlameField;
+using Fields = scenarios::BlameFields;
 
 template <class T>
 bool same_set(std::vector<T> a, std::vector<T> b) {
@@ -28,18 +30,27 @@ bool same_set(std::vector<T> a, std::vector<T> b) {
     return a == b;
 }
 
-bool same(std::string_view field, const Blame& said, const Blame& meant) {
-    if (field == "rank") return same_set(said.ranks, meant.ranks);
-    if (field == "node") return same_set(said.nodes, meant.nodes);
-    if (field == "step") return said.step == meant.step;
-    if (field == "variable") return said.variable == meant.variable;
-    if (field == "component") return said.component == meant.component;
-    if (field == "collective") return said.collective == meant.collective;
-    if (field == "shard") return said.shard == meant.shard;
+bool same(BlameField field, const Blame& said, const Blame& meant) {
+    switch (field) {
+        case BlameField::rank:
+            return same_set(said.ranks, meant.ranks);
+        case BlameField::node:
+            return same_set(said.nodes, meant.nodes);
+        case BlameField::step:
+            return said.step == meant.step;
+        case BlameField::variable:
+            return said.variable == meant.variable;
+        case BlameField::component:
+            return said.component == meant.component;
+        case BlameField::collective:
+            return said.collective == meant.collective;
+        case BlameField::shard:
+            return said.shard == meant.shard;
+    }
     return false;
 }
 
-bool is_set(std::string_view field, const Blame& blame) {
+bool is_set(BlameField field, const Blame& blame) {
     static const Blame nobody;
     return !same(field, blame, nobody);
 }
@@ -76,19 +87,21 @@ Alarm wrong_blame(const Weighing& weighing, const Finding& finding) {
     // Of a node that is hit the first rank to fail may end the job, so that no other rank shows anything.
     const Blame &said = finding.blame, &meant = weighing.culprit;
     const bool some_of_them = !said.ranks.empty() && std::ranges::includes(meant.ranks, said.ranks);
-    const bool node_is_right =
-        fields == Fields{"rank"} && some_of_them && !meant.nodes.empty() && same("node", said, meant);
-    const bool says_nothing_of_them = blame_text(said, fields) == blame_text({});
-    const std::string what = says_nothing_of_them && !(said == Blame{})
-                                 ? fmt::format("names no {}", fmt::join(fields, " and no "))
-                                 : fmt::format("blamed {}", blame_text(said, fields));
+    const bool node_is_right = fields == Fields{BlameField::rank} && some_of_them && !meant.nodes.empty() &&
+                               same(BlameField::node, said, meant);
+    const bool says_nothing_of_them = blame_text(said, fields) == blame_text(Blame{});
+    std::string what = fmt::format("blamed {}", blame_text(said, fields));
+    if (says_nothing_of_them && !(said == Blame{})) {
+        what = "names";
+        for (const BlameField field : fields) what += fmt::format(" no {}", scenarios::word_of(field));
+    }
     return {
         .verdict = Verdict::fail,
         .outcome = Outcome::wrong_rank,
         .reason = fmt::format("{} {}; it was {}{}", finding.detector, what, blame_text(meant, fields),
                               node_is_right ? fmt::format(" (the {} is right: blames = [\"node\"] asks for "
                                                           "no single ranks)",
-                                                          blame_text(meant, {"node"}))
+                                                          blame_text(meant, {BlameField::node}))
                                             : "")};
 }
 
@@ -173,7 +186,7 @@ Alarm with_answer(const Weighing& weighing, const std::vector<Finding>& findings
 // Fields that the scenario asks for but the truth does not know: comparing them would prove nothing.
 Fields nameless_fields(const scenarios::Expectation& expect, const Blame& culprit) {
     Fields fields;
-    for (const std::string& field : expect.blames) {
+    for (const BlameField field : expect.blames) {
         if (!is_set(field, culprit)) fields.push_back(field);
     }
     return fields;
@@ -246,7 +259,7 @@ Alarm weigh_alarm(const scenarios::Expectation& expect, const Blame& culprit, Ti
         return {.verdict = Verdict::unknown,
                 .outcome = Outcome::unjudged,
                 .reason = fmt::format("the scenario wants the {} named, but the truth names none",
-                                      nameless.front())};
+                                      scenarios::word_of(nameless.front()))};
     }
     const Alarm alone = weigh_each(weighing, findings, others);
     if (alone.outcome != Outcome::wrong_rank) return alone;
@@ -300,10 +313,10 @@ Blame culprit_of(const scenarios::Expectation& expect, const Record& record) {
 namespace {
 
 bool ends_a_process(const scenarios::FaultSpec& fault) {
-    return fault.kind == "exit_rank" || fault.kind == "kill_rank";
+    return fault.kind == scenarios::FaultId::exit_rank || fault.kind == scenarios::FaultId::kill_rank;
 }
 
-bool says_what_provokes(const Finding& finding, const scenarios::Plan& plan, const Truth& truth) {
+bool reports_provoked_end(const Finding& finding, const scenarios::Plan& plan, const Truth& truth) {
     const bool of_an_end = finding.symptom == Symptom::framework_runtime_exception ||
                            finding.symptom == Symptom::native_crash_or_illegal_access ||
                            finding.symptom == Symptom::remote_peer_connection_error;  // as gloo's peers see it
@@ -324,7 +337,7 @@ bool says_what_provokes(const Finding& finding, const scenarios::Plan& plan, con
 // from it, and the error, which only provokes it, is none.
 std::vector<Finding> answers_in(const Finding& finding, const scenarios::Plan& plan, const Truth& truth,
                                 bool told_outright) {
-    if (says_what_provokes(finding, plan, truth)) return finding.followed_by;
+    if (reports_provoked_end(finding, plan, truth)) return finding.followed_by;
     if (told_outright) return {finding};
     for (const Finding& next : finding.followed_by)
         if (plan.expect.is_answered_by(next.symptom)) return {next};
@@ -360,16 +373,15 @@ std::vector<std::size_t> list_false_alarms(const std::vector<Finding>& findings,
     std::vector<std::size_t> alarms;
     for (std::size_t i = 0; i < findings.size(); ++i) {
         if (healed && has(plan.expect.also, findings[i].symptom)) continue;
-        if (!healed || !says_what_provokes(findings[i], plan, truth) || !findings[i].followed_by.empty())
+        if (!healed || !reports_provoked_end(findings[i], plan, truth) || !findings[i].followed_by.empty())
             alarms.push_back(i);
     }
     return alarms;
 }
 
-std::vector<std::string> differing_fields(const std::vector<std::string>& fields, const Blame& said,
-                                          const Blame& meant) {
+Fields differing_fields(const Fields& fields, const Blame& said, const Blame& meant) {
     Fields differing;
-    for (const std::string& field : fields) {
+    for (const BlameField field : fields) {
         if (!same(field, said, meant)) differing.push_back(field);
     }
     return differing;

@@ -3,15 +3,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "results/judging/judge.h"
 
 namespace deadrank::results {
-
-// The symptom that results/detectors/detector.h gives to a detector that threw.
-inline constexpr std::string_view detector_crashed = "detector_crashed";
 
 struct Alarm {
     Verdict verdict = Verdict::fail;
@@ -40,8 +36,8 @@ std::vector<std::size_t> list_false_alarms(const std::vector<Finding>& findings,
 
 // The fields of `expect.blames` in which the two differ. Ranks and nodes are compared as sets, a step
 // exactly.
-std::vector<std::string> differing_fields(const std::vector<std::string>& fields, const Blame& said,
-                                          const Blame& meant);
+scenarios::BlameFields differing_fields(const scenarios::BlameFields& fields, const Blame& said,
+                                        const Blame& meant);
 
 // Indices of the findings whose symptom is neither the expected one nor in `also`.
 std::vector<std::size_t> list_unexpected_findings(const scenarios::Expectation& expect,

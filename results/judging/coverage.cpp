@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "scenarios/model/kind_ids.h"
 #include "scenarios/model/python_program.h"
 
 namespace deadrank::results {
@@ -48,7 +49,7 @@ void count_field(Strictness::Field& field, const scenarios::Scenario& scenario, 
 void count_checks(Strictness& checks, const scenarios::Scenario& scenario) {
     const scenarios::Expectation& expect = scenario.expect;
     count_field(checks.blames, scenario, "blames", !expect.blames.empty());
-    count_field(checks.reaction, scenario, "reaction", expect.reaction != "any");
+    count_field(checks.reaction, scenario, "reaction", expect.reaction != scenarios::WantedReaction::any);
     count_field(checks.within, scenario, "within", !expect.because.contains("within"));
     const scenarios::Heal& heal = scenario.heal;
     if (!heal.as_control.empty())
@@ -129,8 +130,9 @@ namespace {
 
 void count_makings(Coverage& coverage, const scenarios::Scenario& scenario) {
     const auto is_switch = [](const scenarios::FaultSettings& fault) {
-        return !fault.provokes &&
-               (fault.kind == "bend_value" || fault.kind == "skip_block" || fault.kind == "shift_shard");
+        return !fault.provokes && (fault.kind == scenarios::FaultId::bend_value ||
+                                   fault.kind == scenarios::FaultId::skip_block ||
+                                   fault.kind == scenarios::FaultId::shift_shard);
     };
     if (scenario.workload_kind == scenarios::python_workload)
         ++coverage.real_code;

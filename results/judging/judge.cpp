@@ -32,9 +32,8 @@ void set(Judgement& judgement, Verdict verdict, Outcome outcome, std::string rea
 
 bool crashed(Judgement& judgement) {
     const auto& findings = judgement.findings;
-    const auto broken = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
-        return finding.symptom == detector_crashed;
-    });
+    const auto broken = std::find_if(findings.begin(), findings.end(),
+                                     [](const Finding& finding) { return finding.detector_failed; });
     if (broken == findings.end()) return false;
     set(judgement, Verdict::unknown, Outcome::crashed,
         fmt::format("the detector {} crashed: {}", broken->detector, broken->says));
@@ -143,8 +142,9 @@ void judge_fault(Judgement& judgement, const scenarios::Plan& plan, const Record
 void judge_quiet_heal(Judgement& judgement, const scenarios::Plan& plan, const Record& record) {
     const scenarios::Expectation& expect = plan.expect;
     judge_silence(judgement, plan, record.truth);
-    const bool may_end_with_error = expect.reaction == "clear_error" ||
-                                    expect.reaction == "refuse_to_start" || expect.reaction == "error";
+    const bool may_end_with_error = expect.reaction == WantedReaction::clear_error ||
+                                    expect.reaction == WantedReaction::refuse_to_start ||
+                                    expect.reaction == WantedReaction::error;
     if (may_end_with_error && judgement.outcome == Outcome::unfinished)
         set(judgement, Verdict::pass, Outcome::quiet, "quiet");
     judge_reaction(judgement, expect);

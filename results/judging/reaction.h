@@ -40,8 +40,11 @@
 
 #include "results/record/blame.h"
 #include "results/record/record.h"
+#include "scenarios/model/scenario.h"
 
 namespace deadrank::results {
+
+using scenarios::WantedReaction;
 
 enum class Reaction {
     completed,
@@ -57,7 +60,7 @@ enum class Reaction {
 };
 std::string_view name_of(Reaction);
 std::string_view reaction_text(Reaction reaction);      // "it hung"
-std::string_view wanted_text(std::string_view wanted);  // "end with a clear error"
+std::string_view wanted_text(WantedReaction wanted);    // "end with a clear error"
 
 bool ended_with_error(Reaction reaction);
 bool is_good(Reaction reaction);  // nobody is left waiting, misled or wrong
@@ -89,8 +92,8 @@ struct Grade {
     bool operator==(const Grade&) const = default;
 };
 
-// Is it what was asked for? `wanted` is a word of [expect] reaction; "any" takes everything.
-bool meets_reaction(std::string_view wanted, const Grade& job);
+// Is it what was asked for? `any` takes everything.
+bool meets_reaction(WantedReaction wanted, const Grade& job);
 
 Grade grade(const Reacting& job);
 // `per_rank`: [bug] per_rank of the scenario.

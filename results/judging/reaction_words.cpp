@@ -32,37 +32,51 @@ std::string_view reaction_text(Reaction reaction) {
     return texts.at(static_cast<std::size_t>(reaction));
 }
 
-std::string_view wanted_text(std::string_view wanted) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> texts = {{
-        {"complete", "complete"},
-        {"warn_and_complete", "warn and complete"},
-        {"restart", "restart and complete"},
-        {"refuse_to_start", "refuse to start"},
-        {"clear_error", "end with an error that names the culprit"},
-        {"error", "end with an error"},
-        {"finish", "come to its end"},
-    }};
-    for (const auto& [word, text] : texts) {
-        if (word == wanted) return text;
+std::string_view wanted_text(WantedReaction wanted) {
+    switch (wanted) {
+        case WantedReaction::any:
+            return "end in any way";
+        case WantedReaction::clear_error:
+            return "end with an error that names the culprit";
+        case WantedReaction::error:
+            return "end with an error";
+        case WantedReaction::refuse_to_start:
+            return "refuse to start";
+        case WantedReaction::restart:
+            return "restart and complete";
+        case WantedReaction::warn_and_complete:
+            return "warn and complete";
+        case WantedReaction::complete:
+            return "complete";
+        case WantedReaction::finish:
+            return "come to its end";
     }
-    return "end in any way";
+    return {};
 }
 
-bool meets_reaction(std::string_view wanted, const Grade& job) {
+bool meets_reaction(WantedReaction wanted, const Grade& job) {
     const Reaction reaction = job.reaction;
-    const bool completes = reaction == Reaction::completed || reaction == Reaction::warned_and_completed;
-    if (wanted == "complete") return completes;
-    if (wanted == "warn_and_complete") return reaction == Reaction::warned_and_completed;
-    if (wanted == "restart")
-        return job.restarted &&
-               (reaction == Reaction::restarted || reaction == Reaction::silent_wrong_result ||
-                reaction == Reaction::not_checked);
-    if (wanted == "refuse_to_start") return !job.stepped && ended_with_error(reaction);
-    if (wanted == "clear_error")
-        return reaction == Reaction::clear_error || reaction == Reaction::refused_to_start;
-    if (wanted == "finish") return !ended_with_error(reaction) && reaction != Reaction::hung;
-    if (wanted == "error") return ended_with_error(reaction);
-    return wanted.empty() || wanted == "any";
+    switch (wanted) {
+        case WantedReaction::any:
+            return true;
+        case WantedReaction::clear_error:
+            return reaction == Reaction::clear_error || reaction == Reaction::refused_to_start;
+        case WantedReaction::error:
+            return ended_with_error(reaction);
+        case WantedReaction::refuse_to_start:
+            return !job.stepped && ended_with_error(reaction);
+        case WantedReaction::restart:
+            return job.restarted &&
+                   (reaction == Reaction::restarted || reaction == Reaction::silent_wrong_result ||
+                    reaction == Reaction::not_checked);
+        case WantedReaction::warn_and_complete:
+            return reaction == Reaction::warned_and_completed;
+        case WantedReaction::complete:
+            return reaction == Reaction::completed || reaction == Reaction::warned_and_completed;
+        case WantedReaction::finish:
+            return !ended_with_error(reaction) && reaction != Reaction::hung;
+    }
+    return false;
 }
 
 bool ended_with_error(Reaction reaction) {

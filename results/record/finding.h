@@ -19,6 +19,9 @@ struct Finding {
     std::vector<std::string> causes = {};   // likely root causes, most likely first; may be empty
     bool outlived = false;                  // an error after which the ranks at fault went on
     std::vector<Finding> followed_by = {};  // the standstill of other ranks that it explains
+    // The detector itself failed, and `says` is its error: nothing was found, and the symptom is none of the
+    // taxonomy.
+    bool detector_failed = false;
 
     bool operator==(const Finding&) const = default;
 };

@@ -8,6 +8,8 @@
 
 namespace deadrank::results {
 
+using scenarios::BlameField;
+
 // ── Rounds in integers, so that a report is the same on every machine.
 
 namespace {
@@ -34,14 +36,23 @@ std::string numbers_text(std::string_view one, const std::vector<std::int32_t>& 
     return fmt::format("{}{} {}", one, numbers.size() == 1 ? "" : "s", ranges_text(numbers));
 }
 
-std::string field_text(const Blame& blame, std::string_view field) {
-    if (field == "rank" && !blame.ranks.empty()) return numbers_text("rank", blame.ranks);
-    if (field == "node" && !blame.nodes.empty()) return numbers_text("node", blame.nodes);
-    if (field == "step" && blame.step && *blame.step >= 0) return fmt::format("step {}", *blame.step);
-    if (field == "variable") return blame.variable;
-    if (field == "component") return blame.component;
-    if (field == "collective") return blame.collective;
-    if (field == "shard" && !blame.shard.empty()) return "shard " + blame.shard;
+std::string field_text(const Blame& blame, BlameField field) {
+    switch (field) {
+        case BlameField::rank:
+            return blame.ranks.empty() ? "" : numbers_text("rank", blame.ranks);
+        case BlameField::node:
+            return blame.nodes.empty() ? "" : numbers_text("node", blame.nodes);
+        case BlameField::step:
+            return blame.step && *blame.step >= 0 ? fmt::format("step {}", *blame.step) : "";
+        case BlameField::variable:
+            return blame.variable;
+        case BlameField::component:
+            return blame.component;
+        case BlameField::collective:
+            return blame.collective;
+        case BlameField::shard:
+            return blame.shard.empty() ? "" : "shard " + blame.shard;
+    }
     return {};
 }
 
@@ -79,9 +90,9 @@ std::string ranges_text(const std::vector<std::int32_t>& numbers) {
     return text;
 }
 
-std::string blame_text(const Blame& blame, const std::vector<std::string>& fields) {
+std::string blame_text(const Blame& blame, const scenarios::BlameFields& fields) {
     std::string text;
-    for (const std::string& field : fields) {
+    for (const BlameField field : fields) {
         const std::string words = field_text(blame, field);
         if (words.empty()) continue;
         if (!text.empty()) text += ", ";
@@ -91,9 +102,8 @@ std::string blame_text(const Blame& blame, const std::vector<std::string>& field
 }
 
 std::string blame_text(const Blame& blame) {
-    static const std::vector<std::string> all = {"rank",      "node",       "step", "variable",
-                                                 "component", "collective", "shard"};
-    return blame_text(blame, all);
+    return blame_text(blame, {BlameField::rank, BlameField::node, BlameField::step, BlameField::variable,
+                              BlameField::component, BlameField::collective, BlameField::shard});
 }
 
 bool has(const std::vector<std::string>& list, std::string_view word) {

@@ -8,6 +8,7 @@
 
 #include "results/record/blame.h"
 #include "results/record/time.h"
+#include "scenarios/model/scenario.h"
 
 namespace deadrank::results {
 
@@ -23,8 +24,8 @@ std::string after_text(Time delay, std::string_view what);
 // "0-3,7"; for few ranks this reads well, for many it stays short.
 std::string ranges_text(const std::vector<std::int32_t>& numbers);
 
-// Only the fields asked for ("rank", "step", …), as in "ranks 0-3, step 7"; "nobody" when they are empty.
-std::string blame_text(const Blame& blame, const std::vector<std::string>& fields);
+// Only the fields asked for, as in "ranks 0-3, step 7"; "nobody" when they are empty.
+std::string blame_text(const Blame& blame, const scenarios::BlameFields& fields);
 
 // All fields that are set; "nobody" when none is.
 std::string blame_text(const Blame& blame);

@@ -66,10 +66,10 @@ Json verdict_of(const std::optional<Judgement>& judgement) {
 
 Json expectation_json(const scenarios::Expectation& expect) {
     Json json = {{"symptom", expect.symptom},
-                 {"blames", expect.blames},
+                 {"blames", scenarios::words_of(expect.blames)},
                  {"within", expect.within},
                  {"also", expect.also},
-                 {"reaction", expect.reaction}};
+                 {"reaction", scenarios::word_of(expect.reaction)}};
     if (!expect.alternatives.empty()) json["symptoms"] = expect.symptoms();
     if (!expect.unseen.empty()) json["unseen"] = expect.unseen;
     return json;

@@ -29,7 +29,7 @@ std::vector<std::string> list_repeat_commands(const Case& one) {
         const std::string where = one.file.empty() ? "" : " --scenario " + shell_quoted(one.file.string());
         commands.push_back("deadrank replay " + one.token + where);
     }
-    const std::string runner = one.runner == "sim" ? "" : " --runner " + one.runner;
+    const std::string runner = one.runner == scenarios::BackendId::sim ? "" : " --runner " + one.runner;
     const std::string which = one.file.empty() ? one.scenario : shell_quoted(one.file.string());
     commands.push_back(fmt::format("deadrank run {} --seed {}{}", which, one.seed, runner));
     return commands;

@@ -244,7 +244,7 @@ bool matches_pattern(std::string_view pattern, std::string_view text) {
 }
 
 bool playable_on(const Scenario& scenario, std::string_view backend) {
-    return scenario.backends.empty() ? backend == "sim" : has(scenario.backends, backend);
+    return scenario.backends.empty() ? backend == scenarios::BackendId::sim : has(scenario.backends, backend);
 }
 
 Result<Selection> select(const Library& library, const SelectionOptions& options) {

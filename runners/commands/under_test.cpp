@@ -74,8 +74,9 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
     std::vector<UnderTest> programs;
     std::map<std::string, std::string> gpu_variables;
     if (options.gpus.count > 0) {
-        const bool has_program = !options.command.empty() || (runner == "local" && !options.names.empty());
-        if ((runner != "local" && runner != "sim") || !has_program)
+        const bool has_program =
+            !options.command.empty() || (runner == scenarios::BackendId::local && !options.names.empty());
+        if ((runner != scenarios::BackendId::local && runner != scenarios::BackendId::sim) || !has_program)
             return refuse(ErrorCode::usage, "--gpus is for a program of yours", "add its command behind --");
         auto variables = variables_of(options.gpus);
         if (!variables) return tl::unexpected(variables.error());
@@ -90,12 +91,14 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
             {size, [runner, &extension] { return std::move(*make_runner(runner, extension)); }});
         return programs;
     }
-    if (runner == "mpi" && !options.command.empty() && options.names.empty() && options.debug.empty()) {
+    if (runner == scenarios::BackendId::mpi && !options.command.empty() && options.names.empty() &&
+        options.debug.empty()) {
         programs.push_back({joined_pair(size, fmt::format("-- {}", fmt::join(options.command, " "))),
                             [command = options.command] { return std::make_unique<MpiProgram>(command); }});
         return programs;
     }
-    if (runner == "sim" && !options.command.empty() && options.names.empty() && options.debug.empty()) {
+    if (runner == scenarios::BackendId::sim && !options.command.empty() && options.names.empty() &&
+        options.debug.empty()) {
         auto managed = managed_program(options.command, options.ranks, options.gpus);
         if (!managed) return tl::unexpected(managed.error());
         managed->real_limit = std::chrono::seconds(options.real_limit);
@@ -108,7 +111,7 @@ scenarios::Result<std::vector<UnderTest>> programs_under_test(const std::string&
         programs.push_back({words, make, managed->command});
         return programs;
     }
-    if (runner != "local") {
+    if (runner != scenarios::BackendId::local) {
         return refuse(ErrorCode::usage, fmt::format("the runner '{}' plays no program of yours", runner),
                       "add --runner local, or --runner mpi for an MPI program behind --");
     }

@@ -35,8 +35,8 @@ struct Extension {
     inject::FaultCatalog all_faults() const;
 };
 
-// All names that a scenario may use: the faults of inject/faults/fault_catalog.cpp, the workloads of
-// sim/workloads/workload_catalog.cpp, and those of the extension.
+// All names that a scenario may use: the faults and workloads of scenarios/model/kind_ids.h, and those of the
+// extension.
 scenarios::Vocabulary vocabulary(const Extension& extension = {});
 
 }  // namespace deadrank::runners

@@ -69,10 +69,10 @@ bool points_at(const Blame& said, const Blame& meant, int ranks_per_node) {
     return there.empty() && culprit.empty() && same_word(said.component, meant.component);
 }
 
-bool says_where(const Blame& blame) { return !blame.ranks.empty() || !blame.nodes.empty(); }
+bool names_a_place(const Blame& blame) { return !blame.ranks.empty() || !blame.nodes.empty(); }
 
 bool is_nowhere(const Blame& blame) {
-    return !says_where(blame) && blame.variable.empty() && blame.component.empty() && blame.shard.empty();
+    return !names_a_place(blame) && blame.variable.empty() && blame.component.empty() && blame.shard.empty();
 }
 
 }  // namespace
@@ -88,9 +88,10 @@ std::vector<Blame> culprits_of(const results::Truth& truth) {
 Naming naming_of(const results::Finding& finding, const std::vector<Blame>& culprits, int ranks_per_node) {
     const auto points = [&](const Blame& meant) { return points_at(finding.blame, meant, ranks_per_node); };
     if (std::any_of(culprits.begin(), culprits.end(), points)) return Naming::culprit;
-    const bool missable = std::none_of(culprits.begin(), culprits.end(),
-                                       [](const Blame& one) { return is_nowhere(one) || !says_where(one); });
-    return says_where(finding.blame) && missable ? Naming::bystander : Naming::nobody;
+    const bool missable = std::none_of(culprits.begin(), culprits.end(), [](const Blame& one) {
+        return is_nowhere(one) || !names_a_place(one);
+    });
+    return names_a_place(finding.blame) && missable ? Naming::bystander : Naming::nobody;
 }
 
 // ── Shrinking checks only the signature's own property.
@@ -207,12 +208,13 @@ std::string expect_table(const scenarios::Bug& bug, const scenarios::Expectation
         text += "symptom = " + toml_list(expect.symptoms()) + "\n";
     else if (expect.symptom != bug.symptom)
         text += "symptom = " + toml_text(expect.symptom) + "\n";
-    if (!expect.blames.empty()) text += "blames = " + toml_list(expect.blames) + "\n";
+    if (!expect.blames.empty()) text += "blames = " + toml_list(words_of(expect.blames)) + "\n";
     if (!expect.ranks.empty()) text += fmt::format("ranks = [{}]\n", fmt::join(expect.ranks, ", "));
     if (expect.step) text += fmt::format("step = {}\n", *expect.step);
     text += "within = " + scenarios::toml_duration(expect.within) + "\n";
     if (!expect.also.empty()) text += "also = " + toml_list(expect.also) + "\n";
-    if (expect.reaction != "any") text += "reaction = " + toml_text(expect.reaction) + "\n";
+    if (expect.reaction != scenarios::WantedReaction::any)
+        text += "reaction = " + toml_text(word_of(expect.reaction)) + "\n";
     if (expect.recovers_within >= 0)
         text += "recovers_within = " + scenarios::toml_duration(expect.recovers_within) + "\n";
     if (!expect.unseen.empty()) text += "unseen = " + toml_text(expect.unseen) + "\n";

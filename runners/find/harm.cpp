@@ -38,7 +38,7 @@ scenarios::Result<Plan> usual_plan(const std::string& workload, const scenarios:
     return plan;
 }
 
-void give_bug(Plan& plan, const std::string& symptom, const std::vector<std::string>& blames,
+void give_bug(Plan& plan, const std::string& symptom, const scenarios::BlameFields& blames,
               const scenarios::Taxonomy& taxonomy) {
     plan.bug = {.symptom = symptom};
     plan.expect = {.symptom = symptom, .blames = blames};

@@ -18,7 +18,7 @@ scenarios::Result<scenarios::Plan> usual_plan(const std::string& workload,
 
 // Gives the plan a bug of the taxonomy for what was seen: the symptom, with the cause and fix most often
 // reported for it. `expect` gets the symptom and the nameable parts of the culprit.
-void give_bug(scenarios::Plan& plan, const std::string& symptom, const std::vector<std::string>& blames,
+void give_bug(scenarios::Plan& plan, const std::string& symptom, const scenarios::BlameFields& blames,
               const scenarios::Taxonomy& taxonomy);
 
 // ── What a plan did to its job, compared with its control alone, without an expectation. It is the job's

@@ -7,6 +7,7 @@
 
 #include "runners/find/knob.h"
 #include "runners/find/shrink.h"
+#include "scenarios/model/kind_ids.h"
 
 namespace deadrank::runners::find {
 
@@ -77,9 +78,10 @@ using scenarios::ValueType;
 namespace {
 
 // The plainest first. Kinds that are not listed count as more special.
-constexpr std::array<std::string_view, 6> plain = {"kill_rank", "stop_rank",        "skip_collective",
-                                                   "slow_rank", "delay_collective", "drop_link"};
-constexpr std::string_view plain_workload = "data_parallel";
+using scenarios::FaultId;
+constexpr FaultId plain[] = {FaultId::kill_rank, FaultId::stop_rank,        FaultId::skip_collective,
+                             FaultId::slow_rank, FaultId::delay_collective, FaultId::drop_link};
+constexpr const char* plain_workload = id_of(scenarios::WorkloadId::data_parallel);
 
 const scenarios::Value* ranks_or_nodes(const FaultSpec& fault, ValueType type) {
     for (const auto& [name, value] : fault.parameters) {
@@ -109,10 +111,10 @@ bool recast(const FaultSpec& from, const scenarios::Kind& to, std::int64_t gpus,
 }
 
 bool plainer_fault(Reduction& reduction, std::size_t index) {
-    for (const std::string_view kind : plain) {
+    for (const FaultId kind : plain) {
         const FaultSpec& now = reduction.plan().faults[index];
         if (now.kind == kind) return false;
-        const auto* words = reduction.words().fault(kind);
+        const auto* words = reduction.words().fault(id_of(kind));
         Plan candidate = reduction.plan();
         const std::int64_t gpus = candidate.number(candidate.cluster, "gpus_per_node");
         if (words && recast(now, *words, gpus, candidate.faults[index]) &&

@@ -27,7 +27,7 @@ bool counts(const results::Finding& finding, const std::string& symptom) {
 
 const results::Finding* crash_in(const std::vector<results::Finding>& findings) {
     for (const results::Finding& finding : findings) {
-        if (finding.symptom == "detector_crashed") return &finding;
+        if (finding.detector_failed) return &finding;
     }
     return nullptr;
 }

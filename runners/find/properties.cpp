@@ -9,6 +9,7 @@
 
 #include "results/judging/judge.h"
 #include "runners/find/finds.h"
+#include "scenarios/model/kind_ids.h"
 
 namespace deadrank::runners::find {
 
@@ -17,8 +18,6 @@ namespace {
 using Ways = std::vector<std::string>;
 using results::Finding;
 
-constexpr std::string_view crashed = "detector_crashed";
-
 std::string who_said(const Finding& finding) {
     return fmt::format("{} by {}", finding.symptom, finding.detector);
 }
@@ -26,7 +25,7 @@ std::string who_said(const Finding& finding) {
 Ways ways_said(const std::vector<Finding>& findings, const auto& counts) {
     std::set<std::string> ways;
     for (const Finding& finding : findings) {
-        if (finding.symptom != crashed && counts(finding)) ways.insert(who_said(finding));
+        if (!finding.detector_failed && counts(finding)) ways.insert(who_said(finding));
     }
     return {ways.begin(), ways.end()};
 }
@@ -35,7 +34,7 @@ Ways no_detector_crashes(const TrialedPlan& tried) {
     std::set<std::string> ways;
     for (const Played* played : {&tried.fault, tried.control.get()}) {
         for (const Finding& finding : played->findings) {
-            if (finding.symptom == crashed) ways.insert(finding.detector);
+            if (finding.detector_failed) ways.insert(finding.detector);
         }
     }
     return {ways.begin(), ways.end()};
@@ -98,9 +97,8 @@ bool all_taken_back(const TrialedPlan& tried) {
 
 Ways guarded_job_ends(const TrialedPlan& tried) {
     const scenarios::Plan& plan = tried.fault.plan;
-    const auto launcher = plan.cluster.find("launcher");
-    const bool guarded = plan.number(plan.cluster, "watchdog") != 0 && launcher != plan.cluster.end() &&
-                         launcher->second.text != "bare";
+    const bool guarded =
+        plan.number(plan.cluster, "watchdog") != 0 && launcher_of(plan) != scenarios::LauncherKind::bare;
     if (!took_place(tried) || !guarded || tried.harm != Harm::hung) return {};
     return {"it hung with a watchdog and a launcher that watches"};
 }
@@ -122,13 +120,11 @@ std::set<results::Rank> aimed_at(const TrialedPlan& tried) {
 
 bool promises_to_survive(const TrialedPlan& tried) {
     const scenarios::Plan& plan = tried.fault.plan;
-    const auto launcher = plan.cluster.find("launcher");
-    if (launcher == plan.cluster.end() || launcher->second.text != "replicas" || !took_place(tried))
-        return false;
+    if (launcher_of(plan) != scenarios::LauncherKind::replicas || !took_place(tried)) return false;
     if (static_cast<std::int64_t>(aimed_at(tried).size()) >= plan.world_size()) return false;
     return std::all_of(plan.faults.begin(), plan.faults.end(), [](const scenarios::FaultSpec& fault) {
-        return fault.kind == "kill_rank" || fault.kind == "exit_rank" || fault.kind == "pause_rank" ||
-               fault.kind == "lose_node";
+        return fault.kind == scenarios::FaultId::kill_rank || fault.kind == scenarios::FaultId::exit_rank ||
+               fault.kind == scenarios::FaultId::pause_rank || fault.kind == scenarios::FaultId::lose_node;
     });
 }
 
@@ -195,8 +191,9 @@ Ways members_hold_the_same(const TrialedPlan& tried) {
 
 // Whoever ends has launches left, and a lost node a spare: all of them are to come back.
 bool all_may_return(const scenarios::Plan& plan) {
-    const auto lost = std::count_if(plan.faults.begin(), plan.faults.end(),
-                                    [](const auto& fault) { return fault.kind == "lose_node"; });
+    const auto lost = std::count_if(plan.faults.begin(), plan.faults.end(), [](const auto& fault) {
+        return fault.kind == scenarios::FaultId::lose_node;
+    });
     const auto spares = plan.cluster.find("spare_nodes");  // absent unless stated
     return std::ssize(plan.faults) <= plan.number(plan.cluster, "restarts_max") &&
            lost <= (spares == plan.cluster.end() ? 0 : spares->second.number);
@@ -205,7 +202,7 @@ bool all_may_return(const scenarios::Plan& plan) {
 // Nobody stood still for so long that the others went on without it to the end.
 bool none_stood_still(const scenarios::Plan& plan) {
     return std::none_of(plan.faults.begin(), plan.faults.end(),
-                        [](const auto& fault) { return fault.kind == "pause_rank"; });
+                        [](const auto& fault) { return fault.kind == scenarios::FaultId::pause_rank; });
 }
 
 Ways ends_as_undisturbed(const TrialedPlan& tried) {

@@ -6,6 +6,7 @@
 
 #include "runners/find/knob.h"
 #include "runners/find/passes.h"
+#include "scenarios/model/kind_ids.h"
 
 namespace deadrank::runners::find {
 
@@ -55,7 +56,7 @@ std::optional<Value> felt_value(const std::string& kind, const Parameter& parame
 }
 
 Aim aim_of(const Kind& kind) {
-    if (kind.name == "swap_ranks") return Aim::two_ranks;
+    if (kind.name == scenarios::FaultId::swap_ranks) return Aim::two_ranks;
     for (const Parameter& parameter : kind.parameters) {
         if (parameter.type == ValueType::ranks) return Aim::rank;
         if (parameter.type == ValueType::nodes) return Aim::node;

@@ -158,7 +158,7 @@ Caught by_naming(const TrialedPlan& tried) {
     const auto culprits = culprits_of(tried.fault.record.truth);
     bool nobody = false;
     for (const results::Finding& finding : findings) {
-        if (finding.symptom == "detector_crashed") return Caught::untold;
+        if (finding.detector_failed) return Caught::untold;
         const Naming naming = naming_of(finding, culprits, tried.ranks_per_node);
         if (naming == Naming::culprit) return Caught::named;
         nobody = nobody || naming == Naming::nobody;

@@ -9,6 +9,8 @@
 
 namespace deadrank::runners::learn {
 
+using scenarios::BlameField;
+
 // ── Draws depend on scenario and seed, so that a lesson always asks the same.
 
 namespace {
@@ -69,20 +71,19 @@ std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
     std::vector<Challenge> challenges;
     const scenarios::Plan& plan = trial.fault->plan;
     const results::Blame& culprit = trial.outcome.fault->culprit;
-    const auto& blames = scenario.expect.blames;
-    const auto asked = [&](const char* field) { return std::count(blames.begin(), blames.end(), field) > 0; };
+    const scenarios::Expectation& expect = scenario.expect;
     const auto half = static_cast<std::size_t>(plan.world_size() / 2);
-    if (asked("rank") && !culprit.ranks.empty() && culprit.ranks.size() <= half) {
+    if (expect.asks_for(BlameField::rank) && !culprit.ranks.empty() && culprit.ranks.size() <= half) {
         challenges.push_back(
             ask_for(culprit.ranks.size() == 1 ? "Which rank is it?" : "Which ranks are they?", culprit.ranks,
                     plan.world_size() - 1));
-    } else if (asked("node") && !culprit.nodes.empty()) {
+    } else if (expect.asks_for(BlameField::node) && !culprit.nodes.empty()) {
         challenges.push_back(
             ask_for(culprit.nodes.size() == 1 ? "Which node is it?" : "Which nodes are they?", culprit.nodes,
                     scenarios::cluster_number(plan, "nodes", 1) - 1));
     }
     const bool dated = results::lowered(scenario.teach.question).find("since when") != std::string::npos;
-    if ((asked("step") || dated) && culprit.step) {
+    if ((expect.asks_for(BlameField::step) || dated) && culprit.step) {
         challenges.push_back(ask_for("Since which step? Steps count from 0.",
                                      {static_cast<std::int32_t>(*culprit.step)}, 100'000));
     }

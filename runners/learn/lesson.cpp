@@ -123,27 +123,30 @@ std::string job_words(const scenarios::Plan& plan) {
                        plan.number(plan.workload, "steps"));
 }
 
-std::string launcher_words(std::string_view launcher) {
-    static const std::map<std::string_view, std::string_view> words = {
-        {"torchrun", "torchrun starts the ranks and ends all of them when one fails"},
-        {"bare", "no launcher watches the ranks"},
-        {"mpirun", "mpirun starts the ranks and ends all of them when one fails"},
-        {"test", "a unit test starts the ranks and joins them"},
-        {"replicas", "each rank has a launcher of its own"},
-        {"spawn", "torch.multiprocessing.spawn starts the ranks"}};
-    const auto found = words.find(launcher);
-    return std::string(found == words.end() ? "ranks are started by " + std::string(launcher) : found->second);
+std::string launcher_words(scenarios::LauncherKind launcher) {
+    switch (launcher) {
+        case scenarios::LauncherKind::torchrun:
+            return "torchrun starts the ranks and ends all of them when one fails";
+        case scenarios::LauncherKind::bare:
+            return "no launcher watches the ranks";
+        case scenarios::LauncherKind::mpirun:
+            return "mpirun starts the ranks and ends all of them when one fails";
+        case scenarios::LauncherKind::test:
+            return "a unit test starts the ranks and joins them";
+        case scenarios::LauncherKind::replicas:
+            return "each rank has a launcher of its own";
+        case scenarios::LauncherKind::spawn:
+            return "torch.multiprocessing.spawn starts the ranks";
+    }
+    return {};
 }
 
 // Who would end the job, and when: without it a reader cannot tell a hang from patience.
 std::string watched_words(const scenarios::Plan& plan) {
     if (plan.workload_kind == scenarios::release_workload) return "torchrun starts the ranks";
-    const auto text = [&](const char* name) {
-        const auto found = plan.cluster.find(name);
-        return found == plan.cluster.end() ? std::string() : found->second.text;
-    };
-    const bool gloo = text("library") == "gloo";
-    std::string words = launcher_words(text("launcher").empty() ? "torchrun" : text("launcher"));
+    using scenarios::LibraryKind;
+    const bool gloo = scenarios::cluster_choice<LibraryKind>(plan, "library") == LibraryKind::gloo;
+    std::string words = launcher_words(launcher_of(plan));
     if (cluster_number(plan, "watchdog", 1) == 0) return words + "; no watchdog bounds a collective";
     const auto bound = results::Time{cluster_number(plan, "collective_timeout", 600'000'000'000)};
     return words + fmt::format("; {} ends a collective after {}",

@@ -11,6 +11,8 @@
 
 namespace deadrank::runners::manual {
 
+using scenarios::BlameField;
+
 namespace {
 
 constexpr std::string_view opening = R"(# What to expect
@@ -71,8 +73,9 @@ std::string example_cell(const Library& library, const ToldRow& row) {
         return text;  // this page needs no torch
     const auto example = play_told(library, row);
     if (!example) return text;
-    const std::string who =
-        results::blame_text(example->finding.blame, {"rank", "step", "variable", "component"});
+    const std::string who = results::blame_text(
+        example->finding.blame,
+        {BlameField::rank, BlameField::step, BlameField::variable, BlameField::component});
     return fmt::format(
         "{}: {}, {}", text, cell(who),
         example->after.count() <= 0 ? "at once" : "after " + results::duration_text(example->after));

@@ -83,8 +83,10 @@ scenarios::Result<scenarios::Scenario> at_most(const scenarios::Scenario& scenar
 
 // Real PyTorch processes use gloo here, so the simulator must be compared with gloo, not NCCL.
 scenarios::Scenario over_the_library_of(const Runner& reality, scenarios::Scenario scenario) {
-    if (reality.name() != "local" || scenario.cluster.contains("library")) return scenario;
-    scenario.cluster["library"].options = {{.type = scenarios::ValueType::choice, .text = "gloo"}};
+    if (reality.name() != scenarios::BackendId::local || scenario.cluster.contains("library"))
+        return scenario;
+    scenario.cluster["library"].options = {
+        {.type = scenarios::ValueType::choice, .text = std::string(word_of(scenarios::LibraryKind::gloo))}};
     return scenario;
 }
 

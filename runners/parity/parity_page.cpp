@@ -231,7 +231,8 @@ std::string parity_summary(const ParityPage& page) {
     std::string text = fmt::format(
         "{}\nOf {}, {} were played in the simulator and with `--runner {}`, with the same draws. ",
         written_by, counted(page.scenarios(), "scenario"), played, page.backend);
-    if (page.backend == "local") text += "The simulator plays its gloo model there, not its NCCL. ";
+    if (page.backend == scenarios::BackendId::local)
+        text += "The simulator plays its gloo model there, not its NCCL. ";
     text += fmt::format("**The same findings in {}**", spread_text(by_seed));
     text += by_seed.size() > 1 ? fmt::format(", by seed; {}. ", over_seeds(page)) : ". ";
     text += fmt::format("{} cannot be played there.", page.scenarios() - played);

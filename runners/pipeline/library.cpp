@@ -10,6 +10,7 @@
 #include "runners/extension/extension.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/format/taxonomy_file.h"
+#include "scenarios/model/kind_ids.h"
 
 namespace deadrank::runners {
 
@@ -143,9 +144,10 @@ scenarios::Scenario scaled(scenarios::Scenario scenario, std::int64_t ranks) {
             std::all_of(options.begin(), options.end(), [&](const auto& one) { return one.number <= ranks; });
         if (!fits) set(scenario.workload, group, ranks);
     }
-    if (scenario.workload_kind == "tensor_parallel" && scenario.workload.count("tp_size") == 0)
+    if (scenario.workload_kind == scenarios::WorkloadId::tensor_parallel &&
+        scenario.workload.count("tp_size") == 0)
         set(scenario.workload, "tp_size", ranks);
-    if (scenario.workload_kind == "pipeline" && scenario.workload.count("pp_size") == 0)
+    if (scenario.workload_kind == scenarios::WorkloadId::pipeline && scenario.workload.count("pp_size") == 0)
         set(scenario.workload, "pp_size", ranks);
     return scenario;
 }

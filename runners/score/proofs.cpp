@@ -80,7 +80,7 @@ private:
     // Runs the detectors again on less evidence; the job's reaction is not judged here.
     void note_sources(const Scenario& scenario, Played& played) {
         scenarios::Plan plan = played.plan;
-        plan.expect.reaction = "any";
+        plan.expect.reaction = scenarios::WantedReaction::any;
         plan.expect.recovers_within = -1;
         if (!scenario.expect.unseen.empty()) return;
         for (const results::Source source : results::all_sources) {

@@ -44,8 +44,10 @@ Trialled play_unheard(const Job& job, Runner& runner, const scenarios::Vocabular
 scenarios::Expectation expectation_for(const Tool& tool, scenarios::Expectation expect,
                                        const std::vector<Finding>& findings) {
     if (!tool.blames.empty())
-        std::erase_if(expect.blames, [&](const std::string& field) { return !has(tool.blames, field); });
-    expect.reaction = "any";
+        std::erase_if(expect.blames, [&](scenarios::BlameField field) {
+            return std::count(tool.blames.begin(), tool.blames.end(), field) == 0;
+        });
+    expect.reaction = scenarios::WantedReaction::any;
     expect.recovers_within = -1;
     const bool due = std::any_of(findings.begin(), findings.end(),
                                  [&](const Finding& one) { return expect.is_answered_by(one.symptom); });

@@ -16,6 +16,7 @@ namespace {
 using results::external::CommandDetector;
 using results::external::Torchfrtrace;
 using results::processes::Bounds;
+using scenarios::BlameField;
 using scenarios::ErrorCode;
 using scenarios::Result;
 
@@ -23,7 +24,7 @@ Tool ours(const Bounds&) { return {"deadrank", "this build", {}, {}, results::al
 
 // A tool with a class that has find(bounds) and version().
 template <class T>
-Tool theirs(std::string name, std::vector<std::string> blames, const Bounds& bounds) {
+Tool theirs(std::string name, scenarios::BlameFields blames, const Bounds& bounds) {
     Tool tool{std::move(name), {}, {}, std::move(blames), {}};
     auto found = T::find(bounds);
     if (!found) {
@@ -35,28 +36,33 @@ Tool theirs(std::string name, std::vector<std::string> blames, const Bounds& bou
     return tool;
 }
 
-Tool torchfrtrace(const Bounds& bounds) { return theirs<Torchfrtrace>("torchfrtrace", {"rank"}, bounds); }
+Tool torchfrtrace(const Bounds& bounds) {
+    return theirs<Torchfrtrace>("torchfrtrace", {BlameField::rank}, bounds);
+}
 
 Tool restart_agent(const Bounds& bounds) {
-    return theirs<results::external::NvrxRestartAgent>("nvrx_restart_agent", {"rank"}, bounds);
+    return theirs<results::external::NvrxRestartAgent>("nvrx_restart_agent", {BlameField::rank}, bounds);
 }
 Tool attribution(const Bounds& bounds) {
-    return theirs<results::external::NvrxAttribution>("nvrx_fr_attribution", {"rank"}, bounds);
+    return theirs<results::external::NvrxAttribution>("nvrx_fr_attribution", {BlameField::rank}, bounds);
 }
 Tool traincheck(const Bounds& bounds) {
-    return theirs<results::external::TraincheckLint>("traincheck_lint", {"rank", "variable"}, bounds);
+    return theirs<results::external::TraincheckLint>("traincheck_lint",
+                                                     {BlameField::rank, BlameField::variable}, bounds);
 }
-Tool gpucm(const Bounds& bounds) { return theirs<results::external::Gpucm>("gpucm", {"node"}, bounds); }
+Tool gpucm(const Bounds& bounds) {
+    return theirs<results::external::Gpucm>("gpucm", {BlameField::node}, bounds);
+}
 
 // c10d's output is in the evidence: from real processes it is torch's own, from the simulator what torch 2.11
 // prints.
 Tool c10d(const Bounds&) {
-    Tool tool{"c10d", "as in the run", {}, {"rank"}, {}};
+    Tool tool{"c10d", "as in the run", {}, {BlameField::rank}, {}};
     tool.detectors.push_back(std::make_unique<results::external::C10d>());
     return tool;
 }
 Tool ras(const Bounds&) {
-    Tool tool{"nccl_ras", "protocol 2", {}, {"rank"}, {}};
+    Tool tool{"nccl_ras", "protocol 2", {}, {BlameField::rank}, {}};
     tool.detectors.push_back(std::make_unique<serve::RasPoller>());
     return tool;
 }

@@ -17,7 +17,7 @@ struct Tool {
     std::string name;
     std::string version;              // empty = unknown
     std::string missing;              // why it is not installed, and how to get it; empty if it is
-    std::vector<std::string> blames;  // the fields of a blame that it can name; empty = all
+    scenarios::BlameFields blames;    // the fields of a blame that it can name; empty = all
     results::Detectors detectors;     // one; our own tool has several
 };
 

@@ -54,8 +54,7 @@ std::vector<Look> looks_of(const results::Evidence& evidence, const results::Evi
 
 // The ranks that the truth blames, if they are few.
 std::vector<results::Rank> culprits_of(const fs::path& run, const scenarios::Scenario& scenario) {
-    const auto& blames = scenario.expect.blames;
-    if (std::find(blames.begin(), blames.end(), "rank") == blames.end()) return {};
+    if (!scenario.expect.asks_for(scenarios::BlameField::rank)) return {};
     const Json verdict =
         Json::parse(scenarios::read_text(run / "verdict.json").value_or("{}"), nullptr, false);
     const Json fault = verdict.is_object() ? verdict.value("fault", Json::object()) : Json::object();

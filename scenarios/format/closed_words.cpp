@@ -9,24 +9,6 @@ std::vector<std::string> names_of(const std::vector<Kind>& kinds) {
     return names;
 }
 
-const std::vector<std::string>& blame_words() {
-    static const std::vector<std::string> words = {"rank",      "node",       "step", "variable",
-                                                   "component", "collective", "shard"};
-    return words;
-}
-
-const std::vector<std::string>& reaction_words() {
-    static const std::vector<std::string> words = {
-        "any",     "clear_error",       "error",    "refuse_to_start",
-        "restart", "warn_and_complete", "complete", "finish"};
-    return words;
-}
-
-const std::vector<std::string>& backend_words() {
-    static const std::vector<std::string> words = {"sim", "local", "mpi", "gpu", "nccl"};
-    return words;
-}
-
 const std::vector<std::string>& call_words() {
     static const std::vector<std::string> words = {
         "all_reduce", "broadcast",       "reduce",          "all_gather", "reduce_scatter", "all_to_all",

@@ -323,16 +323,14 @@ Found phase_contradiction(const Plan& plan, const Vocabulary& vocabulary) {
 
 Found launcher_contradiction(const Plan& plan, const Vocabulary& vocabulary) {
     const Kind* kind = vocabulary.workload(plan.workload_kind);
-    const auto launcher = plan.cluster.find("launcher");
-    const bool spawns = launcher != plan.cluster.end() && launcher->second.text == "spawn";
-    if (plan.cluster.contains("worker_failure") && !spawns)
+    const LauncherKind launcher = launcher_of(plan);
+    if (plan.cluster.contains("worker_failure") && launcher != LauncherKind::spawn)
         return Contradiction{"cluster.worker_failure", "no main program has spawned these ranks",
                              "say launcher = \"spawn\", or leave worker_failure out"};
-    if (!kind || !kind->launcher.empty() || launcher == plan.cluster.end()) return std::nullopt;
-    if (launcher->second.text != "replicas") return std::nullopt;
+    if (!kind || !kind->launcher.empty() || launcher != LauncherKind::replicas) return std::nullopt;
     std::vector<std::string> able;
     for (const Kind& other : vocabulary.workloads)
-        if (other.launcher == launcher->second.text) able.push_back(other.name);
+        if (other.launcher == word_of(launcher)) able.push_back(other.name);
     return Contradiction{"cluster.launcher",
                          fmt::format("{} cannot go on without one of its ranks", kind->name),
                          fmt::format("play {}, or say another launcher", fmt::join(able, " or "))};

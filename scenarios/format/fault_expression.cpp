@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "scenarios/format/parts.h"
+#include "scenarios/model/kind_ids.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/text.h"
 
@@ -276,7 +277,7 @@ private:
         const auto equals = word.text.find('=');
         const std::string key = word.text.substr(0, equals);
         const Word value{word.text.substr(equals + 1), word.column, word.quoted};
-        if (kind_->name == "set_env" && !parameter_named(kind_->parameters, key)) {
+        if (kind_->name == FaultId::set_env && !parameter_named(kind_->parameters, key)) {
             put_parameter("name", {key, word.column, true});
             put_parameter("value", {value.text, word.column, true});
         } else if (parameter_named(trigger_parameters(), key) && !parameter_named(kind_->parameters, key)) {

@@ -55,7 +55,7 @@ FileTable heal_expect_table(const Taxonomy& taxonomy) {
         "say so here",
         {{"symptom", Form::texts,
           "what must still be noticed, one symptom or a list, as in [expect]; \"none\" = no alarm"},
-         {"blames", Form::words, "what of the truth that finding must name", blame_words()},
+         {"blames", Form::words, "what of the truth that finding must name", list_words<BlameField>()},
          {"rank", Form::ranks, "instead of the fault's own ranks, as in [expect]"},
          {"step", Form::integer, "instead of the fault's own step"},
          {"also", Form::words,
@@ -64,7 +64,8 @@ FileTable heal_expect_table(const Taxonomy& taxonomy) {
           "need not",
           symptoms, false, "symptoms of the taxonomy"},
          {"within", Form::duration, "after the fault, in the run's own time; 60s unless stated"},
-         {"reaction", Form::word, "how the job must react; complete unless stated", reaction_words()},
+         {"reaction", Form::word, "how the job must react; complete unless stated",
+          list_words<WantedReaction>()},
          {"recovers_within", Form::duration, "after the fault the job has recovered or ended"}}};
 }
 
@@ -94,7 +95,7 @@ FileTable expect_table(const Taxonomy& taxonomy) {
           symptoms, false, list},
          {"blames", Form::words,
           "what of the truth the finding must name; with \"rank\" and a fault on all ranks, all of them",
-          blame_words()},
+          list_words<BlameField>()},
          {"rank", Form::ranks,
           "instead of the fault's own ranks: 3, [1, 2], \"all\", \"node 1\", \"all but 0\"; nothing is drawn "
           "here. Of several faults all ranks count that are hit by one without `provokes`. What hits a whole "
@@ -112,7 +113,7 @@ FileTable expect_table(const Taxonomy& taxonomy) {
           "further symptoms that are right to report beside the symptom, never instead of it: alone they "
           "fail as `wrong_class`",
           symptoms, false, list},
-         {"reaction", Form::word, "how the job must react; any unless stated", reaction_words()},
+         {"reaction", Form::word, "how the job must react; any unless stated", list_words<WantedReaction>()},
          {"recovers_within", Form::duration,
           "after the fault the job has recovered or ended; not asked unless stated"},
          {"unseen", Form::text, "why no evidence can show this bug; silence is then right"}}};
@@ -144,7 +145,7 @@ FileTable release_table() {
 
 FileTable parity_table() {
     FileTable table{"[parity]", "Where backends are known to differ", {}};
-    for (const std::string& backend : backend_words())
+    for (const std::string& backend : list_words<BackendId>())
         table.keys.push_back({backend, Form::text, "why its findings differ from the simulator's"});
     return table;
 }
@@ -271,7 +272,8 @@ std::vector<FileTable> file_tables(const Taxonomy& taxonomy) {
         {"",
          "Before the first table",
          {{"format", Form::integer, "version of this format: 1", {}, true},
-          {"backends", Form::words, "where it can be played; absent = the simulator", backend_words()}}},
+          {"backends", Form::words, "where it can be played; absent = the simulator",
+           list_words<BackendId>()}}},
         bug_table(taxonomy),
         release_table(),
         expect_table(taxonomy),

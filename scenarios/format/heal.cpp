@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/format/parts.h"
+#include "scenarios/model/kind_ids.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::scenarios {
@@ -76,7 +77,7 @@ bool keeps_a_restart(Reader& top, const Heal& heal, const std::vector<FaultSetti
     bool ends_a_rank = false;
     for (std::size_t i = 0; i < faults.size(); ++i)
         ends_a_rank |= heal.faults[i].kept && faults[i].provokes &&
-                       (faults[i].kind == "kill_rank" || faults[i].kind == "exit_rank");
+                       (faults[i].kind == FaultId::kill_rank || faults[i].kind == FaultId::exit_rank);
     const Node* cluster = top.table("cluster");
     const bool again =
         heal.cluster.contains("restarts_max") ||
@@ -128,7 +129,7 @@ Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSetting
     if (workload) heal.workload = read_changes(reader, "workload", workload->parameters);
     reader.know("workload");
     read_fault_changes(reader, workload, faults, vocabulary, heal);
-    if (keeps_a_restart(top, heal, faults)) heal.expect.reaction = "restart";
+    if (keeps_a_restart(top, heal, faults)) heal.expect.reaction = WantedReaction::restart;
     if (const Node* expect = reader.table("expect"))
         heal.expect = read_expect_table(*expect, "[heal.expect]", heal.expect, taxonomy, top.problems());
     reader.refuse_the_rest();

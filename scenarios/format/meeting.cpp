@@ -12,21 +12,16 @@ namespace {
 
 using Found = std::optional<Contradiction>;
 
-std::string word(const Values& values, const char* name, const char* otherwise) {
-    const auto found = values.find(name);
-    return found == values.end() ? otherwise : found->second.text;
-}
-
 bool states(const Values& values, const char* name) {
     const auto found = values.find(name);
     return found != values.end() && found->second.number != 0;
 }
 
 Found needs_torchrun(const Plan& plan, const char* setting, std::string says) {
-    const std::string launcher = word(plan.cluster, "launcher", "torchrun");
-    if (launcher == "torchrun") return std::nullopt;
+    const LauncherKind launcher = launcher_of(plan);
+    if (launcher == LauncherKind::torchrun) return std::nullopt;
     return Contradiction{std::string("cluster.") + setting,
-                         fmt::format("{} has no agents that {}", launcher, says),
+                         fmt::format("{} has no agents that {}", word_of(launcher), says),
                          "say launcher = \"torchrun\""};
 }
 
@@ -64,8 +59,8 @@ Found fewer_nodes(const Plan& plan, const Vocabulary& vocabulary) {
 }
 
 Found kept_store(const Plan& plan, const Vocabulary& vocabulary) {
-    const std::string store = word(plan.cluster, "store", "rank");
-    if (store == "rank") {
+    const auto store = cluster_choice<StoreLife>(plan, "store");
+    if (store == StoreLife::rank) {
         for (const char* setting : {"run_id", "restart_count"}) {
             if (!plan.cluster.contains(setting)) continue;
             return Contradiction{std::string("cluster.") + setting,
@@ -80,12 +75,11 @@ Found kept_store(const Plan& plan, const Vocabulary& vocabulary) {
         }
         return std::nullopt;
     }
-    if (word(plan.cluster, "launcher", "torchrun") == "replicas")
+    if (launcher_of(plan) == LauncherKind::replicas)
         return Contradiction{"cluster.store", "with replicas the store is a service anyway", "leave it out"};
-    const bool agents = word(plan.cluster, "restart_count", "job") == "agent";
-    if (store != "agent" && !agents) return std::nullopt;
-    return needs_torchrun(plan, store == "agent" ? "store" : "restart_count",
-                          store == "agent" ? "keep a store" : "count restarts");
+    if (store == StoreLife::agent) return needs_torchrun(plan, "store", "keep a store");
+    const bool agents = cluster_choice<RestartCount>(plan, "restart_count") == RestartCount::agent;
+    return agents ? needs_torchrun(plan, "restart_count", "count restarts") : std::nullopt;
 }
 
 }  // namespace

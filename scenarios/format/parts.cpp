@@ -213,7 +213,7 @@ WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary,
 std::vector<std::string> read_backends(Reader& top) {
     const std::vector<std::string> backends = top.texts("backends");
     for (const std::string& backend : backends) {
-        const auto& known = backend_words();
+        const auto& known = list_words<BackendId>();
         if (std::find(known.begin(), known.end(), backend) != known.end()) continue;
         top.problems().add(top.find("backends")->place, fmt::format("there is no backend '{}'", backend),
                            suggestion(backend, known));
@@ -289,6 +289,16 @@ void read_others(Reader& reader, Expectation& expect, const std::vector<std::str
     expect.also.insert(expect.also.end(), others.begin(), others.end());
 }
 
+BlameFields read_blames(Reader& reader) {
+    const std::vector<std::string> words = reader.texts("blames");
+    check_each(reader, "blames", words, list_words<BlameField>(), "field of a blame");
+    BlameFields fields;
+    for (const std::string& word : words) {
+        if (const auto field = read_word<BlameField>(word)) fields.push_back(*field);
+    }
+    return fields;
+}
+
 // Why the expectation asks for less than it could.
 void read_because(Reader& reader, Expectation& expect) {
     const Node* table = reader.table("because");
@@ -309,13 +319,12 @@ Expectation read_expect_table(const Node& table, std::string name, Expectation e
     if (reader.find("symptom")) {
         read_symptoms(reader, expect, symptoms);
     }
-    expect.blames = reader.texts("blames");
-    check_each(reader, "blames", expect.blames, blame_words(), "field of a blame");
+    expect.blames = read_blames(reader);
     read_ranks(reader, expect);
     if (reader.find("step")) expect.step = reader.integer("step", 0);
     expect.within = reader.duration("within", expect.within);
     read_others(reader, expect, symptoms);
-    expect.reaction = reader.one_of("reaction", reaction_words(), expect.reaction);
+    expect.reaction = reader.one_of("reaction", expect.reaction);
     expect.recovers_within = reader.duration("recovers_within", expect.recovers_within);
     expect.unseen = reader.text("unseen");
     read_because(reader, expect);

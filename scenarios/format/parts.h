@@ -59,11 +59,6 @@ std::vector<std::string> read_backends(Reader& top);
 
 std::vector<std::string> names_of(const std::vector<Kind>& kinds);
 
-// The words that the fields of [expect] and `backends` may hold.
-const std::vector<std::string>& blame_words();
-const std::vector<std::string>& reaction_words();
-const std::vector<std::string>& backend_words();
-
 // What `before` may name besides seams and blocks: calls, and families of calls.
 const std::vector<std::string>& call_words();
 

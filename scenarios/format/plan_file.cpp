@@ -38,11 +38,11 @@ std::string expect_table(const Expectation& expect) {
                                 : expect.alternatives.empty() ? toml_text(expect.symptom)
                                                               : toml_list(expect.symptoms());
     std::string out =
-        fmt::format("\n[expect]\nsymptom = {}\nblames = {}\n", symptom, toml_list(expect.blames));
+        fmt::format("\n[expect]\nsymptom = {}\nblames = {}\n", symptom, toml_list(words_of(expect.blames)));
     if (!expect.ranks.empty()) out += fmt::format("ranks = [{}]\n", fmt::join(expect.ranks, ", "));
     if (expect.step) out += fmt::format("step = {}\n", *expect.step);
     out += fmt::format("within = {}\nalso = {}\nreaction = {}\n", toml_duration(expect.within),
-                       toml_list(expect.also), toml_text(expect.reaction));
+                       toml_list(expect.also), toml_text(word_of(expect.reaction)));
     if (expect.recovers_within >= 0)
         out += fmt::format("recovers_within = {}\n", toml_duration(expect.recovers_within));
     if (!expect.unseen.empty()) out += fmt::format("unseen = {}\n", toml_text(expect.unseen));

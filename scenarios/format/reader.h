@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scenarios/model/document.h"
+#include "scenarios/model/enum_words.h"
 
 namespace deadrank::scenarios {
 
@@ -46,6 +47,11 @@ public:
     std::string text(std::string_view key);
     std::string required_text(std::string_view key);
     std::string one_of(std::string_view key, const std::vector<std::string>& known, std::string otherwise);
+    template <WordEnum Enum>
+    Enum one_of(std::string_view key, Enum otherwise) {
+        const std::string word = one_of(key, list_words<Enum>(), std::string(word_of(otherwise)));
+        return read_word<Enum>(word).value_or(otherwise);
+    }
     std::vector<std::string> texts(std::string_view key);  // a list, or one text
     std::int64_t integer(std::string_view key, std::int64_t otherwise);
     bool flag(std::string_view key, bool otherwise);

@@ -51,7 +51,7 @@ bool is_able(const std::vector<std::string>& all, const std::string& one) {
 Result<void> check_able(const Scenario& scenario, const Plan& plan, const Capabilities& backend,
                         const Vocabulary& vocabulary) {
     const Place file{scenario.file.string()};
-    const std::string remedy = backend.backend == "sim" ? "" : "--runner sim can";
+    const std::string remedy = backend.backend == BackendId::sim ? "" : "--runner sim can";
     if (!is_able(backend.workloads, plan.workload_kind)) {
         return refuse(ErrorCode::unsupported,
                       fmt::format("the backend {} has no workload '{}'", backend.backend, plan.workload_kind),

@@ -51,7 +51,7 @@ std::map<std::string, std::string> read_parity(Reader& top) {
     const Node* table = top.table("parity");
     if (!table) return parity;
     Reader reader(*table, "[parity]", top.problems());
-    for (const std::string& backend : backend_words()) {
+    for (const std::string& backend : list_words<BackendId>()) {
         if (reader.find(backend)) parity.emplace(backend, reader.text(backend));
     }
     reader.refuse_the_rest();

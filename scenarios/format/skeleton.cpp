@@ -196,7 +196,8 @@ Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonom
         "within = \"60s\"  # after the fault, in the run's own time\n"
         "others = \"none\"  # any further finding is a false alarm\n"
         "reaction = \"any\"  # of {}; with `any`, or without blames, say why in [expect.because]\n\n",
-        wish.patch.empty() ? "\n" : "", toml_text(wish.symptom), fmt::join(blame_words(), ", "), fmt::join(reaction_words(), ", "));
+        wish.patch.empty() ? "\n" : "", toml_text(wish.symptom), fmt::join(list_words<BlameField>(), ", "),
+        fmt::join(list_words<WantedReaction>(), ", "));
     out +=
         "[heal]\n";
     if (wish.patch.empty())

@@ -58,6 +58,10 @@ bool Expectation::is_answered_by(std::string_view reported) const {
            std::find(alternatives.begin(), alternatives.end(), reported) != alternatives.end();
 }
 
+bool Expectation::asks_for(BlameField field) const {
+    return std::find(blames.begin(), blames.end(), field) != blames.end();
+}
+
 std::vector<std::string> Expectation::symptoms() const {
     if (silent()) return {};
     std::vector<std::string> all = {symptom};
@@ -75,10 +79,7 @@ bool Heal::keeps_a_fault() const {
     return std::any_of(faults.begin(), faults.end(), [](const HealedFault& fault) { return fault.kept; });
 }
 
-bool starts_bare(const Plan& plan) {
-    const auto stated = plan.cluster.find("launcher");
-    return stated != plan.cluster.end() && stated->second.text == "bare";
-}
+LauncherKind launcher_of(const Plan& plan) { return cluster_choice<LauncherKind>(plan, "launcher"); }
 
 // ── The keys of [cluster] and of `when`: loader, help texts, editor schema and backends share them.
 
@@ -152,7 +153,7 @@ std::vector<Parameter> meeting_parameters() {
         optional("node_returns_after", Type::duration,
                  "after which a lost node is back and is taken in; absent = never", 0),
         choice(
-            "store", "", {"rank", "agent", "service"},
+            "store", "", list_words<StoreLife>(),
             "who keeps the store where ranks meet: the process of rank 0, with which it ends; torchrun's "
             "agent "
             "on node 0, for all its ranks' lives; a service beside the job, as etcd, which outlives it. A "
@@ -163,7 +164,7 @@ std::vector<Parameter> meeting_parameters() {
             "which it does not end with rank 0"),
         optional("run_id", Type::text,
                  "name of the job in a store that is kept (TORCHELASTIC_RUN_ID); \"none\" unless stated"),
-        choice("restart_count", "", {"job", "agent"},
+        choice("restart_count", "", list_words<RestartCount>(),
                "what TORCHELASTIC_RESTART_COUNT counts: restarts of the job; those that each node's own "
                "ranks made "
                "necessary, so that nodes may differ. Absent = job"),
@@ -184,8 +185,7 @@ std::vector<Parameter> machine_parameters() {
         at_least("gpus_per_node", Type::integer, "4", 1, "devices of a machine, one rank each"),
         optional("ranks", Type::integer, "processes, when fewer than devices; they fill the nodes in order",
                  1),
-        choice("topology", "single_switch", {"single_switch", "rails", "leaf_spine"},
-               "how the nodes are joined"),
+        choice("topology", "single_switch", list_words<TopologyKind>(), "how the nodes are joined"),
         at_least("nodes_per_leaf", Type::integer, "4", 1, "nodes below one leaf switch"),
         at_least("link.latency", Type::duration, "5us", 0, "delay between nodes"),
         at_least("link.bandwidth", Type::rate, "100Gbps", 1, "between nodes, for each device"),
@@ -201,13 +201,13 @@ std::vector<Parameter> machine_parameters() {
         optional("versions", Type::table, "package = \"version\" on every rank, laid over the usual ones"),
         optional("environment", Type::table, "NAME = \"value\" on every rank"),
         choice(
-            "library", "nccl", {"nccl", "gloo"},
+            "library", "nccl", list_words<LibraryKind>(),
             "of collectives and messages: NCCL's silences, or gloo's connections, which tell of a lost peer"),
-        choice("launcher", "torchrun", {"torchrun", "bare", "mpirun", "test", "replicas", "spawn"},
+        choice("launcher", "torchrun", list_words<LauncherKind>(),
                "who starts the ranks and watches them; test: a unit test that joins its processes; replicas: "
                "a launcher for each rank, which starts it again alone, for the workload elastic; spawn: a "
                "main program that calls torch.multiprocessing.spawn"),
-        choice("worker_failure", "", {"raised", "hidden"},
+        choice("worker_failure", "", list_words<WorkerFailure>(),
                "what a main program that spawned the ranks does when one has failed: it ends with mp.spawn's "
                "exception, or catches it and ends with code 0. Absent = raised"),
         optional("test_timeout", Type::duration,
@@ -226,7 +226,7 @@ std::vector<Parameter> machine_parameters() {
                  "after which the scheduler starts a preempted job again; absent = never", 0),
         {"watchdog", Type::boolean, "true", "whether the framework bounds every collective"},
         at_least("collective_timeout", Type::duration, "10m", 1, "the watchdog's bound"),
-        choice("debug", "off", {"off", "detail"}, "TORCH_DISTRIBUTED_DEBUG"),
+        choice("debug", "off", list_words<DebugLevel>(), "TORCH_DISTRIBUTED_DEBUG"),
         {"clock_offset", Type::duration, "0s", "each node's clock is off by at most that, either way"},
         {"clock_drift", Type::ratio, "0%", "each node's clock runs too fast or too slow by at most that"},
         optional("individuals", Type::integer,

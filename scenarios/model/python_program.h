@@ -6,12 +6,13 @@
 #include <string_view>
 
 #include "scenarios/model/error.h"
+#include "scenarios/model/kind_ids.h"
 #include "scenarios/model/vocabulary.h"
 
 namespace deadrank::scenarios {
 
 inline constexpr const char* python_workload = "python";
-inline constexpr const char* patch_fault = "patch_program";
+inline constexpr const char* patch_fault = id_of(FaultId::patch_program);
 
 // Its settings: the program's text, and whether its ranks have simulated GPUs.
 const Kind& python_kind();

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scenarios/model/enum_words.h"
 #include "scenarios/model/error.h"
 #include "scenarios/model/value.h"
 #include "scenarios/model/vocabulary.h"
@@ -59,19 +60,42 @@ struct FaultSettings {
     bool operator==(const FaultSettings&) const = default;
 };
 
+// A field of a blame (results/record/blame.h) that a finding must state as the truth does.
+enum class BlameField : std::uint8_t { rank, node, step, variable, component, collective, shard };
+constexpr auto enum_words(BlameField) {
+    return std::to_array<std::string_view>(
+        {"rank", "node", "step", "variable", "component", "collective", "shard"});
+}
+using BlameFields = std::vector<BlameField>;
+
+// How the job must react: what each means is in scenarios/format/file_words.cpp.
+enum class WantedReaction : std::uint8_t {
+    any,
+    clear_error,
+    error,
+    refuse_to_start,
+    restart,
+    warn_and_complete,
+    complete,
+    finish,
+};
+constexpr auto enum_words(WantedReaction) {
+    return std::to_array<std::string_view>({"any", "clear_error", "error", "refuse_to_start", "restart",
+                                            "warn_and_complete", "complete", "finish"});
+}
+
 // What must be noticed, what must be blamed, how soon, and how the job must react.
 struct Expectation {
     std::string symptom;  // the main one, under which the scenario is counted
     // Symptoms that answer just as well: what is seen first of one cause may depend on timing.
     std::vector<std::string> alternatives;
-    std::vector<std::string> blames;   // what must agree with the truth: "rank", "step", "variable", …
+    BlameFields blames;                // what must agree with the truth
     std::vector<std::int64_t> ranks;   // overrides the truth's ranks when the file states them; else empty
     std::string rank_words;            // the same in words, "node 1", until a plan makes ranks of them
     std::optional<std::int64_t> step;  // likewise
     std::int64_t within = 60'000'000'000;  // nanoseconds after the fault, in the run's own time
     std::vector<std::string> also;  // further symptoms that are right to report; all others are false alarms
-    // clear_error · error · refuse_to_start · restart · warn_and_complete · complete · any
-    std::string reaction = "any";
+    WantedReaction reaction = WantedReaction::any;
     std::int64_t recovers_within =
         -1;              // nanoseconds after the fault to have recovered or ended; -1 = not asked
     std::string unseen;  // why no evidence can show this bug, so that silence is right; usually empty
@@ -81,6 +105,7 @@ struct Expectation {
     // No finding is expected, and the job finishes: the default of a healed run without [heal.expect].
     bool silent() const { return symptom.empty(); }
     bool is_answered_by(std::string_view reported) const;
+    bool asks_for(BlameField field) const;
     std::vector<std::string> symptoms() const;  // the main one first; empty if it is silent
     std::string symptom_text() const;           // "checkpoint_save_failure or host_resource_exhaustion"
 
@@ -102,7 +127,7 @@ struct Heal {
     std::vector<HealedFault> faults;  // one for each [[fault]], in order; empty: all are gone
     Settings cluster;                 // settings that the fix changes
     Settings workload;
-    Expectation expect{.symptom = "", .reaction = "complete"};
+    Expectation expect{.symptom = "", .reaction = WantedReaction::complete};
     std::string says;  // one sentence: what the fix does
     // Why the healed run equals the control, in one line; else empty. A fault may stay without being visible.
     std::string as_control;

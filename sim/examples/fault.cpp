@@ -43,7 +43,7 @@ int main() {
     scenario.workload = {{"steps", setting(ValueType::integer, "100")}};
     scenario.faults = {{.kind = "freeze_twice", .parameters = {{"rank", {.selector = "any"}}}}};
     scenario.faults[0].when.values = {{"step", setting(ValueType::integer, "30")}};
-    scenario.expect = {.symptom = scenario.bug.symptom, .blames = {"rank"}};
+    scenario.expect = {.symptom = scenario.bug.symptom, .blames = {scenarios::BlameField::rank}};
     for (const std::uint64_t seed : {1, 2, 3}) {
         const auto outcome = suite->play(scenario, seed);
         std::printf("seed %d: %s\n", static_cast<int>(seed), name_of(outcome.verdict).data());

@@ -27,7 +27,8 @@ scenarios::Scenario dying_rank(std::int64_t rank) {
     scenario.faults = {{.kind = "kill_rank", .parameters = {{"rank", rank_setting(rank)}}}};
     scenario.faults[0].when.values = {{"step", setting(ValueType::integer, "5")},
                                       {"before", setting(ValueType::text, "all_reduce")}};
-    scenario.expect = {.symptom = "collective_deadlock_hang", .blames = {"rank", "step"}};
+    scenario.expect = {.symptom = "collective_deadlock_hang",
+                       .blames = {scenarios::BlameField::rank, scenarios::BlameField::step}};
     return scenario;
 }
 

@@ -53,7 +53,7 @@ int main() {
     scenario.faults = {{.kind = "kill_rank", .parameters = {{"rank", {.selector = "any"}}}}};
     scenario.faults[0].when.values = {{"step", setting(ValueType::integer, "4")},
                                       {"before", setting(ValueType::text, "all_reduce")}};
-    scenario.expect = {.symptom = "collective_deadlock_hang", .blames = {"rank"}};
+    scenario.expect = {.symptom = "collective_deadlock_hang", .blames = {scenarios::BlameField::rank}};
     const auto outcome = suite->play(scenario, 1);
     std::printf("%s\n", name_of(outcome.verdict).data());
     for (const auto& finding : outcome.fault->findings) std::printf("%s\n", finding.says.c_str());

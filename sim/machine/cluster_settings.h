@@ -8,18 +8,17 @@
 #include <vector>
 
 #include "results/record/time.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::sim {
 
 using results::Rank;
 using results::Time;
 
-enum class TopologyKind { single_switch, rails, leaf_spine };
-enum class LibraryKind { nccl, gloo };
-enum class LauncherKind { torchrun, bare, mpirun, test, replicas, spawn };
-// Who keeps the rendezvous store: the process of rank 0; the launcher's agent on node 0; something beside the
-// job, such as etcd.
-enum class StoreLife { rank, agent, service };
+using scenarios::LauncherKind;
+using scenarios::LibraryKind;
+using scenarios::StoreLife;
+using scenarios::TopologyKind;
 
 struct ClusterSettings {
     int nodes = 2;

@@ -26,6 +26,19 @@ Take to(bool ClusterSettings::*member) {
 Take to(Time ClusterSettings::*member) {
     return [member](ClusterSettings& settings, const Value& value) { settings.*member = Time(value.number); };
 }
+template <scenarios::WordEnum Choice>
+Take to(Choice ClusterSettings::*member) {
+    return [member](ClusterSettings& settings, const Value& value) {
+        settings.*member = scenarios::choice_of<Choice>(value);
+    };
+}
+// Whether the plan states this choice.
+template <scenarios::WordEnum Choice>
+Take to(bool ClusterSettings::*member, Choice wanted) {
+    return [member, wanted](ClusterSettings& settings, const Value& value) {
+        settings.*member = scenarios::choice_of<Choice>(value) == wanted;
+    };
+}
 
 std::vector<std::string> words_of(const std::string& text) {
     std::vector<std::string> words;
@@ -38,21 +51,6 @@ std::vector<std::string> words_of(const std::string& text) {
         }
     }
     return words;
-}
-
-void take_topology(ClusterSettings& settings, const Value& value) {
-    settings.topology = value.text == "rails"        ? TopologyKind::rails
-                        : value.text == "leaf_spine" ? TopologyKind::leaf_spine
-                                                     : TopologyKind::single_switch;
-}
-
-void take_launcher(ClusterSettings& settings, const Value& value) {
-    settings.launcher = value.text == "bare"       ? LauncherKind::bare
-                        : value.text == "mpirun"   ? LauncherKind::mpirun
-                        : value.text == "test"     ? LauncherKind::test
-                        : value.text == "replicas" ? LauncherKind::replicas
-                        : value.text == "spawn"    ? LauncherKind::spawn
-                                                   : LauncherKind::torchrun;
 }
 
 void take_node_interfaces(ClusterSettings& settings, const Value& value) {
@@ -81,15 +79,9 @@ Takers takers_of_the_meeting() {
     return {
         {"nodes_min", to(&ClusterSettings::nodes_min)},
         {"node_returns_after", to(&ClusterSettings::node_returns_after)},
-        {"store",
-         [](ClusterSettings& settings, const Value& value) {
-             settings.store = value.text == "agent"     ? StoreLife::agent
-                              : value.text == "service" ? StoreLife::service
-                                                        : StoreLife::rank;
-         }},
+        {"store", to(&ClusterSettings::store)},
         {"run_id", [](ClusterSettings& settings, const Value& value) { settings.run_id = value.text; }},
-        {"restart_count", [](ClusterSettings& settings,
-                             const Value& value) { settings.agents_count_restarts = value.text == "agent"; }},
+        {"restart_count", to(&ClusterSettings::agents_count_restarts, scenarios::RestartCount::agent)},
     };
 }
 
@@ -102,7 +94,7 @@ Takers other_takers() {
         {"link.bandwidth", to(&ClusterSettings::link_bandwidth)},
         {"nvlink.latency", to(&ClusterSettings::nvlink_latency)},
         {"nvlink.bandwidth", to(&ClusterSettings::nvlink_bandwidth)},
-        {"topology", take_topology},
+        {"topology", to(&ClusterSettings::topology)},
         {"nodes_per_leaf", to(&ClusterSettings::nodes_per_leaf)},
         {"device_memory", to(&ClusterSettings::device_memory)},
         {"host_memory", to(&ClusterSettings::host_memory)},
@@ -114,13 +106,9 @@ Takers other_takers() {
         {"versions", take_versions},
         {"environment",
          [](ClusterSettings& settings, const Value& value) { settings.environment = value.table; }},
-        {"library",
-         [](ClusterSettings& settings, const Value& value) {
-             settings.library = value.text == "gloo" ? LibraryKind::gloo : LibraryKind::nccl;
-         }},
-        {"launcher", take_launcher},
-        {"worker_failure", [](ClusterSettings& settings,
-                              const Value& value) { settings.hides_failures = value.text == "hidden"; }},
+        {"library", to(&ClusterSettings::library)},
+        {"launcher", to(&ClusterSettings::launcher)},
+        {"worker_failure", to(&ClusterSettings::hides_failures, scenarios::WorkerFailure::hidden)},
         {"test_timeout", to(&ClusterSettings::test_timeout)},
         {"restarts_max", to(&ClusterSettings::restarts_max)},
         {"spare_nodes", to(&ClusterSettings::spare_nodes)},
@@ -129,8 +117,7 @@ Takers other_takers() {
         {"collective_timeout", to(&ClusterSettings::collective_timeout)},
         {"watchdog", to(&ClusterSettings::watchdog)},
         {"store_timeout", to(&ClusterSettings::store_timeout)},
-        {"debug", [](ClusterSettings& settings,
-                     const Value& value) { settings.debug_detail = value.text == "detail"; }},
+        {"debug", to(&ClusterSettings::debug_detail, scenarios::DebugLevel::detail)},
         {"individuals", to(&ClusterSettings::individuals)},
         {"apart", [](ClusterSettings& settings,
                      const Value& value) { settings.apart.assign(value.list.begin(), value.list.end()); }},

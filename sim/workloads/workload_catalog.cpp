@@ -1,32 +1,27 @@
-// sim/workloads/workload_catalog.cpp — The workloads, one line each.
+// sim/workloads/workload_catalog.cpp — The workloads, made from the list of their names in
+// scenarios/model/kind_ids.h.
 #include "sim/workloads/workload_catalog.h"
+
+#include "scenarios/model/kind_ids.h"
 
 namespace deadrank::sim {
 
-extern const WorkloadRow data_parallel_row, zero_row, tensor_parallel_row, pipeline_row, expert_parallel_row,
-    fsdp_row, context_parallel_row, mixed_precision_row, serving_row, reshard_row, elastic_row;
+#define DEADRANK_DECLARE(id) extern const WorkloadRow id##_row;
+#define DEADRANK_ROW(id) &id##_row,
+
+DEADRANK_WORKLOADS(DEADRANK_DECLARE)
 
 const std::vector<WorkloadKind>& workload_catalog() {
     static const std::vector<WorkloadKind> kinds = [] {
         std::vector<WorkloadKind> all;
-        for (const WorkloadRow* row : {
-                 &data_parallel_row,
-                 &zero_row,
-                 &tensor_parallel_row,
-                 &pipeline_row,
-                 &expert_parallel_row,
-                 &fsdp_row,
-                 &context_parallel_row,
-                 &mixed_precision_row,
-                 &serving_row,
-                 &reshard_row,
-                 &elastic_row,
-             })
-            all.push_back(row->kind());
+        for (const WorkloadRow* row : {DEADRANK_WORKLOADS(DEADRANK_ROW)}) all.push_back(row->kind());
         return all;
     }();
     return kinds;
 }
+
+#undef DEADRANK_DECLARE
+#undef DEADRANK_ROW
 
 const WorkloadKind* find_workload(std::string_view name) {
     for (const WorkloadKind& kind : workload_catalog()) {

@@ -13,7 +13,7 @@ struct WorkloadRow {
     WorkloadKind (*kind)();  // asked once
 };
 
-// In the order of workload_catalog.cpp.
+// In the order of scenarios/model/kind_ids.h.
 const std::vector<WorkloadKind>& workload_catalog();
 const WorkloadKind* find_workload(std::string_view name);  // nullptr when there is none
 

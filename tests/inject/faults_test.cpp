@@ -6,6 +6,7 @@
 #include <set>
 
 #include "inject/faults/fault_catalog.h"
+#include "scenarios/model/kind_ids.h"
 #include "tests/inject/fault_rows.h"
 #include "tests/inject/recording_levers.h"
 
@@ -76,6 +77,13 @@ TEST(FaultCatalog, HasARowInThisTestForEachKind) {
     for (const Row& row : rows) tested.insert(row.kind);
     for (const FaultRow& kind : fault_catalog())
         EXPECT_EQ(tested.count(kind.words.name), 1u) << kind.words.name;
+}
+
+// Goal: code that compares a kind with an id means the row of that name.
+TEST(FaultCatalog, HasTheNamesOfItsIds) {
+    ASSERT_EQ(fault_catalog().size(), std::size(scenarios::fault_ids));
+    for (std::size_t i = 0; i < fault_catalog().size(); ++i)
+        EXPECT_EQ(fault_catalog()[i].words.name, static_cast<scenarios::FaultId>(i));
 }
 
 TEST(FaultCatalog, SaysWhatEachWordMeans) {

@@ -102,7 +102,7 @@ results::Judgement judge_control(const results::Truth& truth, E&& evidence,
 inline scenarios::Expectation expect_hang_of_a_rank() {
     scenarios::Expectation expect;
     expect.symptom = "collective_deadlock_hang";
-    expect.blames = {"rank", "step"};
+    expect.blames = {scenarios::BlameField::rank, scenarios::BlameField::step};
     expect.within = 60'000'000'000;
     return expect;
 }

@@ -22,7 +22,7 @@ struct Kept {
 Outcome outcome_of(const Finding& finding, const Kept& kept = {}) {
     scenarios::Plan plan;
     plan.variant = kept.variant;
-    plan.expect.reaction = "any";
+    plan.expect.reaction = scenarios::WantedReaction::any;
     plan.expect.also = kept.also;
     plan.bug.symptom = kept.bug;
     plan.faults.push_back({.kind = kept.kind, .provokes = kept.provokes});
@@ -93,7 +93,9 @@ TEST(JudgeFault, FindsTheStandstillThatFollowsFromAnError) {
     Finding error = finding("framework_runtime_exception", {3}, 5s);
     const auto outcome = [&](const std::string& symptom) {
         scenarios::Plan plan;
-        plan.expect = {.symptom = symptom, .blames = {"rank"}, .reaction = "any"};
+        plan.expect = {.symptom = symptom,
+                       .blames = {scenarios::BlameField::rank},
+                       .reaction = scenarios::WantedReaction::any};
         plan.faults.push_back({.kind = "bend_value"});
         results::Record record;
         record.evidence = healthy(8);

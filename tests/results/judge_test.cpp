@@ -72,7 +72,7 @@ TEST(Judge, TakesTheNodesOfTheRanksThatTheScenarioStates) {
     results::Truth truth = truth_of_rank_3();
     truth.marks[0].blame = {.ranks = {0, 1, 2, 3, 4, 5, 6, 7}, .nodes = {0, 1}};
     scenarios::Expectation expect = expect_hang_of_a_rank();
-    expect.blames = {"node"};
+    expect.blames = {scenarios::BlameField::node};
     Finding said = hang_of({5, 6}, 40s);
     said.blame.nodes = {1};
     expect_judgement(judge_fault(expect, truth, started(8), {said}), Verdict::fail, Outcome::wrong_rank,
@@ -89,7 +89,7 @@ TEST(Judge, SaysThatTheNodeIsRightWhereSomeOfItsRanksAreNamed) {
     results::Truth truth = truth_of_rank_3();
     truth.marks[0].blame = {.ranks = {2, 3}, .nodes = {0}};
     scenarios::Expectation expect = expect_hang_of_a_rank();
-    expect.blames = {"rank"};
+    expect.blames = {scenarios::BlameField::rank};
     const auto reason = [&](std::vector<results::Rank> ranks) {
         Finding finding = hang_of({}, 20s);
         finding.blame = {.ranks = std::move(ranks), .nodes = {0}};
@@ -110,10 +110,11 @@ TEST(Judge, ComparesEveryFieldThatTheScenarioWantsNamed) {
                             .shard = "model-00003"};
     Finding right = hang_of({3}, 20s);
     right.blame = truth.marks[0].blame;
-    for (const std::string field : {"rank", "node", "step", "variable", "component", "collective", "shard"}) {
+    for (const std::string& word : scenarios::list_words<scenarios::BlameField>()) {
+        const auto field = scenarios::read_word<scenarios::BlameField>(word).value();
         scenarios::Expectation expect = expect_hang_of_a_rank();
         expect.blames = {field};
-        EXPECT_EQ(judge_fault(expect, truth, started(8), {right}).outcome, Outcome::caught) << field;
+        EXPECT_EQ(judge_fault(expect, truth, started(8), {right}).outcome, Outcome::caught) << word;
         Finding wrong = right;
         wrong.blame = {.ranks = {1},
                        .nodes = {1},
@@ -122,15 +123,15 @@ TEST(Judge, ComparesEveryFieldThatTheScenarioWantsNamed) {
                        .component = "gpu",
                        .collective = "broadcast",
                        .shard = "model-00001"};
-        EXPECT_EQ(judge_fault(expect, truth, started(8), {wrong}).outcome, Outcome::wrong_rank) << field;
+        EXPECT_EQ(judge_fault(expect, truth, started(8), {wrong}).outcome, Outcome::wrong_rank) << word;
         wrong.blame = {};
-        EXPECT_EQ(judge_fault(expect, truth, started(8), {wrong}).outcome, Outcome::wrong_rank) << field;
+        EXPECT_EQ(judge_fault(expect, truth, started(8), {wrong}).outcome, Outcome::wrong_rank) << word;
     }
 }
 
 TEST(Judge, DoesNotCompareWhatTheTruthCannotName) {
     scenarios::Expectation expect = expect_hang_of_a_rank();
-    expect.blames = {"shard"};
+    expect.blames = {scenarios::BlameField::shard};
     expect_judgement(judged({hang_of({3}, 20s)}, expect), Verdict::unknown, Outcome::unjudged,
                      "the truth names none");
 }
@@ -157,7 +158,7 @@ TEST(Judge, CallsFurtherFindingsNoiseUnlessTheScenarioExpectsThem) {
 TEST(Judge, TakesAnyOfTheSymptomsThatTheScenarioNames) {
     scenarios::Expectation expect = expect_hang_of_a_rank();
     expect.alternatives = {"remote_peer_connection_error"};
-    expect.blames = {"rank"};
+    expect.blames = {scenarios::BlameField::rank};
     const Finding lost = finding("remote_peer_connection_error", {3}, 20s);
     expect_judgement(judged({lost}, expect), Verdict::pass, Outcome::caught, "");
     expect_judgement(judged({hang_of({3}, 40s)}, expect), Verdict::pass, Outcome::caught, "");
@@ -187,7 +188,8 @@ TEST(Judge, DoesNotKnowWhenTheFaultNeverHappened) {
 }
 
 TEST(Judge, NeverPassesOverACrashedDetector) {
-    Finding crash = finding(std::string(results::detector_crashed), {}, 20s);
+    Finding crash = finding("detector_crashed", {}, 20s);
+    crash.detector_failed = true;
     crash.says = "index out of range";
     expect_judgement(judged({hang_of({3}, 40s), crash}), Verdict::unknown, Outcome::crashed,
                      "index out of range");
@@ -205,7 +207,7 @@ TEST(Judge, TakesSilenceWhereNothingCanShowTheBug) {
 
 TEST(Judge, FailsWhenTheJobDoesNotReactAsItShould) {
     scenarios::Expectation expect = expect_hang_of_a_rank();
-    expect.reaction = "clear_error";
+    expect.reaction = scenarios::WantedReaction::clear_error;
     expect_judgement(judged({hang_of({3}, 40s)}, expect), Verdict::fail, Outcome::caught,
                      "it hung where it should end with an error that names the culprit");
 
@@ -227,7 +229,7 @@ TEST(Judge, FailsWhenTheJobDoesNotReactAsItShould) {
 
 TEST(Judge, SeesAWrongResultOnlyBesideTheControl) {
     scenarios::Expectation expect = expect_hang_of_a_rank();
-    expect.reaction = "complete";
+    expect.reaction = scenarios::WantedReaction::complete;
     const auto run = [](std::uint64_t digest, std::chrono::seconds end = 10s) {
         results::Evidence evidence = started(8);
         evidence.record(event(3s, 0, results::ParametersDigest{.step = 0, .digest = digest}));
@@ -296,7 +298,7 @@ TEST(Judge, DoesNotKnowWhereALeverWasRefusedOrSomebodyStoppedTheRun) {
 // Goal: a machine that kept the job from the processor makes the verdict unknown, not the job a hang.
 TEST(Judge, DoesNotKnowWhetherAJobHungThatWasKeptFromTheProcessor) {
     scenarios::Expectation expect = expect_hang_of_a_rank();
-    expect.reaction = "clear_error";
+    expect.reaction = scenarios::WantedReaction::clear_error;
     results::Truth truth = truth_of_rank_3();
     for (const bool kept : {false, true}) {
         results::Evidence evidence;
@@ -322,25 +324,25 @@ TEST(JudgeHealed, IsHeldToItsOwnExpectation) {
     results::Truth stays = truth_of_rank_3();
     stays.ends.assign(8, results::RankEnd::failed);
     const std::vector<Finding> rings = {finding("framework_runtime_exception", {3}, 13s)};
-    const scenarios::Expectation silent{.symptom = "", .reaction = "complete"};
+    const scenarios::Expectation silent{.symptom = "", .reaction = scenarios::WantedReaction::complete};
     expect_judgement(judge_as(healed, silent, stays, evidence, {}), Verdict::fail, Outcome::unfinished,
                      "did not finish");
     expect_judgement(judge_as(healed, silent, stays, evidence, rings), Verdict::fail, Outcome::false_alarm,
                      "nothing was wrong");
     scenarios::Expectation ends = silent;
-    ends.reaction = "clear_error";
+    ends.reaction = scenarios::WantedReaction::clear_error;
     expect_judgement(judge_as(healed, ends, stays, evidence, {}), Verdict::pass, Outcome::quiet, "quiet");
     ends.symptom = "framework_runtime_exception";
-    ends.blames = {"rank"};
+    ends.blames = {scenarios::BlameField::rank};
     ends.within = std::chrono::nanoseconds(5s).count();
     expect_judgement(judge_as(healed, ends, stays, evidence, rings), Verdict::pass, Outcome::caught, "");
     expect_judgement(
         judge_as(healed, ends, stays, evidence, {finding("framework_runtime_exception", {4}, 13s)}),
         Verdict::fail, Outcome::wrong_rank, "rank 4");
-    ends.reaction = "complete";
+    ends.reaction = scenarios::WantedReaction::complete;
     expect_judgement(judge_as(healed, ends, stays, evidence, rings), Verdict::fail, Outcome::caught,
                      "where it should complete");
-    ends.reaction = "finish";
+    ends.reaction = scenarios::WantedReaction::finish;
     expect_judgement(judge_as(healed, ends, stays, evidence, rings), Verdict::fail, Outcome::caught,
                      "where it should come to its end");
 }
@@ -351,10 +353,12 @@ TEST(Judge, FinishAsksForAnEndAlone) {
     using results::Reaction;
     for (const Reaction ends : {Reaction::completed, Reaction::warned_and_completed, Reaction::restarted,
                                 Reaction::silent_wrong_result, Reaction::not_checked})
-        EXPECT_TRUE(results::meets_reaction("finish", Grade{.reaction = ends})) << name_of(ends);
+        EXPECT_TRUE(results::meets_reaction(scenarios::WantedReaction::finish, Grade{.reaction = ends}))
+            << name_of(ends);
     for (const Reaction fails : {Reaction::clear_error, Reaction::misleading_error, Reaction::wrong_rank,
                                  Reaction::refused_to_start, Reaction::hung})
-        EXPECT_FALSE(results::meets_reaction("finish", Grade{.reaction = fails})) << name_of(fails);
+        EXPECT_FALSE(results::meets_reaction(scenarios::WantedReaction::finish, Grade{.reaction = fails}))
+            << name_of(fails);
 }
 
 // Goal: one fault may stop two groups or fill two hosts; findings about none but culprits count together.

@@ -169,8 +169,8 @@ TEST(Reaction, IsNoRefusalWhenItsErrorIsAboutSomethingElse) {
         const auto job =
             results::grade({.evidence = evidence, .culprit = {.ranks = {1}, .variable = "MASTER_PORT"}});
         EXPECT_EQ(name_of(job.reaction), named ? "refused_to_start" : "misleading_error");
-        EXPECT_EQ(meets_reaction("clear_error", job), named);
-        EXPECT_TRUE(meets_reaction("refuse_to_start", job));
+        EXPECT_EQ(meets_reaction(scenarios::WantedReaction::clear_error, job), named);
+        EXPECT_TRUE(meets_reaction(scenarios::WantedReaction::refuse_to_start, job));
     }
 }
 

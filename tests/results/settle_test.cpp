@@ -199,6 +199,8 @@ TEST(Detect, HearsTheOthersWhenOneThrows) {
     ASSERT_EQ(findings.size(), 2u);
     EXPECT_EQ(findings[0].symptom, "device_fault_reported");
     EXPECT_EQ(findings[1].symptom, "detector_crashed");
+    EXPECT_TRUE(findings[1].detector_failed);
+    EXPECT_FALSE(findings[0].detector_failed);
     EXPECT_EQ(findings[1].detector, "thrower");
     EXPECT_EQ(findings[1].says, "out of words");
 }

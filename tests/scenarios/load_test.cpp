@@ -46,7 +46,7 @@ TEST(Load, ReadsEveryTable) {
     EXPECT_EQ(scenario.expect.step, 4);
     EXPECT_EQ(scenario.expect.within, 30'000'000'000);
     EXPECT_EQ(scenario.expect.also, (std::vector<std::string>{"collective_timeout_abort"}));
-    EXPECT_EQ(scenario.expect.reaction, "clear_error");
+    EXPECT_EQ(scenario.expect.reaction, scenarios::WantedReaction::clear_error);
     EXPECT_EQ(scenario.expect.recovers_within, 300'000'000'000);
     ASSERT_EQ(scenario.heal.faults.size(), 1u);
     EXPECT_TRUE(scenario.heal.faults[0].kept);

@@ -79,8 +79,8 @@ TEST(Resolve, HealsEachFaultByItself) {
     EXPECT_EQ(trial.healed.faults[0].number("factor"), 2000);
     EXPECT_EQ(trial.healed.faults[0].when.lasts, 3'000'000'000);
     EXPECT_EQ(trial.healed.faults[0].parameters.at("node"), trial.fault.faults[1].parameters.at("node"));
-    EXPECT_EQ(trial.healed.expect.reaction, "clear_error");
-    EXPECT_EQ(trial.fault.expect.reaction, "any");
+    EXPECT_EQ(trial.healed.expect.reaction, scenarios::WantedReaction::clear_error);
+    EXPECT_EQ(trial.fault.expect.reaction, scenarios::WantedReaction::any);
 }
 
 // Goal: "all" is all that there are in each run, also where the fix changes how many that is.

@@ -45,7 +45,7 @@ scenarios::Scenario killed_rank_scenario() {
     fault.when.values["before"] = text("all_reduce");
     scenario.faults.push_back(fault);
     scenario.expect.symptom = "collective_deadlock_hang";
-    scenario.expect.blames = {"rank"};
+    scenario.expect.blames = {scenarios::BlameField::rank};
     scenario.expect.within = 600'000'000'000;
     return scenario;
 }

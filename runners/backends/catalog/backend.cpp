@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <thread>
 
+#include "runners/backend/memory.h"
 #include "runners/backends/gpu/gpu_runner.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/mpi/mpi_runner.h"
@@ -17,20 +17,22 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 
 scenarios::Result<std::unique_ptr<Runner>> make_runner(const std::string& name, const Extension& extension) {
-    static const std::vector<std::string> known = {"sim", "local", "mpi", "gpu"};
-    if (name == "sim")
+    using scenarios::BackendId;
+    static const std::vector<BackendId> known = {BackendId::sim, BackendId::local, BackendId::mpi,
+                                                 BackendId::gpu};
+    if (name == BackendId::sim)
         return std::make_unique<SimRunner>(extension.workloads, extension.all_faults(), extension.python);
-    if (name == "local") return std::make_unique<LocalRunner>();
-    if (name == "mpi") return std::make_unique<MpiRunner>();
-    if (name == "gpu") return std::make_unique<GpuRunner>();
-    const std::string near = scenarios::nearest(name, known);
+    if (name == BackendId::local) return std::make_unique<LocalRunner>();
+    if (name == BackendId::mpi) return std::make_unique<MpiRunner>();
+    if (name == BackendId::gpu) return std::make_unique<GpuRunner>();
+    const std::string near = scenarios::nearest(name, scenarios::words_of(known));
     return refuse(
         ErrorCode::usage, fmt::format("'{}' is no runner", name),
         near.empty() ? "there are sim, local, mpi and gpu" : fmt::format("did you mean '{}'?", near));
 }
 
 int usual_jobs(const std::string& runner) {
-    return runner == "sim" ? std::max(1, static_cast<int>(std::thread::hardware_concurrency())) : 1;
+    return runner == scenarios::BackendId::sim ? processor_count() : 1;
 }
 
 }  // namespace deadrank::runners

@@ -19,14 +19,13 @@ constexpr std::chrono::seconds patience_with_a_gpu{15};
 
 ChildSpec leader(const GpuMachine& machine, const scenarios::Plan& plan,
                  const std::filesystem::path& directory) {
-    const auto launcher = plan.cluster.find("launcher");
     ChildSpec child;
     child.command = {machine.program.string(),
                      "lead",
                      directory.string(),
                      std::to_string(plan.world_size()),
                      std::to_string(cluster_number(plan, "gpus_per_node", plan.world_size())),
-                     launcher == plan.cluster.end() ? "torchrun" : launcher->second.text,
+                     std::string(scenarios::word_of(launcher_of(plan))),
                      machine.standin ? "standin" : "gpu"};
     child.environment = environment_of_ranks(directory, machine.libraries.empty()
                                                             ? std::vector<std::string>{}

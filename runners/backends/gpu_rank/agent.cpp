@@ -46,7 +46,7 @@ public:
         }
         while (!keepers_.empty()) {
             reap(0);
-            if (code_ != 0 && job_.launcher != "bare") return end_the_others();
+            if (code_ != 0 && job_.launcher != scenarios::LauncherKind::bare) return end_the_others();
         }
         return code_;
     }
@@ -83,7 +83,7 @@ private:
 
     int end_the_others() {
         const std::string host = fmt::format("node{}", failed_.node);
-        if (job_.launcher == "mpirun") {
+        if (job_.launcher == scenarios::LauncherKind::mpirun) {
             say(sim::mpirun_report(failed_, host));
             end_all();
             return sim::mpirun_code(failed_);

@@ -7,13 +7,14 @@
 #include <string>
 
 #include "runners/backends/ranks/life.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners {
 
 struct AgentJob {
     std::filesystem::path directory;  // of the run
     results::Rank ranks = 1, ranks_per_node = 1;
-    std::string launcher;  // torchrun, mpirun, bare
+    scenarios::LauncherKind launcher = scenarios::LauncherKind::torchrun;
 };
 
 // Returns the job's exit code; in each rank's own process, that rank's.

@@ -41,7 +41,9 @@ int main(int argc, char** argv) {
     if (part == "probe") return probe();
     if (part == "kernels") return check_kernels();
     if (part == "lead" && argc == 7) {
-        const AgentJob job{argv[2], std::atoi(argv[3]), std::atoi(argv[4]), argv[5]};
+        const auto launcher = deadrank::scenarios::read_word<deadrank::scenarios::LauncherKind>(argv[5]);
+        if (!launcher) return 64;
+        const AgentJob job{argv[2], std::atoi(argv[3]), std::atoi(argv[4]), *launcher};
         const bool standin = argv[6] == std::string_view("standin");
         return lead(job, [&](deadrank::results::Rank rank, const Keeper& keeper) {
             return live_on_a_gpu(job, standin, rank, keeper);

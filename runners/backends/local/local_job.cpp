@@ -49,8 +49,7 @@ Variables shared_by_all(const scenarios::Plan& plan, const Manifest& manifest, c
     }
     job["TMPDIR"] = job["DEADRANK_TEMPORARY"] = place.temporary.string();
     for (const auto& [name, value] : manifest.environment) job[name] = value;
-    const auto debug = plan.cluster.find("debug");
-    if (debug != plan.cluster.end() && debug->second.text == "detail")
+    if (scenarios::cluster_choice<scenarios::DebugLevel>(plan, "debug") == scenarios::DebugLevel::detail)
         job["TORCH_DISTRIBUTED_DEBUG"] = "DETAIL";
     if (const auto stated = plan.cluster.find("environment"); stated != plan.cluster.end()) {
         for (const auto& [name, value] : stated->second.table) job[name] = value;
@@ -145,7 +144,8 @@ std::vector<ChildSpec> children_of(const scenarios::Plan& plan, const Manifest& 
                                    const Subject& subject, const Python& python, const JobPlace& place) {
     Variables shared = shared_by_all(plan, manifest, place);
     if (manifest.starts == Starts::itself) return {by_itself(subject, python, place, std::move(shared))};
-    if (!starts_bare(plan)) return {torchrun(plan, subject, python, place, shared)};
+    if (launcher_of(plan) != scenarios::LauncherKind::bare)
+        return {torchrun(plan, subject, python, place, shared)};
     std::vector<ChildSpec> children;
     for (std::int64_t rank = 0; rank < plan.world_size(); ++rank) {
         children.push_back(

@@ -41,7 +41,7 @@ std::string preloaded(const LocalLevers& levers, bool guarded) {
     return list;
 }
 
-void say_how_it_ended(const Launched& launched, const LaunchSpec& spec, Record& record) {
+void note_launch_end(const Launched& launched, const LaunchSpec& spec, Record& record) {
     const auto seconds = static_cast<double>(launched.ended - launched.started) / 1e9;
     const auto ended = [&](const std::string& why) {
         record.notes.push_back(fmt::format("ended by us after {:.1f}s: {}", seconds, why));
@@ -189,12 +189,11 @@ scenarios::Result<void> check_launcher(const scenarios::Plan& plan) {
         cluster_number(plan, "health_check", 0) > 0)
         return refuse(ErrorCode::unsupported, "one machine has no scheduler and no spare nodes",
                       "play this scenario with --runner sim");
-    const auto stated = plan.cluster.find("launcher");
-    if (stated == plan.cluster.end() || stated->second.text == "torchrun" || stated->second.text == "bare")
-        return {};
+    const scenarios::LauncherKind launcher = launcher_of(plan);
+    if (launcher == scenarios::LauncherKind::torchrun || launcher == scenarios::LauncherKind::bare) return {};
     return refuse(
         ErrorCode::unsupported,
-        stated->second.text == "replicas"
+        launcher == scenarios::LauncherKind::replicas
             ? "real PyTorch processes are started by torchrun or bare, not each by a launcher of its own"
             : "real PyTorch processes are started by torchrun or bare, not by mpirun or a test",
         "play this scenario with --runner sim");
@@ -231,9 +230,9 @@ scenarios::Result<Python> python_for(const Manifest& manifest) {
 std::string what_runs(const scenarios::Plan& plan, const Manifest& manifest, const Python& python) {
     return fmt::format("real processes: {}, {}, {}", manifest.name,
                        python.torch.empty() ? "no torch of ours" : python.text() + ", gloo",
-                       manifest.starts == Starts::itself ? "started by its own command"
-                       : starts_bare(plan)               ? "started bare"
-                                                         : "torchrun");
+                       manifest.starts == Starts::itself                    ? "started by its own command"
+                       : launcher_of(plan) == scenarios::LauncherKind::bare ? "started bare"
+                                                                            : "torchrun");
 }
 
 // Moves each process into its node's network, a launcher into that of the first node.
@@ -263,7 +262,7 @@ scenarios::Result<Record> conclude(const Harvest& harvest, const LaunchSpec& spe
     if (const std::string why = too_slow(launched); !why.empty())
         return refuse(ErrorCode::environment, "this machine was too slow for a verdict: " + why,
                       "run it again when less else is running");
-    say_how_it_ended(launched, spec, record);
+    note_launch_end(launched, spec, record);
     gather(harvest, record);
     if (auto lived = check_it_lived(record); !lived) return tl::unexpected(lived.error());
     if (plays_a_release(harvest.plan) && launched.end != LaunchEnd::stopped) {

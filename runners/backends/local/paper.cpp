@@ -7,6 +7,7 @@
 
 #include "runners/backends/local/arming.h"
 #include "runners/extension/extension.h"
+#include "scenarios/model/kind_ids.h"
 
 namespace deadrank::runners {
 
@@ -72,7 +73,8 @@ scenarios::Result<void> check_settings(const scenarios::Plan& plan, const Manife
 
 scenarios::Result<void> check_variables(const scenarios::Plan& plan) {
     for (const scenarios::FaultSpec& fault : plan.faults) {
-        if (fault.kind != "set_env" && fault.kind != "unset_env") continue;
+        if (fault.kind != scenarios::FaultId::set_env && fault.kind != scenarios::FaultId::unset_env)
+            continue;
         const std::string name = fault.text("name");
         if (!name.starts_with("NCCL_")) continue;
         return refuse(ErrorCode::unsupported,
@@ -85,7 +87,7 @@ scenarios::Result<void> check_variables(const scenarios::Plan& plan) {
 // A broken package matters only if it is imported.
 scenarios::Result<void> check_packages(const scenarios::Plan& plan, const Manifest& manifest) {
     for (const scenarios::FaultSpec& fault : plan.faults) {
-        if (fault.kind != "break_package") continue;
+        if (fault.kind != scenarios::FaultId::break_package) continue;
         const std::string package = fault.text("package");
         if (std::any_of(manifest.needs.begin(), manifest.needs.end(),
                         [&](const Needed& needed) { return needed.module == package; }))

@@ -24,7 +24,8 @@ scenarios::Result<Record> MpiRunner::play(const scenarios::Plan& plan, const Run
     const auto mpirun = mpirun_program();
     if (!mpirun) return tl::unexpected(mpirun.error());
     const auto children = [&](const scenarios::Plan& played, const std::filesystem::path& directory) {
-        const MpiJob job{*mpirun, *program, directory, played.world_size(), starts_bare(played)};
+        const bool bare = launcher_of(played) == scenarios::LauncherKind::bare;
+        const MpiJob job{*mpirun, *program, directory, played.world_size(), bare};
         return std::vector<ChildSpec>{mpirun_child(job)};
     };
     return play_ranks(plan, options,

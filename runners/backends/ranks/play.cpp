@@ -42,16 +42,13 @@ Result<void> playable(const scenarios::Plan& plan, std::string_view job) {
         return refuse(ErrorCode::unsupported, fmt::format("{} cannot {}", job, why),
                       "play this scenario with --runner sim");
     };
-    const auto launcher = plan.cluster.find("launcher");
-    if (launcher != plan.cluster.end() && launcher->second.text == "test")
-        return no("be a test of a test suite");
+    if (launcher_of(plan) == scenarios::LauncherKind::test) return no("be a test of a test suite");
     if (cluster_number(plan, "restarts_max", 0) > 0) return no("be started again by its launcher");
     if (cluster_number(plan, "requeue_after", 0) > 0) return no("be queued again by a scheduler");
     if (cluster_number(plan, "individuals", 0) > 0) return no("be a crowd");
     if (cluster_number(plan, "clock_offset", 0) != 0 || cluster_number(plan, "clock_drift", 0) != 0)
         return no("have clocks that differ: all ranks are on one machine");
-    const auto debug = plan.cluster.find("debug");
-    if (debug != plan.cluster.end() && debug->second.text == "detail")
+    if (scenarios::cluster_choice<scenarios::DebugLevel>(plan, "debug") == scenarios::DebugLevel::detail)
         return no("compare its calls beforehand, as TORCH_DISTRIBUTED_DEBUG=DETAIL does");
     return {};
 }
@@ -108,7 +105,7 @@ LaunchSpec launch_spec(const scenarios::Plan& plan, const fs::path& directory, s
     return spec;
 }
 
-void say_how_it_ended(const Launched& launched, const LaunchSpec& spec, Record& record) {
+void note_launch_end(const Launched& launched, const LaunchSpec& spec, Record& record) {
     const double seconds = static_cast<double>(launched.ended - launched.started) / 1e9;
     if (launched.end == LaunchEnd::stuck) {
         record.notes.push_back(
@@ -171,7 +168,7 @@ Result<Record> play_ranks(const scenarios::Plan& plan, const RunOptions& options
     const auto launched = launch(spec);
     if (!launched) return tl::unexpected(launched.error());
     if (const auto ran = began(*launched, backend); !ran) return tl::unexpected(ran.error());
-    say_how_it_ended(*launched, spec, record);
+    note_launch_end(*launched, spec, record);
     gather({plan, *launched, paper->faults, paper->truth.marks, levers, scratch->path()}, record);
     return record;
 }

@@ -17,6 +17,7 @@ namespace deadrank::runners {
 namespace {
 
 using scenarios::ErrorCode;
+using scenarios::LauncherKind;
 using scenarios::refuse;
 using scenarios::Result;
 using Words = std::vector<std::string>;
@@ -257,7 +258,7 @@ Result<void> take_python(LaunchCommand& command, const Words& words, std::size_t
 }
 
 Result<LaunchCommand> read_torchrun(const Words& words, std::size_t at) {
-    LaunchCommand command{.launcher = "torchrun"};
+    LaunchCommand command{.launcher = LauncherKind::torchrun};
     bool module = false, no_python = false;
     const auto program = take_options(command, words, at, options_of_torchrun(), module, no_python);
     if (!program) return tl::unexpected(program.error());
@@ -268,7 +269,7 @@ Result<LaunchCommand> read_torchrun(const Words& words, std::size_t at) {
 }
 
 Result<LaunchCommand> read_accelerate(const Words& words) {
-    LaunchCommand command{.launcher = "torchrun"};
+    LaunchCommand command{.launcher = LauncherKind::torchrun};
     bool module = false, no_python = false;
     const auto program = take_options(command, words, 2, options_of_accelerate(), module, no_python);
     if (!program) return tl::unexpected(program.error());
@@ -284,7 +285,7 @@ Result<LaunchCommand> read_accelerate(const Words& words) {
 }
 
 Result<LaunchCommand> read_deepspeed(const Words& words) {
-    LaunchCommand command{.launcher = "torchrun"};
+    LaunchCommand command{.launcher = LauncherKind::torchrun};
     bool module = false, no_python = false;
     const auto program = take_options(command, words, 1, options_of_deepspeed(), module, no_python);
     if (!program) return tl::unexpected(program.error());
@@ -295,7 +296,7 @@ Result<LaunchCommand> read_deepspeed(const Words& words) {
 }
 
 Result<LaunchCommand> read_mpirun(const Words& words) {
-    LaunchCommand command{.launcher = "mpirun"};
+    LaunchCommand command{.launcher = LauncherKind::mpirun};
     bool module = false, no_python = false;
     const auto program = take_options(command, words, 1, options_of_mpirun(), module, no_python);
     if (!program) return tl::unexpected(program.error());
@@ -305,7 +306,7 @@ Result<LaunchCommand> read_mpirun(const Words& words) {
 }
 
 Result<LaunchCommand> read_srun(const Words& words) {
-    LaunchCommand command{.launcher = "bare"};
+    LaunchCommand command{.launcher = LauncherKind::bare};
     bool module = false, no_python = false;
     const auto program = take_options(command, words, 1, options_of_srun(), module, no_python);
     if (!program) return tl::unexpected(program.error());
@@ -339,9 +340,9 @@ Result<LaunchCommand> read_python(const Words& words) {
         words.size() > 2 && words[1] == "-m" &&
         (words[2] == "torch.distributed.run" || words[2] == "torch.distributed.launch");
     if (runs_launcher) return read_torchrun(words, 3);
-    LaunchCommand command{.launcher = "bare"};
+    LaunchCommand command{.launcher = LauncherKind::bare};
     if (const auto taken = take_python(command, words, 0); !taken) return tl::unexpected(taken.error());
-    if (spawns_ranks(command.argv.front())) command.launcher = "spawn";
+    if (spawns_ranks(command.argv.front())) command.launcher = LauncherKind::spawn;
     return command;
 }
 

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "scenarios/model/error.h"
+#include "scenarios/model/plan.h"
 
 namespace deadrank::runners {
 
 struct LaunchCommand {
-    std::string launcher;  // as in [cluster]: torchrun, mpirun, bare
+    scenarios::LauncherKind launcher = scenarios::LauncherKind::torchrun;
     std::int64_t nodes = 1;
     std::int64_t ranks_per_node = 1;
     std::int64_t restarts_max = 0;

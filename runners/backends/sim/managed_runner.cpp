@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
-#include <thread>
 #include <unistd.h>
 
 #include "results/record/payload_line.h"
+#include "runners/backend/memory.h"
 #include "runners/backends/process/guard.h"
 #include "runners/backends/process/kept_files.h"
 #include "runners/backends/process/private_files.h"
@@ -158,8 +158,7 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     }
     // Ranks that run beside others use files in turn, which the library below libc sees to.
     if (files_shim().empty()) return program;
-    const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    program.at_once = settings.at_once > 0 ? settings.at_once : 2 * processors;
+    program.at_once = settings.at_once > 0 ? settings.at_once : 2 * processor_count();
     return program;
 }
 
@@ -215,7 +214,7 @@ scenarios::Scenario launched_by(scenarios::Scenario scenario, const LaunchComman
     const auto usual = [&](const std::string& name, scenarios::Value value) {
         if (scenario.cluster.count(name) == 0) state(scenario.cluster, name, std::move(value));
     };
-    usual("launcher", {.type = ValueType::choice, .text = command.launcher});
+    usual("launcher", {.type = ValueType::choice, .text = std::string(word_of(command.launcher))});
     usual("restarts_max", {.type = ValueType::integer, .number = command.restarts_max});
     pass_on_settings(scenario.cluster, command);
     if (command.monitor_interval > 0)

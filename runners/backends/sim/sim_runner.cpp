@@ -7,6 +7,7 @@
 
 #include "runners/backends/sim/python_play.h"
 #include "runners/backends/sim/sim_play.h"
+#include "scenarios/model/kind_ids.h"
 #include "scenarios/model/python_program.h"
 #include "sim/machine/plan_settings.h"
 #include "sim/workloads/workload_catalog.h"
@@ -49,7 +50,7 @@ Result<Prepared> prepare(const Plan& plan, const sim::WorkloadKind* workload) {
                            : "say launcher = \"replicas\" in [cluster]");
     }
     if (settings->individuals > 0) {
-        if (plan.workload_kind != "data_parallel") {
+        if (plan.workload_kind != scenarios::WorkloadId::data_parallel) {
             return scenarios::refuse(
                 scenarios::ErrorCode::unsupported,
                 fmt::format("the ranks of '{}' are not alike, so they cannot be a crowd", plan.workload_kind),

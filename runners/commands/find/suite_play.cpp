@@ -254,7 +254,7 @@ ManagedSettings Suite::settings_of(const json& request, const fs::path& file) {
     settings.variables = settings_.gpu_variables;
     settings.directory = request.at("cwd").get<std::string>();
     settings.warm = warm_;
-    settings.command.launcher = "bare";
+    settings.command.launcher = scenarios::LauncherKind::bare;
     settings.command.ranks_per_node = request.at("ranks").get<std::int64_t>();
     settings.command.argv = {"-m", "deadrank.suite_rank", file.string()};
     for (const auto& [name, value] : request.at("environment").items())

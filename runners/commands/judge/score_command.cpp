@@ -86,7 +86,7 @@ public:
         auto selection = select(*library, chosen);
         if (!session_.take(selection)) return;
         for (const scenarios::Error& error : selection->broken) session_.complain(error);
-        if (arguments_.runner != "sim" && !arguments_.trust) {
+        if (arguments_.runner != scenarios::BackendId::sim && !arguments_.trust) {
             if (auto trusted = check_trust(*library, selection->scenarios); !trusted)
                 return session_.complain(trusted.error());
         }

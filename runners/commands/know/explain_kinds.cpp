@@ -46,9 +46,9 @@ std::string fault_text(const scenarios::FaultSettings& fault) {
 std::string expected_text(const scenarios::Expectation& expect) {
     if (!expect.unseen.empty()) return "nothing: " + expect.unseen;
     std::string text = expect.symptom_text();
-    if (!expect.blames.empty()) text += ", naming the " + joined(expect.blames);
+    if (!expect.blames.empty()) text += ", naming the " + joined(scenarios::words_of(expect.blames));
     text += ", within " + results::duration_text(results::Time{expect.within});
-    if (expect.reaction != "any")
+    if (expect.reaction != scenarios::WantedReaction::any)
         text += fmt::format("; the job should {}", results::wanted_text(expect.reaction));
     return text;
 }

@@ -75,7 +75,7 @@ void plan(const PlanArguments& arguments, Session& session) {
                                         library->vocabulary);
         if (!session.take(trial)) continue;
         print_plan(chosen_plan(*trial, arguments.variant), arguments.json);
-        if (!arguments.json && arguments.variant == "fault" && arguments.runner == "sim")
+        if (!arguments.json && arguments.variant == "fault" && arguments.runner == scenarios::BackendId::sim)
             print_notes(scenario, *trial, library->taxonomy, session.extension.all_faults(), **runner);
     }
 }

@@ -6,12 +6,15 @@
 #include <fmt/ranges.h>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "results/detectors/detector.h"
 #include "results/record/words.h"
 #include "runners/commands/screen.h"
 
 namespace deadrank::runners::commands {
+
+using scenarios::BlameField;
 
 namespace {
 
@@ -132,16 +135,20 @@ void print_effect(const scenarios::Trial& trial, const Record& control, Runner& 
 void print_unnamed(const scenarios::Plan& plan, const inject::FaultCatalog& catalog) {
     const scenarios::Expectation& expect = plan.expect;
     if (expect.silent() || !expect.unseen.empty()) return;
-    std::set<std::string> known;
-    if (!expect.ranks.empty()) known.insert({"rank", "node"});
-    if (expect.step) known.insert("step");
+    std::set<std::string_view> known;  // printed in the order of their names
+    const auto add = [&](BlameField field) { known.insert(scenarios::word_of(field)); };
+    if (!expect.ranks.empty()) {
+        add(BlameField::rank);
+        add(BlameField::node);
+    }
+    if (expect.step) add(BlameField::step);
     std::vector<std::string> kinds;
     for (const scenarios::FaultSpec& fault : plan.faults) {
         if (!fault.provokes && std::find(kinds.begin(), kinds.end(), fault.kind) == kinds.end())
             kinds.push_back(fault.kind);
-        for (std::string& field : inject::nameable_fields(catalog, fault)) known.insert(std::move(field));
+        for (const BlameField field : inject::nameable_fields(catalog, fault)) add(field);
     }
-    for (const std::string& field : expect.blames) {
+    for (const std::string& field : scenarios::words_of(expect.blames)) {
         if (known.contains(field)) continue;
         print_out(
             "# expect: `blames` asks for the {}, which the truth of {} never names here: the run will be "
@@ -160,8 +167,7 @@ bool on_all_ranks(const scenarios::Plan& plan, const scenarios::FaultSpec& fault
 
 // A variable is known by its ranks that differ, or by the words of who refuses it.
 void print_variable(const scenarios::Plan& plan) {
-    const std::vector<std::string>& asked = plan.expect.blames;
-    if (std::find(asked.begin(), asked.end(), "variable") == asked.end()) return;
+    if (!plan.expect.asks_for(BlameField::variable)) return;
     const bool alike = std::any_of(plan.faults.begin(), plan.faults.end(), [&](const auto& fault) {
         return !fault.provokes && fault.kind.ends_with("_env") && on_all_ranks(plan, fault);
     });
@@ -172,12 +178,10 @@ void print_variable(const scenarios::Plan& plan) {
 }
 
 void print_asked(const scenarios::Expectation& expect) {
-    const auto asks = [&](std::string_view field) {
-        return std::find(expect.blames.begin(), expect.blames.end(), field) != expect.blames.end();
-    };
-    if (expect.silent() || asks("rank")) return;
+    if (expect.silent() || expect.asks_for(BlameField::rank)) return;
+    const bool node = expect.asks_for(BlameField::node);
     print_out("# expect: `blames` asks for {}, so a finding may name any ranks{}\n",
-              asks("node") ? "a node and for no rank" : "no rank", asks("node") ? " of it" : ", or none");
+              node ? "a node and for no rank" : "no rank", node ? " of it" : ", or none");
 }
 
 // Of a heal that keeps a fault, which the settings alone do not tell.

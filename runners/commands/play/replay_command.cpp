@@ -221,7 +221,7 @@ Result<Replayed> play_again(const Library& library, const Wanted& wanted, std::a
     replayed.notes = wanted.changes;
     if (played->plan.variant == Variant::fault && !wanted.control)
         replayed.notes.emplace_back(no_control_note);
-    if (wanted.runner != "sim") {
+    if (wanted.runner != scenarios::BackendId::sim) {
         settle(replayed, Replayed::untold,
                "played again; real processes are never twice the same run, event by event");
     } else if (wanted.trace_hash != 0 && wanted.trace_hash == replayed.trace_hash) {
@@ -330,7 +330,7 @@ void replay(const ReplayArguments& arguments, Session& session) {
                       ? wanted_by_token(*library, arguments.what, arguments.scenario)
                       : wanted_by_plan(*library, arguments.what, arguments.runner);
     if (!session.take(wanted)) return;
-    if (wanted->runner != "sim" && !wanted->shipped && !arguments.trust) {
+    if (wanted->runner != scenarios::BackendId::sim && !wanted->shipped && !arguments.trust) {
         std::vector<std::string> settings = list_code_settings(wanted->plan);
         if (wanted->control && settings.empty()) settings = list_code_settings(*wanted->control);
         if (auto trusted = refuse_code(wanted->file, settings); !trusted)

@@ -105,7 +105,7 @@ public:
         if (!session_.take(selection)) return;
         for (const scenarios::Error& error : selection->broken) session_.complain(error);
         keep_playable(*selection);
-        const bool real = arguments_.runner != "sim" || programs->front().launch;
+        const bool real = arguments_.runner != scenarios::BackendId::sim || programs->front().launch;
         if (real && !arguments_.under_test.trust) {
             if (auto trusted = check_trust(*library, selection->scenarios); !trusted)
                 return session_.complain(trusted.error());
@@ -187,7 +187,8 @@ private:
                 if (!arguments_.html.empty())
                     add_to_page(page, which * jobs.size() + index, *jobs[index].scenario, trial,
                                 program.words);
-                if (arguments_.runner == "local") standings[index] = standing_of(trial, program.words);
+                if (arguments_.runner == scenarios::BackendId::local)
+                    standings[index] = standing_of(trial, program.words);
                 if (!arguments_.html.empty()) page.stand(which * jobs.size() + index, standings[index]);
             };
             std::size_t taken = 0;

@@ -56,7 +56,7 @@ Result<Trace> of_scenario(const TraceArguments& arguments, const Library& librar
                                              arguments.what, selection->scenarios.size()),
                                  "name one of them; deadrank list has their names");
     }
-    if (arguments.runner != "sim" && !arguments.trust) {
+    if (arguments.runner != scenarios::BackendId::sim && !arguments.trust) {
         if (auto trusted = check_trust(library, selection->scenarios); !trusted)
             return tl::unexpected(trusted.error());
     }

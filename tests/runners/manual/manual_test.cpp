@@ -145,9 +145,9 @@ TEST(Explain, HasAMeaningForEveryWordOfEveryClosedList) {
         {"library", choices(scenarios::cluster_parameters(), "library")},
         {"topology", choices(scenarios::cluster_parameters(), "topology")},
         {"phase", choices(scenarios::trigger_parameters(), "phase")},
-        {"reaction", scenarios::reaction_words()},
-        {"blame", scenarios::blame_words()},
-        {"backend", scenarios::backend_words()},
+        {"reaction", scenarios::list_words<scenarios::WantedReaction>()},
+        {"blame", scenarios::list_words<scenarios::BlameField>()},
+        {"backend", scenarios::list_words<scenarios::BackendId>()},
         {"value", values},
     };
     for (const auto& [list, words] : lists) {

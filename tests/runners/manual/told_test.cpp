@@ -46,7 +46,8 @@ void expect_told(const ToldRow& row) {
     } else if (row.names == "nobody") {
         EXPECT_TRUE(blame.ranks.empty()) << place_of(row) << ": " << played->finding.says;
     } else if (!row.program.empty() || !row.names.empty()) {
-        EXPECT_EQ(results::blame_text(blame, {"rank", "step"}), row.names)
+        EXPECT_EQ(results::blame_text(blame, {scenarios::BlameField::rank, scenarios::BlameField::step}),
+                  row.names)
             << place_of(row) << ": " << played->finding.says;
     }
 }

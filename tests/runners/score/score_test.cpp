@@ -37,7 +37,8 @@ private:
     std::vector<Finding> findings_;
 };
 
-Tool tool_of(std::unique_ptr<results::Detector> detector, std::vector<std::string> blames = {"rank"}) {
+Tool tool_of(std::unique_ptr<results::Detector> detector,
+             scenarios::BlameFields blames = {scenarios::BlameField::rank}) {
     Tool tool{"parrot", "1.0", {}, std::move(blames), {}};
     tool.detectors.push_back(std::move(detector));
     return tool;
@@ -57,13 +58,13 @@ std::vector<std::vector<ToolCase>> scored(const std::vector<Tool>& tools, const 
 TEST(Score, AsksAToolOnlyForWhatItCanName) {
     scenarios::Expectation expect;
     expect.symptom = "collective_timeout_abort";
-    expect.blames = {"rank", "step"};
+    expect.blames = {scenarios::BlameField::rank, scenarios::BlameField::step};
     expect.also = {"collective_deadlock_hang"};
-    expect.reaction = "clear_error";
+    expect.reaction = scenarios::WantedReaction::clear_error;
     const Tool parrot = tool_of(std::make_unique<Parrot>(std::vector<Finding>{}));
     const auto plain = runners::expectation_for(parrot, expect, {});
-    EXPECT_THAT(plain.blames, ElementsAre("rank"));
-    EXPECT_EQ(plain.reaction, "any");
+    EXPECT_THAT(plain.blames, ElementsAre(scenarios::BlameField::rank));
+    EXPECT_EQ(plain.reaction, scenarios::WantedReaction::any);
     EXPECT_EQ(plain.symptom, "collective_timeout_abort");
     Finding allowed;
     allowed.symptom = "collective_deadlock_hang";

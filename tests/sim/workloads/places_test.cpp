@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "scenarios/model/kind_ids.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::tests {
@@ -61,6 +62,13 @@ TEST(Places, AreAskedForByTheCode) {
                            source.find("block(\"" + name + "\"") != std::string::npos;
         EXPECT_TRUE(asked || put_together) << name << " is published and asked for nowhere";
     }
+}
+
+// Goal: code that compares a workload's kind with an id means the row of that name.
+TEST(WorkloadCatalog, HasTheNamesOfItsIds) {
+    ASSERT_EQ(sim::workload_catalog().size(), std::size(scenarios::workload_ids));
+    for (std::size_t i = 0; i < sim::workload_catalog().size(); ++i)
+        EXPECT_EQ(sim::workload_catalog()[i].words.name, static_cast<scenarios::WorkloadId>(i));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST(LaunchCommand, ReadsTorchrun) {
     const LaunchCommand command =
         read({"torchrun", "--nnodes=4", "--nproc_per_node", "8", "--max-restarts=2", "--monitor-interval=0.5",
               "--rdzv-backend", "c10d", "train.py", "--lr", "1"});
-    EXPECT_EQ(command.launcher, "torchrun");
+    EXPECT_EQ(command.launcher, scenarios::LauncherKind::torchrun);
     EXPECT_EQ(command.nodes, 4);
     EXPECT_EQ(command.ranks(), 32);
     EXPECT_EQ(command.restarts_max, 2);
@@ -51,7 +51,7 @@ TEST(LaunchCommand, ReadsDeepspeedMpirunSrunAndPython) {
     EXPECT_TRUE(read({"deepspeed", "--num_gpus=4", "t.py"}).local_rank_argument);
     const LaunchCommand mpi =
         read({"mpirun", "-np", "4", "-x", "A=b", "--bind-to", "none", "python", "-u", "t.py"});
-    EXPECT_EQ(mpi.launcher, "mpirun");
+    EXPECT_EQ(mpi.launcher, scenarios::LauncherKind::mpirun);
     EXPECT_EQ(mpi.environment.at("A"), "b");
     EXPECT_THAT(mpi.argv, ElementsAre("t.py"));
     EXPECT_EQ(read({"srun", "-N", "2", "-n", "16", "python", "t.py"}).ranks_per_node, 8);
@@ -62,10 +62,10 @@ TEST(LaunchCommand, ReadsDeepspeedMpirunSrunAndPython) {
 TEST(LaunchCommand, SeesThatAScriptSpawnsItsRanks) {
     const std::string script = testing::TempDir() + "spawns.py";
     std::ofstream(script) << "import torch.multiprocessing as mp\nmp.spawn(work, nprocs=4)\n";
-    EXPECT_EQ(read({"python", script}, 4).launcher, "spawn");
-    EXPECT_EQ(read({"torchrun", script}).launcher, "torchrun");
+    EXPECT_EQ(read({"python", script}, 4).launcher, scenarios::LauncherKind::spawn);
+    EXPECT_EQ(read({"torchrun", script}).launcher, scenarios::LauncherKind::torchrun);
     std::ofstream(script) << "import torch\n";
-    EXPECT_EQ(read({"python", script}, 4).launcher, "bare");
+    EXPECT_EQ(read({"python", script}, 4).launcher, scenarios::LauncherKind::bare);
 }
 
 TEST(LaunchCommand, RefusesWhatItCannotPlayWithASentence) {

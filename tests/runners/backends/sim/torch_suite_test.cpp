@@ -36,7 +36,7 @@ protected:
         settings_.python = python->program;
         settings_.package = fs::path(DEADRANK_SOURCE_DIRECTORY) / "sim/managed/python";
         settings_.preload = {"torch.testing._internal.distributed.distributed_test"};
-        settings_.command.launcher = "bare";
+        settings_.command.launcher = scenarios::LauncherKind::bare;
         settings_.command.environment = {{"BACKEND", "gloo"}};
     }
 
