@@ -8,6 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "results/record/names.h"
+
 namespace deadrank::results::analysis {
 
 // ── Events come by kind, each kind in order of time.
@@ -51,7 +53,7 @@ namespace {
 std::vector<Rank> observed_ranks(const Evidence& evidence) {
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
-        if (event->rank == no_rank && evidence.text(config->name) == "observed_ranks")
+        if (event->rank == no_rank && evidence.text(config->name) == ConfigName::observed_ranks)
             return parse_members(evidence.text(config->value));
     }
     return {};

@@ -12,6 +12,7 @@
 #include "results/analysis/call_order.h"
 #include "results/analysis/error_quote.h"
 #include "results/analysis/phrases.h"
+#include "results/record/names.h"
 
 namespace deadrank::results::analysis {
 
@@ -169,7 +170,8 @@ Complaints::Complaints(const Evidence& evidence) {
     }
     for (const Event* event : evidence.each<MemoryOom>()) {
         const std::string_view where = evidence.text(event->as<MemoryOom>()->where);
-        add(*event, where == "device" || where.empty() ? Trouble::memory : Trouble::host, where, 0);
+        add(*event, where == MemoryPlace::device || where.empty() ? Trouble::memory : Trouble::host, where,
+            0);
     }
     // A program may catch the error and try less: then it is how the program finds its batch size.
     std::erase_if(all_, [&](const Complaint& complaint) {

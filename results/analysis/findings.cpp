@@ -10,6 +10,7 @@
 
 #include "results/analysis/calls.h"
 #include "results/analysis/lives.h"
+#include "results/record/names.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::analysis {
@@ -149,7 +150,9 @@ std::vector<WrongValue> find_wrong_values(const Evidence& evidence) {
             wrong.push_back({event, name, *stated});
             continue;
         }
-        if (name.starts_with("weights") || name == "step_time" || name == "evaluation.samples") continue;
+        if (name.starts_with("weights") || name == SampleName::step_time ||
+            name == SampleName::evaluation_samples)
+            continue;
         const auto load = restored.find(event->rank);
         const bool resumed =
             (load != restored.end() && load->second <= event->at) || lives.attempt_at(event->at) > 0;
@@ -210,7 +213,8 @@ std::string also_wrong(const Evidence& evidence, const std::vector<WrongValue>& 
          evidence.each<ValueSample>()) {  // told by sample_coverage, where nothing else is
         const auto* sample = event->as<ValueSample>();
         if (names.empty() && sample->step == step_of(first) && !std::isnan(sample->expected) &&
-            evidence.text(sample->name) == "evaluation.samples" && !same(sample->value, sample->expected))
+            evidence.text(sample->name) == SampleName::evaluation_samples &&
+            !same(sample->value, sample->expected))
             names.push_back(evidence.text(sample->name));
     }
     for (const WrongValue& wrong : all)

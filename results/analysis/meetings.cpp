@@ -12,6 +12,7 @@
 
 #include "results/analysis/calls.h"
 #include "results/analysis/lives.h"
+#include "results/record/names.h"
 
 namespace deadrank::results::analysis {
 
@@ -181,7 +182,7 @@ struct Replicas {
 bool believes_to_be_alone(const Evidence& evidence, Rank rank) {
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
-        if (event->rank == rank && evidence.text(config->name) == "world_size")
+        if (event->rank == rank && evidence.text(config->name) == ConfigName::world_size)
             return evidence.text(config->value) == "1";
     }
     return false;

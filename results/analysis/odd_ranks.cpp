@@ -11,6 +11,7 @@
 #include "results/analysis/findings.h"
 #include "results/analysis/lives.h"
 #include "results/analysis/variables.h"
+#include "results/record/names.h"
 
 namespace deadrank::results::analysis {
 
@@ -342,7 +343,7 @@ DevicesInUse::DevicesInUse(const Evidence& evidence) {
         const auto* bind = event->as<DeviceBind>();
         Attempt& attempt = attempts[attempt_at(event->at)];
         const auto seat = attempt.find(event->rank);
-        if (seat == attempt.end() || evidence.text(bind->what) != "model") continue;
+        if (seat == attempt.end() || evidence.text(bind->what) != BoundPart::model) continue;
         seat->second.device = bind->device;
         seat->second.at = event->at;
     }

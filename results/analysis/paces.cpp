@@ -11,6 +11,7 @@
 #include "results/analysis/chores.h"
 #include "results/analysis/lives.h"
 #include "results/analysis/messages.h"
+#include "results/record/names.h"
 
 namespace deadrank::results::analysis {
 
@@ -342,9 +343,9 @@ Paces::Paces(const Evidence& evidence) {
         if (const auto* sample = event.as<ValueSample>()) {
             const std::string_view name = evidence.text(sample->name);
             // Either its own thread had no processor, or the library's thread that reports the end of calls.
-            if (name == "processor_wait" || name == "transfer_wait")
+            if (name == SampleName::processor_wait || name == SampleName::transfer_wait)
                 watch.starved += microseconds(Time(static_cast<std::int64_t>(sample->value * 1e9)));
-            starvation_told_ |= name == "processor_wait";
+            starvation_told_ |= name == SampleName::processor_wait;
         } else if (const auto* batch = event.as<DataBatch>()) {
             watch.read += batch->count;
             watch.epoch_begins |= watch.epoch >= 0 && batch->epoch != watch.epoch;

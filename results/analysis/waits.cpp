@@ -11,6 +11,7 @@
 #include "results/analysis/circles.h"
 #include "results/analysis/error_quote.h"
 #include "results/analysis/findings.h"
+#include "results/record/names.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
 
@@ -139,7 +140,7 @@ bool Waits::passed_call(const Standstill& found) const {
     if (!std::all_of(found.stuck.begin(), found.stuck.end(), goes_on)) return false;
     for (const Event* event : evidence_.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
-        if (evidence_.text(config->name) == "steps")
+        if (evidence_.text(config->name) == ConfigName::steps)
             return evidence_.text(config->value) == std::to_string(last_done + 1);
     }
     return found.stuck.size() < found.culprits.size();

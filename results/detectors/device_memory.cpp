@@ -15,6 +15,7 @@
 #include "results/analysis/odd_ranks.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "results/record/names.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
@@ -69,7 +70,7 @@ std::vector<Rank> strangers_beside(const Evidence& evidence, const Outbreak& out
     for (const Event* event : evidence.each<DeviceBind>()) {
         const auto* bind = event->as<DeviceBind>();
         const std::int32_t own = devices.of(event->rank);
-        if (evidence.text(bind->what) != "context" || own < 0 || own == bind->device) continue;
+        if (evidence.text(bind->what) != BoundPart::context || own < 0 || own == bind->device) continue;
         if (lives.attempt_at(event->at) == outbreak.attempt && event->at <= outbreak.at)
             strangers[{lives.node_of(event->rank), bind->device}].insert(event->rank);
     }

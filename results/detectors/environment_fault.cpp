@@ -215,7 +215,7 @@ namespace {
 using analysis::PairTables;
 
 // "lr is 0.1 on rank 1 and 0.2 elsewhere", once for each name.
-void tell_difference(std::vector<std::string>& all, const PairTables& tables, std::string_view name) {
+void add_difference(std::vector<std::string>& all, const PairTables& tables, std::string_view name) {
     const auto odd = analysis::difference_in(tables, name);
     if (!odd) return;
     const auto shown = [](bool none, std::string_view value) {
@@ -283,10 +283,10 @@ std::vector<std::string> differing_settings(const Evidence& evidence) {
     for (const std::string_view name : environment.names()) {
         const auto* known = analysis::known_variable(name);
         if (known && known->differs_by_right) continue;
-        tell_difference(all, environment, name);
+        add_difference(all, environment, name);
     }
     const PairTables versions(evidence, attempt, PairTables::Of::versions);
-    for (const std::string_view name : versions.names()) tell_difference(all, versions, name);
+    for (const std::string_view name : versions.names()) add_difference(all, versions, name);
     std::map<std::string_view, Words> settings;
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();

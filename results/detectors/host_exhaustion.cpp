@@ -11,6 +11,7 @@
 #include "results/analysis/complaints.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "results/record/names.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
@@ -69,7 +70,7 @@ std::vector<Series> series_of_processes(const Evidence& evidence) {
     std::map<Rank, std::int64_t> limits;
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
-        if (evidence.text(config->name) != "host_memory") continue;
+        if (evidence.text(config->name) != ConfigName::host_memory) continue;
         const std::string_view value = evidence.text(config->value);
         std::from_chars(value.data(), value.data() + value.size(), limits[event->rank]);
     }
@@ -77,7 +78,7 @@ std::vector<Series> series_of_processes(const Evidence& evidence) {
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* sample = event->as<ValueSample>();
         const auto limit = limits.find(event->rank);
-        if (limit == limits.end() || evidence.text(sample->name) != "resident_memory") continue;
+        if (limit == limits.end() || evidence.text(sample->name) != SampleName::resident_memory) continue;
         Series& series = all[{lives.attempt_at(event->at), event->rank}];
         series.what = "memory", series.rank = event->rank;
         series.readings.push_back({event->at, std::llround(sample->value), limit->second});
@@ -123,10 +124,11 @@ std::string refused_memory(const Evidence& evidence, const Outbreak& outbreak) {
     for (const Event* event : evidence.each<MemoryOom>()) {
         const auto* oom = event->as<MemoryOom>();
         const std::string_view where = evidence.text(oom->where);
-        if (event->rank != outbreak.ranks.front() || event->at < outbreak.at || where == "device") continue;
+        if (event->rank != outbreak.ranks.front() || event->at < outbreak.at || where == MemoryPlace::device)
+            continue;
         return fmt::format("{} asked for {} bytes of {} memory where {} were free",
                            ranks_text(outbreak.ranks), oom->requested,
-                           where == "pinned" ? "pinned host" : "host", oom->available);
+                           where == MemoryPlace::pinned ? "pinned host" : "host", oom->available);
     }
     return {};
 }

@@ -17,6 +17,7 @@
 #include "results/analysis/stops.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "results/record/names.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
 
@@ -295,7 +296,7 @@ std::vector<Finding> against_log(const Evidence& evidence, const Paces& paces) {
     std::map<Rank, Measured> measured;
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* sample = event->as<ValueSample>();
-        if (evidence.text(sample->name) != "step_time" || std::isnan(sample->expected) ||
+        if (evidence.text(sample->name) != SampleName::step_time || std::isnan(sample->expected) ||
             sample->expected <= 0)
             continue;
         Measured& own = measured[event->rank];
@@ -327,7 +328,7 @@ std::vector<Finding> against_promise(const Evidence& evidence, const Paces& pace
     double promised = -1;
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
-        if (evidence.text(config->name) == "expected_throughput")
+        if (evidence.text(config->name) == ConfigName::expected_throughput)
             promised = std::strtod(std::string(evidence.text(config->value)).c_str(), nullptr);
     }
     if (promised <= 0) return {};

@@ -125,7 +125,7 @@ bool launcher_saw_one_fail(const Evidence& evidence, const Lives& lives, int att
 
 // The ranks that ended first, at about the same time and well before the others, which the launcher ended
 // because of them.
-std::vector<Rank> asked_first(const Lives& lives, int attempt, std::vector<Rank> ended) {
+std::vector<Rank> find_first_ended(const Lives& lives, int attempt, std::vector<Rank> ended) {
     const auto end_of = [&](Rank rank) { return lives.find(attempt, rank)->ended; };
     std::sort(ended.begin(), ended.end(), [&](Rank a, Rank b) { return end_of(a) < end_of(b); });
     std::size_t first_of_others = 0;
@@ -193,7 +193,7 @@ std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
                                 id_of(Cause::unpropagated_rank_failure))};
     if (!asked || one_killed_first) return {};
     if (launcher_saw_one_fail(evidence, lives, attempt)) {
-        auto few = asked_first(lives, attempt, ended);
+        auto few = find_first_ended(lives, attempt, ended);
         const bool only_they = few.empty() && well > 0;
         if (only_they) few = sorted(std::move(ended));
         if (!few.empty()) {

@@ -11,6 +11,7 @@
 #include "results/analysis/checkpoints.h"
 #include "results/analysis/findings.h"
 #include "results/detectors/detector.h"
+#include "results/record/names.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
@@ -130,7 +131,7 @@ void compare_restored(const Evidence& evidence, Regression& found) {
     std::map<std::int64_t, std::uint64_t> before;
     for (const Event* event : evidence.each<ParametersDigest>()) {
         const auto* digest = event->as<ParametersDigest>();
-        if (evidence.text(digest->name) != "restored") {
+        if (evidence.text(digest->name) != DigestName::restored) {
             before.try_emplace(digest->step, digest->digest);
             continue;
         }

@@ -17,6 +17,7 @@
 #include "results/analysis/findings.h"
 #include "results/analysis/samples.h"
 #include "results/detectors/shared.h"
+#include "results/record/names.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
@@ -38,7 +39,8 @@ std::map<std::string_view, std::vector<Rank>> told_replicas(const Evidence& evid
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
         const bool known = event->rank >= 0 && event->rank < lives.count();
-        if (known && evidence.text(config->name) == "data.replica" && lives.attempt_at(event->at) == attempt)
+        if (known && evidence.text(config->name) == ConfigName::data_replica &&
+            lives.attempt_at(event->at) == attempt)
             told[event->rank] = evidence.text(config->value);
     }
     std::map<std::string_view, std::vector<Rank>> replicas;
@@ -219,8 +221,8 @@ std::vector<Rank> readers_together(const Communicator& comm) {
     for (const Rank process : comm.processes) {
         if (process != no_rank) readers.push_back(process);
     }
-    if (comm.name == "pp" && readers.size() > 1) return {readers.front(), readers.back()};
-    return comm.name == "tp" || comm.name == "cp" ? readers : std::vector<Rank>{};
+    if (comm.name == GroupName::pipeline && readers.size() > 1) return {readers.front(), readers.back()};
+    return comm.name == GroupName::tensor || comm.name == GroupName::context ? readers : std::vector<Rank>{};
 }
 
 // False where the group's first call after the reading passes samples on, as integers or from one rank: then
@@ -337,7 +339,8 @@ std::vector<Finding> wrongly_counted(const Evidence& evidence) {
     const Event* shown = nullptr;
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* sample = event->as<ValueSample>();
-        if (evidence.text(sample->name) != "evaluation.samples" || sample->value == sample->expected)
+        if (evidence.text(sample->name) != SampleName::evaluation_samples ||
+            sample->value == sample->expected)
             continue;
         if (shown && sample->step != shown->as<ValueSample>()->step) continue;
         if (!shown) shown = event;
@@ -365,7 +368,7 @@ std::vector<Finding> ended_early(const Evidence& evidence) {
         epochs = std::max(epochs, event->as<DataBatch>()->epoch + 1);
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
-        if (evidence.text(config->name) == "steps")
+        if (evidence.text(config->name) == ConfigName::steps)
             planned = std::max(planned, parse_step(evidence.text(config->value)));
     }
     for (const Event* event : evidence.each<StepEnd>()) {

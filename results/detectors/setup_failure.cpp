@@ -134,7 +134,7 @@ std::vector<Rank> missed_barrier(const Evidence& evidence, int attempt, std::str
 constexpr std::string_view barrier_prefix = "store_based_barrier_key:";
 
 // "8/12 clients joined": if there are only logs, the eight are the ranks that complain, if eight do.
-std::set<Rank> told_by_logs(const Evidence& evidence, int attempt, const Complaint& complaint) {
+std::set<Rank> find_complaining_ranks(const Evidence& evidence, int attempt, const Complaint& complaint) {
     std::set<Rank> came;
     for (const Complaint& one : evidence.facts<Complaints>().first_of_each(attempt)) {
         if (weight_of(one) == waited) came.insert(one.process);
@@ -238,7 +238,7 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Compla
         }
         return sorted(std::move(odd));
     }
-    if (came.empty()) came = told_by_logs(evidence, attempt, complaint);
+    if (came.empty()) came = find_complaining_ranks(evidence, attempt, complaint);
     std::vector<Rank> absent;
     const Life* waiting = lives.find(attempt, complaint.process);
     for (Rank rank = 0; rank < lives.count(); ++rank) {
@@ -277,7 +277,7 @@ std::string variable_in(const Evidence& evidence, const Complaint& complaint) {
 }
 
 // Nobody can have a rank outside the world: whoever claims one is to blame, whoever says so.
-void tell_refused(const Evidence& evidence, int attempt, Finding& finding) {
+void blame_refused_claims(const Evidence& evidence, int attempt, Finding& finding) {
     const std::vector<Claim> refused = refused_claims(evidence, attempt, list_claims(evidence, attempt));
     if (refused.empty()) return;
     std::vector<Rank> processes;
@@ -335,8 +335,8 @@ Spoilers spoilers_of(const Evidence& evidence, int attempt, const std::vector<Co
 }
 
 // What the evidence says beside the words that are quoted.
-void tell_more(const Evidence& evidence, int attempt, const std::vector<Complaint>& complaints,
-               const Complaint& first, const Spoilers& spoilers, Finding& finding) {
+void add_further_evidence(const Evidence& evidence, int attempt, const std::vector<Complaint>& complaints,
+                          const Complaint& first, const Spoilers& spoilers, Finding& finding) {
     const Sought where = classify_store_address(evidence, attempt, first.text);
     if (where == Sought::at_another) finding.blame.variable = "MASTER_ADDR";
     if (where == Sought::at_none && has_value_in_text(evidence, first, "MASTER_ADDR") &&
@@ -355,7 +355,7 @@ void tell_more(const Evidence& evidence, int attempt, const std::vector<Complain
     if (finding.blame.ranks.size() > 1 && first.text.find("Duplicate GPU") != std::string_view::npos)
         finding.says +=
             fmt::format("; {} are on the device of another rank", ranks_text(finding.blame.ranks));
-    tell_refused(evidence, attempt, finding);
+    blame_refused_claims(evidence, attempt, finding);
     if (!spoilers.nameless.empty()) {
         finding.blame.variable = "MASTER_ADDR";
         finding.says += fmt::format("; {} cannot resolve the store's name", ranks_text(spoilers.nameless));
@@ -393,7 +393,7 @@ Findings setup_failure(const Evidence& evidence) {
                         .causes = list_setup_causes(first->text, weight_of(*first) == own_error)};
         finding.blame.variable = variable_in(evidence, *first);
         finding.blame.component = find_setup_component(first->text);
-        tell_more(evidence, attempt, complaints, *first, spoilers, finding);
+        add_further_evidence(evidence, attempt, complaints, *first, spoilers, finding);
         // Unless it says why: a variable that is wrong is wrong for any start.
         if (finding.blame.variable.empty() && is_a_rejoin(lives, attempt)) continue;
         findings.push_back(std::move(finding));

@@ -13,6 +13,7 @@
 #include "results/analysis/pairs.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "results/record/names.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
 
@@ -242,7 +243,7 @@ public:
     explicit Starvation(const Evidence& evidence) {
         for (const Event* event : evidence.each<ValueSample>()) {
             const auto* sample = event->as<ValueSample>();
-            if (evidence.text(sample->name) == "transfer_wait")
+            if (evidence.text(sample->name) == SampleName::transfer_wait)
                 told_[event->rank].emplace_back(event->at,
                                                 Time(static_cast<std::int64_t>(sample->value * 1e9)));
         }

@@ -13,6 +13,7 @@
 #include "results/analysis/odd_ranks.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "results/record/names.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
 
@@ -42,13 +43,14 @@ std::vector<Finding> strangers_on_devices(const Evidence& evidence) {
         const auto* bind = event->as<DeviceBind>();
         const std::string_view what = evidence.text(bind->what);
         const std::int32_t own = devices.of(event->rank);
-        if (own < 0 || own == bind->device || (what != "weights" && what != "context")) continue;
+        if (own < 0 || own == bind->device || (what != BoundPart::weights && what != BoundPart::context))
+            continue;
         if (!first) first = event;
         ranks.push_back(event->rank);
         on.push_back(bind->device);
     }
     if (!first) return {};
-    const bool weights = evidence.text(first->as<DeviceBind>()->what) == "weights";
+    const bool weights = evidence.text(first->as<DeviceBind>()->what) == BoundPart::weights;
     on = sorted(std::move(on));
     const std::string what = weights ? "their weights" : on.size() > 1 ? "contexts" : "a context";
     return {{.symptom = id_of(Symptom::unbalanced_rank_memory),

@@ -11,6 +11,7 @@
 #include "results/analysis/findings.h"
 #include "results/analysis/meetings.h"
 #include "results/detectors/detector.h"
+#include "results/record/names.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {
@@ -64,7 +65,7 @@ std::vector<Finding> small_groups(const Evidence& evidence) {
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
         const std::string_view name = evidence.text(config->name), value = evidence.text(config->value);
-        if (!name.ends_with("_size") || name == "world_size") continue;
+        if (!name.ends_with("_size") || name == ConfigName::world_size) continue;
         std::int32_t size = 0;
         std::from_chars(value.data(), value.data() + value.size(), size);
         configured[{event->rank, std::string(name.substr(0, name.size() - 5))}] = size;

@@ -18,6 +18,7 @@
 #include "results/analysis/value_causes.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
+#include "results/record/names.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
 
@@ -106,9 +107,9 @@ std::optional<double> configured_rate(const Evidence& evidence) {
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
         const std::string_view name = evidence.text(config->name);
-        if (name != "learning_rate" && name != "learning_rate_ppb") continue;
+        if (name != ConfigName::learning_rate && name != ConfigName::learning_rate_ppb) continue;
         const double rate = std::atof(std::string(evidence.text(config->value)).c_str());
-        rates.insert(name == "learning_rate" ? rate : rate / 1e9);
+        rates.insert(name == ConfigName::learning_rate ? rate : rate / 1e9);
     }
     if (rates.size() != 1) return std::nullopt;
     return *rates.begin();
@@ -190,7 +191,7 @@ Told told_by_peers(const Evidence& evidence) {
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* sample = event->as<ValueSample>();
         const std::string name = lowered(evidence.text(sample->name));
-        if (std::isnan(sample->expected) && name != "learning_rate" && !of_ones_own(name))
+        if (std::isnan(sample->expected) && name != SampleName::learning_rate && !of_ones_own(name))
             add(*event, evidence.text(sample->name), sample->step);
     }
     for (const Event* event : evidence.each<StepEnd>()) add(*event, "grad_norm", event->as<StepEnd>()->step);
@@ -300,7 +301,7 @@ bool counted_wrong_before(const Evidence& evidence, const Finding& finding) {
         if (sample->step != finding.blame.step || sample->value == sample->expected) continue;
         const std::string_view name = evidence.text(sample->name);
         if (name.ends_with(finding.blame.variable) && !std::isnan(sample->expected)) return false;
-        if (name != "evaluation.samples") continue;
+        if (name != SampleName::evaluation_samples) continue;
         const Findings samples = sample_coverage(evidence);
         return !samples.empty() && samples.front().blame.step == finding.blame.step;
     }

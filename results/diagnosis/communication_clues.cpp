@@ -11,6 +11,7 @@
 #include "results/analysis/odd_ranks.h"
 #include "results/analysis/waits.h"
 #include "results/diagnosis/clue.h"
+#include "results/record/names.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::diagnosis {
@@ -72,7 +73,7 @@ void standstill(const Evidence& evidence, const Finding& finding, Clues& clues) 
         clues.push_back({"culprit_waits_too", fmt::format("rank {} waits in a call itself", rank)});
         break;
     }
-    if (found.last.comm && found.last.comm->name != "world")
+    if (found.last.comm && found.last.comm->name != GroupName::world)
         clues.push_back(
             {"subgroup", fmt::format("the call was made in the group {}", found.last.comm->name)});
 }
@@ -132,7 +133,7 @@ void membership(const Evidence& evidence, Clues& clues) {
             clues.push_back({"members_disagree",
                              fmt::format("members of {} name {} different lists", comm.name, lists.size())});
         }
-        if (!outside && comm.name != "world" && came.size() < comm.ranks.size()) {
+        if (!outside && comm.name != GroupName::world && came.size() < comm.ranks.size()) {
             outside = true;
             clues.push_back({"members_outside", fmt::format("{} of {} members came to set up {}", came.size(),
                                                             comm.ranks.size(), comm.name)});
@@ -175,7 +176,7 @@ void serving(const Evidence& evidence, const Finding& finding, Clues& clues) {
     if (evidence.each<ServeOutput>().empty()) return;
     const std::set<Rank> blamed(finding.blame.ranks.begin(), finding.blame.ranks.end());
     for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
-        if (comm.name == "world" || comm.processes.size() < 2) continue;
+        if (comm.name == GroupName::world || comm.processes.size() < 2) continue;
         const auto apart = std::count_if(comm.processes.begin(), comm.processes.end(),
                                          [&](Rank rank) { return blamed.contains(rank); });
         if (apart == 0 || apart == std::ssize(comm.processes)) continue;

@@ -125,7 +125,8 @@ void add_fixes(Diagnosis& diagnosis, const scenarios::Taxonomy& taxonomy) {
 }
 
 // Without the findings of a detector that crashed, whose symptom is not in the taxonomy.
-std::vector<Finding> known_of(std::vector<Finding> findings, const scenarios::Taxonomy& taxonomy) {
+std::vector<Finding> keep_taxonomy_findings(std::vector<Finding> findings,
+                                            const scenarios::Taxonomy& taxonomy) {
     std::erase_if(findings,
                   [&](const Finding& one) { return !scenarios::find(taxonomy.symptoms, one.symptom); });
     return findings;
@@ -138,7 +139,7 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Finding>& finding
     Diagnosis diagnosis;
     diagnosis.incident.outcome = IncidentOutcome::healthy;
     if (is_imported(evidence)) {
-        diagnosis.incident = read_incident(evidence, known_of(findings, taxonomy));
+        diagnosis.incident = read_incident(evidence, keep_taxonomy_findings(findings, taxonomy));
         diagnosis.finding = diagnosis.incident.finding;
     }
     for (const Finding& finding : findings) {

@@ -11,6 +11,7 @@
 #include "results/analysis/pairs.h"
 #include "results/analysis/variables.h"
 #include "results/diagnosis/clue.h"
+#include "results/record/names.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::diagnosis {
@@ -71,12 +72,12 @@ void settings(const Evidence& evidence, Clues& clues) {
     std::map<std::string_view, std::map<std::string_view, std::set<Rank>>> by_name;
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
-        if (evidence.text(config->name) != "rank")
+        if (evidence.text(config->name) != ConfigName::rank)
             by_name[evidence.text(config->name)][evidence.text(config->value)].insert(event->rank);
     }
     for (const auto& [name, values] : by_name) {
         if (values.size() < 2) continue;
-        const std::string_view id = name == "seed" ? "seeds_differ" : "setting_differs";
+        const std::string_view id = name == ConfigName::seed ? "seeds_differ" : "setting_differs";
         clues.push_back({id, fmt::format("{} is {} on some ranks and {} on others", name,
                                          values.begin()->first, values.rbegin()->first)});
         return;

@@ -20,6 +20,7 @@
 #include "results/analysis/program_lines.h"
 #include "results/analysis/signatures.h"
 #include "results/record/codes.h"
+#include "results/record/names.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
 
@@ -155,7 +156,7 @@ std::string gist_of_error(std::string_view text) {
 bool has_frames(std::string_view text) { return text.find("\", line ") != text.npos; }
 
 // From the exception on: the frames before it name functions, not errors.
-std::string_view said_by(std::string_view block) {
+std::string_view skip_traceback_frames(std::string_view block) {
     std::size_t from = 0, best = block.npos;
     while (from < block.size()) {
         const std::size_t end = std::min(block.find('\n', from), block.size());
@@ -305,7 +306,7 @@ private:
         }
         const bool block =
             has_frames(text) || analysis::begins_with_exception(text) || text.find("Traceback") != text.npos;
-        const std::string_view words = block ? said_by(text) : text;
+        const std::string_view words = block ? skip_traceback_frames(text) : text;
         const Phrase* known = analysis::signature_in(words);
         if (!known && block && words.empty())
             known = analysis::signature_in(text);  // the exception was cut off
@@ -741,7 +742,7 @@ std::string_view name_of(Vendor vendor) {
 
 bool is_imported(const Evidence& evidence) {
     const auto starts = evidence.each<JobStart>();
-    return !starts.empty() && evidence.text(starts.front()->as<JobStart>()->what) == "imported";
+    return !starts.empty() && evidence.text(starts.front()->as<JobStart>()->what) == JobOrigin::imported;
 }
 
 Incident read_incident(const Evidence& evidence, const std::vector<Finding>& findings) {

@@ -9,6 +9,7 @@
 #include "results/analysis/findings.h"
 #include "results/detectors/shared.h"
 #include "results/diagnosis/clue.h"
+#include "results/record/names.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::diagnosis {
@@ -77,7 +78,7 @@ void factors(const Evidence& evidence, Clues& clues) {
                 {"off_by_a_factor", fmt::format("{} is {} where {} is right: a factor of {}", wrong.name,
                                                 sample->value, sample->expected, times)});
         }
-        if (!constant && (wrong.name == "learning_rate" || wrong.name == "loss_scale")) {
+        if (!constant && (wrong.name == SampleName::learning_rate || wrong.name == SampleName::loss_scale)) {
             constant = true;
             clues.push_back(
                 {"constant_quantity_wrong", fmt::format("{} is {} where {} is configured", wrong.name,
@@ -97,7 +98,8 @@ void place(const Evidence& evidence, const Finding& finding, Clues& clues) {
         first = event->as<StepBegin>()->step;
         break;
     }
-    if (finding.blame.variable == "learning_rate" && finding.symptom == Symptom::wrong_intermediate_value)
+    if (finding.blame.variable == SampleName::learning_rate &&
+        finding.symptom == Symptom::wrong_intermediate_value)
         clues.push_back({"constant_quantity_wrong", finding.says});
     if (!finding.blame.step) return;
     if (*finding.blame.step == first + 1)

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
+#include "results/record/names.h"
+
 namespace deadrank::results::emitters {
 
 namespace {
@@ -76,7 +78,7 @@ std::int64_t wall_clock(Time at) { return epoch_seconds * 1'000'000'000 + at.cou
 std::string group_name(CommId comm) { return std::to_string(comm - 1); }
 
 std::string group_description(std::string_view name) {
-    return name == "world" ? "default_pg" : std::string(name);
+    return name == GroupName::world ? "default_pg" : std::string(name);
 }
 
 std::pair<std::int64_t, std::int64_t> element_counts(Op op, std::int64_t count, std::int32_t size) {

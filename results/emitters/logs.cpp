@@ -9,6 +9,7 @@
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/snapshot.h"
 #include "results/emitters/stamps.h"
+#include "results/record/names.h"
 #include "results/record/text_file.h"
 
 namespace deadrank::results::emitters {
@@ -41,7 +42,7 @@ std::vector<EmittedFile> kernel_logs(const Evidence& evidence, const Snapshot& s
                 fmt::format("[{}] NVRM: Xid (PCI:{}): {}, pid={}, name=python3, {}\n", kernel_stamp(event.at),
                             bus_id(place.gpu), error->xid, place.pid, evidence.text(error->message));
         }
-        if (const auto* oom = event.as<MemoryOom>(); oom && evidence.text(oom->where) == "host") {
+        if (const auto* oom = event.as<MemoryOom>(); oom && evidence.text(oom->where) == MemoryPlace::host) {
             logs[place.host] += fmt::format("[{}] Out of memory: Killed process {} (python3) total-vm:{}kB\n",
                                             kernel_stamp(event.at), place.pid, oom->requested / 1024);
         }

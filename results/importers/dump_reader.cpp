@@ -60,7 +60,7 @@ Read read_entry(const Json& entry, std::int32_t size) {
     return read;
 }
 
-void tell_entry(const Read& read, Rank rank, const KnownGroup* group, Story& story) {
+void record_dump_entry(const Read& read, Rank rank, const KnownGroup* group, Story& story) {
     const Op op = read.op.op;
     if (op == Op::none || group == nullptr) return;
     const bool p2p = op == Op::send || op == Op::recv;
@@ -109,7 +109,7 @@ void read_dump(const Json& dump, Rank rank, Story& story) {
     for (const Read& read : all) {
         if (read.ended == no_time && read.op.op != Op::none) story.unfinished(rank);
     }
-    for (const Read& read : all) tell_entry(read, rank, story.group_named(read.group, rank), story);
+    for (const Read& read : all) record_dump_entry(read, rank, story.group_named(read.group, rank), story);
 }
 
 void read_ras(const Json& report, Story& story) {

@@ -202,7 +202,7 @@ void LogReader::take_line(std::string& raw) {
     // What the scheduler prints as it ends a job is none of the job's own lines.
     const bool of_scheduler = line.text.starts_with("slurmstepd") || line.text.starts_with("srun: ") ||
                               line.text.find("CANCELLED AT ") != std::string_view::npos;
-    if (!of_scheduler && !line.text.empty()) story_.heard_line(last_);
+    if (!of_scheduler && !line.text.empty()) story_.note_line(last_);
     // A worker that printed its rank once has that rank in its other lines.
     if (line.pid > 0 && line.rank != no_rank) spoken_[line.source] = line.rank;
     if (line.pid > 0 && line.rank == no_rank) {

@@ -9,6 +9,7 @@
 #include "results/analysis/signatures.h"
 #include "results/importers/log_lines.h"
 #include "results/record/codes.h"
+#include "results/record/names.h"
 
 namespace deadrank::results::importers {
 
@@ -183,7 +184,7 @@ bool LogReader::kernel(const Unwrapped& line) {
             story_.rank_of(host == "node" ? "" : host, static_cast<std::int32_t>(number_in(victim)));
         if (rank != no_rank) {
             story_.tell(last_, rank, [](Evidence& evidence) -> Payload {
-                return MemoryOom{0, 0, evidence.text("host")};
+                return MemoryOom{0, 0, evidence.text(scenarios::word_of(MemoryPlace::host))};
             });
             story_.exits(last_, rank, -sigkill, sigkill);
         }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/record/names.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::importers {
@@ -89,7 +90,7 @@ void Story::heard(Rank rank, std::int64_t at) {
     last = std::max(last, at);
 }
 
-void Story::heard_line(std::int64_t at) {
+void Story::note_line(std::int64_t at) {
     if (at == no_time) return;
     if (last_line_ != no_time) longest_wait_ = std::max(longest_wait_, at - last_line_);
     last_line_ = std::max(last_line_, at);
@@ -311,7 +312,8 @@ void Story::record_start(Evidence& evidence) const {
         most = std::max(most, ranks);
     }
     const auto all = std::max<std::int32_t>(static_cast<std::int32_t>(nodes.size()), 1);
-    evidence.record({Time{0}, no_rank, JobStart{count(), all, most, evidence.text("imported")}});
+    evidence.record({Time{0}, no_rank,
+                     JobStart{count(), all, most, evidence.text(scenarios::word_of(JobOrigin::imported))}});
     for (Rank rank = 0; rank < count(); ++rank) {
         const auto found = processes_.find(rank);
         const KnownProcess known = found == processes_.end() ? KnownProcess{} : found->second;

@@ -77,7 +77,7 @@ public:
     // That the process printed something, even if the line is not kept.
     void heard(Rank rank, std::int64_t at);
     // The same of a job whose lines name no rank: when its last line came, and the longest wait for one.
-    void heard_line(std::int64_t at);
+    void note_line(std::int64_t at);
     // A traceback without a rank: a failed rank that the launcher reports may claim it.
     void orphan(std::size_t told, const std::string& text);
     // The same traceback once more, from another process.

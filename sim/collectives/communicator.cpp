@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "results/record/names.h"
 #include "scenarios/model/error.h"
 #include "sim/collectives/byte_offer.h"
 #include "sim/collectives/fabric.h"
@@ -234,7 +235,7 @@ void Communicator::member_gone(Rank index) {
     if (!open_.empty() && open_.front()->state == PendingCollective::State::moving && open_.front()->spoiled)
         halt(*open_.front());
     p2p_.member_gone(index);
-    if (over_gloo()) tell_who_waits_for(index);
+    if (over_gloo()) break_waiting_members(index);
 }
 
 void Communicator::abort(Rank index) {
@@ -287,7 +288,7 @@ void Communicator::async_error(Rank index, Code code, std::string text) {
 std::string group_prefix(const Communicator& comm, Rank index) {
     const auto group = comm.id() - 1;
     return fmt::format("[PG ID {} PG GUID {}({}) Rank {}] ", group, group,
-                       comm.name() == "world" ? "default_pg" : comm.name(), index);
+                       comm.name() == results::GroupName::world ? "default_pg" : comm.name(), index);
 }
 
 void Communicator::wake_all() {

@@ -162,7 +162,7 @@ private:
     void count_traffic(const PendingCollective& pending);
     void wake_all();
     void leave_node(Rank index);
-    void tell_who_waits_for(Rank lost);
+    void break_waiting_members(Rank lost);
     void abort_the_shorter(const PendingCollective& pending);
 
     Fabric& machine_;

@@ -40,7 +40,7 @@ void Communicator::lose_peer(Rank index, Rank peer) {
 }
 
 // All that wait in a call that the lost rank had not left; other calls may wait for it later.
-void Communicator::tell_who_waits_for(Rank lost) {
+void Communicator::break_waiting_members(Rank lost) {
     for (const Member& other : members_) {
         const bool waits = std::any_of(open_.begin(), open_.end(), [&](const auto& pending) {
             const Offer& own = offer(*pending, other.place);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "results/record/codes.h"
+#include "results/record/names.h"
 #include "sim/machine/machine.h"
 
 namespace deadrank::sim {
@@ -68,7 +69,10 @@ void Hosts::allocate(Process& process, std::int64_t bytes, bool pinned) {
         return;
     }
     Recorder& recorder = machine_.recorder;
-    recorder.record(process.id, results::MemoryOom{bytes, free, recorder.text(pinned ? "pinned" : "host")});
+    recorder.record(process.id, results::MemoryOom{
+                                    bytes, free,
+                                    recorder.text(scenarios::word_of(pinned ? results::MemoryPlace::pinned
+                                                                            : results::MemoryPlace::host))});
     if (pinned) {
         throw OutOfMemory(fmt::format(
             "torch.AcceleratorError: CUDA error: out of memory (cudaHostAlloc of {} bytes)", bytes));

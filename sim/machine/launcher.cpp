@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "results/record/codes.h"
+#include "results/record/names.h"
 #include "sim/machine/machine.h"
 #include "sim/world/members.h"
 
@@ -72,8 +73,10 @@ void Launcher::show_sample() {
     std::vector<Rank> seen;
     for (const Process& process : machine_.processes.all()) seen.push_back(process.id);
     Recorder& recorder = machine_.recorder;
-    recorder.record(results::no_rank,
-                    results::RankConfig{recorder.text("observed_ranks"), recorder.text(rank_list(seen))});
+    recorder.record(
+        results::no_rank,
+        results::RankConfig{recorder.text(scenarios::word_of(results::ConfigName::observed_ranks)),
+                            recorder.text(rank_list(seen))});
 }
 
 void Launcher::wait_for_trouble() {

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/record/log_level.h"
+#include "results/record/names.h"
 #include "sim/managed/managed_job.h"
 
 namespace deadrank::sim::managed {
@@ -326,7 +327,7 @@ void Proxy::play(const Request& request) {
             case Kind::comm_close:
                 return close_comm(text_of(request));
             case Kind::comm_error:
-                return tell_comm_error(text_of(request));
+                return record_comm_error(text_of(request));
             case Kind::record:
                 job_.read_record(world_, request.body);
                 return;
@@ -580,7 +581,8 @@ void Proxy::use_store(const json& body) {
 void Proxy::exchange_id(Store& store, const CommRequest& request) {
     constexpr Time root_opens{20'000'000}, all_tries{59'500'000'000};
     const std::string own = std::to_string(world_.attempt());
-    const std::string key = request.name == "world" ? "unique_id" : "unique_id/" + request.name;
+    const std::string key =
+        request.name == results::GroupName::world ? "unique_id" : "unique_id/" + request.name;
     if (request.members.empty() || request.rank == request.members[0]) {
         world_.timer().sleep(root_opens);
         return store.set(key, own);
@@ -630,7 +632,7 @@ void Proxy::close_comm(const json& body) {
     answer();
 }
 
-void Proxy::tell_comm_error(const json& body) {
+void Proxy::record_comm_error(const json& body) {
     answer(json{{"code", results::name_of(comm(body.value("comm", std::uint32_t{0})).async_error())}});
 }
 
@@ -723,7 +725,7 @@ void Proxy::use_device(const json& body) {
     Device& device = world_.device();
     if (op == "bind") {
         const int index = body.value("index", 0);
-        world_.record(results::DeviceBind{world_.text("model"), index});
+        world_.record(results::DeviceBind{world_.text(scenarios::word_of(results::BoundPart::model)), index});
         device.choose(index);
         answer();
     } else if (op == "take") {

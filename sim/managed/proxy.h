@@ -82,7 +82,7 @@ private:
     void exchange_id(Store& store, const CommRequest& request);
     void open_comm(const nlohmann::json& body);
     void close_comm(const nlohmann::json& body);
-    void tell_comm_error(const nlohmann::json& body);
+    void record_comm_error(const nlohmann::json& body);
     void ask_seam(const nlohmann::json& body);
     void use_storage(const nlohmann::json& body);
     Code write_file(Storage& storage, const std::string& path, std::int64_t bytes, nlohmann::json& said);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fmt/format.h>
 
+#include "results/record/names.h"
 #include "sim/framework_parts/release_breaks.h"
 #include "sim/workloads/job.h"
 
@@ -73,7 +74,8 @@ void Job::read_environment() {
     if (wanted < 0 || wanted >= world_.device().count()) {
         throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal");
     }
-    world_.record(results::DeviceBind{world_.text("model"), static_cast<std::int32_t>(wanted)});
+    world_.record(results::DeviceBind{world_.text(scenarios::word_of(results::BoundPart::model)),
+                                      static_cast<std::int32_t>(wanted)});
 }
 
 void Job::show_recipe() {

@@ -6,6 +6,7 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "results/record/names.h"
 #include "runners/backends/ranks/comm_library.h"
 #include "runners/backends/ranks/meeting_place.h"
 #include "sim/engine/rng.h"
@@ -113,7 +114,8 @@ std::int64_t RealDevice::allocate(std::int64_t bytes) {
     feel_pressure();
     const std::int64_t free = std::max<std::int64_t>(0, limit() - used_);
     if (call.count > free) {
-        evidence_.record(results::MemoryOom{call.count, free, evidence_.text("device")});
+        evidence_.record(results::MemoryOom{
+            call.count, free, evidence_.text(scenarios::word_of(results::MemoryPlace::device))});
         throw sim::OutOfMemory(
             fmt::format("torch.OutOfMemoryError: tried to allocate {} bytes on a device with {} of {} free",
                         call.count, free, limit()));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "results/record/names.h"
 #include "sim/collectives/library_texts.h"
 #include "sim/world/failure.h"
 
@@ -204,7 +205,7 @@ void RealComm::look_for_errors() {
     take_down(
         fmt::format("[PG ID {0} PG GUID {0}({1}) Rank {2}] Process group watchdog thread terminated with "
                     "exception: {3}",
-                    at_.id - 1, at_.name == "world" ? "default_pg" : at_.name, at_.place,
+                    at_.id - 1, at_.name == results::GroupName::world ? "default_pg" : at_.name, at_.place,
                     library_.exception(code, text)));
 }
 
