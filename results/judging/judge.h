@@ -10,11 +10,13 @@
 #include "results/judging/reaction.h"
 #include "results/record/finding.h"
 #include "results/record/record.h"
+#include "scenarios/model/enum_words.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::results {
 
 enum class Verdict { pass, unknown, fail };  // in order of badness
+constexpr auto enum_words(Verdict) { return std::to_array<std::string_view>({"pass", "unknown", "fail"}); }
 
 // What became of the alarm that was due.
 enum class Outcome {

@@ -17,19 +17,29 @@ using nlohmann::ordered_json;
 
 namespace {
 
+using results::Verdict;
+
 std::string text_or_empty(const ordered_json& value) {
     return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+std::string word_or_empty(std::optional<Verdict> verdict) {
+    return verdict ? std::string(name_of(*verdict)) : std::string();
+}
+
+std::optional<Verdict> verdict_of(const std::optional<results::Judgement>& judgement) {
+    return judgement ? std::optional(judgement->verdict) : std::nullopt;
 }
 
 }  // namespace
 
 Answer answer_of(std::uint64_t number, const results::Case& outcome) {
     const ordered_json line = ordered_json::parse(results::reports::json_line(outcome));
-    Answer answer{.number = number, .scenario = outcome.scenario, .seed = outcome.seed};
-    answer.verdict = text_or_empty(line.at("verdict"));
+    Answer answer{
+        .number = number, .scenario = outcome.scenario, .seed = outcome.seed, .verdict = outcome.verdict};
     answer.reason = text_or_empty(line.at("reason"));
-    answer.control = text_or_empty(line.at("control"));
-    answer.healed = text_or_empty(line.at("healed"));
+    answer.control = verdict_of(outcome.control);
+    answer.healed = verdict_of(outcome.healed);
     answer.findings = line.at("findings").dump();
     answer.trace_hash = text_or_empty(line.at("trace_hash"));
     answer.token = text_or_empty(line.at("token"));
@@ -38,9 +48,17 @@ Answer answer_of(std::uint64_t number, const results::Case& outcome) {
 }
 
 std::string text_of(const Answer& answer) {
-    return ordered_json{answer.number,     answer.scenario, answer.seed,   answer.verdict,
-                        answer.reason,     answer.control,  answer.healed, answer.findings,
-                        answer.trace_hash, answer.token,    answer.seconds}
+    return ordered_json{answer.number,
+                        answer.scenario,
+                        answer.seed,
+                        name_of(answer.verdict),
+                        answer.reason,
+                        word_or_empty(answer.control),
+                        word_or_empty(answer.healed),
+                        answer.findings,
+                        answer.trace_hash,
+                        answer.token,
+                        answer.seconds}
         .dump();
 }
 
@@ -52,10 +70,12 @@ std::optional<Answer> answer_from(const std::string& text) {
         answer.number = fields[0].get<std::uint64_t>();
         answer.scenario = fields[1].get<std::string>();
         answer.seed = fields[2].get<std::uint64_t>();
-        answer.verdict = fields[3].get<std::string>();
+        const auto verdict = scenarios::read_word<Verdict>(fields[3].get<std::string>());
+        if (!verdict) return std::nullopt;
+        answer.verdict = *verdict;
         answer.reason = fields[4].get<std::string>();
-        answer.control = fields[5].get<std::string>();
-        answer.healed = fields[6].get<std::string>();
+        answer.control = scenarios::read_word<Verdict>(fields[5].get<std::string>());
+        answer.healed = scenarios::read_word<Verdict>(fields[6].get<std::string>());
         answer.findings = fields[7].get<std::string>();
         answer.trace_hash = fields[8].get<std::string>();
         answer.token = fields[9].get<std::string>();
@@ -71,7 +91,6 @@ Answer answer_of(const Ended& ended, const std::string& scenario, std::uint64_t 
         if (auto answer = answer_from(ended.answer)) return *answer;
     }
     Answer none{.number = ended.number, .scenario = scenario, .seed = seed};
-    none.verdict = results::name_of(results::Verdict::unknown);
     none.findings = "[]";
     none.seconds = ended.seconds;
     if (ended.over_budget) {
@@ -150,10 +169,10 @@ Answer answer_in(const Statement& row) {
     return {.number = row.number(0),
             .scenario = row.text(1),
             .seed = row.number(2),
-            .verdict = row.text(3),
+            .verdict = scenarios::read_word<Verdict>(row.text(3)).value_or(Verdict::unknown),
             .reason = row.text(4),
-            .control = row.text(5),
-            .healed = row.text(6),
+            .control = scenarios::read_word<Verdict>(row.text(5)),
+            .healed = scenarios::read_word<Verdict>(row.text(6)),
             .findings = row.text(7),
             .trace_hash = row.text(8),
             .token = row.text(9)};
@@ -231,8 +250,11 @@ Result<void> Ledger::put(const Answer& answer, int worker) {
     }
     Statement row(inside_->base,
                   fmt::format("INSERT OR IGNORE INTO trials ({}) VALUES (?,?,?,?,?,?,?,?,?,?)", columns));
-    row.bind(answer.number).bind(answer.scenario).bind(answer.seed).bind(answer.verdict);
-    row.bind(answer.reason).bind(answer.control).bind(answer.healed).bind(answer.findings);
+    row.bind(answer.number).bind(answer.scenario).bind(answer.seed).bind(word_or_empty(answer.verdict));
+    row.bind(answer.reason)
+        .bind(word_or_empty(answer.control))
+        .bind(word_or_empty(answer.healed))
+        .bind(answer.findings);
     row.bind(answer.trace_hash).bind(answer.token);
     if (!row.done()) return inside_->trouble();
     Statement effort(inside_->base, "INSERT OR IGNORE INTO effort VALUES (?,?,?)");
@@ -262,10 +284,10 @@ Result<Totals> Ledger::totals() {
         const std::string text = text_of(answer);
         digest = XXH64(text.data(), text.size(), digest);
         ++totals.trials;
-        ++(answer.verdict == "pass"   ? totals.passed
-           : answer.verdict == "fail" ? totals.failed
-                                      : totals.unknown);
-        if (answer.verdict != "pass" && totals.notable.size() < 10) totals.notable.push_back(answer);
+        ++(answer.verdict == Verdict::pass   ? totals.passed
+           : answer.verdict == Verdict::fail ? totals.failed
+                                             : totals.unknown);
+        if (answer.verdict != Verdict::pass && totals.notable.size() < 10) totals.notable.push_back(answer);
     }
     if (!read.ended_well()) return inside_->trouble();
     totals.digest = fmt::format("{:016x}", digest);

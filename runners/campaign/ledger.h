@@ -19,8 +19,9 @@ struct Answer {
     std::uint64_t number = 0;  // its place in the campaign
     std::string scenario;
     std::uint64_t seed = 1;
-    std::string verdict, reason;
-    std::string control, healed;  // verdicts; empty = not played
+    results::Verdict verdict = results::Verdict::unknown;
+    std::string reason;
+    std::optional<results::Verdict> control, healed;  // none: not played
     std::string findings;         // JSON
     std::string trace_hash;       // empty = the run has none
     std::string token;

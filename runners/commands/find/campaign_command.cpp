@@ -41,7 +41,7 @@ using results::reports::Style;
 std::string campaign_text(const CampaignEnd& end, const Style& style) {
     std::string text;
     for (const campaign::Answer& one : end.totals.notable) {
-        const bool failed = one.verdict == "fail";
+        const bool failed = one.verdict == results::Verdict::fail;
         text += fmt::format("  {} {} · seed {}\n",
                             style.paint(failed ? Ink::red : Ink::yellow, failed ? "✘" : "?"), one.scenario,
                             one.seed);
@@ -62,7 +62,7 @@ std::string campaign_json(const CampaignEnd& end) {
     for (const campaign::Answer& one : end.totals.notable) {
         notable.push_back({{"scenario", one.scenario},
                            {"seed", one.seed},
-                           {"verdict", one.verdict},
+                           {"verdict", name_of(one.verdict)},
                            {"reason", one.reason},
                            {"token", one.token}});
     }

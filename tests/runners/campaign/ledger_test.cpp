@@ -21,7 +21,7 @@ protected:
     CampaignLedger() { fs::create_directories(place_); }
     ~CampaignLedger() override { fs::remove_all(place_); }
 
-    static Answer answer(std::uint64_t number, const std::string& verdict = "pass") {
+    static Answer answer(std::uint64_t number, results::Verdict verdict = results::Verdict::pass) {
         return {.number = number,
                 .scenario = "communication/x",
                 .seed = number + 1,
@@ -41,9 +41,9 @@ protected:
 };
 
 TEST_F(CampaignLedger, OrderOfArrivalAndWallTimeChangeNoAnswer) {
-    Answer slower = answer(2, "fail");
+    Answer slower = answer(2, results::Verdict::fail);
     slower.seconds = 9;
-    const Totals one = totals_of("a", {answer(0), answer(1), answer(2, "fail")});
+    const Totals one = totals_of("a", {answer(0), answer(1), answer(2, results::Verdict::fail)});
     const Totals other = totals_of("b", {slower, answer(0), answer(1)});
     EXPECT_EQ(one.digest, other.digest);
     EXPECT_EQ(one.trials, 3u);
@@ -107,7 +107,7 @@ TEST_F(CampaignLedger, IsNotHeldWhileNoAnswerComes) {
 }
 
 TEST_F(CampaignLedger, AnAnswerCrossesTextUnchanged) {
-    const Answer one = answer(12, "unknown");
+    const Answer one = answer(12, results::Verdict::unknown);
     EXPECT_EQ(answer_from(text_of(one)), one);
     EXPECT_FALSE(answer_from("[1,2]"));
     EXPECT_FALSE(answer_from("[\"a\",1,2,3,4,5,6,7,8,9,10]"));
@@ -117,7 +117,7 @@ TEST_F(CampaignLedger, AChildWithoutAnAnswerIsUnknownWithItsReason) {
     Ended ended{.number = 3};
     ended.signal = SIGSEGV;
     EXPECT_THAT(answer_of(ended, "a/b", 9).reason, HasSubstr("signal 11"));
-    EXPECT_EQ(answer_of(ended, "a/b", 9).verdict, "unknown");
+    EXPECT_EQ(answer_of(ended, "a/b", 9).verdict, results::Verdict::unknown);
     ended.over_budget = true;
     EXPECT_THAT(answer_of(ended, "a/b", 9).reason, HasSubstr("time was up"));
 }
