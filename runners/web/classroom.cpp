@@ -146,7 +146,7 @@ Result<void> Classroom::Parts::try_fix(const Json& body, const Puzzle& puzzle, P
     if (progress.fixed || progress.job != 0 || fix >= puzzle.fixes.size()) return {};
     const Subject subject{.id = puzzle.scenario,
                           .seed = puzzle.seed + 1 + static_cast<std::uint64_t>(progress.wrong_fixes)};
-    auto order = make_order(library, subject, {.kind = "run"}, options.order);
+    auto order = make_order(library, subject, {.kind = JobKind::run}, options.order);
     if (!order) return tl::unexpected(order.error());
     const auto number = jobs.add(std::move(*order));
     if (!number) return tl::unexpected(number.error());
@@ -168,7 +168,7 @@ void Classroom::Parts::follow_try(const Learner& learner, const Puzzle& puzzle, 
         return;
     }
     const Json line = Json::parse(result->out.substr(0, result->out.find('\n')), nullptr, false);
-    const bool quiet = line.is_object() && text_in(line, "healed") == "pass";
+    const bool quiet = line.is_object() && text_in(line, "healed") == name_of(results::Verdict::pass);
     if (progress.tried == puzzle.right_fix && quiet) {
         progress.fixed = true;
         progress.seconds = std::chrono::duration<double>(Clock::now() - learner.joined).count();

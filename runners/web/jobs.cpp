@@ -24,7 +24,7 @@ std::string_view name_of(JobState state) {
 
 struct Jobs::Job {
     int number = 0;
-    std::string kind;
+    JobKind kind = JobKind::run;
     std::vector<std::string> argv;
     std::optional<results::processes::PrivateDirectory> place;  // until the result has it
     std::atomic<bool> cancelled{false};
@@ -110,7 +110,7 @@ scenarios::Result<int> Jobs::add(JobOrder order) {
     }
     auto job = std::make_shared<Job>();
     job->number = ++last_number_;
-    job->kind = std::move(order.kind);
+    job->kind = order.kind;
     job->argv = std::move(order.argv);
     job->place = std::move(order.place);
     jobs_.push_back(job);

@@ -32,16 +32,22 @@ struct JobLimits {
 enum class JobState { waiting, running, done, failed, cancelled, out_of_time };
 std::string_view name_of(JobState state);
 
+// What a job does, as its order names it.
+enum class JobKind { run, sweep, shrink, probe };
+constexpr auto enum_words(JobKind) {
+    return std::to_array<std::string_view>({"run", "sweep", "shrink", "probe"});
+}
+
 // What is done: a command line of this program, and the directory that its files are in.
 struct JobOrder {
-    std::string kind;  // run, sweep, shrink, probe
+    JobKind kind = JobKind::run;
     std::vector<std::string> argv;
     results::processes::PrivateDirectory place;
 };
 
 struct JobView {
     int number = 0;
-    std::string kind;
+    JobKind kind = JobKind::run;
     JobState state = JobState::waiting;
     std::size_t ahead = 0;  // of one that waits: how many are played before it
     double seconds = 0;     // so far
@@ -67,7 +73,8 @@ public:
     // What a job that is done wrote to its standard output, and where its files are. They stay there as long
     // as the result is held. Null if it has no result.
     struct Result {
-        std::string kind, out;
+        JobKind kind = JobKind::run;
+        std::string out;
         results::processes::PrivateDirectory place;
     };
     std::shared_ptr<const Result> result(int number) const;

@@ -68,47 +68,49 @@ std::string probe_path(std::string_view path) {
 Result<std::vector<std::string>> words_of(const Find& find, const std::string& what, const Subject& subject,
                                           const fs::path& place, const OrderOptions& options) {
     const std::string seed = std::to_string(subject.seed);
-    if (find.kind == "run") {
-        std::vector<std::string> words = {"run",
-                                          what,
-                                          "--seed",
-                                          seed,
-                                          "--json",
-                                          "--jobs",
-                                          "1",
-                                          "--memory",
-                                          options.memory,
-                                          "--out",
-                                          place / kept_runs,
-                                          "--html",
-                                          place / report_file};
-        if (subject.explore_order) words.push_back("--explore-order");
-        return words;
+    switch (find.kind) {
+        case JobKind::run: {
+            std::vector<std::string> words = {"run",
+                                              what,
+                                              "--seed",
+                                              seed,
+                                              "--json",
+                                              "--jobs",
+                                              "1",
+                                              "--memory",
+                                              options.memory,
+                                              "--out",
+                                              place / kept_runs,
+                                              "--html",
+                                              place / report_file};
+            if (subject.explore_order) words.push_back("--explore-order");
+            return words;
+        }
+        case JobKind::sweep:
+            return std::vector<std::string>{"sweep", what, "--seed", seed, "--json"};
+        case JobKind::shrink: {
+            std::vector<std::string> words = {"sweep", "shrink", what, "--seed", seed, "--json"};
+            if (!find.keep.empty() && !is_id(find.keep))
+                return refuse(ErrorCode::usage, fmt::format("'{}' is no symptom", find.keep),
+                              "deadrank explain lists them");
+            if (!find.keep.empty()) words.insert(words.end(), {"--keep", find.keep});
+            return words;
+        }
+        case JobKind::probe:
+            if (!is_knob_path(find.vary) || find.low.empty() || find.high.empty())
+                return refuse(ErrorCode::usage, "a probe needs a setting and two values",
+                              "name what to vary, from where to where");
+            return std::vector<std::string>{
+                "sweep",
+                "probe",
+                what,
+                "--vary",
+                fmt::format("{}={}..{}", probe_path(find.vary), find.low, find.high),
+                "--seeds",
+                fmt::format("1..{}", std::clamp(find.seeds, 1, 100)),
+                "--json"};
     }
-    if (find.kind == "sweep") return std::vector<std::string>{"sweep", what, "--seed", seed, "--json"};
-    if (find.kind == "shrink") {
-        std::vector<std::string> words = {"sweep", "shrink", what, "--seed", seed, "--json"};
-        if (!find.keep.empty() && !is_id(find.keep))
-            return refuse(ErrorCode::usage, fmt::format("'{}' is no symptom", find.keep),
-                          "deadrank explain lists them");
-        if (!find.keep.empty()) words.insert(words.end(), {"--keep", find.keep});
-        return words;
-    }
-    if (find.kind == "probe") {
-        if (!is_knob_path(find.vary) || find.low.empty() || find.high.empty())
-            return refuse(ErrorCode::usage, "a probe needs a setting and two values",
-                          "name what to vary, from where to where");
-        return std::vector<std::string>{"sweep",
-                                        "probe",
-                                        what,
-                                        "--vary",
-                                        fmt::format("{}={}..{}", probe_path(find.vary), find.low, find.high),
-                                        "--seeds",
-                                        fmt::format("1..{}", std::clamp(find.seeds, 1, 100)),
-                                        "--json"};
-    }
-    return refuse(ErrorCode::usage, fmt::format("'{}' is nothing that can be done", find.kind),
-                  "run, sweep, shrink or probe");
+    return std::vector<std::string>{};
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ struct Subject {
 };
 
 struct Find {
-    std::string kind;  // run, sweep, shrink, probe
+    JobKind kind = JobKind::run;
     std::string vary;  // of probe: a knob's path, "fault.0.factor", …
     std::string low, high;
     int seeds = 10;    // of probe

@@ -136,7 +136,7 @@ Result<std::vector<Puzzle>> make_puzzles(const Library& library, const std::vect
             return refuse(ErrorCode::usage, fmt::format("the catalogue has no scenario '{}'", id),
                           "deadrank list prints their ids");
         }
-        auto order = make_order(library, {.id = id, .seed = seed}, {.kind = "run"}, options);
+        auto order = make_order(library, {.id = id, .seed = seed}, {.kind = JobKind::run}, options);
         if (!order) return tl::unexpected(order.error());
         const auto number = jobs.add(std::move(*order));
         if (!number) return tl::unexpected(number.error());

@@ -110,9 +110,10 @@ private:
 namespace {
 
 Json job_view(const JobView& job) {
-    return {{"job", job.number},      {"kind", job.kind},       {"state", name_of(job.state)},
-            {"ahead", job.ahead},     {"seconds", job.seconds}, {"progress", job.progress},
-            {"trouble", job.trouble}, {"code", job.code}};
+    return {{"job", job.number},           {"kind", scenarios::word_of(job.kind)},
+            {"state", name_of(job.state)}, {"ahead", job.ahead},
+            {"seconds", job.seconds},      {"progress", job.progress},
+            {"trouble", job.trouble},      {"code", job.code}};
 }
 
 }  // namespace
@@ -174,7 +175,12 @@ HttpResponse Workbench::Parts::token(const Json& body) const {
 }
 
 HttpResponse Workbench::Parts::start(const Json& body) {
-    Find find{.kind = text_in(body, "kind"),
+    const auto kind = scenarios::read_word<JobKind>(text_in(body, "kind"));
+    if (!kind)
+        return error_answer(scenarios::Error{
+            ErrorCode::usage, fmt::format("'{}' is nothing that can be done", text_in(body, "kind")),
+            "run, sweep, shrink or probe"});
+    Find find{.kind = *kind,
               .vary = text_in(body, "vary"),
               .low = text_in(body, "low"),
               .high = text_in(body, "high"),
@@ -188,7 +194,7 @@ HttpResponse Workbench::Parts::start(const Json& body) {
 }
 
 HttpResponse Workbench::Parts::result_of(const Jobs::Result& result) {
-    if (result.kind != "run") return answer_of(200, result.out, json_type);
+    if (result.kind != JobKind::run) return answer_of(200, result.out, json_type);
     const auto page = scenarios::read_text(result.place.path() / report_file);
     if (!page) return error_answer(page.error(), 500);
     const std::string_view data = results::reports::data_of_page(*page);
@@ -209,7 +215,7 @@ HttpResponse Workbench::Parts::waits_of(int number, const Jobs::Result& result, 
     if (!micros || *micros < 0 || *micros > INT64_MAX / 1000)
         return error_answer(400, "'at' is no time in microseconds");
     Json line = Json::parse(result.out.substr(0, result.out.find('\n')), nullptr, false);
-    if (result.kind != "run" || !line.is_object()) return error_answer(400, "this is no run");
+    if (result.kind != JobKind::run || !line.is_object()) return error_answer(400, "this is no run");
     const RunDirectory runs(result.place.path() / kept_runs, text_in(line, "scenario"),
                             number_in(line, "seed", 1));
     const auto which = variant == "control"  ? scenarios::Variant::control
