@@ -6,7 +6,7 @@ namespace deadrank::inject {
 
 namespace {
 
-bool says_where(const scenarios::Trigger& when) {
+bool names_a_place(const scenarios::Trigger& when) {
     return when.step >= 0 || !when.phase.empty() || !when.before.empty() || !when.comm.empty();
 }
 
@@ -33,10 +33,12 @@ bool is_call(std::string_view call, std::string_view before) {
            (before == "communication" && (collective || message));
 }
 
-bool by_clock(const scenarios::Trigger& when) { return !when.at_start && when.at >= 0 && !says_where(when); }
+bool by_clock(const scenarios::Trigger& when) {
+    return !when.at_start && when.at >= 0 && !names_a_place(when);
+}
 
 bool from_start(const scenarios::Trigger& when) {
-    return when.at_start || (when.at < 0 && !says_where(when));
+    return when.at_start || (when.at < 0 && !names_a_place(when));
 }
 
 bool fits(const scenarios::Trigger& when, const Moment& moment) {

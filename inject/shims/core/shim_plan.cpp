@@ -38,10 +38,25 @@ Alteration alteration_of(const json& pull) {
     return read;
 }
 
+ShimLever lever_named(std::string_view name) {
+    static constexpr std::pair<Lever, ShimLever> levers[] = {
+        {Kill::lever, ShimLever::kill},
+        {Exit::lever, ShimLever::exit},
+        {Stop::lever, ShimLever::stop},
+        {SetVersion::lever, ShimLever::set_version},
+        {AlterCall::lever, ShimLever::alter_call},
+        {ChangeStorage::lever, ShimLever::change_storage}};
+    for (const auto& [lever, value] : levers) {
+        if (lever.name == name) return value;
+    }
+    return ShimLever::other;
+}
+
 Pull pull_of(const json& said) {
     Pull pull;
-    pull.lever = said.at("lever").get<std::string>();
-    if (pull.lever == "alter_call") pull.alteration = alteration_of(said);
+    pull.name = said.at("lever").get<std::string>();
+    pull.lever = lever_named(pull.name);
+    if (pull.lever == ShimLever::alter_call) pull.alteration = alteration_of(said);
     pull.bytes_per_second = said.value("bytes_per_second", std::int64_t{0});
     pull.signal = said.value("signal", 9);
     pull.code = said.value("code", 1);
@@ -125,7 +140,7 @@ namespace {
 // Faults of files belong to another library.
 bool all_of_storage(const Entry& entry) {
     return std::all_of(entry.pulls.begin(), entry.pulls.end(),
-                       [](const Pull& pull) { return pull.lever == "change_storage"; });
+                       [](const Pull& pull) { return pull.lever == ShimLever::change_storage; });
 }
 
 }  // namespace
@@ -177,24 +192,42 @@ void Faults::pull(Armed& armed, std::string_view call, Decision* decision) {
         truth_.write(mark);
     }
     for (const Pull& pull : entry.pulls) {
-        if (pull.lever == "kill") {
-            kill_process(pull.signal);
-        } else if (pull.lever == "exit") {
-            leave_process(pull.code, pull.says);
-        } else if (pull.lever == "stop") {
-            stop_process(entry.when.lasts);
-        } else if (pull.lever == "set_version" && (pull.package == "nccl" || pull.package.empty())) {
-            const int version = version_number(pull.version);
-            if (version == 0) refuse(entry.fault, "'" + pull.version + "' is not a version of NCCL");
-            version_.store(version, std::memory_order_relaxed);
-        } else if (pull.lever == "alter_call" && decision) {
-            *decision = {true, entry.fault, pull.alteration, pull.bytes_per_second};
-        } else if (pull.lever == "alter_call") {
-            refuse(entry.fault, "this moment is no call that could be altered");
-        } else {
-            refuse(entry.fault, "a library in a real program has no lever " + pull.lever);
+        switch (pull.lever) {
+            case ShimLever::kill:
+                kill_process(pull.signal);
+                break;
+            case ShimLever::exit:
+                leave_process(pull.code, pull.says);
+                break;
+            case ShimLever::stop:
+                stop_process(entry.when.lasts);
+                break;
+            case ShimLever::set_version:
+                set_version(entry.fault, pull);
+                break;
+            case ShimLever::alter_call:
+                if (decision)
+                    *decision = {true, entry.fault, pull.alteration, pull.bytes_per_second};
+                else
+                    refuse(entry.fault, "this moment is no call that could be altered");
+                break;
+            case ShimLever::change_storage:
+            case ShimLever::other:
+                refuse_lever(entry.fault, pull);
+                break;
         }
     }
+}
+
+void Faults::set_version(std::int64_t fault, const Pull& pull) {
+    if (pull.package != "nccl" && !pull.package.empty()) return refuse_lever(fault, pull);
+    const int version = version_number(pull.version);
+    if (version == 0) refuse(fault, "'" + pull.version + "' is not a version of NCCL");
+    version_.store(version, std::memory_order_relaxed);
+}
+
+void Faults::refuse_lever(std::int64_t fault, const Pull& pull) {
+    refuse(fault, "a library in a real program has no lever " + pull.name);
 }
 
 void Faults::refuse(std::int64_t fault, std::string_view sentence) {

@@ -19,9 +19,13 @@ namespace deadrank::inject::shims {
 // ── The plan file that $DEADRANK_PLAN names: the JSON that runners/backends/local/arming.cpp writes and its
 // Python hook reads, too. Members that a shim does not know are left alone.
 
+// The levers that the libraries here carry out. Any other is refused by its name.
+enum class ShimLever { other, kill, exit, stop, set_version, alter_call, change_storage };
+
 // One lever and its settings. Each kind of lever reads its own members.
 struct Pull {
-    std::string lever;
+    ShimLever lever = ShimLever::other;
+    std::string name;       // of the lever, as the plan states it
     Alteration alteration;  // alter_call
     std::int64_t bytes_per_second =
         0;                         // alter_call of a message of the network: not faster than this; 0 = free
@@ -94,6 +98,8 @@ private:
 
     bool matches(Armed& armed, const Moment& moment);
     void pull(Armed& armed, std::string_view call, Decision* decision);
+    void set_version(std::int64_t fault, const Pull& pull);
+    void refuse_lever(std::int64_t fault, const Pull& pull);
 
     const Rank rank_;
     const std::int64_t started_;

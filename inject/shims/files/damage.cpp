@@ -27,7 +27,7 @@ struct Word {
 constexpr std::array words = {
     Word{"short", Kind::shortened},     Word{"full", Kind::full},    Word{"io_error", Kind::broken},
     Word{"read_only", Kind::read_only}, Word{"slow", Kind::slow},    Word{"tear", Kind::torn},
-    Word{"lose", Kind::torn},           Word{"flip", Kind::flipped}, Word{"flip_read", Kind::flipped_read}};
+    Word{"lose", Kind::lost},           Word{"flip", Kind::flipped}, Word{"flip_read", Kind::flipped_read}};
 
 // An ordinary disk: 100 µs a call and 500 MB/s.
 constexpr std::int64_t call_time = 100'000, time_per_byte = 2;
@@ -58,7 +58,7 @@ bool known(std::string_view what, Kind& kind) {
 Rule rule_of(Kind kind, std::string_view what, std::string_view path, std::int64_t amount) {
     Rule rule{.kind = kind, .what = std::string(what), .path = std::string(path), .amount = amount};
     rule.left = kind == Kind::flipped || kind == Kind::flipped_read ? amount / 8
-                : what == "lose"                                    ? 0
+                : kind == Kind::lost                                ? 0
                                                                     : amount;
     return rule;
 }
@@ -91,7 +91,7 @@ Damage::Damage() {
         if (!entry.ranks.contains(rank)) continue;
         for (const Pull& pull : entry.pulls) {
             Kind kind{};
-            if (pull.lever != "change_storage") continue;
+            if (pull.lever != ShimLever::change_storage) continue;
             if (!known(pull.what, kind)) {
                 session_.rank(0).faults.refuse(entry.fault,
                                                "storage cannot be made '" + pull.what + "' here");
@@ -197,6 +197,7 @@ void Damage::act(Rule& rule, std::string_view call, Effect& effect, std::size_t 
             rule.left = 0;
             break;
         case Kind::torn:
+        case Kind::lost:
             if (size <= rule.left) {
                 rule.left -= size;
                 return;
@@ -227,7 +228,7 @@ Effect Damage::on(std::string_view call, const std::string& path, std::size_t by
         if (call == "open" && rule.kind == Kind::read_only && !writes) continue;
         if (!due(rule, call)) continue;
         // A rule for a single file applies to the first that fits.
-        if (rule.kind == Kind::torn) {
+        if (rule.kind == Kind::torn || rule.kind == Kind::lost) {
             if (rule.file.empty()) rule.file = path;
             if (rule.file != path) continue;
         }
@@ -243,9 +244,10 @@ Damage::AtRest Damage::renamed(const std::string& path, std::int64_t bytes) {
     for (Rule& rule : rules_) {
         if (!means(rule, path) || !rule.file.empty()) continue;
         const bool untouched =
-            (rule.kind == Kind::flipped && bytes == 0) || (rule.what == "tear" && bytes <= rule.amount);
+            (rule.kind == Kind::flipped && bytes == 0) || (rule.kind == Kind::torn && bytes <= rule.amount);
         if (untouched) continue;  // the next one
-        const bool damages = rule.kind == Kind::torn || rule.kind == Kind::flipped || rule.kind == Kind::full;
+        const bool damages = rule.kind == Kind::torn || rule.kind == Kind::lost ||
+                             rule.kind == Kind::flipped || rule.kind == Kind::full;
         if (!damages || !due(rule, "rename")) continue;
         if (rule.kind == Kind::full && rule.left > 0) continue;
         tell(rule, "rename");
@@ -255,8 +257,8 @@ Damage::AtRest Damage::renamed(const std::string& path, std::int64_t bytes) {
         }
         rule.over = true;
         if (rule.kind == Kind::flipped) rest.flip = rule.amount;
-        if (rule.kind == Kind::torn && rule.what == "tear") rest.keeps = rule.amount;
-        rest.lost |= rule.what == "lose";
+        if (rule.kind == Kind::torn) rest.keeps = rule.amount;
+        rest.lost |= rule.kind == Kind::lost;
     }
     return rest;
 }

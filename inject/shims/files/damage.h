@@ -24,7 +24,7 @@ struct Effect {
 };
 
 struct Rule {
-    enum class Kind { shortened, full, broken, read_only, slow, torn, flipped, flipped_read };
+    enum class Kind { shortened, full, broken, read_only, slow, torn, lost, flipped, flipped_read };
 
     Kind kind = Kind::broken;
     std::string what, path;  // without a path, in a job that is kept: every file that it writes itself

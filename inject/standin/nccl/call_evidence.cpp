@@ -12,6 +12,7 @@ namespace deadrank::inject::standin {
 using inject::shims::Entry;
 using inject::shims::Line;
 using inject::shims::RankSession;
+using inject::shims::ShimLever;
 using results::Dtype;
 using results::ReduceOp;
 
@@ -85,15 +86,15 @@ bool watched_from_above() {
 std::string refusal_of(const Entry& entry) {
     if (entry.when.step >= 0 || !entry.when.phase.empty()) return "steps and phases are not seen below NCCL";
     for (const auto& pull : entry.pulls) {
-        const bool known = pull.lever == "kill" || pull.lever == "exit" || pull.lever == "stop" ||
-                           pull.lever == "alter_call";
-        if (!known) return "there is no lever " + pull.lever + " here";
+        const bool known = pull.lever == ShimLever::kill || pull.lever == ShimLever::exit ||
+                           pull.lever == ShimLever::stop || pull.lever == ShimLever::alter_call;
+        if (!known) return "there is no lever " + pull.name + " here";
     }
     return {};
 }
 
 // A fault without a place acts at the first call: nothing else is seen here.
-void give_a_place(scenarios::Trigger& when) {
+void set_default_place(scenarios::Trigger& when) {
     if (inject::from_start(when)) {
         when.at_start = false;
         when.before = "comm_init";
@@ -129,7 +130,7 @@ Watch::Watch() : started_(inject::shims::now()) {
             refused_.emplace_back(std::move(entry), std::move(why));
             continue;
         }
-        give_a_place(entry.when);
+        set_default_place(entry.when);
         plan_.faults.push_back(std::move(entry));
     }
 }

@@ -52,7 +52,7 @@ public:
         if (found != binders_.end())
             asked->second = found->second;
         else
-            say_missing(known->second);
+            report_missing_kernel(known->second);
         return asked->second;
     }
 
@@ -88,7 +88,7 @@ private:
     }
 
     // Reports only the first unless asked: a program may have hundreds, yet their results are not real.
-    void say_missing(const char* name) {
+    void report_missing_kernel(const char* name) {
         const bool all = std::getenv("DEADRANK_STANDIN_LOG");
         if (!all && said_) return;
         std::fprintf(stderr, "deadrank: kernel %s has no host version and %s%s\n", plain_name(name).c_str(),
