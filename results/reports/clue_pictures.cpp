@@ -35,8 +35,8 @@ std::string_view letter_at(const Timeline& timeline, const std::vector<Slice>& s
         const Time end = std::min(slice.end, to);
         const Time shown = end - std::max(slice.begin, from);
         if (end <= from || kind.lane == Lane::instant || kind.lane == Lane::step) continue;
-        if (kind.group == "gone") return "×";
-        if (kind.group == "finished") return " ";
+        if (kind.group == SliceGroup::gone) return "×";
+        if (kind.group == SliceGroup::finished) return " ";
         if (kind.lane == Lane::call && 2 * shown > to - from) return slice.end == never ? "!" : "█";
         if (kind.lane == Lane::work && shown > longest) {
             longest = shown;
@@ -61,9 +61,9 @@ const Slice* last_of(const Timeline& timeline, const std::vector<Slice>& slices,
 
 std::string row_state(const Timeline& timeline, const std::vector<Slice>& slices) {
     const Slice* work = last_of(timeline, slices, Lane::work);
-    const std::string_view group = work ? std::string_view(timeline.kinds[work->kind].group) : "";
+    const auto did = [&](SliceGroup group) { return work && timeline.kinds[work->kind].group == group; };
     std::string words;
-    const Time gone = group == "gone" ? work->begin : never;
+    const Time gone = did(SliceGroup::gone) ? work->begin : never;
     const auto open = std::find_if(slices.begin(), slices.end(), [&](const Slice& slice) {
         return timeline.kinds[slice.kind].lane == Lane::call && (slice.end == never || slice.end == gone);
     });
@@ -73,9 +73,10 @@ std::string row_state(const Timeline& timeline, const std::vector<Slice>& slices
         const SliceKind& kind = timeline.kinds[call->kind];
         words = kind.label;
         if (kind.series > 1) words.insert(words.find(' '), fmt::format(" {}", call->number));
-        words += fmt::format(" ({}), {}", kind.detail, kind.group == "error" ? "failed" : lasting(*call, gone));
+        words += fmt::format(" ({}), {}", kind.detail,
+                             kind.group == SliceGroup::error ? "failed" : lasting(*call, gone));
     }
-    if (group == "gone" || (group == "finished" && !call))
+    if (did(SliceGroup::gone) || (did(SliceGroup::finished) && !call))
         words += (words.empty() ? "" : "; ") + timeline.kinds[work->kind].label;
     return words.empty() ? "no call recorded" : words;
 }
@@ -86,7 +87,8 @@ Time pace_of(const Timeline& timeline, const std::vector<Slice>& slices) {
     for (const Slice& slice : slices) {
         const SliceKind& kind = timeline.kinds[slice.kind];
         if (kind.lane == Lane::step) works.emplace_back(0);
-        const bool counts = kind.group == "forward" || kind.group == "backward" || kind.group == "data";
+        const bool counts =
+            kind.phase == Phase::forward || kind.phase == Phase::backward || kind.phase == Phase::data;
         if (counts && !works.empty() && slice.end != never) works.back() += slice.end - slice.begin;
     }
     if (works.size() < 2) return never;

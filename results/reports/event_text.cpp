@@ -119,66 +119,72 @@ public:
 
 private:
     std::string_view text(TextId id) const { return evidence_.text(id); }
-    static bool put(LogLine& line, std::string_view from, int level, std::string words) {
-        line.kind = from;
+    static bool put(LogLine& line, LogSource source, int level, std::string words) {
+        line.source = source;
         line.level = level;
         line.text = std::move(words);
         return true;
     }
 
     bool tell(const Event& event, const RankLog& what, LogLine& line) const {
-        return put(line, event.rank == no_rank ? "launcher" : "", what.level, std::string(text(what.line)));
+        return put(line, event.rank == no_rank ? LogSource::launcher : LogSource::rank, what.level,
+                   std::string(text(what.line)));
     }
     bool tell(const Event&, const RankExit& what, LogLine& line) const {
-        return put(line, "exit status", what.code != 0 || what.signal != 0 ? 2 : 0, exit_line(what));
+        return put(line, LogSource::exit_status, what.code != 0 || what.signal != 0 ? 2 : 0, exit_line(what));
     }
     bool tell(const Event&, const DeviceError& what, LogLine& line) const {
         const std::string message(text(what.message));
         const bool whole = message.find("Xid") != std::string::npos;
-        return put(line, "kernel log", 2, whole ? message : fmt::format("NVRM: Xid: {}, {}", what.xid, message));
+        return put(line, LogSource::kernel_log, 2,
+                   whole ? message : fmt::format("NVRM: Xid: {}, {}", what.xid, message));
     }
     bool tell(const Event& event, const CommError& what, LogLine& line) const {
         if (printed_nearby(errors_, event)) return false;
-        return put(line, "", 2, fmt::format("NCCL WARN {}", text(what.message)));
+        return put(line, LogSource::rank, 2, fmt::format("NCCL WARN {}", text(what.message)));
     }
     bool tell(const Event&, const TestResult& what, LogLine& line) const {
-        if (what.passed) return put(line, "", 0, fmt::format("PASSED {}", text(what.name)));
-        return put(line, "", 2, fmt::format("FAILED {} - {}", text(what.name), text(what.problem)));
+        if (what.passed) return put(line, LogSource::rank, 0, fmt::format("PASSED {}", text(what.name)));
+        return put(line, LogSource::rank, 2,
+                   fmt::format("FAILED {} - {}", text(what.name), text(what.problem)));
     }
     bool tell(const Event&, const JobStart& what, LogLine& line) const {
-        return put(line, "launcher", 0,
+        return put(line, LogSource::launcher, 0,
                    fmt::format("started {} ranks on {}", what.world_size,
                                counted(static_cast<std::size_t>(what.nodes), "node")));
     }
     bool tell(const Event&, const JobStop& what, LogLine& line) const {
         const std::string_view reason = text(what.reason);
-        return put(line, "launcher", what.code == 0 ? 0 : 1,
+        return put(line, LogSource::launcher, what.code == 0 ? 0 : 1,
                    fmt::format("ended with code {}{}{}", what.code, reason.empty() ? "" : ": ", reason));
     }
     bool tell(const Event&, const Restart& what, LogLine& line) const {
         const std::string_view reason = text(what.reason);
-        return put(line, "launcher", 1,
-                   fmt::format("starts all ranks again, attempt {}{}{}", what.attempt, reason.empty() ? "" : ": ",
-                               reason));
+        return put(line, LogSource::launcher, 1,
+                   fmt::format("starts all ranks again, attempt {}{}{}", what.attempt,
+                               reason.empty() ? "" : ": ", reason));
     }
     // The errors of a rank itself stand in its own traceback; without one, as in an imported job, here.
     bool tell(const Event& event, const MemoryOom& what, LogLine& line) const {
         if (printed_nearby(errors_, event) || what.requested <= 0) return false;
-        return put(line, "", 2,
+        return put(line, LogSource::rank, 2,
                    fmt::format("out of {} memory: tried to allocate {} bytes, {} are free", text(what.where),
                                what.requested, what.available));
     }
     bool tell(const Event& event, const PackageLoad& what, LogLine& line) const {
         if (what.result == Code::ok || printed_nearby(errors_, event)) return false;
-        return put(line, "", 2, fmt::format("import of {}: {}", text(what.name), text(what.problem)));
+        return put(line, LogSource::rank, 2,
+                   fmt::format("import of {}: {}", text(what.name), text(what.problem)));
     }
     bool tell(const Event& event, const CheckpointSave& what, LogLine& line) const {
         if (what.result == Code::ok || printed_nearby(errors_, event)) return false;
-        return put(line, "", 2, fmt::format("save of {}: {}", text(what.path), name_of(what.result)));
+        return put(line, LogSource::rank, 2,
+                   fmt::format("save of {}: {}", text(what.path), name_of(what.result)));
     }
     bool tell(const Event& event, const CheckpointLoad& what, LogLine& line) const {
         if (what.result == Code::ok || printed_nearby(errors_, event)) return false;
-        return put(line, "", 2, fmt::format("load of {}: {}", text(what.path), name_of(what.result)));
+        return put(line, LogSource::rank, 2,
+                   fmt::format("load of {}: {}", text(what.path), name_of(what.result)));
     }
     template <class Other>
     bool tell(const Event&, const Other&, LogLine&) const {
@@ -189,21 +195,41 @@ private:
     const ErrorTimes& errors_;
 };
 
+// The place of the first of alike lines: of one source and text, within a second of it.
+class FirstLines {
+public:
+    using Key = std::pair<LogSource, std::string>;
+
+    std::optional<std::size_t> find(const Key& key, Time at) const {
+        const auto known = firsts_.find(key);
+        if (known == firsts_.end() || at - known->second.at >= together) return std::nullopt;
+        return known->second.place;
+    }
+    void begin(Key key, Time at, std::size_t place) { firsts_[std::move(key)] = {at, place}; }
+
+private:
+    struct First {
+        Time at;
+        std::size_t place;
+    };
+    std::map<Key, First> firsts_;
+};
+
 std::vector<LogLine> folded_lines(const Evidence& evidence) {
     const ErrorTimes errors = error_times(evidence);
     const Printed printed(evidence, errors);
     std::vector<LogLine> lines;
-    std::map<std::pair<std::string, std::string>, std::size_t> latest;
+    FirstLines firsts;
     for (const Event& event : evidence.events()) {
         LogLine line;
         if (!printed.describe(event, line)) continue;
-        const auto key = std::pair(line.kind, line.text);
-        const auto known = latest.find(key);
-        if (event.rank != no_rank && known != latest.end() && event.at - lines[known->second].at < together) {
-            lines[known->second].ranks.push_back(event.rank);
+        FirstLines::Key key{line.source, line.text};
+        const auto first = event.rank == no_rank ? std::nullopt : firsts.find(key, line.at);
+        if (first) {
+            lines[*first].ranks.push_back(event.rank);
             continue;
         }
-        latest[key] = lines.size();
+        firsts.begin(std::move(key), line.at, lines.size());
         if (event.rank != no_rank) line.ranks.push_back(event.rank);
         lines.push_back(std::move(line));
     }
@@ -242,7 +268,7 @@ namespace {
 // alike, and so are lines of the launcher that name one process each.
 std::string without_own_number(const LogLine& line) {
     std::string text = line.text;
-    const bool launcher = line.kind == "launcher";
+    const bool launcher = line.source == LogSource::launcher;
     if (!launcher && line.ranks.size() != 1) return text;
     const std::string own = launcher ? "" : std::to_string(line.ranks.front());
     for (const std::string_view word : {"Rank ", "rank ", "[rank", "process "}) {
@@ -265,11 +291,12 @@ std::string_view behind_prefix(std::string_view text) {
 
 // A traceback keeps the lines of the program and of the error; those within installed packages become one.
 void fold_packages(std::vector<LogLine>& lines) {
-    std::map<std::pair<std::string, std::vector<Rank>>, std::size_t> left_out;  // of the frame that is open, by who prints
+    std::map<std::pair<LogSource, std::vector<Rank>>, std::size_t>
+        left_out;  // of the frame that is open, by who prints
     std::vector<LogLine> kept;
     for (LogLine& line : lines) {
         const std::string_view text = behind_prefix(line.text);
-        std::size_t& count = left_out[{line.kind, line.ranks}];
+        std::size_t& count = left_out[{line.source, line.ranks}];
         const bool is_frame = text.starts_with("  File \"");
         const bool in_package =
             is_frame ? text.find("-packages/") != text.npos : count > 0 && text.starts_with("    ");
@@ -296,18 +323,17 @@ struct Alike {
 
 std::vector<Alike> fold_alike(std::vector<LogLine> lines) {
     std::vector<Alike> folded;
-    std::map<std::pair<std::string, std::string>, std::size_t> latest;
+    FirstLines firsts;
     for (LogLine& line : lines) {
-        const auto key = std::pair(line.kind, without_own_number(line));
-        const auto known = latest.find(key);
-        if (known != latest.end() && line.at - folded[known->second].line.at < together) {
-            Alike& first = folded[known->second];
+        FirstLines::Key key{line.source, without_own_number(line)};
+        if (const auto place = firsts.find(key, line.at)) {
+            Alike& first = folded[*place];
             first.line.ranks.insert(first.line.ranks.end(), line.ranks.begin(), line.ranks.end());
             std::sort(first.line.ranks.begin(), first.line.ranks.end());
             ++first.count;
             continue;
         }
-        latest[key] = folded.size();
+        firsts.begin(std::move(key), line.at, folded.size());
         folded.push_back({std::move(line), 1});
     }
     return folded;
@@ -320,7 +346,8 @@ Clue log_clue(const Evidence& evidence, std::size_t lines_most) {
     constexpr std::size_t read_most = 4'000;
     LogLines logs = log_lines(evidence, read_most);
     std::erase_if(logs.lines, [](const LogLine& line) {
-        return line.kind == "exit status" || (line.kind == "launcher" && line.level == 0);
+        return line.source == LogSource::exit_status ||
+               (line.source == LogSource::launcher && line.level == 0);
     });
     fold_packages(logs.lines);
     Clue clue{"what was printed", {}};
@@ -330,7 +357,9 @@ Clue log_clue(const Evidence& evidence, std::size_t lines_most) {
             ++logs.left_out;
             continue;
         }
-        const std::string from = line.kind.empty() ? who_text(line.ranks) : line.kind;
+        const std::string from = line.source == LogSource::rank
+                                     ? who_text(line.ranks)
+                                     : std::string(scenarios::word_of(line.source));
         std::string before = fmt::format("{:>10}  {}  ", duration_text(line.at), pad_right(from, 12));
         std::string_view rest = line.text;
         while (rest.ends_with('\n')) rest.remove_suffix(1);

@@ -81,10 +81,10 @@ private:
         Time step_end{0};
         for (const Slice& slice : slices) {
             const SliceKind& kind = timeline.kinds[slice.kind];
-            const bool is_end = kind.group == "gone" || kind.group == "finished";
+            const bool is_end = kind.group == SliceGroup::gone || kind.group == SliceGroup::finished;
             if (kind.lane == Lane::instant || is_end) {
                 whole.events.push_back(event(slice.begin, kind.label, {attribute("deadrank.detail", kind.detail)}));
-                if (kind.group == "gone" || kind.group == "error")
+                if (kind.group == SliceGroup::gone || kind.group == SliceGroup::error)
                     if (whole.error.empty()) whole.error = kind.label;
                 if (is_end) whole.end = slice.end == never ? slice.begin : until_;
                 continue;
@@ -98,7 +98,7 @@ private:
                 span.attributes.push_back(attribute("deadrank.step", slice.number));
             }
             if (!kind.detail.empty()) span.attributes.push_back(attribute("deadrank.detail", kind.detail));
-            if (kind.group == "error") span.error = kind.detail;
+            if (kind.group == SliceGroup::error) span.error = kind.detail;
             if (slice.end == never) span.error = "never ended";
             if (kind.lane == Lane::step) {
                 span.parent = whole.id;

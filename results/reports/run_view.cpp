@@ -93,7 +93,7 @@ Json rows_view(const Evidence& evidence, const std::set<Rank>& suspects, std::si
     const EncodedRows encoded = encode(timeline, folded.rows);
     Json kinds = Json::array(), rows = Json::array();
     for (const SliceKind& kind : timeline.kinds)
-        kinds.push_back({static_cast<int>(kind.lane), kind.group, kind.label, kind.detail, kind.series});
+        kinds.push_back({static_cast<int>(kind.lane), kind.colour(), kind.label, kind.detail, kind.series});
     for (const Row& row : folded.rows) rows.push_back(ranges_text(row.ranks));
     return {{"kinds", kinds},
             {"ranks", rows},
@@ -168,8 +168,8 @@ Json logs_view(const Evidence& evidence) {
     const LogLines logs = log_lines(evidence, log_lines_most);
     Json list = Json::array();
     for (const LogLine& line : logs.lines) {
-        list.push_back({micros_of(line.at), ranges_text(line.ranks), line.level, line.kind,
-                        Style{}.cut(line.text, letters_most)});
+        list.push_back({micros_of(line.at), ranges_text(line.ranks), line.level,
+                        scenarios::word_of(line.source), Style{}.cut(line.text, letters_most)});
     }
     return {{"lines", list}, {"left_out", logs.left_out}};
 }
@@ -207,7 +207,8 @@ using analysis::Waits;
 constexpr std::size_t groups_most = 40;
 
 struct Group {
-    std::string says, detail, state;
+    std::string says, detail;
+    bool is_root = false;  // it is waited for, and waits for nobody
     Time since = never;
     std::vector<Rank> ranks, for_whom;
 };
@@ -238,7 +239,6 @@ std::vector<Group> groups_of(const Waits& waits) {
                 groups[fmt::format("{}|{}|{}|{}", wait.comm->id, says, detail, ranges_text(wait.for_whom))];
             group.says = says;
             group.detail = detail;
-            group.state = "waits";
             group.since = std::min(group.since, wait.since);
             group.ranks.push_back(process);
             group.for_whom = wait.for_whom;
@@ -264,7 +264,7 @@ void add_roots(std::vector<Group>& groups, const Lives& lives, int attempt, Time
         group.ranks.push_back(rank);
     }
     for (auto& [state, group] : by_state) {
-        group.state = "root";
+        group.is_root = true;
         group.says = state;
         groups.push_back(std::move(group));
     }
@@ -285,7 +285,6 @@ void add_open_calls(std::vector<Group>& groups, const Evidence& evidence, Time w
             Group& group = by_call[kind.label];
             group.says = kind.label;
             group.detail = kind.detail;
-            group.state = "waits";
             group.since = std::min(group.since, slice.begin);
             group.ranks.push_back(static_cast<Rank>(i));
             break;
@@ -350,7 +349,7 @@ Json group_view(const Group& group) {
             {"count", group.ranks.size()},
             {"says", group.says},
             {"detail", group.detail},
-            {"state", group.state},
+            {"state", group.is_root ? "root" : "waits"},
             {"since", micros_of(group.since)}};
 }
 
@@ -365,8 +364,7 @@ Json long_waits_at(const Evidence& evidence, Time when, Time shortest, Time know
     if (groups.empty()) return view;
     add_roots(groups, lives, attempt, known);
     std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
-        return (a.state == "root") > (b.state == "root") ||
-               (a.state == b.state && a.ranks.size() > b.ranks.size());
+        return a.is_root > b.is_root || (a.is_root == b.is_root && a.ranks.size() > b.ranks.size());
     });
     if (groups.size() > groups_most) {
         view["left_out"] = groups.size() - groups_most;

@@ -10,6 +10,7 @@
 #include "results/judging/scorecard.h"
 #include "results/record/evidence.h"
 #include "results/reports/style.h"
+#include "scenarios/model/enum_words.h"
 
 namespace deadrank::results::reports {
 
@@ -56,10 +57,16 @@ std::string fields_text(const Evidence& evidence, const Event& event);
 // ── What ranks wrote and the machine reported about them, as lines. The same line from several ranks at
 // about one time is one line; of very many the first, the last and the errors stay.
 
+enum class LogSource : std::uint8_t { rank, launcher, exit_status, kernel_log };
+constexpr auto enum_words(LogSource) {
+    return std::to_array<std::string_view>({"", "launcher", "exit status", "kernel log"});
+}
+
 struct LogLine {
     Time at{0};
     int level = 0;  // 0 info, 1 warning, 2 error
-    std::string kind, text;   // who wrote it, if not a rank: "kernel log", "launcher", "exit status"
+    LogSource source = LogSource::rank;
+    std::string text;
     std::vector<Rank> ranks;  // ascending; empty = the job
 };
 

@@ -85,14 +85,13 @@ private:
     }
     std::uint32_t failed(std::uint32_t kind_before, std::string_view why) {
         SliceKind wanted = line_.kinds[kind_before];
-        wanted.group = "error";
+        wanted.group = SliceGroup::error;
         wanted.detail += fmt::format("{}{}", wanted.detail.empty() ? "" : ", ", why);
         return kind(std::move(wanted));
     }
-    void instant(std::string group, std::string label, std::string detail, std::int64_t number = 0) {
+    void instant(SliceGroup group, std::string label, std::string detail, std::int64_t number = 0) {
         line_.ranks[rank_].push_back(
-            {kind({Lane::instant, std::move(group), std::move(label), std::move(detail)}), 0, number, at_,
-             at_});
+            {kind({Lane::instant, group, std::move(label), std::move(detail)}), 0, number, at_, at_});
     }
     std::string comm_name(CommId comm) const {
         const auto found = names_.find(comm);
@@ -101,38 +100,40 @@ private:
     std::string text(TextId id) const { return std::string(evidence_.text(id)); }
 
     void see(const StepBegin& what) {
-        begin(step, what.step, 0, {Lane::step, "step", "step", ""}, what.step);
+        begin(step, what.step, 0, {Lane::step, SliceGroup::step, "step", ""}, what.step);
     }
     void see(const StepEnd& what) { end(step, what.step, 0); }
     void see(const PhaseBegin& what) {
         const std::string name(name_of(what.phase));
-        begin(phase, what.step, static_cast<std::int64_t>(what.phase), {Lane::work, name, name, ""},
-              what.step);
+        begin(phase, what.step, static_cast<std::int64_t>(what.phase),
+              {Lane::work, SliceGroup::phase, name, "", 0, what.phase}, what.step);
     }
     void see(const PhaseEnd& what) { end(phase, what.step, static_cast<std::int64_t>(what.phase)); }
     void see(const RendezvousEnter& what) {
         begin(meeting, 0, 0,
-              {Lane::call, "meeting", "rendezvous", fmt::format("expects {}", what.expected), 1}, 0);
+              {Lane::call, SliceGroup::meeting, "rendezvous", fmt::format("expects {}", what.expected), 1},
+              0);
     }
     void see(const RendezvousLeave& what) { end(meeting, 0, 0, what.result); }
     void see(const CommInitEnter& what) {
         names_.try_emplace(what.comm, text(what.name));
         begin(init, what.comm, 0,
-              {Lane::call, "meeting", "comm_init of " + comm_name(what.comm),
+              {Lane::call, SliceGroup::meeting, "comm_init of " + comm_name(what.comm),
                fmt::format("{} members", what.size), 1},
               0, what.comm);
     }
     void see(const CommInitLeave& what) { end(init, what.comm, 0, what.result); }
     void see(const CollectiveEnter& what) {
         begin(collective, what.comm, what.seq,
-              {Lane::call, "collective", fmt::format("{} of {}", name_of(what.op), comm_name(what.comm)),
+              {Lane::call, SliceGroup::collective,
+               fmt::format("{} of {}", name_of(what.op), comm_name(what.comm)),
                offer_words(what.count, what.dtype, what.reduce, what.root), series_of(what.comm)},
               what.seq, what.comm);
     }
     void see(const CollectiveLeave& what) { end(collective, what.comm, what.seq, what.result); }
     void see(const P2pEnter& what) {
         begin(p2p, what.comm, what.seq * 2 + (what.op == Op::send),
-              {Lane::call, "p2p",
+              {Lane::call, SliceGroup::p2p,
                fmt::format("{} {} {} of {}", name_of(what.op), what.op == Op::send ? "to" : "from", what.peer,
                            comm_name(what.comm)),
                offer_words(what.count, what.dtype, ReduceOp::none, -1), series_of(what.comm)},
@@ -144,27 +145,28 @@ private:
         for (const Open& one : open_[rank_]) line_.ranks[rank_][one.slice].end = at_;
         open_[rank_].clear();
         const bool well = what.code == 0 && what.signal == 0;
-        begin(gone, 0, 0, {Lane::work, well ? "finished" : "gone", exit_words(what), ""}, 0);
+        begin(gone, 0, 0, {Lane::work, well ? SliceGroup::finished : SliceGroup::gone, exit_words(what), ""},
+              0);
     }
     void see(const CheckpointSave& what) {
-        instant(what.result == Code::ok ? "checkpoint" : "error", "checkpoint saved",
+        instant(what.result == Code::ok ? SliceGroup::checkpoint : SliceGroup::error, "checkpoint saved",
                 fmt::format("{}, {}", text(what.path), name_of(what.result)), what.step);
     }
     void see(const CheckpointLoad& what) {
-        instant(what.result == Code::ok ? "checkpoint" : "error", "checkpoint loaded",
+        instant(what.result == Code::ok ? SliceGroup::checkpoint : SliceGroup::error, "checkpoint loaded",
                 fmt::format("{}, {}", text(what.path), name_of(what.result)), what.step);
     }
     void see(const CommError& what) {
-        instant("error", "error of " + comm_name(what.comm), std::string(name_of(what.code)));
+        instant(SliceGroup::error, "error of " + comm_name(what.comm), std::string(name_of(what.code)));
     }
-    void see(const CommAbort& what) { instant("error", "abort of " + comm_name(what.comm), ""); }
+    void see(const CommAbort& what) { instant(SliceGroup::error, "abort of " + comm_name(what.comm), ""); }
     void see(const DeviceError& what) {
-        instant("error", fmt::format("Xid {}", what.xid), text(what.message));
+        instant(SliceGroup::error, fmt::format("Xid {}", what.xid), text(what.message));
     }
-    void see(const MemoryOom& what) { instant("error", "out of memory", text(what.where)); }
+    void see(const MemoryOom& what) { instant(SliceGroup::error, "out of memory", text(what.where)); }
     void see(const PackageLoad& what) {
         if (what.result != Code::ok)
-            instant("error", text(what.name) + " failed to load", text(what.problem));
+            instant(SliceGroup::error, text(what.name) + " failed to load", text(what.problem));
     }
     template <class Other>
     void see(const Other&) {}
@@ -174,12 +176,16 @@ private:
     std::vector<std::vector<Open>> open_;  // by rank
     std::map<CommId, std::string> names_;
     std::map<std::string, std::size_t> series_;  // by a communicator's name
-    std::map<std::tuple<Lane, std::string, std::string, std::string, std::uint32_t>, std::size_t> known_;
+    std::map<std::tuple<Lane, SliceGroup, std::string, std::string, std::uint32_t>, std::size_t> known_;
     Time at_{0};
     std::size_t rank_ = 0;
 };
 
 }  // namespace
+
+std::string_view SliceKind::colour() const {
+    return group == SliceGroup::phase ? name_of(phase) : scenarios::word_of(group);
+}
 
 Timeline timeline_of(const Evidence& evidence) { return Slicer(evidence).take(); }
 
@@ -197,7 +203,7 @@ std::vector<std::uint32_t> deeds_by_kind(const std::vector<SliceKind>& kinds) {
     std::map<std::string, std::uint32_t> known;
     for (const SliceKind& kind : kinds) {
         const auto own = static_cast<std::uint32_t>(deeds.size());
-        deeds.push_back(kind.group == "checkpoint" && kind.lane == Lane::instant
+        deeds.push_back(kind.group == SliceGroup::checkpoint && kind.lane == Lane::instant
                             ? known.try_emplace(kind.label, own).first->second
                             : own);
     }

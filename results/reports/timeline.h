@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "results/record/evidence.h"
+#include "scenarios/model/enum_words.h"
 
 namespace deadrank::results::reports {
 
@@ -16,14 +17,33 @@ namespace deadrank::results::reports {
 // Slices of one lane of one rank nest or follow each other, except for calls under way at once.
 enum class Lane : std::uint8_t { step, work, call, instant };
 
+enum class SliceGroup : std::uint8_t {
+    step,
+    phase,
+    collective,
+    p2p,
+    meeting,
+    checkpoint,
+    error,
+    finished,
+    gone
+};
+constexpr auto enum_words(SliceGroup) {
+    return std::to_array<std::string_view>(
+        {"step", "phase", "collective", "p2p", "meeting", "checkpoint", "error", "finished", "gone"});
+}
+
 // What a slice looks like, stored once for all slices that look so. Groups of one name look alike, so ranks
 // that do the same in each of them are alike too.
 struct SliceKind {
     Lane lane = Lane::work;
-    std::string group;         // how it is coloured: forward, collective, p2p, meeting, gone, error, …
+    SliceGroup group = SliceGroup::step;
     std::string label;         // "all_reduce of world"
     std::string detail;        // "16 f32, sum"
     std::uint32_t series = 0;  // what `number` counts: 0 steps, 1 set-up, then by communicator name
+    Phase phase = Phase::none;  // of the group `phase`
+
+    std::string_view colour() const;  // "collective", "error", …; of a phase its own name: "forward"
 };
 
 struct Slice {

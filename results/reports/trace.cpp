@@ -90,7 +90,7 @@ private:
     // At most: names, slices, and an arrow of two events for each collective.
     static std::size_t cost_of(const Timeline& timeline, const std::vector<Slice>& slices) {
         const auto is_met = [&](const Slice& slice) {
-            return timeline.kinds[slice.kind].group == "collective";
+            return timeline.kinds[slice.kind].group == SliceGroup::collective;
         };
         const auto met = static_cast<std::size_t>(std::count_if(slices.begin(), slices.end(), is_met));
         return 1 + 2 * threads_per_rank + slices.size() + 2 * met;
@@ -112,7 +112,7 @@ private:
                     name_thread(rank, thread,
                                 fmt::format("rank {} calls{}", rank, thread > 1 ? " at once" : ""));
                 free[thread] = std::max(end, slice.begin + Time{1});
-                if (kind.group == "collective")
+                if (kind.group == SliceGroup::collective)
                     meetings_[{slice.comm, slice.number}].push_back({rank, thread, slice.begin, end});
             }
             put_slice(kind, slice, rank, thread, end);
@@ -131,13 +131,13 @@ private:
                                              literal(kind.detail), slice.end != never);
         if (kind.lane == Lane::instant) {
             put(fmt::format(R"("ph":"i","s":"t","name":{},"cat":"{}",{},"ts":{},{})", literal(kind.label),
-                            kind.group, at(rank, thread), micros_text(slice.begin), args));
+                            kind.colour(), at(rank, thread), micros_text(slice.begin), args));
             return;
         }
         put(fmt::format(R"("ph":"X","name":{},"cat":"{}",{},"ts":{},"dur":{},{})",
                         literal(slice.end == never && kind.lane == Lane::call ? kind.label + " (never ended)"
                                                                               : kind.label),
-                        kind.group, at(rank, thread), micros_text(slice.begin),
+                        kind.colour(), at(rank, thread), micros_text(slice.begin),
                         micros_text(end - slice.begin), args));
     }
 
