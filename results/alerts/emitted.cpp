@@ -24,7 +24,7 @@ std::string label_of(const exporters::Labels& labels, const std::string& name) {
 
 // The first of a matcher's alternatives, when they are plain words: "a" of job=~"a|b"; else nothing.
 std::string first_word(const Matcher& matcher) {
-    if (matcher.op == "=") return matcher.value;
+    if (matcher.op == MatchOp::equal) return matcher.value;
     std::string word = matcher.value.substr(0, matcher.value.find('|'));
     if (word.starts_with('(')) word.erase(0, 1);
     if (word.ends_with(')')) word.pop_back();
@@ -64,7 +64,8 @@ std::map<std::string, std::string> names_of_jobs(const exporters::World& world) 
     std::map<std::string, std::string> jobs;
     for (const exporters::Metric& metric : world.catalog->metrics) {
         // The NCCL Inspector's metrics come through node_exporter: its target is that one.
-        if (metric.exporter != "prometheus" && metric.exporter != "inspector")
+        if (metric.exporter != exporters::ExporterId::prometheus &&
+            metric.exporter != exporters::ExporterId::inspector)
             jobs.emplace(metric.exporter, world.profile.job_of(metric.exporter, metric.job));
     }
     return jobs;
@@ -75,7 +76,7 @@ bool shows_its_own(const exporters::Metric& metric, const std::string& label,
                    const exporters::Profile& profile) {
     if (!metric.honor_labels) return false;
     return metric.labels.contains(label) ||
-           (metric.exporter == "dcgm" && profile.dcgm_labels.contains(label)) ||
+           (metric.exporter == exporters::ExporterId::dcgm && profile.dcgm_labels.contains(label)) ||
            std::any_of(metric.variants.begin(), metric.variants.end(),
                        [&](const exporters::Variant& one) { return one.labels.contains(label); });
 }
@@ -86,22 +87,21 @@ void each_matcher(const std::vector<Rule>& rules, const std::string& label,
                   const std::map<std::string, std::string>& jobs, const exporters::World& world,
                   const std::function<void(const std::string& exporter, const Matcher&)>& use) {
     const auto says = [](const Selector& selector, const std::string& name) {
-        return std::find_if(selector.matchers.begin(), selector.matchers.end(), [&](const Matcher& one) {
-            return one.label == name && one_of(one.op, {"=", "=~"});
-        });
+        return std::find_if(selector.matchers.begin(), selector.matchers.end(),
+                            [&](const Matcher& one) { return one.label == name && asks_for_values(one); });
     };
     for (const Rule& rule : rules) {
         for (const Selector& selector : scan(rule.expr).selectors) {
             const exporters::Metric* metric = world.catalog->find(selector.metric);
             if (metric == nullptr || shows_its_own(*metric, label, world.profile)) continue;
             std::string exporter = metric->exporter;
-            if (exporter == "prometheus") {
+            if (exporter == exporters::ExporterId::prometheus) {
                 const auto job = says(selector, "job");
                 exporter = job == selector.matchers.end() ? "" : named_by(*job, jobs);
             }
             if (exporter.empty()) continue;
             for (const Matcher& matcher : selector.matchers) {
-                if (matcher.label == label && one_of(matcher.op, {"=", "=~"})) use(exporter, matcher);
+                if (matcher.label == label && asks_for_values(matcher)) use(exporter, matcher);
             }
         }
     }
@@ -139,13 +139,13 @@ std::string kubernetes_reason(const std::vector<RuleFile>& files, const exporter
 }
 
 bool fits(const Matcher& matcher, const std::string& value) {
-    if (matcher.op == "=") return value == matcher.value;
-    if (matcher.op == "!=") return value != matcher.value;
+    if (matcher.op == MatchOp::equal) return value == matcher.value;
+    if (matcher.op == MatchOp::unequal) return value != matcher.value;
     try {
         // Without backtracking: a hostile pattern takes polynomial time, as in RE2.
         const auto flags = std::regex_constants::ECMAScript | std::regex_constants::__polynomial;
         const bool found = std::regex_match(value, std::regex(matcher.value, flags));
-        return found == (matcher.op == "=~");
+        return found == (matcher.op == MatchOp::matches);
     } catch (const std::regex_error&) {
         return true;  // RE2 accepts forms that std::regex does not
     }
@@ -238,7 +238,8 @@ Emitted::Emitted(const exporters::World& world, const exporters::SignatureCatalo
         auto& labels = series_[name];
         for (exporters::Series& series : exporters::instances(world, metric)) {
             // In a large cluster the first nodes and the last one represent all.
-            if (series.node > 15 && series.node < world.cluster.nodes - 1 && metric.exporter != "prometheus")
+            if (series.node > 15 && series.node < world.cluster.nodes - 1 &&
+                metric.exporter != exporters::ExporterId::prometheus)
                 continue;
             labels.push_back(std::move(series.labels));
         }

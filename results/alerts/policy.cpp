@@ -23,7 +23,6 @@ Result<Must> must_of(const Node& node, const std::string& file) {
     if (auto checked = exporters::check_members(node, keys, file); !checked)
         return tl::unexpected(checked.error());
     Must must{.fault = node["fault"].text_or(),
-              .place = node["place"].text_or(),
               .alerts = node["alerts"].texts(),
               .severities = node["severity"].texts(),
               .receiver = node["receiver"].text_or(),
@@ -39,16 +38,25 @@ Result<Must> must_of(const Node& node, const std::string& file) {
                           "write \"5m\"", {file, node["within"].place.line, 0});
         }
     }
-    if (must.place != "" && must.place != "node" && must.place != "exact") {
-        return refuse(ErrorCode::bad_input, "unknown place '" + must.place + "'", "use node or exact",
+    const std::string place = node["place"].text_or();
+    const auto wanted = scenarios::read_word<WantedPlace>(place);
+    if (!wanted) {
+        return refuse(ErrorCode::bad_input, "unknown place '" + place + "'", "use node or exact",
                       {file, node["place"].place.line, 0});
     }
+    must.place = *wanted;
     return must;
 }
 
-bool place_is_enough(const std::string& wanted, Locality place) {
-    if (wanted == "exact") return place == Locality::exact;
-    if (wanted == "node") return place == Locality::exact || place == Locality::node;
+bool place_is_enough(WantedPlace wanted, Locality place) {
+    switch (wanted) {
+        case WantedPlace::exact:
+            return place == Locality::exact;
+        case WantedPlace::node:
+            return place == Locality::exact || place == Locality::node;
+        case WantedPlace::anywhere:
+            return true;
+    }
     return true;
 }
 
@@ -84,7 +92,7 @@ std::string unmet(const Study& study, const Row& row, const Must& must) {
                             exporters::duration_text(cell.latency_low), exporters::duration_text(within));
         } else if (!place_is_enough(must.place, cell.place)) {
             nearest = fmt::format("{} noticed it, but does not lead to the {}", name,
-                                  must.place == "node" ? "node" : "place");
+                                  must.place == WantedPlace::node ? "node" : "place");
         } else if (!must.receiver.empty() &&
                    std::find(cell.paged.begin(), cell.paged.end(), must.receiver) == cell.paged.end()) {
             nearest = fmt::format(

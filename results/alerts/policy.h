@@ -6,18 +6,23 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/model/enum_words.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::results::alerts {
 
 struct Study;
 
+// How precisely an alert must lead to the failure.
+enum class WantedPlace { anywhere, node, exact };
+constexpr auto enum_words(WantedPlace) { return std::to_array<std::string_view>({"", "node", "exact"}); }
+
 // [[must]] fault = "nccl_hang", within = "5m", place = "node", alerts = ["…"], severity = "critical",
 // receiver = "pager". Faults, alerts and severities are globs: "ib_*", "Gpu*Critical".
 struct Must {
     std::string fault;
     double within = -1;                   // seconds; -1 = the fault's own objective
-    std::string place;                    // "" = anywhere, "node", "exact"
+    WantedPlace place = WantedPlace::anywhere;
     std::vector<std::string> alerts;      // only these count; empty = any
     std::vector<std::string> severities;  // only alerts with one of these in their label severity
     std::string receiver;                 // who must be paged; empty = not asked

@@ -185,7 +185,8 @@ bool keeps_order(const Token& token) {
 // The metric with bounds whose values alone decide that side of the threshold; nullptr otherwise.
 const exporters::Metric* bounded_metric(const Threshold& threshold, const Emitted& emitted) {
     const Reads side = scan(threshold.left);
-    if (!threshold.number || threshold.op == "!=" || side.selectors.size() != 1) return nullptr;
+    if (!threshold.number || threshold.op == Comparison::unequal || side.selectors.size() != 1)
+        return nullptr;
     const Selector& selector = side.selectors[0];
     const exporters::Metric* metric = emitted.metric(selector.metric);
     if (metric == nullptr || !std::isfinite(metric->least) || !std::isfinite(metric->most) ||
@@ -211,9 +212,11 @@ ReachQueries reach_queries(const StaticAnalysis& analysis, const Emitted& emitte
         for (std::size_t k = 0; k < thresholds.size(); ++k) {
             const Threshold& one = thresholds[k];
             if (bounded_metric(one, emitted) == nullptr) continue;
-            const bool equal = one.op == "==";
-            for (const std::string& op : equal ? std::vector<std::string>{">=", "<="} : std::vector{one.op})
-                queries[fmt::format("count(({}) {} {})", one.left, op, one.limit)].emplace(i, k);
+            const bool equal = one.op == Comparison::equal;
+            for (const Comparison op :
+                 equal ? std::vector{Comparison::at_least, Comparison::at_most} : std::vector{one.op})
+                queries[fmt::format("count(({}) {} {})", one.left, scenarios::word_of(op), one.limit)]
+                    .emplace(i, k);
         }
     }
     return queries;
@@ -425,20 +428,20 @@ Why Explanation::no_series(const Selector& selector, const Matcher& matcher) con
     const auto names = emitted_.label_names(selector.metric);
     if (!names.contains(matcher.label)) return no_label(selector, matcher, names);
     const auto values = emitted_.label_values(selector.metric, matcher.label);
-    const std::string whole =
-        fmt::format("{}{{{}{}\"{}\"}}", selector.metric, matcher.label, matcher.op, matcher.value);
-    if (one_of(matcher.op, {"!~", "!="}) && one_of(matcher.value, {".*", "^.*$", ".+"})) {
+    const std::string whole = fmt::format("{}{{{}{}\"{}\"}}", selector.metric, matcher.label,
+                                          scenarios::word_of(matcher.op), matcher.value);
+    if (!asks_for_values(matcher) && one_of(matcher.value, {".*", "^.*$", ".+"})) {
         return {"label-value", Weight::error, DeadKind::contradiction,
                 whole + " excludes every value that there can be",
                 "leave the matcher out, or name what is to be excluded"};
     }
-    if (one_of(matcher.op, {"=", "=~"}) && matcher.value.empty()) {
+    if (asks_for_values(matcher) && matcher.value.empty()) {
         return {"label-value", Weight::note, DeadKind::not_simulated,
                 fmt::format("every {} of this run has the label '{}'", selector.metric, matcher.label),
                 "describe such series in a table of your own (--metrics)"};
     }
     const std::string near =
-        matcher.op == "=" ? scenarios::nearest(matcher.value, {values.begin(), values.end()}) : "";
+        matcher.op == MatchOp::equal ? scenarios::nearest(matcher.value, {values.begin(), values.end()}) : "";
     const bool numbered = matcher.value.find_first_of("0123456789") != std::string::npos;
     const bool host = has(host_labels(), matcher.label) || matcher.label == "job";
     const bool slip = of_the_exporter(matcher.label) ? !near.empty() && !numbered
@@ -573,10 +576,11 @@ private:
             if (!beyond.contains(one.text)) continue;
             const exporters::Metric* metric = bounded_metric(one, emitted_);
             const std::string metric_name = scan(one.left).selectors[0].metric;
-            const bool ratio = metric->most == 1 && one.op[0] == '>';
+            const bool ratio = metric->most == 1 && is_upward(one.op);
             const Why why{
                 "threshold-out-of-reach", Weight::error, DeadKind::out_of_reach,
-                fmt::format("{} is never {} {}: {} lies between {} and {} ({})", one.left, one.op, one.limit,
+                fmt::format("{} is never {} {}: {} lies between {} and {} ({})", one.left,
+                            scenarios::word_of(one.op), one.limit,
                             one.left == metric_name ? "it" : metric_name, metric->least, metric->most,
                             exporters::source_of_bounds(*metric)),
                 ratio ? "it is a ratio, not a percentage" : "compare with a value that it can have"};

@@ -179,7 +179,7 @@ private:
         selector.text = expr_.substr(at, last.at + last.text.size() - at);
         for (const Matcher& matcher : selector.matchers) {
             if (matcher.label != "__name__") continue;
-            if (matcher.op == "=" && selector.metric.empty())
+            if (matcher.op == MatchOp::equal && selector.metric.empty())
                 selector.metric = matcher.value;
             else
                 reads_.everything = true;
@@ -215,9 +215,10 @@ private:
     void matchers(Selector& selector) {
         for (++at_; at_ < tokens_.size() && tokens_[at_].text != "}"; ++at_) {
             if (tokens_[at_].kind != Token::Kind::word) continue;
-            Matcher matcher{tokens_[at_].text, peek(), {}};
+            const auto op = scenarios::read_word<MatchOp>(peek());
+            Matcher matcher{tokens_[at_].text, op.value_or(MatchOp::equal), {}};
             reads_.identifiers.insert(matcher.label);
-            if (at_ + 2 < tokens_.size() && tokens_[at_ + 2].kind == Token::Kind::text) {
+            if (op && at_ + 2 < tokens_.size() && tokens_[at_ + 2].kind == Token::Kind::text) {
                 matcher.value = unquoted(tokens_[at_ + 2].text);
                 selector.matchers.push_back(std::move(matcher));
                 at_ += 2;
@@ -254,7 +255,23 @@ Reads scan(std::string_view expr) { return Scanner(expr).read(); }
 namespace {
 
 bool is_comparison(const Token& token) {
-    return token.kind == Token::Kind::sign && one_of(token.text, {"==", "!=", ">", "<", ">=", "<="});
+    return token.kind == Token::Kind::sign && scenarios::read_word<Comparison>(token.text);
+}
+
+// As it reads from the other side: 5 < x is x > 5.
+Comparison mirrored(Comparison op) {
+    switch (op) {
+        case Comparison::above:
+            return Comparison::below;
+        case Comparison::below:
+            return Comparison::above;
+        case Comparison::at_least:
+            return Comparison::at_most;
+        case Comparison::at_most:
+            return Comparison::at_least;
+        default:
+            return op;
+    }
 }
 
 using Tokens = std::vector<Token>;
@@ -375,13 +392,12 @@ private:
         }
         if (signs != 1 || at == begin || at + 1 >= end || lowered(tokens_[at + 1].text) == "bool") return;
         const std::size_t right = after_modifiers(at + 1, end);
-        Threshold threshold{text(begin, at),     tokens_[at].text,    text(right, end),
-                            numbers(right, end), text(at + 1, right), text(begin, end)};
+        Threshold threshold{text(begin, at),     *scenarios::read_word<Comparison>(tokens_[at].text),
+                            text(right, end),    numbers(right, end),
+                            text(at + 1, right), text(begin, end)};
         if (numbers(begin, at)) {  // 5 < x
             std::swap(threshold.left, threshold.limit);
-            for (auto [sign, other] : {std::pair{">", "<"}, {"<", ">"}, {">=", "<="}, {"<=", ">="}}) {
-                if (tokens_[at].text == sign) threshold.op = other;
-            }
+            threshold.op = mirrored(threshold.op);
             threshold.number = true;
         }
         found_.push_back(std::move(threshold));

@@ -8,13 +8,30 @@
 #include <string_view>
 #include <vector>
 
+#include "scenarios/model/enum_words.h"
+
 namespace deadrank::results::alerts {
+
+// How a matcher compares a label, and how a threshold compares a value.
+enum class MatchOp { equal, unequal, matches, matches_not };
+constexpr auto enum_words(MatchOp) { return std::to_array<std::string_view>({"=", "!=", "=~", "!~"}); }
+enum class Comparison { equal, unequal, above, below, at_least, at_most };
+constexpr auto enum_words(Comparison) {
+    return std::to_array<std::string_view>({"==", "!=", ">", "<", ">=", "<="});
+}
+constexpr bool is_upward(Comparison op) { return op == Comparison::above || op == Comparison::at_least; }
+constexpr bool is_downward(Comparison op) { return op == Comparison::below || op == Comparison::at_most; }
 
 struct Matcher {
     std::string label;
-    std::string op;  // = != =~ !~
+    MatchOp op = MatchOp::equal;
     std::string value;
 };
+
+// `=` and `=~`, which name values, where the others exclude some.
+constexpr bool asks_for_values(const Matcher& matcher) {
+    return matcher.op == MatchOp::equal || matcher.op == MatchOp::matches;
+}
 
 struct Selector {
     std::string metric;  // empty for {…} without a name
@@ -62,13 +79,15 @@ std::string without_thresholds(std::string_view expr);
 // One side of a threshold: `left op limit`, as it is written, at the top of the expression or of a part
 // joined by and, or, unless.
 struct Threshold {
-    std::string left, op, limit;
+    std::string left;
+    Comparison op = Comparison::equal;
+    std::string limit;
     bool number = false;   // the limit is arithmetic on numbers alone
     std::string matching;  // "on (instance) group_left", as it is written
     std::string text;      // all of it
 
     // Is it on one side of a number?
-    bool is_bound() const { return number && (op[0] == '<' || op[0] == '>'); }
+    bool is_bound() const { return number && (is_upward(op) || is_downward(op)); }
 };
 std::vector<Threshold> thresholds_of(std::string_view expr);
 

@@ -34,14 +34,14 @@ std::vector<Probe> probes_of(const std::vector<bool>& asked, const StaticAnalysi
             const Threshold& one = thresholds[k];
             const Reads reads = scan(one.left);
             if (reads.selectors.empty() || reads.identifiers.contains("scalar")) continue;
-            const bool equal = one.op == "==", unequal = one.op == "!=";
+            const bool equal = one.op == Comparison::equal, unequal = one.op == Comparison::unequal;
             std::string value = one.left;
             // What is in parentheses behind a bare group_left would be its labels.
             const bool bare = one.matching.ends_with("group_left") || one.matching.ends_with("group_right");
             if (!one.number || equal || unequal)
                 value = fmt::format("({}) - {}{} ({})", one.left, one.matching, bare ? " ()" : "", one.limit);
             if (equal || unequal) value = "abs(" + value + ")";
-            const bool up = one.op[0] == '>' || unequal;
+            const bool up = is_upward(one.op) || unequal;
             probes.push_back({probe_name(i, k), (up ? "max(" : "min(") + value + ")"});
             probes.push_back(
                 {probe_name(i, k) + std::string(farthest), (up ? "min(" : "max(") + value + ")"});

@@ -165,7 +165,7 @@ private:
     }
 
     std::map<std::string, std::vector<std::vector<Matcher>>> selectors_;
-    std::map<std::tuple<std::string, std::string, std::string>, bool> known_;
+    std::map<std::tuple<MatchOp, std::string, std::string>, bool> known_;
 };
 
 }  // namespace

@@ -36,7 +36,11 @@ std::string sarif_report(const Study& study);
 // "+2:30", "late", "miss", …: what a cell of the matrix shows, at most seven columns.
 std::string cell_code(const Cell& cell);
 
-// "caught", "caught late", "missed", …: what became of the failure as a whole.
-std::string outcome_of(const Row& row);
+// What became of the failure as a whole.
+enum class RowOutcome { unknown, missed, caught, caught_late };
+constexpr auto enum_words(RowOutcome) {
+    return std::to_array<std::string_view>({"unknown", "missed", "caught", "caught late"});
+}
+RowOutcome outcome_of(const Row& row);
 
 }  // namespace deadrank::results::alerts

@@ -27,17 +27,22 @@ Json cell_json(const Rule& rule, const Cell& cell) {
     }
     if (cell.verdict == AlertVerdict::pending_only) json["needed"] = cell.needed;
     for (const Nearness& one : cell.near)
-        json["near"].push_back(
-            {{"expr", one.left}, {"value", one.value}, {"op", one.op}, {"limit", one.limit}});
+        json["near"].push_back({{"expr", one.left},
+                                {"value", one.value},
+                                {"op", scenarios::word_of(one.op)},
+                                {"limit", one.limit}});
     if (!cell.paged.empty()) json["paged"] = cell.paged;
     if (!cell.suppressed_by.empty()) json["suppressed_by"] = cell.suppressed_by;
     return json;
 }
 
 Json row_json(const Study& study, const Row& row) {
-    Json json = {{"fault", row.incident.id},       {"title", row.incident.title},
-                 {"outcome", outcome_of(row)},     {"at", row.incident.at},
-                 {"repaired", row.incident.until}, {"within", row.incident.within}};
+    Json json = {{"fault", row.incident.id},
+                 {"title", row.incident.title},
+                 {"outcome", scenarios::word_of(outcome_of(row))},
+                 {"at", row.incident.at},
+                 {"repaired", row.incident.until},
+                 {"within", row.incident.within}};
     Json targets = Json::array();
     for (const auto& target : row.incident.targets) {
         Json place = {{"node", exporters::host_name(study.world.profile, target.node)}};
@@ -254,11 +259,13 @@ std::string junit_report(const Study& study, const Policy& policy, const std::ve
     Suite faults(root, "failures");
     for (const Row& row : study.rows) {
         const std::string& id = row.incident.id;
-        const std::string outcome = outcome_of(row);
+        const RowOutcome outcome = outcome_of(row);
         const bool required = demanded(policy, id);
-        const std::string skip = !row.trouble.empty()               ? row.trouble
-                                 : !required && outcome != "caught" ? outcome + ", and no policy demands it"
-                                                                    : "";
+        const std::string skip =
+            !row.trouble.empty() ? row.trouble
+            : !required && outcome != RowOutcome::caught
+                ? fmt::format("{}, and no policy demands it", scenarios::word_of(outcome))
+                : "";
         faults.add("failures", id + (required ? " is caught as the policy demands" : " is caught in time"),
                    breach_of(found, id, ""), skip);
     }

@@ -172,7 +172,7 @@ std::string severity_shown(const Rule& rule) {
 
 std::string page_report(const Study& study, const Policy& policy, const std::vector<Breach>& found) {
     const auto caught = std::count_if(study.rows.begin(), study.rows.end(),
-                                      [](const Row& row) { return outcome_of(row) == "caught"; });
+                                      [](const Row& row) { return outcome_of(row) == RowOutcome::caught; });
     std::string text = fmt::format(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
         "content=\"width=device-width\"><title>deadrank alerts</title><style>{}</style>"

@@ -93,7 +93,7 @@ std::string pages_of(const Study& study, const Style& style, bool all) {
 
 // The alerts that came nearest, then what would have rung.
 std::string missed_entry(const Study& study, const Row& row, const Style& style) {
-    std::string text = fmt::format("  {} — {}\n", row.incident.id, outcome_of(row));
+    std::string text = fmt::format("  {} — {}\n", row.incident.id, scenarios::word_of(outcome_of(row)));
     std::size_t told = 0;
     for (std::size_t i = 0; i < row.cells.size() && told < 2; ++i) {
         const Cell& cell = row.cells[i];
@@ -117,7 +117,7 @@ std::string missed_entry(const Study& study, const Row& row, const Style& style)
 std::string missed(const Study& study, const Style& style, bool all) {
     std::vector<std::string> entries;
     for (const Row& row : study.rows) {
-        if (outcome_of(row) != "caught" && row.trouble.empty())
+        if (outcome_of(row) != RowOutcome::caught && row.trouble.empty())
             entries.push_back(missed_entry(study, row, style));
     }
     return entries.empty() ? "" : heading(style, "not caught in time") + list_of(entries, all);
@@ -254,7 +254,7 @@ std::string shares(const Study& study) {
 std::string last_word(const Study& study, const Policy& policy, const std::vector<Breach>& found,
                       const Style& style) {
     const auto caught = std::count_if(study.rows.begin(), study.rows.end(),
-                                      [](const Row& row) { return outcome_of(row) == "caught"; });
+                                      [](const Row& row) { return outcome_of(row) == RowOutcome::caught; });
     std::string text = "\n" + shares(study);
     for (const Breach& breach : found) {
         const bool invalid = std::any_of(study.invalid.begin(), study.invalid.end(),
@@ -276,11 +276,11 @@ std::string last_word(const Study& study, const Policy& policy, const std::vecto
 
 }  // namespace
 
-std::string outcome_of(const Row& row) {
-    if (!row.trouble.empty()) return "unknown";
-    if (row.best < 0) return "missed";
+RowOutcome outcome_of(const Row& row) {
+    if (!row.trouble.empty()) return RowOutcome::unknown;
+    if (row.best < 0) return RowOutcome::missed;
     const Cell& best = row.cells[static_cast<std::size_t>(row.best)];
-    return best.in_time(row.incident.within) ? "caught" : "caught late";
+    return best.in_time(row.incident.within) ? RowOutcome::caught : RowOutcome::caught_late;
 }
 
 std::string text_report(const Study& study, const Policy& policy, const std::vector<Breach>& found,

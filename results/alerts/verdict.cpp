@@ -240,7 +240,7 @@ Approach approach_of(const Judged& what, const exporters::Incident& incident, do
             return at == all->end() ? none : at->second;
         };
         const Curve &now = curve_in(what.curves), &usual = curve_in(what.usual_curves);
-        const bool up = threshold.op.starts_with('>') || threshold.op == "!=";
+        const bool up = is_upward(threshold.op) || threshold.op == Comparison::unequal;
         const double before = extreme(usual, up, incident.at, over);
         const double value = extreme(now, up, incident.at, over);
         const double least = 1e-9 * std::max(1.0, std::abs(before));
@@ -298,10 +298,16 @@ bool passes(const Nearness& one) {
     char* end = nullptr;
     const double limit = std::strtod(one.limit.c_str(), &end);
     if (*end != '\0') return false;
-    return one.op == ">"    ? one.value > limit
-           : one.op == ">=" ? one.value >= limit
-           : one.op == "<"  ? one.value < limit
-                            : one.value <= limit;
+    switch (one.op) {
+        case Comparison::above:
+            return one.value > limit;
+        case Comparison::at_least:
+            return one.value >= limit;
+        case Comparison::below:
+            return one.value < limit;
+        default:
+            return one.value <= limit;
+    }
 }
 
 // "peaked at 0.4, the rule asks for > 1"
@@ -310,8 +316,8 @@ std::string nearness_text(const std::vector<Nearness>& near) {
     for (const Nearness& one : near) {
         if (passes(one)) continue;
         parts.push_back(fmt::format("{} {:.4g}, and the rule asks for {} {}",
-                                    one.op.starts_with('>') ? "peaked at" : "fell no lower than", one.value,
-                                    one.op, one.limit));
+                                    is_upward(one.op) ? "peaked at" : "fell no lower than", one.value,
+                                    scenarios::word_of(one.op), one.limit));
     }
     if (parts.empty() && !near.empty()) return "passed each of its thresholds, but never for the same labels";
     return fmt::format("{}", fmt::join(parts, "; "));

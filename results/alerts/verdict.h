@@ -36,7 +36,9 @@ std::string_view name_of(Locality place);
 
 // How near a silent alert came to one threshold while the failure lasted.
 struct Nearness {
-    std::string left, op, limit;  // as they are written
+    std::string left;  // as it is written, and the limit
+    Comparison op = Comparison::above;
+    std::string limit;
     double value = 0;             // the largest, or the least
     std::size_t threshold = 0;
 };

@@ -18,7 +18,9 @@ constexpr Mount mounts[] = {{"/dev/md0", "ext4", "/"},
                             {"storage:/checkpoints", "nfs4", "/checkpoints"}};
 
 std::string job_name(const Profile& profile, const Metric& metric) {
-    const std::string key = metric.exporter == "inspector" ? "node" : metric.exporter;
+    const std::string key = metric.exporter == ExporterId::inspector
+                                ? std::string(scenarios::word_of(ExporterId::node))
+                                : metric.exporter;
     return profile.job_of(key, metric.job);
 }
 
@@ -76,8 +78,8 @@ private:
                     {"algo_proto", "Ring_Simple"}};
         }
         const std::string uuid = fmt::format("{:08x}-5a1d-4e2b-9c3f-{:012x}", 0x9e3779b9u * (rank + 1), rank);
-        if (metric_.exporter == "nvidia-smi") return {{"uuid", uuid}};
-        if (metric_.exporter == "nvidia-nvml")
+        if (metric_.exporter == ExporterId::nvidia_smi) return {{"uuid", uuid}};
+        if (metric_.exporter == ExporterId::nvidia_nvml)
             return {{"minor_number", fmt::format("{}", gpu)},
                     {"uuid", "GPU-" + uuid},
                     {"name", "NVIDIA H100 80GB HBM3"}};

@@ -81,7 +81,7 @@ Result<void> read_file(const std::filesystem::path& file, MetricCatalog& catalog
                       .port = static_cast<int>((*tree)["port"].number_or(0)),
                       .instance = (*tree)["instance"].text_or(),
                       .type = node["type"].text_or() == "counter" ? MetricType::counter : MetricType::gauge,
-                      .stock = node["stock"] ? node["stock"].is_true() : exporter != "dcgm",
+                      .stock = node["stock"] ? node["stock"].is_true() : exporter != ExporterId::dcgm,
                       .changing = node["changing"].text_or(),
                       .help = node["help"].text_or(),
                       .labels = labels_of(node["labels"]),

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/model/enum_words.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::results::exporters {
@@ -17,6 +18,25 @@ namespace deadrank::results::exporters {
 using Labels = std::map<std::string, std::string>;  // sorted by name, as Prometheus prints them
 
 enum class MetricType { gauge, counter };
+
+// Exporters that more is known of than their tables say. A site's own tables may name any others, so metrics
+// keep the name as a text.
+enum class ExporterId {
+    dcgm,
+    inspector,  // NCCL's Inspector: node_exporter shows its metrics
+    node,
+    nvidia_nvml,
+    nvidia_smi,
+    prometheus,  // `up`, which Prometheus itself writes
+    training,
+};
+constexpr auto enum_words(ExporterId) {
+    return std::to_array<std::string_view>(
+        {"dcgm", "inspector", "node", "nvidia-nvml", "nvidia-smi", "prometheus", "training"});
+}
+constexpr bool operator==(std::string_view name, ExporterId exporter) {
+    return name == scenarios::word_of(exporter);
+}
 
 // What a metric has one series for.
 enum class Scope { target, node, gpu, port, nic, mount, rank, communicator, job };
@@ -32,7 +52,7 @@ struct Metric {
     std::string name;       // as the exporter shows it
     std::string canonical;  // training signals: the word of the name map
     std::string old;        // its name in dcgm-exporter 1.x
-    std::string exporter;   // dcgm, node, inspector, training, prometheus
+    std::string exporter;   // an ExporterId's word, or another
     std::string job;        // label of the scrape target
     int port = 0;
     std::string instance;  // of an exporter that runs once for the whole cluster; empty = one per node

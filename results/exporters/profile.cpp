@@ -89,7 +89,7 @@ std::vector<std::string> label_names(const MetricCatalog& catalog) {
     Profile plain;
     for (const Metric& metric : catalog.metrics) {
         plain.exporters.insert(metric.exporter);
-        if (metric.exporter == "dcgm") plain.dcgm.insert(metric.name);
+        if (metric.exporter == ExporterId::dcgm) plain.dcgm.insert(metric.name);
     }
     Profile operated = plain;
     put_in_kubernetes(operated, catalog);
@@ -129,9 +129,10 @@ void read_texts(const scenarios::Node& node, std::map<std::string, std::string>&
 }  // namespace
 
 bool Profile::emits(const Metric& metric) const {
-    if (metric.exporter == "prometheus") return true;
+    if (metric.exporter == ExporterId::prometheus) return true;
     if (!exporters.contains(metric.exporter)) return false;
-    if (metric.exporter == "dcgm") return dcgm.contains(metric.name) && (!old_names || !metric.old.empty());
+    if (metric.exporter == ExporterId::dcgm)
+        return dcgm.contains(metric.name) && (!old_names || !metric.old.empty());
     return metric.stock;
 }
 
@@ -152,7 +153,8 @@ void put_in_kubernetes(Profile& profile, const MetricCatalog& catalog) {
     profile.name = "kubernetes";
     profile.dcgm_labels.merge(workload_labels());
     for (const Metric& metric : catalog.metrics) {
-        if (metric.exporter == "prometheus") continue;  // `up` itself: its labels are those of the targets
+        if (metric.exporter == ExporterId::prometheus)
+            continue;  // `up` itself: its labels are those of the targets
         Labels labels = metric.kubernetes;
         const std::string job = labels.emplace("job", metric.job).first->second;
         const bool one = !metric.instance.empty();
@@ -168,7 +170,7 @@ void put_in_kubernetes(Profile& profile, const MetricCatalog& catalog) {
 Result<Profile> load_profile(const std::string& name, MetricCatalog& catalog) {
     Profile profile{.name = name};
     for (const Metric& metric : catalog.metrics) {
-        if (metric.exporter != "prometheus" && metric.exporter != "inspector")
+        if (metric.exporter != ExporterId::prometheus && metric.exporter != ExporterId::inspector)
             profile.exporters.insert(metric.exporter);
     }
     if (name == "dcgm-kubernetes") {
@@ -185,7 +187,7 @@ Result<Profile> load_profile(const std::string& name, MetricCatalog& catalog) {
     const bool full = name == "dcgm-full";
     if (full || name == "dcgm-default" || name == "dcgm-1x") {
         for (const Metric& metric : catalog.metrics) {
-            if (metric.exporter != "dcgm") continue;
+            if (metric.exporter != ExporterId::dcgm) continue;
             if (full || (metric.stock && (name != "dcgm-1x" || !metric.old.empty()))) {
                 profile.dcgm.insert(metric.name);
             }
@@ -209,7 +211,7 @@ Result<NameMap> load_name_map(const std::filesystem::path& file, const MetricCat
     std::set<std::string> exporters;
     for (const Metric& metric : catalog.metrics) {
         if (!metric.canonical.empty()) signals.push_back(metric.canonical);
-        if (metric.exporter != "prometheus") exporters.insert(metric.exporter);
+        if (metric.exporter != ExporterId::prometheus) exporters.insert(metric.exporter);
     }
     for (const Result<void>& checked :
          {check_keys((*tree)["metrics"], "metric", signals, file.string()),
@@ -240,10 +242,10 @@ Result<NameMap> load_name_map(const std::filesystem::path& file, const MetricCat
 std::string why_absent(const Profile& profile, const Metric& metric) {
     if (!profile.exporters.contains(metric.exporter)) {
         return fmt::format("comes from the {} exporter, which is not part of this run (--exporters)",
-                           metric.exporter == "inspector" ? "NCCL Inspector" : metric.exporter);
+                           metric.exporter == ExporterId::inspector ? "NCCL Inspector" : metric.exporter);
     }
-    if (metric.exporter == "node") return "is off by default in node_exporter";
-    if (metric.exporter != "dcgm") return "is off by default in its exporter";
+    if (metric.exporter == ExporterId::node) return "is off by default in node_exporter";
+    if (metric.exporter != ExporterId::dcgm) return "is off by default in its exporter";
     if (profile.old_names) return "has no name in dcgm-exporter 1.x";
     if (profile.name == "dcgm-default") {
         return "is off in dcgm-exporter's default counters; switch it on in its counters.csv";

@@ -35,10 +35,11 @@ bool downs(const Series& series, const Change& change, const Profile& profile) {
     if (change.down_target.empty()) return false;
     if (change.down_target == "*") return series.node >= 0 && series.metric->instance.empty();
     std::string exporter = series.metric->exporter;
-    if (exporter == "inspector") exporter = "node";
-    if (exporter != "prometheus") return exporter == change.down_target;
-    const std::string name = profile.job_of(
-        change.down_target, change.down_target == "training" ? "training" : change.down_target + "-exporter");
+    if (exporter == ExporterId::inspector) exporter = scenarios::word_of(ExporterId::node);
+    if (exporter != ExporterId::prometheus) return exporter == change.down_target;
+    const std::string name = profile.job_of(change.down_target, change.down_target == ExporterId::training
+                                                                    ? "training"
+                                                                    : change.down_target + "-exporter");
     const auto label = series.labels.find("job");
     return label != series.labels.end() && label->second == name;
 }

@@ -78,7 +78,7 @@ Result<void> take_exporters(const std::string& list, const results::exporters::M
                             std::set<std::string>& into) {
     std::vector<std::string> known;
     for (const auto& metric : catalog.metrics) {
-        if (metric.exporter != "prometheus" &&
+        if (metric.exporter != results::exporters::ExporterId::prometheus &&
             std::find(known.begin(), known.end(), metric.exporter) == known.end())
             known.push_back(metric.exporter);
     }

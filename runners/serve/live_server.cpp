@@ -32,7 +32,8 @@ using scenarios::Result;
 std::string selector_text(const std::string& metric, const std::vector<Matcher>& matchers) {
     std::vector<std::string> parts;
     for (const Matcher& one : matchers)
-        parts.push_back(one.label + one.op + results::exporters::label_value(one.value));
+        parts.push_back(one.label + std::string(scenarios::word_of(one.op)) +
+                        results::exporters::label_value(one.value));
     return parts.empty() ? metric : fmt::format("{}{{{}}}", metric, fmt::join(parts, ","));
 }
 

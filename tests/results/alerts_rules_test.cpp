@@ -176,7 +176,8 @@ TEST(PromQlScan, FindsThresholdsAtTheTop) {
     const auto all = [](const std::string& expr) {
         std::string text;
         for (const Threshold& one : thresholds_of(expr))
-            text += one.left + " " + one.op + " " + one.limit + (one.number ? ";" : "?;");
+            text += one.left + " " + std::string(scenarios::word_of(one.op)) + " " + one.limit +
+                    (one.number ? ";" : "?;");
         return text;
     };
     EXPECT_EQ(all("DCGM_FI_DEV_GPU_TEMP > 85"), "DCGM_FI_DEV_GPU_TEMP > 85;");
@@ -206,7 +207,7 @@ TEST(PromQlScan, FindsMetricsAndNotFunctionsLabelsOrTexts) {
     EXPECT_EQ(reads.selectors[0].range, 300);
     EXPECT_EQ(reads.selectors[0].text, "a_total{x=\"metric_in_text\", y=~\"b|c\"}");
     ASSERT_EQ(reads.selectors[0].matchers.size(), 2u);
-    EXPECT_EQ(reads.selectors[0].matchers[1].op, "=~");
+    EXPECT_EQ(reads.selectors[0].matchers[1].op, results::alerts::MatchOp::matches);
     EXPECT_EQ(reads.selectors[1].offset, 86400);
     EXPECT_TRUE(reads.selectors[2].absent);
     EXPECT_TRUE(reads.selectors[2].optional);
