@@ -18,9 +18,10 @@ using scenarios::Result;
 
 namespace {
 
-const std::vector<std::string> actions_of_workers = {"kill", "kill_after", "raise",      "stop",     "wait",
-                                                     "slow", "corrupt",    "jump_clock", "fill_disk"};
-const std::vector<std::string> actions_of_others = {"kill", "cut", "tear"};
+const std::vector<Deed> deeds_of_workers = {Deed::kill,    Deed::kill_after, Deed::raise,
+                                            Deed::stop,    Deed::wait,       Deed::slow,
+                                            Deed::corrupt, Deed::jump_clock, Deed::fill_disk};
+const std::vector<Deed> deeds_of_others = {Deed::kill, Deed::cut, Deed::tear};
 
 double number_of(Reader& reader, std::string_view key, double otherwise) {
     const Node* node = reader.find(key);
@@ -63,18 +64,25 @@ void check_words(const Reader& reader, std::string_view key, const std::vector<s
     }
 }
 
+// Refused if it is none of these words.
+template <scenarios::WordEnum Enum>
+Enum known_word(const Reader& reader, std::string_view key, const std::string& word,
+                const std::vector<std::string>& known, Problems& problems) {
+    check_words(reader, key, {word}, known, problems);
+    return scenarios::read_word<Enum>(word).value_or(Enum{});
+}
+
 FaultAction action_of(const Node& node, Problems& problems) {
     Reader reader(node, "[[fault.action]]", problems);
     FaultAction action;
     const std::string on = reader.required_text("on");
     const std::size_t blank = on.find(' ');
-    action.on = on.substr(0, blank);
+    action.on =
+        known_word<Target>(reader, "on", on.substr(0, blank), scenarios::list_words<Target>(), problems);
     if (blank != std::string::npos) action.number = std::atoi(on.c_str() + blank + 1);
-    check_words(reader, "on", {action.on}, {"worker", "coordinator", "agent", "node", "link", "checkpoint"},
-                problems);
-    action.does = reader.required_text("does");
-    check_words(reader, "does", {action.does}, action.on == "worker" ? actions_of_workers : actions_of_others,
-                problems);
+    const auto& deeds = action.on == Target::worker ? deeds_of_workers : deeds_of_others;
+    action.does =
+        known_word<Deed>(reader, "does", reader.required_text("does"), scenarios::words_of(deeds), problems);
     action.phase =
         reader.one_of("phase", {"restore", "forward", "collective", "optimizer", "save"}, "forward");
     action.step = static_cast<int>(reader.integer("step", action.step));
@@ -89,14 +97,14 @@ SubjectProcess process_of(const Node& node, Problems& problems) {
     Reader reader(node, "[[process]]", problems);
     SubjectProcess process;
     process.name = reader.required_text("name");
-    process.role = reader.one_of("role", {"coordinator", "agent", "worker"}, "worker");
+    process.role = reader.one_of("role", Role::worker);
     process.command = reader.texts("command");
     if (process.command.empty())
         problems.add(node.place, "[[process]] lacks a command", "add command = [\"{python}\", \"…\"]");
     process.environment = words_of(reader, "environment");
     process.node = static_cast<int>(reader.integer("node", 0));
     process.service = reader.flag("service", false);
-    process.again = reader.one_of("again", {"never", "failure"}, "never");
+    process.again = reader.one_of("again", StartAgain::never);
     reader.refuse_the_rest();
     return process;
 }
@@ -108,10 +116,10 @@ Promise promise_of(const Node& node, const std::vector<std::string>& faults, Pro
     check_words(reader, "faults", promise.faults, faults, problems);
     promise.text = reader.required_text("text");
     promise.source = reader.required_text("source");
-    promise.asks = reader.texts("asks");
-    check_words(reader, "asks", promise.asks, list_known_asks(), problems);
-    if (promise.asks.empty())
-        problems.add(node.place, "[[promise]] asks for nothing", "add asks = [\"finishes\"]");
+    const std::vector<std::string> asks = reader.texts("asks");
+    for (const std::string& ask : asks)
+        promise.asks.push_back(known_word<Ask>(reader, "asks", ask, scenarios::list_words<Ask>(), problems));
+    if (asks.empty()) problems.add(node.place, "[[promise]] asks for nothing", "add asks = [\"finishes\"]");
     promise.within = number_of(reader, "within", 0);
     promise.redone = static_cast<int>(reader.integer("redone", 0));
     reader.refuse_the_rest();
@@ -168,16 +176,7 @@ Result<std::vector<PromiseSubject>> subjects_below(const fs::path& home,
 
 bool PromisedFault::needs_network() const {
     return std::any_of(actions.begin(), actions.end(),
-                       [](const FaultAction& action) { return action.on == "link"; });
-}
-
-const std::vector<std::string>& list_known_asks() {
-    static const std::vector<std::string> asks = {"finishes",        "same_parameters", "same_loss",
-                                                  "same_optimizer",  "same_random",     "replicas_agree",
-                                                  "no_sample_lost",  "no_sample_twice", "steps_redone",
-                                                  "others_live",     "no_restart",      "ends",
-                                                  "ends_with_error", "nothing_left"};
-    return asks;
+                       [](const FaultAction& action) { return action.on == Target::link; });
 }
 
 Result<std::vector<PromisedFault>> parse_faults(std::string_view toml, const std::string& file) {

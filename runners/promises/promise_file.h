@@ -8,17 +8,31 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/model/enum_words.h"
 #include "scenarios/model/error.h"
 
 namespace deadrank::runners::promises {
 
+// What an action of a fault is applied to.
+enum class Target { worker, coordinator, agent, node, link, checkpoint };
+constexpr auto enum_words(Target) {
+    return std::to_array<std::string_view>({"worker", "coordinator", "agent", "node", "link", "checkpoint"});
+}
+
+// What an action does. The last two are done to others than workers alone, and of the rest only `kill` to
+// others.
+enum class Deed { kill, kill_after, raise, stop, wait, slow, corrupt, jump_clock, fill_disk, cut, tear };
+constexpr auto enum_words(Deed) {
+    return std::to_array<std::string_view>({"kill", "kill_after", "raise", "stop", "wait", "slow", "corrupt",
+                                            "jump_clock", "fill_disk", "cut", "tear"});
+}
+
 // One action of a fault. A worker applies its own to itself at the moment; the others are applied from
 // outside, when worker `at` reaches it.
 struct FaultAction {
-    std::string on;    // "worker", "coordinator", "agent", "node", "link", "checkpoint"
-    int number = 0;    // of the worker, agent, node or link
-    std::string does;  // of a worker: kill, kill_after, raise, stop, wait, slow, corrupt, jump_clock,
-                       // fill_disk; of others: kill, cut, tear
+    Target on = Target::worker;
+    int number = 0;  // of the worker, agent, node or link
+    Deed does = Deed::kill;
     std::string phase = "forward";
     int step = 6;
     int life = 1;        // not before this life of the worker
@@ -32,20 +46,54 @@ struct PromisedFault {
     bool needs_network() const;
 };
 
+enum class Role { coordinator, agent, worker };
+constexpr auto enum_words(Role) {
+    return std::to_array<std::string_view>({"coordinator", "agent", "worker"});
+}
+
+// When the documentation tells a scheduler to start a process again.
+enum class StartAgain { never, failure };
+constexpr auto enum_words(StartAgain) { return std::to_array<std::string_view>({"never", "failure"}); }
+
 // A process that we start, as a user's scheduler would.
 struct SubjectProcess {
-    std::string name, role;  // role: coordinator, agent, worker
+    std::string name;
+    Role role = Role::worker;
     std::vector<std::string> command;
     std::map<std::string, std::string> environment;
     int node = 0;
-    bool service = false;         // does not end by itself
-    std::string again = "never";  // never, failure: what the documentation tells a scheduler to do
+    bool service = false;  // does not end by itself
+    StartAgain again = StartAgain::never;
 };
+
+// What a promise asks of a run.
+enum class Ask {
+    finishes,
+    same_parameters,
+    same_optimizer,
+    same_random,
+    same_loss,
+    replicas_agree,
+    no_sample_lost,
+    no_sample_twice,
+    steps_redone,
+    others_live,
+    no_restart,
+    nothing_left,
+    ends,
+    ends_with_error,
+};
+constexpr auto enum_words(Ask) {
+    return std::to_array<std::string_view>({"finishes", "same_parameters", "same_optimizer", "same_random",
+                                            "same_loss", "replicas_agree", "no_sample_lost",
+                                            "no_sample_twice", "steps_redone", "others_live", "no_restart",
+                                            "nothing_left", "ends", "ends_with_error"});
+}
 
 struct Promise {
     std::vector<std::string> faults;
     std::string text, source;
-    std::vector<std::string> asks;
+    std::vector<Ask> asks;
     double within = 0;  // seconds until training continues, or until the error; 0 = not promised
     int redone = 0;     // steps that may be repeated, for the ask steps_redone
 };
@@ -82,8 +130,5 @@ scenarios::Result<PromiseBook> load_promises();
 scenarios::Result<PromiseSubject> parse_subject(std::string_view toml, const std::string& file,
                                                 const std::vector<std::string>& faults);
 scenarios::Result<std::vector<PromisedFault>> parse_faults(std::string_view toml, const std::string& file);
-
-// The words that a promise may ask for.
-const std::vector<std::string>& list_known_asks();
 
 }  // namespace deadrank::runners::promises

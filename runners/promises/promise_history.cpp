@@ -25,11 +25,11 @@ struct Lineage {
 Lineage lineage_of(const PlayedRun& run) {
     Lineage lineage;
     for (const WorkerEvent& event : run.events) {
-        if (event.kind == "step") {
+        if (event.kind == EventKind::step) {
             const UnitStep at{event.unit, event.step};
             lineage.last[at] = &event;
             ++lineage.done[at];
-        } else if (event.kind == "final") {
+        } else if (event.kind == EventKind::final) {
             lineage.finals[event.unit] = event.digests;
         }
     }
@@ -86,10 +86,11 @@ std::optional<double> until_progress(const PlayedRun& run) {
     if (!run.last_fault) return std::nullopt;
     int before = run.fault_step;
     for (const WorkerEvent& event : run.events) {
-        if (event.kind == "step" && event.at <= *run.last_fault) before = std::max(before, event.step);
+        if (event.kind == EventKind::step && event.at <= *run.last_fault)
+            before = std::max(before, event.step);
     }
     for (const WorkerEvent& event : run.events) {
-        if (event.kind == "step" && event.at > *run.last_fault && event.step > before)
+        if (event.kind == EventKind::step && event.at > *run.last_fault && event.step > before)
             return static_cast<double>(event.at - *run.last_fault) / 1e9;
     }
     return std::nullopt;
@@ -97,7 +98,7 @@ std::optional<double> until_progress(const PlayedRun& run) {
 
 void count_lives(const PlayedRun& run, Measured& measured) {
     for (const WorkerEvent& event : run.events) {
-        if (event.kind != "begin" || event.life < 2) continue;
+        if (event.kind != EventKind::begin || event.life < 2) continue;
         ++measured.lives;
         if (std::count(run.hit.begin(), run.hit.end(), event.unit) == 0) ++measured.lives_of_others;
     }
@@ -126,9 +127,9 @@ std::optional<WorkerEvent> worker_event(std::string_view line) {
         event.at = json.value("at", Moment{0});
         event.unit = json.value("unit", 0);
         event.pid = json.value("pid", 0);
-        event.kind = json.value("event", "");
+        event.kind = scenarios::read_word<EventKind>(json.value("event", "")).value_or(EventKind::other);
         event.phase = json.value("phase", "");
-        event.does = json.value("do", "");
+        event.does = scenarios::read_word<Deed>(json.value("do", ""));
         event.loss = json.value("loss", "");
         event.step = json.value("step", -1);
         event.life = json.value("life", 0);
@@ -150,7 +151,7 @@ int gone_for_good(const PlayedRun& run) {
     int gone = 0;
     for (const int unit : run.hit) {
         const bool back = std::any_of(run.events.begin(), run.events.end(), [&](const WorkerEvent& event) {
-            return event.unit == unit && event.kind == "begin" && event.life > 1;
+            return event.unit == unit && event.kind == EventKind::begin && event.life > 1;
         });
         gone += back ? 0 : 1;
     }
@@ -183,9 +184,9 @@ Measured measure(const PlayedRun& run, const PlayedRun& control) {
 bool returned_too_late(const PlayedRun& run) {
     std::set<int> back, finished;
     for (const WorkerEvent& event : run.events) {
-        if (event.kind == "final") finished.insert(event.unit);
-        if (event.kind == "begin" && event.life > 1) back.insert(event.unit);
-        if (event.kind != "step" || !back.contains(event.unit)) continue;
+        if (event.kind == EventKind::final) finished.insert(event.unit);
+        if (event.kind == EventKind::begin && event.life > 1) back.insert(event.unit);
+        if (event.kind != EventKind::step || !back.contains(event.unit)) continue;
         if (!finished.empty() && !finished.contains(event.unit)) return true;
         back.erase(event.unit);
     }

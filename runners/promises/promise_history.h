@@ -10,15 +10,24 @@
 #include <string_view>
 #include <vector>
 
+#include "runners/promises/promise_file.h"
+
 namespace deadrank::runners::promises {
 
 using Moment = std::int64_t;  // nanoseconds of the monotonic clock, the same for Python and for us
 
+enum class EventKind { begin, resume, phase, fault, step, replicas, final, other };
+constexpr auto enum_words(EventKind) {
+    return std::to_array<std::string_view>(
+        {"begin", "resume", "phase", "fault", "step", "replicas", "final", "other"});
+}
+
 struct WorkerEvent {
     Moment at = 0;
     int unit = 0, pid = 0;
-    std::string kind;  // begin, resume, phase, fault, step, replicas, final
-    std::string phase, does, loss;
+    EventKind kind = EventKind::other;
+    std::optional<Deed> does;  // of a fault
+    std::string phase, loss;
     int step = -1, life = 0;
     double seconds = 0;
     std::vector<int> samples;
@@ -34,6 +43,7 @@ struct PlayedRun {
     Moment began = 0, ended = 0;
     bool over = false;              // every process that should end by itself has ended
     std::string stuck;              // else why we ended the run
+    bool interrupted = false;       // by Ctrl-C
     bool failed = false;            // a process that is not restarted ended with an error
     std::optional<Moment> failure;  // when the first such process ended
     std::optional<Moment> last_fault;

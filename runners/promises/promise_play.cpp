@@ -28,6 +28,12 @@ using scenarios::Result;
 
 namespace {
 
+Role role_of(Target target) {
+    return target == Target::coordinator ? Role::coordinator
+           : target == Target::agent     ? Role::agent
+                                         : Role::worker;
+}
+
 Moment monotonic() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
                std::chrono::steady_clock::now().time_since_epoch())
@@ -134,7 +140,7 @@ private:
 
     bool fills_disk() const {
         return std::any_of(fault_->actions.begin(), fault_->actions.end(),
-                           [](const FaultAction& action) { return action.does == "fill_disk"; });
+                           [](const FaultAction& action) { return action.does == Deed::fill_disk; });
     }
 
     Result<PlayedRun> play() {
@@ -164,7 +170,7 @@ private:
         if (!started) return tl::unexpected(started.error());
         std::stable_sort(run_.events.begin(), run_.events.end(),
                          [](const WorkerEvent& a, const WorkerEvent& b) { return a.at < b.at; });
-        if (fault_) say_what_was_not_pulled();
+        if (fault_) note_unpulled_actions();
         return std::move(run_);
     }
 
@@ -185,9 +191,10 @@ private:
         const auto seconds = [&](Moment since) { return static_cast<double>(now - since) / 1e9; };
         if (processes.all_over())
             run_.over = true;
-        else if (place_.stop && *place_.stop)
+        else if (place_.stop && *place_.stop) {
+            run_.interrupted = true;
             run_.stuck = "stopped by Ctrl-C";
-        else if (seconds(last_sign_) > subject_.quiet)
+        } else if (seconds(last_sign_) > subject_.quiet)
             run_.stuck = fmt::format("no worker did anything for {:g} s", subject_.quiet);
         else if (seconds(run_.began) > subject_.limit)
             run_.stuck = fmt::format("not over after {:g} s", subject_.limit);
@@ -198,18 +205,18 @@ private:
         for (WorkerEvent& event : events) {
             last_sign_ = now;
             of_job_.insert(event.pid);
-            if (event.kind == "fault") {
+            if (event.kind == EventKind::fault) {
                 pulled(event.at, event.step);
-                if (event.does == "kill" || event.does == "raise") hit(event.unit);
-                if (event.does == "kill") hit_pids_.insert(event.pid);
-                if (event.does == "stop") {  // the framework may kill it, as promised
+                if (event.does == Deed::kill || event.does == Deed::raise) hit(event.unit);
+                if (event.does == Deed::kill) hit_pids_.insert(event.pid);
+                if (event.does == Deed::stop) {  // the framework may kill it, as promised
                     hit(event.unit);
                     hit_pids_.insert(event.pid);
                     wakes_.push_back({event.at + static_cast<Moment>(event.seconds * 1e9), event.pid});
                 }
                 ++done_by_workers_;
             }
-            if (fault_ && event.kind == "phase") pull_outside(event, now);
+            if (fault_ && event.kind == EventKind::phase) pull_outside(event, now);
             run_.events.push_back(std::move(event));
         }
     }
@@ -226,7 +233,7 @@ private:
     void pull_outside(const WorkerEvent& event, Moment now) {
         for (std::size_t i = 0; i < fault_->actions.size(); ++i) {
             const FaultAction& action = fault_->actions[i];
-            if (action.on == "worker" || done_.contains(i) || event.phase != action.phase ||
+            if (action.on == Target::worker || done_.contains(i) || event.phase != action.phase ||
                 event.step < action.step)
                 continue;
             done_.insert(i);
@@ -237,19 +244,28 @@ private:
 
     void pull(const FaultAction& action, Moment now) {
         bool did = true;
-        if (action.on == "checkpoint")
-            did = tear_newest(place_.directory / "checkpoints");
-        else if (action.on == "link")
-            did = link(action.number, false);
-        else if (action.on == "node")
-            did = processes_->lose_node(action.number, now, action.back) > 0;
-        else
-            did = processes_->kill_role(action.on, action.number, now, action.back);
-        if (action.on == "node" || action.on == "agent") hit(action.number);
-        if (action.on == "link" && action.seconds > 0)
+        switch (action.on) {
+            case Target::checkpoint:
+                did = tear_newest(place_.directory / "checkpoints");
+                break;
+            case Target::link:
+                did = link(action.number, false);
+                break;
+            case Target::node:
+                did = processes_->lose_node(action.number, now, action.back) > 0;
+                break;
+            case Target::worker:
+            case Target::coordinator:
+            case Target::agent:
+                did = processes_->kill_role(role_of(action.on), action.number, now, action.back);
+                break;
+        }
+        if (action.on == Target::node || action.on == Target::agent) hit(action.number);
+        if (action.on == Target::link && action.seconds > 0)
             mends_.push_back({now + static_cast<Moment>(action.seconds * 1e9), action.number});
         if (!did)
-            run_.unpulled = fmt::format("there was no {} {} to {}", action.on, action.number, action.does);
+            run_.unpulled = fmt::format("there was no {} {} to {}", scenarios::word_of(action.on),
+                                        action.number, scenarios::word_of(action.does));
     }
 
     // Also deletes the node's checkpoints, if the subject keeps any on node disks.
@@ -276,9 +292,9 @@ private:
         if (!wakes_.empty() || !mends_.empty()) last_sign_ = now;
     }
 
-    void say_what_was_not_pulled() {
+    void note_unpulled_actions() {
         std::size_t of_workers = 0;
-        for (const FaultAction& action : fault_->actions) of_workers += action.on == "worker" ? 1 : 0;
+        for (const FaultAction& action : fault_->actions) of_workers += action.on == Target::worker ? 1 : 0;
         const std::size_t outside = fault_->actions.size() - of_workers;
         if (run_.unpulled.empty() && (done_by_workers_ < of_workers || done_.size() < outside))
             run_.unpulled = fmt::format("{} of {} actions of the fault met their moment",
@@ -315,15 +331,16 @@ std::string cannot_have(const PromiseSubject& subject, const PromisedFault& faul
         return std::count_if(subject.processes.begin(), subject.processes.end(), which);
     };
     for (const FaultAction& action : fault.actions) {
-        if (action.on == "worker" && action.number >= subject.workers)
+        if (action.on == Target::worker && action.number >= subject.workers)
             return fmt::format("it has no worker {}", action.number);
-        if (action.on == "node" || action.on == "link") {
+        if (action.on == Target::node || action.on == Target::link) {
             if (how_many([&](const SubjectProcess& one) { return one.node == action.number; }) == 0)
                 return "it has one node";
-        } else if (action.on == "coordinator" || action.on == "agent") {
-            if (how_many([&](const SubjectProcess& one) { return one.role == action.on; }) <= action.number)
-                return fmt::format("it has no {} of its own",
-                                   action.number == 0 ? action.on : "second " + action.on);
+        } else if (action.on == Target::coordinator || action.on == Target::agent) {
+            if (how_many([&](const SubjectProcess& one) { return one.role == role_of(action.on); }) <=
+                action.number)
+                return fmt::format("it has no {}{} of its own", action.number == 0 ? "" : "second ",
+                                   scenarios::word_of(action.on));
         }
     }
     return {};

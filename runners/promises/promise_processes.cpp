@@ -92,7 +92,7 @@ void Processes::gone(Child& child, Moment now, const std::set<int>& hit) {
     const bool was_hit = child.hit || hit.contains(child.process->pid());
     drain(child);
     child.process.reset();
-    const bool again = (child.row->service && was_hit) || (!well && child.row->again == "failure");
+    const bool again = (child.row->service && was_hit) || (!well && child.row->again == StartAgain::failure);
     if (again && child.lives < lives_most) {
         child.due = now + nanoseconds_of(child.back);
         child.back = 0.5;
@@ -131,7 +131,7 @@ std::vector<int> Processes::alive() const {
     return pids;
 }
 
-bool Processes::kill_role(const std::string& role, int number, Moment now, double back) {
+bool Processes::kill_role(Role role, int number, Moment now, double back) {
     int at = 0;
     for (Child& child : children_) {
         if (child.row->role != role || at++ != number) continue;

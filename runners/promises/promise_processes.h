@@ -38,7 +38,7 @@ public:
 
     // Kills the process of that role and number; it is restarted after `back` seconds if a scheduler would do
     // so.
-    bool kill_role(const std::string& role, int number, Moment now, double back);
+    bool kill_role(Role role, int number, Moment now, double back);
     // Kills all processes of a node, whoever started them. Returns how many there were.
     int lose_node(int node, Moment now, double back);
     void end_services();

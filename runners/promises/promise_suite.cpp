@@ -112,7 +112,7 @@ private:
         PromiseCell cell{subject.name, fault.name, promise_under(subject, fault.name), {}, ""};
         cell.again = fmt::format("deadrank report promises --subject {}{} --fault {}", subject.name,
                                  subject.again, fault.name);
-        static const Promise look_only{{}, "nothing", "", {"finishes", "same_parameters"}, 0, 0};
+        static const Promise look_only{{}, "nothing", "", {Ask::finishes, Ask::same_parameters}, 0, 0};
         if (!cell.promise && (!options_.unpromised || !cannot_have(subject, fault).empty())) {
             cell.runs.push_back({Kept::not_promised, cannot_have(subject, fault), ""});
             return cell;

@@ -34,9 +34,9 @@ std::vector<WorkerEvent> Followed::read() {
 std::string list_worker_settings(const PromisedFault& fault) {
     auto list = nlohmann::json::array();
     for (const FaultAction& action : fault.actions) {
-        if (action.on != "worker") continue;
+        if (action.on != Target::worker) continue;
         list.push_back({{"unit", action.number},
-                        {"do", action.does},
+                        {"do", scenarios::word_of(action.does)},
                         {"phase", action.phase},
                         {"step", action.step},
                         {"life", action.life},

@@ -32,36 +32,43 @@ std::string ending_of(const PlayedRun& run) {
 }
 
 // Empty if the ask holds.
-std::string broken_ask(const std::string& ask, const Promise& promise, const PlayedRun& run,
-                       const Measured& m) {
-    if (ask == "finishes") return m.finished ? "" : "the training does not finish: " + ending_of(run);
-    if (ask == "same_parameters")
-        return m.same_parameters ? "" : "the final parameters differ from the control's";
-    if (ask == "same_optimizer")
-        return m.same_optimizer ? "" : "the optimizer's state differs from the control's";
-    if (ask == "same_random") return m.same_random ? "" : "the generator's state differs from the control's";
-    if (ask == "same_loss") return m.same_loss ? "" : "the last losses differ from the control's";
-    if (ask == "replicas_agree") return m.replicas_agree ? "" : "the workers end with different parameters";
-    if (ask == "no_sample_lost") return m.lost == 0 ? "" : fmt::format("{} samples are never seen", m.lost);
-    if (ask == "no_sample_twice")
-        return m.twice == 0 ? "" : fmt::format("{} samples are seen twice", m.twice);
-    if (ask == "steps_redone")
-        return m.redone <= promise.redone
-                   ? ""
-                   : fmt::format("{} steps are done again, {} at most is promised", m.redone, promise.redone);
-    if (ask == "others_live")
-        return m.lives_of_others == 0
-                   ? ""
-                   : fmt::format("workers without a fault are restarted {} times", m.lives_of_others);
-    if (ask == "no_restart")
-        return m.lives == 0 ? "" : fmt::format("workers are restarted {} times", m.lives);
-    if (ask == "nothing_left") return m.processes_left == 0 ? "" : "processes are left running";
-    if (ask == "ends") return run.over ? "" : "it neither goes on nor ends: " + run.stuck;
-    if (ask == "ends_with_error") {
-        if (!run.stuck.empty()) return "it does not end: " + run.stuck;
-        return run.failed ? "" : "no process ends with an error";
+std::string broken_ask(Ask ask, const Promise& promise, const PlayedRun& run, const Measured& m) {
+    switch (ask) {
+        case Ask::finishes:
+            return m.finished ? "" : "the training does not finish: " + ending_of(run);
+        case Ask::same_parameters:
+            return m.same_parameters ? "" : "the final parameters differ from the control's";
+        case Ask::same_optimizer:
+            return m.same_optimizer ? "" : "the optimizer's state differs from the control's";
+        case Ask::same_random:
+            return m.same_random ? "" : "the generator's state differs from the control's";
+        case Ask::same_loss:
+            return m.same_loss ? "" : "the last losses differ from the control's";
+        case Ask::replicas_agree:
+            return m.replicas_agree ? "" : "the workers end with different parameters";
+        case Ask::no_sample_lost:
+            return m.lost == 0 ? "" : fmt::format("{} samples are never seen", m.lost);
+        case Ask::no_sample_twice:
+            return m.twice == 0 ? "" : fmt::format("{} samples are seen twice", m.twice);
+        case Ask::steps_redone:
+            return m.redone <= promise.redone ? ""
+                                              : fmt::format("{} steps are done again, {} at most is promised",
+                                                            m.redone, promise.redone);
+        case Ask::others_live:
+            return m.lives_of_others == 0
+                       ? ""
+                       : fmt::format("workers without a fault are restarted {} times", m.lives_of_others);
+        case Ask::no_restart:
+            return m.lives == 0 ? "" : fmt::format("workers are restarted {} times", m.lives);
+        case Ask::nothing_left:
+            return m.processes_left == 0 ? "" : "processes are left running";
+        case Ask::ends:
+            return run.over ? "" : "it neither goes on nor ends: " + run.stuck;
+        case Ask::ends_with_error:
+            if (!run.stuck.empty()) return "it does not end: " + run.stuck;
+            return run.failed ? "" : "no process ends with an error";
     }
-    return "there is no ask '" + ask + "'";
+    return {};
 }
 
 // A process that has a processor for a quarter of the time, as with four that want each, may pass a time-out
@@ -76,7 +83,7 @@ std::string busy_machine(const PlayedRun& run) {
 
 // The seconds that `within` bounds: until training continues, or until the error.
 std::optional<double> took(const Promise& promise, const Measured& measured) {
-    const bool error = std::count(promise.asks.begin(), promise.asks.end(), "ends_with_error") > 0;
+    const bool error = std::count(promise.asks.begin(), promise.asks.end(), Ask::ends_with_error) > 0;
     return error ? measured.ended_after : measured.goes_on;
 }
 
@@ -95,7 +102,7 @@ PromiseVerdict verdict_of(const PromiseSubject& subject, const Promise& promise,
                           const PlayedRun& control) {
     const Measured measured = measure(run, control);
     PromiseVerdict verdict{Kept::kept, "", measured_text(measured, run.last_fault.has_value())};
-    if (run.stuck == "stopped by Ctrl-C" || !run.unpulled.empty()) {
+    if (run.interrupted || !run.unpulled.empty()) {
         verdict.kept = Kept::unknown;
         verdict.why = run.unpulled.empty() ? run.stuck : run.unpulled;
         if (run.failed) verdict.why += "; " + run.last_words;
@@ -106,7 +113,7 @@ PromiseVerdict verdict_of(const PromiseSubject& subject, const Promise& promise,
         verdict.why = "the others had finished before the worker was back";
         return verdict;
     }
-    for (const std::string& ask : promise.asks) {
+    for (const Ask ask : promise.asks) {
         if (const std::string why = broken_ask(ask, promise, run, measured); !why.empty()) {
             verdict.kept = Kept::broken;
             verdict.why = why;

@@ -24,7 +24,7 @@ WorkerEvent did(Moment at, int unit, int step, std::vector<int> samples) {
     WorkerEvent event;
     event.at = at;
     event.unit = unit;
-    event.kind = "step";
+    event.kind = EventKind::step;
     event.step = step;
     event.loss = std::to_string(step);
     event.samples = std::move(samples);
@@ -35,7 +35,7 @@ WorkerEvent ended(Moment at, int unit, const std::string& parameters) {
     WorkerEvent event;
     event.at = at;
     event.unit = unit;
-    event.kind = "final";
+    event.kind = EventKind::final;
     event.digests = {{"parameters", parameters}, {"optimizer", "o"}, {"random", "r"}};
     return event;
 }
@@ -59,7 +59,7 @@ PlayedRun restarted() {
     run.last_fault = 2 * second;
     run.fault_step = 2;
     std::erase_if(run.events,
-                  [](const WorkerEvent& event) { return event.step >= 2 || event.kind == "final"; });
+                  [](const WorkerEvent& event) { return event.step >= 2 || event.kind == EventKind::final; });
     for (int step = 1; step < 4; ++step) {
         for (int unit = 0; unit < 2; ++unit)
             run.events.push_back(did((step + 4) * second, unit, step, {step * 2 + unit}));
@@ -69,7 +69,7 @@ PlayedRun restarted() {
     return run;
 }
 
-PromiseVerdict judged(const PlayedRun& run, std::vector<std::string> asks, double within = 0) {
+PromiseVerdict judged(const PlayedRun& run, std::vector<Ask> asks, double within = 0) {
     const Promise promise{{"kill"}, "it goes on", "https://example.org", std::move(asks), within, 0};
     return verdict_of({.name = "one", .framework = "One"}, promise, run, healthy());
 }
@@ -82,69 +82,70 @@ TEST(Promises, AreKeptWhereARestartEndsAsTheControl) {
     EXPECT_EQ(measured.lost, 0);
     EXPECT_EQ(measured.twice, 0);
     EXPECT_DOUBLE_EQ(measured.goes_on.value_or(0), 5.0);  // step 3 is the first beyond the one that was hit
-    EXPECT_EQ(judged(run, {"finishes", "same_parameters", "no_sample_lost", "no_sample_twice"}).kept,
-              Kept::kept);
-    EXPECT_EQ(judged(run, {"finishes"}, 4).kept, Kept::late);
-    EXPECT_EQ(judged(run, {"steps_redone"}).kept, Kept::broken);
+    EXPECT_EQ(
+        judged(run, {Ask::finishes, Ask::same_parameters, Ask::no_sample_lost, Ask::no_sample_twice}).kept,
+        Kept::kept);
+    EXPECT_EQ(judged(run, {Ask::finishes}, 4).kept, Kept::late);
+    EXPECT_EQ(judged(run, {Ask::steps_redone}).kept, Kept::broken);
 }
 
 TEST(Promises, AreBrokenByEachThingThatMayGoWrong) {
     PlayedRun other = restarted();
     other.events.back().digests["parameters"] = "another";
-    EXPECT_EQ(judged(other, {"finishes"}).kept, Kept::kept);
-    EXPECT_EQ(judged(other, {"same_parameters"}).kept, Kept::broken);
-    EXPECT_EQ(judged(other, {"replicas_agree"}).kept, Kept::broken);
+    EXPECT_EQ(judged(other, {Ask::finishes}).kept, Kept::kept);
+    EXPECT_EQ(judged(other, {Ask::same_parameters}).kept, Kept::broken);
+    EXPECT_EQ(judged(other, {Ask::replicas_agree}).kept, Kept::broken);
 
     PlayedRun skips = restarted();
     std::erase_if(skips.events, [](const WorkerEvent& event) { return event.step == 3 && event.unit == 1; });
-    EXPECT_EQ(judged(skips, {"no_sample_lost"}).kept, Kept::broken);
+    EXPECT_EQ(judged(skips, {Ask::no_sample_lost}).kept, Kept::broken);
 
     PlayedRun twice = restarted();
     twice.events.push_back(did(8 * second, 1, 4, {3}));
-    EXPECT_EQ(judged(twice, {"no_sample_twice"}).kept, Kept::broken);
+    EXPECT_EQ(judged(twice, {Ask::no_sample_twice}).kept, Kept::broken);
 
     PlayedRun left = restarted();
     left.processes_left = 2;
-    EXPECT_EQ(judged(left, {"nothing_left"}).kept, Kept::broken);
+    EXPECT_EQ(judged(left, {Ask::nothing_left}).kept, Kept::broken);
 
     PlayedRun stuck = restarted();
     stuck.over = false;
     stuck.stuck = "no worker did anything for 40 s";
-    EXPECT_EQ(judged(stuck, {"finishes"}).kept, Kept::broken);
-    EXPECT_EQ(judged(stuck, {"ends"}).kept, Kept::broken);
-    EXPECT_EQ(judged(stuck, {"ends_with_error"}).kept, Kept::broken);
+    EXPECT_EQ(judged(stuck, {Ask::finishes}).kept, Kept::broken);
+    EXPECT_EQ(judged(stuck, {Ask::ends}).kept, Kept::broken);
+    EXPECT_EQ(judged(stuck, {Ask::ends_with_error}).kept, Kept::broken);
 }
 
 TEST(Promises, AreUnknownWhereTheFaultDidNotHappen) {
     PlayedRun run = restarted();
     run.unpulled = "0 of 1 actions of the fault met their moment";
-    EXPECT_EQ(judged(run, {"finishes"}).kept, Kept::unknown);
+    EXPECT_EQ(judged(run, {Ask::finishes}).kept, Kept::unknown);
 
     PlayedRun alone = restarted();
     WorkerEvent back;
     back.unit = 1;
-    back.kind = "begin";
+    back.kind = EventKind::begin;
     back.life = 2;
     alone.events.push_back(back);
     alone.events.push_back(did(10 * second, 1, 0, {1}));
-    EXPECT_EQ(judged(alone, {"replicas_agree"}).kept, Kept::kept);  // it had finished itself
+    EXPECT_EQ(judged(alone, {Ask::replicas_agree}).kept, Kept::kept);  // it had finished itself
     std::erase_if(alone.events,
-                  [](const WorkerEvent& event) { return event.kind == "final" && event.unit == 1; });
-    EXPECT_EQ(judged(alone, {"replicas_agree"}).kept, Kept::unknown);
+                  [](const WorkerEvent& event) { return event.kind == EventKind::final && event.unit == 1; });
+    EXPECT_EQ(judged(alone, {Ask::replicas_agree}).kept, Kept::unknown);
 }
 
 // Goal: a hang and a delay on a machine without a free processor are the machine's; wrong numbers are not.
 TEST(Promises, AreUnknownWhereTheMachineWasTooBusyForThem) {
     PlayedRun run = restarted();
     run.waited = 0.5;
-    EXPECT_EQ(judged(run, {"finishes"}, 4).kept, Kept::late);
+    EXPECT_EQ(judged(run, {Ask::finishes}, 4).kept, Kept::late);
     run.waited = 0.9;
-    EXPECT_EQ(judged(run, {"finishes"}).kept, Kept::kept);
-    EXPECT_EQ(judged(run, {"finishes"}, 4).kept, Kept::unknown);
-    EXPECT_EQ(judged(run, {"steps_redone"}).kept, Kept::broken);
+    EXPECT_EQ(judged(run, {Ask::finishes}).kept, Kept::kept);
+    EXPECT_EQ(judged(run, {Ask::finishes}, 4).kept, Kept::unknown);
+    EXPECT_EQ(judged(run, {Ask::steps_redone}).kept, Kept::broken);
     run.over = false;
     run.stuck = "not over after 90 s";
-    EXPECT_EQ(judged(run, {"finishes"}).kept, Kept::unknown);
+    EXPECT_EQ(judged(run, {Ask::finishes}).kept, Kept::unknown);
 }
 
 TEST(Promises, CountTheRestartsOfWorkersThatNoFaultEnded) {
@@ -152,14 +153,14 @@ TEST(Promises, CountTheRestartsOfWorkersThatNoFaultEnded) {
     for (const int unit : {0, 1}) {
         WorkerEvent event;
         event.unit = unit;
-        event.kind = "begin";
+        event.kind = EventKind::begin;
         event.life = 2;
         run.events.push_back(event);
     }
     EXPECT_EQ(measure(run, healthy()).lives, 2);
-    EXPECT_EQ(judged(run, {"others_live"}).kept, Kept::broken);
+    EXPECT_EQ(judged(run, {Ask::others_live}).kept, Kept::broken);
     run.hit = {0, 1};
-    EXPECT_EQ(judged(run, {"others_live"}).kept, Kept::kept);
+    EXPECT_EQ(judged(run, {Ask::others_live}).kept, Kept::kept);
 }
 
 TEST(Promises, TellTheWorstOfTheRunsOfACell) {
