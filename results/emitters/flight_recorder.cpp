@@ -13,6 +13,7 @@
 #include "results/analysis/lives.h"
 #include "results/emitters/c10d_names.h"
 #include "results/record/codes.h"
+#include "scenarios/model/enum_words.h"
 
 namespace deadrank::results::emitters {
 
@@ -82,6 +83,12 @@ private:
     std::map<Key, std::size_t> open_;
 };
 
+// Of a call, as torch writes it.
+enum class State { scheduled, started, completed };
+constexpr auto enum_words(State) {
+    return std::to_array<std::string_view>({"scheduled", "started", "completed"});
+}
+
 std::string list_text(const std::vector<Rank>& ranks) {
     std::string text;
     for (const Rank rank : ranks) text += fmt::format("{}{}", text.empty() ? "" : ", ", rank);
@@ -132,9 +139,9 @@ private:
             const bool p2p = entry.peer != no_rank;
             auto& seq = p2p ? p2ps[entry.comm] : collectives[entry.comm];
             seq = p2p ? seq + 1 : entry.seq;
-            const char* state = entry.left != never   ? "completed"
-                                : blocked[entry.comm] ? "scheduled"
-                                                      : "started";
+            const State state = entry.left != never   ? State::completed
+                                : blocked[entry.comm] ? State::scheduled
+                                                      : State::started;
             blocked[entry.comm] = blocked[entry.comm] || entry.left == never;
             if (!p2p) note(entry, seq, state);
             if (i < first) continue;
@@ -143,11 +150,11 @@ private:
         return list;
     }
 
-    void note(const Entry& entry, std::int64_t seq, std::string_view state) {
+    void note(const Entry& entry, std::int64_t seq, State state) {
         Status& status = status_[entry.comm];
         status.enqueued = seq;
-        if (state != "scheduled") status.started = seq;
-        if (state == "completed") status.completed = seq;
+        if (state != State::scheduled) status.started = seq;
+        if (state == State::completed) status.completed = seq;
     }
 
     Json status() const {
@@ -166,11 +173,12 @@ private:
     }
 
     Json written(const Entry& entry, std::size_t record, std::int64_t collective_seq, std::int64_t p2p_seq,
-                 std::string_view state) const {
+                 State state) const {
         const auto found = groups_.find(entry.comm);
         const CommInitEnter* group = found == groups_.end() ? nullptr : found->second;
         const auto [in, out] = element_counts(entry.op, entry.count, group ? group->size : 1);
-        const bool p2p = entry.peer != no_rank, json = form_ == DumpForm::json, done = state == "completed";
+        const bool p2p = entry.peer != no_rank, json = form_ == DumpForm::json,
+                   done = state == State::completed;
         const Json dtype = Json::array({scalar_type(entry.dtype)});
         Json one = Json::object();
         if (!json) one["frames"] = Json::array();
@@ -189,9 +197,10 @@ private:
         one["input_dtypes"] = dtype;
         one["output_sizes"] = Json::array({Json::array({out})});
         one["output_dtypes"] = dtype;
-        one["state"] = state;
+        one["state"] = scenarios::word_of(state);
         const Json no_time = json ? Json(0) : Json(nullptr);
-        one["time_discovered_started_ns"] = state == "scheduled" ? no_time : Json(wall_clock(entry.entered));
+        one["time_discovered_started_ns"] =
+            state == State::scheduled ? no_time : Json(wall_clock(entry.entered));
         one["time_discovered_completed_ns"] = done ? Json(wall_clock(entry.left)) : no_time;
         one["retired"] = done;
         one["timeout_ms"] = timeout_ms;

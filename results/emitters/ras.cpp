@@ -71,9 +71,9 @@ private:
         if (const auto* call = event.as<CollectiveEnter>())
             with(event.rank, call->comm, [&](RasRank& rank) { count(rank.counts, call->op); });
         if (const auto* left = event.as<CommInitLeave>(); left && left->result == Code::ok)
-            with(event.rank, left->comm, [](RasRank& rank) { rank.init_state = "RUNNING"; });
+            with(event.rank, left->comm, [](RasRank& rank) { rank.state = RasState::running; });
         if (const auto* abort = event.as<CommAbort>())
-            with(event.rank, abort->comm, [](RasRank& rank) { rank.init_state = "ABORT"; });
+            with(event.rank, abort->comm, [](RasRank& rank) { rank.state = RasState::abort; });
         if (const auto* error = event.as<CommError>()) {
             with(event.rank, error->comm,
                  [&](RasRank& rank) { rank.async_error = static_cast<int>(error->code); });
@@ -92,7 +92,7 @@ private:
         sizes_[enter.comm] = enter.size;
         comms_[enter.comm][enter.rank_in_comm] = {process,
                                                   {enter.rank_in_comm, place->second.host, place->second.pid,
-                                                   place->second.gpu, place->second.gpu, "INIT"}};
+                                                   place->second.gpu, place->second.gpu, RasState::init}};
     }
     template <class Change>
     void with(Rank process, CommId comm, Change change) {
@@ -125,11 +125,11 @@ Json rank_json(const RasRank& rank) {
         json["status"] = {{"unresponsive", true}, {"considered_dead", rank.dead}};
         return json;
     }
-    json["status"] = {{"init_state", rank.init_state == "INIT" ? 7 : 0},
+    json["status"] = {{"init_state", rank.state == RasState::init ? 7 : 0},
                       {"async_error", rank.async_error},
                       {"finalize_called", false},
                       {"destroy_flag", false},
-                      {"abort_flag", rank.init_state == "ABORT"}};
+                      {"abort_flag", rank.state == RasState::abort}};
     json["collective_counts"] = {{"Broadcast", rank.counts.broadcast},
                                  {"Reduce", rank.counts.reduce},
                                  {"AllGather", rank.counts.all_gather},
@@ -178,7 +178,7 @@ namespace {
 
 struct Health {
     bool incomplete = false, error = false, mismatch = false;
-    std::string status = "RUNNING";
+    RasState status = RasState::running;
 
     std::string text() const {
         std::string words;
@@ -224,7 +224,7 @@ Health health_of(const RasCommunicator& comm) {
     for (const RasRank& rank : comm.ranks) {
         health.incomplete |= rank.missing;
         health.error |= !rank.missing && rank.async_error != 0;
-        if (!rank.missing && rank.init_state != "RUNNING") health.status = rank.init_state;
+        if (!rank.missing && rank.state != RasState::running) health.status = rank.state;
     }
     health.incomplete |= static_cast<std::int32_t>(comm.ranks.size()) < comm.size;
     for (const Operation& operation : operations) health.mismatch |= by_count(comm, operation).size() > 1;
@@ -297,7 +297,8 @@ std::string ras_text(const RasReport& report) {
         int per_node = 0;
         for (const RasRank& rank : comm.ranks) per_node = std::max(per_node, ++nodes[rank.host]);
         text += fmt::format("{:5}  {:8}  {:8}  {:8}  {:8}  {:8}  {:>8}  {:>6}\n", group, 1, nodes.size(),
-                            per_node, comm.size, comm.ranks.size(), health.status, health.text());
+                            per_node, comm.size, comm.ranks.size(), scenarios::word_of(health.status),
+                            health.text());
         errors += missing_text(comm, group);
         warnings += mismatch_text(comm, group);
     }

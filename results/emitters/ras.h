@@ -6,6 +6,7 @@
 
 #include "results/emitters/emitter_catalog.h"
 #include "results/emitters/snapshot.h"
+#include "scenarios/model/enum_words.h"
 
 namespace deadrank::results::emitters {
 
@@ -15,11 +16,15 @@ struct RasCounts {
     std::int64_t total() const { return broadcast + reduce + all_gather + reduce_scatter + all_reduce; }
 };
 
+// Of a communicator on one rank.
+enum class RasState { running, init, abort };
+constexpr auto enum_words(RasState) { return std::to_array<std::string_view>({"RUNNING", "INIT", "ABORT"}); }
+
 struct RasRank {
     std::int32_t rank = 0;  // in the communicator
     std::string host;
     std::int32_t pid = 0, cuda_dev = 0, nvml_dev = 0;
-    std::string init_state = "RUNNING";  // or INIT, ABORT
+    RasState state = RasState::running;
     int async_error = 0;
     RasCounts counts;
     bool missing = false;  // did not answer

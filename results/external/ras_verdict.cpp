@@ -25,7 +25,7 @@ RasRank rank_from(const Json& json, bool missing) {
     const Json status = json.value("status", Json::object());
     rank.dead = status.value("considered_dead", false);
     rank.async_error = status.value("async_error", 0);
-    if (status.value("abort_flag", false)) rank.init_state = "ABORT";
+    if (status.value("abort_flag", false)) rank.state = emitters::RasState::abort;
     const Json counts = json.value("collective_counts", Json::object());
     rank.counts = {counts.value("Broadcast", std::int64_t{0}), counts.value("Reduce", std::int64_t{0}),
                    counts.value("AllGather", std::int64_t{0}), counts.value("ReduceScatter", std::int64_t{0}),
