@@ -12,6 +12,7 @@
 #include "results/judging/left_comparison.h"
 #include "results/record/words.h"
 #include "runners/explore/moments.h"
+#include "scenarios/model/kind_ids.h"
 #include "scenarios/model/text.h"
 
 namespace deadrank::runners::explore {
@@ -89,7 +90,7 @@ bool missed_any(const results::Truth& truth) {
 }
 
 // What a program reads of its environment with os.environ nobody sees. So what a variable changed is told by the run.
-void tell_unread(ProgramRun& run) {
+void describe_unread_variable(ProgramRun& run) {
     for (const results::Mark& mark : run.fault.record.truth.marks) {
         if (mark.kind != results::MarkKind::unread) continue;
         const bool same = run.fault.record.trace_hash == run.control->record.trace_hash;
@@ -98,7 +99,7 @@ void tell_unread(ProgramRun& run) {
         run.says = name == fault.parameters.end()
                        ? mark.says
                        : fmt::format("{} was {}, and {}", name->second.text,
-                                     fault.kind == "unset_env" ? "unset" : "set",
+                                     fault.kind == scenarios::FaultId::unset_env ? "unset" : "set",
                                      same ? "the run is the healthy one, call for call: nothing depends on it"
                                           : "only times differ from the healthy run");
         return;
@@ -112,7 +113,7 @@ void judge_reaction(ProgramRun& run) {
         case Reaction::completed:
         case Reaction::warned_and_completed:
             judge_completion(run, Outcome::unaffected);
-            if (run.outcome == Outcome::unaffected) tell_unread(run);
+            if (run.outcome == Outcome::unaffected) describe_unread_variable(run);
             return;
         case Reaction::restarted:
             return judge_completion(run, Outcome::recovered);
@@ -215,13 +216,18 @@ std::string_view ProgramRun::alarm() const {
     return misnamed ? "misnamed" : "noticed";
 }
 
-bool meets(std::string_view wanted, const ProgramRun& run) {
-    if (wanted == "recovers")
-        return run.outcome == Outcome::recovered || run.outcome == Outcome::unaffected;
-    if (wanted == "completes") return run.outcome == Outcome::unaffected;
-    if (wanted == "refuses")
-        return run.outcome == Outcome::clear_error && run.grade.reaction == Reaction::refused_to_start;
-    return run.outcome == Outcome::clear_error;
+bool meets(WantedEnd wanted, const ProgramRun& run) {
+    switch (wanted) {
+        case WantedEnd::recovers:
+            return run.outcome == Outcome::recovered || run.outcome == Outcome::unaffected;
+        case WantedEnd::completes:
+            return run.outcome == Outcome::unaffected;
+        case WantedEnd::clear_error:
+            return run.outcome == Outcome::clear_error;
+        case WantedEnd::refuses:
+            return run.outcome == Outcome::clear_error && run.grade.reaction == Reaction::refused_to_start;
+    }
+    return false;
 }
 
 Result<std::shared_ptr<const Played>> ProgramTrials::control(Runner& runner) {

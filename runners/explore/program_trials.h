@@ -10,6 +10,7 @@
 
 #include "results/judging/reaction.h"
 #include "runners/pipeline/play_trial.h"
+#include "scenarios/model/enum_words.h"
 
 namespace deadrank::runners::explore {
 
@@ -52,11 +53,13 @@ struct ProgramRun {
     std::string_view alarm() const;  // "named", "misnamed", "noticed", "silent"
 };
 
-// Does the outcome meet what was asked for? `wanted`: recovers (the right result), completes (without a
-// restart), clear_error, refuses (before the first step).
-bool meets(std::string_view wanted, const ProgramRun& run);
-inline constexpr std::array<std::string_view, 4> wanted_words = {"recovers", "completes", "clear_error",
-                                                                 "refuses"};
+// How a run may be asked to end: with the right result, or without a restart as well; with a clear error, or
+// one before the first step.
+enum class WantedEnd { recovers, completes, clear_error, refuses };
+constexpr auto enum_words(WantedEnd) {
+    return std::to_array<std::string_view>({"recovers", "completes", "clear_error", "refuses"});
+}
+bool meets(WantedEnd wanted, const ProgramRun& run);
 
 // Plays plans of one program that differ in their faults alone. The healthy run is played once. Thread-safe
 // after the first call of control().

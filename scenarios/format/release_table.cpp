@@ -7,6 +7,7 @@
 
 #include "scenarios/format/parts.h"
 #include "scenarios/model/document.h"
+#include "scenarios/model/kind_ids.h"
 #include "scenarios/model/release.h"
 
 namespace deadrank::scenarios {
@@ -92,7 +93,7 @@ bool read_release(Reader& top, Scenario& scenario) {
                               "name the first release that no longer has it");
     const std::vector<std::string> with = read_with(reader, scenario);
     const std::string shows = reader.text("shows");
-    const std::string ends = reader.find("ends") ? reader.one_of("ends", {"hang", "crash"}, "") : "";
+    const std::string ends = reader.find("ends") ? reader.one_of("ends", list_words<ReleaseEnd>(), "") : "";
     check_seen(reader, shows, ends);
     scenario.workload_kind = release_workload;
     const auto set = [&](const char* name, std::string text) {
@@ -106,7 +107,7 @@ bool read_release(Reader& top, Scenario& scenario) {
     set("shows", shows);
     set("ends", ends);
     set("twin", reader.text("twin"));
-    FaultSettings fault{.kind = "skew_version", .place = table->place};
+    FaultSettings fault{.kind = id_of(FaultId::skew_version), .place = table->place};
     fault.parameters["package"] = text_setting(package, table->place);
     fault.parameters["version"] = text_setting(bug, table->place);
     const Node* rank = reader.find("rank");

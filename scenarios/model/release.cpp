@@ -62,7 +62,7 @@ Release release_of(const Values& workload) {
                     .with = {},
                     .program = text_of(workload, "program"),
                     .shows = text_of(workload, "shows"),
-                    .ends = text_of(workload, "ends"),
+                    .ends = read_word<ReleaseEnd>(text_of(workload, "ends")),
                     .twin = text_of(workload, "twin")};
     const std::string with = text_of(workload, "with");
     for (std::size_t at = 0; at < with.size();) {

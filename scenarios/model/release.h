@@ -2,10 +2,12 @@
 // on published releases, and a fault that gives its ranks the release with the bug.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "scenarios/model/enum_words.h"
 #include "scenarios/model/value.h"
 #include "scenarios/model/vocabulary.h"
 
@@ -25,13 +27,16 @@ struct Pin {
 };
 Result<Pin> parse_pin(std::string_view text);
 
+enum class ReleaseEnd { hang, crash };
+constexpr auto enum_words(ReleaseEnd) { return std::to_array<std::string_view>({"hang", "crash"}); }
+
 // As a plan has it.
 struct Release {
     Pin bug, fixed;
     std::vector<Pin> with;  // installed in the environment too, whichever release is played
     std::string program;    // a file of Python, with its directory
     std::string shows;      // pattern of a line that only the release with the bug writes
-    std::string ends;       // instead: "hang" or "crash", how the job ends only with the bug
+    std::optional<ReleaseEnd> ends;  // instead: how the job ends only with the bug
     std::string twin;       // the scenario of the catalog that plays the same report in the simulator
 
     std::vector<Pin> all() const;  // each once

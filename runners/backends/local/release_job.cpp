@@ -7,6 +7,7 @@
 #include "runners/backends/local/local_subject.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/releases/release_cache.h"
+#include "scenarios/model/kind_ids.h"
 #include "scenarios/model/release.h"
 
 namespace deadrank::runners {
@@ -41,8 +42,8 @@ scenarios::Result<Pins> known_pins() {
 
 // What the job was seen to do: the line that matched, or how it ended. Empty if the bug did not show.
 std::string seen_of(const Release& release, const Launched& launched, const Record& record) {
-    if (release.ends == "hang") return launched.end == LaunchEnd::stuck ? "it hung" : "";
-    if (release.ends == "crash") {
+    if (release.ends == scenarios::ReleaseEnd::hang) return launched.end == LaunchEnd::stuck ? "it hung" : "";
+    if (release.ends == scenarios::ReleaseEnd::crash) {
         const bool crashed = launched.end == LaunchEnd::ended &&
                              (launched.launcher.code != 0 || launched.launcher.signal != 0 ||
                               std::any_of(record.truth.ends.begin(), record.truth.ends.end(), [](auto end) {
@@ -107,12 +108,13 @@ scenarios::Result<void> check_release(const scenarios::Plan& plan, const Launche
                                       const Record& record) {
     const Release release = scenarios::release_of(plan.workload);
     const bool due = std::any_of(plan.faults.begin(), plan.faults.end(), [&](const auto& fault) {
-        return fault.kind == "skew_version" && fault.text("version") == release.bug.version;
+        return fault.kind == scenarios::FaultId::skew_version && fault.text("version") == release.bug.version;
     });
     const std::string seen = seen_of(release, launched, record);
     if (due == !seen.empty()) return {};
-    const std::string looked_for = release.shows.empty() ? fmt::format("the job's end in a {}", release.ends)
-                                                         : fmt::format("a line like '{}'", release.shows);
+    const std::string looked_for =
+        release.ends ? fmt::format("the job's end in a {}", scenarios::word_of(*release.ends))
+                     : fmt::format("a line like '{}'", release.shows);
     if (due)
         return refuse(
             ErrorCode::environment,

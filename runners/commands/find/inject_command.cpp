@@ -137,7 +137,7 @@ private:
 
     void judge(Answer& answer) const {
         if (arguments_.expect.empty()) return;
-        answer.met = explore::meets(arguments_.expect, answer.run);
+        answer.met = explore::meets(*scenarios::read_word<explore::WantedEnd>(arguments_.expect), answer.run);
         if (!answer.met) {
             answer.unmet = fmt::format("not met: {}", arguments_.expect);
             return;
@@ -328,10 +328,11 @@ void add_inject(CLI::App& command, Session& session) {
     command.add_option("faults", arguments->faults, "One line each: 'kill rank 1 before all_reduce 7'")
         ->type_name("FAULT");
     add_program_options(command, arguments->program);
-    command.add_option("--expect", arguments->expect, "Fail unless it: recovers, completes, clear_error, refuses")
+    command
+        .add_option("--expect", arguments->expect,
+                    "Fail unless it: recovers, completes, clear_error, refuses")
         ->type_name("WHAT")
-        ->check(CLI::IsMember(std::vector<std::string>(explore::wanted_words.begin(), explore::wanted_words.end()))
-                    .description(""));
+        ->check(CLI::IsMember(scenarios::list_words<explore::WantedEnd>()).description(""));
     command.add_option("--within", arguments->within, "… within this time after the fault, such as 60s")
         ->type_name("TIME")
         ->check([](const std::string& text) {

@@ -113,7 +113,7 @@ protected:
         settings_.directory = scratch_->path();
         settings_.warm = warm_;
         std::ofstream(scratch_->path() / "train.py") << trainer;
-        settings_.command.launcher = "torchrun";
+        settings_.command.launcher = scenarios::LauncherKind::torchrun;
         settings_.command.ranks_per_node = 2;
         settings_.command.argv = {"train.py"};
     }
@@ -142,16 +142,16 @@ TEST_F(DeviceExplore, AKilledRankIsNamedByTheLaunchersError) {
     const ProgramRun run = inject("kill rank 1 before all_reduce 2");
     EXPECT_EQ(run.outcome, Outcome::clear_error) << run.says;
     EXPECT_EQ(run.alarm(), "named");
-    EXPECT_TRUE(meets("clear_error", run));
-    EXPECT_FALSE(meets("recovers", run));
+    EXPECT_TRUE(meets(explore::WantedEnd::clear_error, run));
+    EXPECT_FALSE(meets(explore::WantedEnd::recovers, run));
 }
 
 TEST_F(DeviceExplore, ARestartThatReachesTheSameResultIsARecovery) {
     settings_.command.restarts_max = 1;
     const ProgramRun run = inject("kill rank 1 before all_reduce 2");
     EXPECT_EQ(run.outcome, Outcome::recovered) << run.says;
-    EXPECT_TRUE(meets("recovers", run));
-    EXPECT_FALSE(meets("completes", run));
+    EXPECT_TRUE(meets(explore::WantedEnd::recovers, run));
+    EXPECT_FALSE(meets(explore::WantedEnd::completes, run));
 }
 
 TEST_F(DeviceExplore, AFlippedExponentIsASilentWrongResult) {
@@ -169,7 +169,7 @@ TEST_F(DeviceExplore, ARankThatStandsStillIsAWatchdogAfterMinutes) {
 TEST_F(DeviceExplore, AShortDelayAffectsNothing) {
     const ProgramRun run = inject("delay all_reduce 2 30s rank 0");
     EXPECT_EQ(run.outcome, Outcome::unaffected) << run.says;
-    EXPECT_TRUE(meets("completes", run));
+    EXPECT_TRUE(meets(explore::WantedEnd::completes, run));
 }
 
 TEST_F(DeviceExplore, ACheckpointLostInSilenceIsNotUnaffected) {
