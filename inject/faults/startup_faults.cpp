@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "inject/core/fault.h"
+#include "scenarios/model/enum_words.h"
 
 namespace deadrank::inject {
 
@@ -115,32 +116,53 @@ extern const FaultRow patch_program_row{
 // The last line of the traceback, as the public reports of each problem have it.
 namespace {
 
-std::string last_line_of(const std::string& package, const std::string& problem, const std::string& symbol) {
-    if (problem == "not_installed") return fmt::format("ModuleNotFoundError: No module named '{}'", package);
-    if (problem == "missing_symbol")
-        return fmt::format("ImportError: cannot import name '{}' from '{}'", symbol, package);
-    if (problem == "wrong_found_first") {
-        return fmt::format(
-            "ImportError: /usr/lib/python3/site-packages/torch/lib/libtorch_cuda.so: undefined "
-            "symbol: {}CommRegister",
-            package);
+enum class PackageProblem {
+    not_installed,
+    missing_symbol,
+    wrong_found_first,
+    abi_skew,
+    missing_header,
+    missing_compiler,
+    other_cuda_major,
+};
+constexpr auto enum_words(PackageProblem) {
+    return std::to_array<std::string_view>({"not_installed", "missing_symbol", "wrong_found_first",
+                                            "abi_skew", "missing_header", "missing_compiler",
+                                            "other_cuda_major"});
+}
+
+std::string last_line_of(const std::string& package, PackageProblem problem, const std::string& symbol) {
+    const auto not_built = [&](std::string_view why) {
+        return fmt::format("RuntimeError: Error building extension '{}': {}", package, why);
+    };
+    switch (problem) {
+        case PackageProblem::not_installed:
+            return fmt::format("ModuleNotFoundError: No module named '{}'", package);
+        case PackageProblem::missing_symbol:
+            return fmt::format("ImportError: cannot import name '{}' from '{}'", symbol, package);
+        case PackageProblem::wrong_found_first:
+            return fmt::format(
+                "ImportError: /usr/lib/python3/site-packages/torch/lib/libtorch_cuda.so: undefined "
+                "symbol: {}CommRegister",
+                package);
+        case PackageProblem::abi_skew:
+            return fmt::format(
+                "ImportError: /usr/lib/python3/site-packages/{}_cuda.cpython-311-x86_64-linux-gnu.so: "
+                "undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcEE",
+                package);
+        case PackageProblem::missing_header:
+            return not_built("fatal error: Python.h: No such file or directory");
+        case PackageProblem::missing_compiler:
+            return not_built("/bin/sh: 1: /usr/local/cuda/bin/nvcc: not found");
+        case PackageProblem::other_cuda_major:
+            return "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed Op Builder: "
+                   "Installed "
+                   "CUDA "
+                   "version 12.2 does not match the version torch was compiled with 11.7, unable to compile "
+                   "cuda/cpp "
+                   "extensions without a matching cuda version.";
     }
-    if (problem == "abi_skew") {
-        return fmt::format(
-            "ImportError: /usr/lib/python3/site-packages/{}_cuda.cpython-311-x86_64-linux-gnu.so: "
-            "undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcEE",
-            package);
-    }
-    if (problem == "other_cuda_major") {
-        return "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed Op Builder: Installed "
-               "CUDA "
-               "version 12.2 does not match the version torch was compiled with 11.7, unable to compile "
-               "cuda/cpp "
-               "extensions without a matching cuda version.";
-    }
-    return fmt::format("RuntimeError: Error building extension '{}': {}", package,
-                       problem == "missing_header" ? "fatal error: Python.h: No such file or directory"
-                                                   : "/bin/sh: 1: /usr/local/cuda/bin/nvcc: not found");
+    return {};
 }
 
 }  // namespace
@@ -151,12 +173,8 @@ extern const FaultRow break_package_row{
      .what = "A package fails when the rank builds or loads it.",
      .parameters = {rank_parameter(),
                     {"package", ValueType::text, "", "nccl, torch, cuda, …"},
-                    {"problem",
-                     ValueType::choice,
-                     "not_installed",
-                     "what is wrong with it",
-                     {"not_installed", "missing_symbol", "wrong_found_first", "abi_skew", "missing_header",
-                      "missing_compiler", "other_cuda_major"}},
+                    {"problem", ValueType::choice, "not_installed", "what is wrong with it",
+                     scenarios::list_words<PackageProblem>()},
                     {"symbol", ValueType::text, "log", "missing_symbol: the name that cannot be imported"},
                     {"built_for",
                      ValueType::text,
@@ -169,8 +187,10 @@ extern const FaultRow break_package_row{
      .at_start = true},
     [](const FaultSpec& spec) {
         const std::string package = spec.text("package");
-        const std::string says = last_line_of(package, spec.text("problem"), spec.text("symbol"));
-        const auto apply = [package, says, shadowed = spec.text("problem") == "wrong_found_first",
+        const auto problem = scenarios::read_word<PackageProblem>(spec.text("problem"))
+                                 .value_or(PackageProblem::not_installed);
+        const std::string says = last_line_of(package, problem, spec.text("symbol"));
+        const auto apply = [package, says, shadowed = problem == PackageProblem::wrong_found_first,
                             built_for = spec.text("built_for")](Levers& levers, Rank rank) {
             return levers.pull(BreakPackage{rank, package, says, shadowed, built_for});
         };
