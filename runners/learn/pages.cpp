@@ -202,7 +202,7 @@ std::string questions_html(const Lesson& lesson) {
     return body + "<p class=\"blank\">How do you know?</p>\n<p class=\"blank\">&nbsp;</p>\n";
 }
 
-std::string told_answer(const Lesson& lesson) {
+std::string answer_paragraphs(const Lesson& lesson) {
     std::string text = page_paragraph(lesson.answer);
     if (lesson.culprit != "nobody") text += page_paragraph("Really at fault: " + lesson.culprit + ".");
     return text + page_paragraph(lesson.noticed) + page_paragraph("Symptom, " + lesson.symptom) +
@@ -235,8 +235,8 @@ std::string answers_html(const Lesson& lesson, std::string_view tag) {
     std::string hints;
     for (const std::string& hint : lesson.hints) hints += around("li", html_text(hint));
     return fmt::format("<{0}>{1}: {2}</{0}>\n", tag, html_text(lesson.number), html_text(lesson.title)) +
-           solutions(lesson) + told_answer(lesson) + "<h3>Hints that were offered</h3>\n" + around("ol", hints) +
-           "<h3>The fix</h3>\n" + fix_html(lesson) + source_html(lesson);
+           solutions(lesson) + answer_paragraphs(lesson) + "<h3>Hints that were offered</h3>\n" +
+           around("ol", hints) + "<h3>The fix</h3>\n" + fix_html(lesson) + source_html(lesson);
 }
 
 }  // namespace
@@ -255,8 +255,9 @@ std::string lesson_page(const Lesson& lesson) {
     for (const std::string& hint : lesson.hints)
         body +=
             fmt::format("<details><summary>Hint {}</summary>{}</details>\n", ++number, page_paragraph(hint));
-    body += "<details class=\"answer\"><summary>What it was, and the fix</summary>\n" + around("h2", html_text(lesson.title)) +
-            solutions(lesson) + told_answer(lesson) + "<h2>The fix</h2>\n" + fix_html(lesson);
+    body += "<details class=\"answer\"><summary>What it was, and the fix</summary>\n" +
+            around("h2", html_text(lesson.title)) + solutions(lesson) + answer_paragraphs(lesson) +
+            "<h2>The fix</h2>\n" + fix_html(lesson);
     if (!lesson.sides.empty()) {
         body += clue_html({"with the bug: " + lesson.picture_with_bug.title, lesson.picture_with_bug.lines});
         body += clue_html({"healed: " + lesson.picture_healed.title, lesson.picture_healed.lines});

@@ -310,8 +310,8 @@ std::string difference(const std::vector<PlayedCall>& first, const std::vector<P
 }
 
 // Ranks that make the same calls are described once.
-std::string told_by_ranks(const PlayedJob& job, std::int64_t step, bool saving, const std::string& title,
-                          const std::string& says) {
+std::string describe_by_ranks(const PlayedJob& job, std::int64_t step, bool saving, const std::string& title,
+                              const std::string& says) {
     std::vector<std::pair<std::vector<PlayedCall>, std::vector<sim::Rank>>> kinds;
     for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
         auto calls = calls_at(job.ranks[rank], step, saving);
@@ -360,8 +360,8 @@ std::string evaluation_section(const sim::WorkloadKind& kind, const PlayedJob& u
     for (std::size_t rank = 0; rank < job->ranks.size(); ++rank)
         job->ranks[rank] = added(calls_at(job->ranks[rank], usual_step, false),
                                  calls_at(usual.ranks[rank], usual_step, false));
-    return told_by_ranks(*job, usual_step, false, "An evaluation",
-                         "With `evaluate_every`, besides the calls above in a step whose number is due.");
+    return describe_by_ranks(*job, usual_step, false, "An evaluation",
+                             "With `evaluate_every`, besides the calls above in a step whose number is due.");
 }
 
 }  // namespace
@@ -386,11 +386,11 @@ std::string workload_page(const sim::WorkloadKind& kind) {
     text += places_section(kind, *job);
     const std::string run = fmt::format(
         "`deadrank help manual` played it for this page: {} ranks on the default cluster", job->ranks.size());
-    text += told_by_ranks(*job, -1, false, "Start-up", run + ", what comes before the first step.");
-    text += told_by_ranks(*job, usual_step, false, "One step",
-                          "In order. `before = \"NAME\"` of a fault's `when` waits for any of these.");
+    text += describe_by_ranks(*job, -1, false, "Start-up", run + ", what comes before the first step.");
+    text += describe_by_ranks(*job, usual_step, false, "One step",
+                              "In order. `before = \"NAME\"` of a fault's `when` waits for any of these.");
     text += evaluation_section(kind, *job);
-    text += told_by_ranks(*job, saving_step, true, "A checkpoint", "After a step whose number is due.");
+    text += describe_by_ranks(*job, saving_step, true, "A checkpoint", "After a step whose number is due.");
     return text;
 }
 

@@ -208,7 +208,7 @@ struct MisplacedVerb {
     std::string_view command, verb;
 };
 
-void ask_for_nothing(CLI::App& command) {
+void make_options_optional(CLI::App& command) {
     for (CLI::Option* option : command.get_options()) option->required(false);
 }
 
@@ -218,12 +218,12 @@ void add_verbs(CLI::App& command, const Command& one, const CommandRow* chosen, 
         below.group("Verbs");
         verb->add(below, session);
         if (verb == chosen) continue;
-        ask_for_nothing(below);
+        make_options_optional(below);
         below.callback([name = one.row->name, verb = verb->name] { throw MisplacedVerb{name, verb}; });
     }
     if (!chosen) return;
     command.callback(nullptr);  // what the command does without a verb
-    ask_for_nothing(command);
+    make_options_optional(command);
 }
 
 void add_commands(CLI::App& app, const Chosen& chosen, Session& session) {

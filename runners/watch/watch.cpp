@@ -91,7 +91,7 @@ public:
         record_end();
         look(true);
         done_.rang = standing_.rang;
-        tell_what_was_not_watched();
+        note_unwatched_parts();
         return std::move(done_);
     }
 
@@ -288,15 +288,15 @@ private:
             if ((last || seen_.contains(key)) && known_.insert(finding.symptom).second) ring(finding);
         }
         seen_ = std::move(now);
-        tell_settings();
-        tell_blind_spots(last);
+        report_differing_settings();
+        report_blind_spots(last);
         standing_.own_seconds = processor_seconds();
         if (spec_.stand) spec_.stand(standing_);
         next_look_ = time() + std::clamp(Time((time() - began).count() * look_share), first_look, look_most);
     }
 
     // Only once all ranks are there: one that has not started yet would differ in every setting.
-    void tell_settings() {
+    void report_differing_settings() {
         if (world_ < 2 || static_cast<int>(standing_.ranks.size()) < world_ || !trains_) return;
         for (std::string& says : results::differing_settings(evidence())) {
             const std::string name = says.substr(0, std::min(says.find(": "), says.find(" is ")));
@@ -307,7 +307,7 @@ private:
     }
 
     // Once a program has taken some steps: it may run for weeks.
-    void tell_blind_spots(bool last) {
+    void report_blind_spots(bool last) {
         const auto far = [](const auto& one) { return one.second.step >= blind_after; };
         if (!last && (blind_told_ || std::none_of(standing_.ranks.begin(), standing_.ranks.end(), far)))
             return;
@@ -327,7 +327,7 @@ private:
         spec_.ring(ringing);
     }
 
-    void tell_what_was_not_watched() {
+    void note_unwatched_parts() {
         const auto note = [&](std::string words) { done_.notes.push_back(std::move(words)); };
         for (std::string& lost : results::lost_evidence(evidence())) note(std::move(lost));
         if (unreadable_ > 0)
