@@ -39,6 +39,13 @@ bool loss_is_lost(std::string_view text) {
 
 bool ends_with_it(std::string_view text) { return text.ends_with("Cuda failure"); }
 
+// UCX has the same words for devices and connections.
+bool is_of_a_file(std::string_view text) { return text.find(" UCX ") == text.npos; }
+
+// MLPerf's run_stop has the status "aborted" if the target was not reached. Submitters spell "success" in
+// several ways.
+bool reached_its_target(std::string_view text) { return text.find("\"aborted\"") == text.npos; }
+
 namespace table {
 
 constexpr Cause settings = Cause::misconfigured_resource_or_distributed_settings;
@@ -231,6 +238,10 @@ constexpr Row rows[] = {
      "process group has not been initialized"},
     {Topic::none, Nearness::own, Symptom::communication_setup_failure, {misuse, derivation, settings},
      "ncclInvalidUsage|ncclInvalidArgument"},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {mismatch, settings},
+     "OMPI was not built with SLURM's PMI support|PMI server not found|PMIx server unreachable"},
+    {Topic::none, Nearness::own, Symptom::communication_setup_failure, {},
+     "An error occurred in MPI_Init|Local abort before MPI_INIT completed|MPI_INIT has failed"},
     {Topic::none, Nearness::own, Symptom::restart_or_recovery_failure, {unpropagated, settings, store},
      "RendezvousClosedError|RendezvousGracefulExitError|max_restarts"},
     {Topic::setup, Nearness::own, Symptom::restart_or_recovery_failure, {unpropagated, settings, store},
@@ -241,7 +252,7 @@ constexpr Row rows[] = {
     {Topic::none, Nearness::own, Symptom::build_or_install_failure, {mismatch},
      "nvcc fatal|ninja: build stopped|Ninja is required|Unable to JIT load|error: command '|fatal error: "},
     {Topic::none, Nearness::own, Symptom::build_or_install_failure, {mismatch, settings, variable},
-     "command not found"},
+     "command not found|execve(): &No such file or directory"},
     {Topic::import, Nearness::own, Symptom::import_or_symbol_error, {mismatch},
      "ImportError|ModuleNotFoundError|undefined symbol|cannot open shared object"},
     {Topic::none, Nearness::own, Symptom::import_or_symbol_error, {mismatch},
@@ -316,13 +327,16 @@ constexpr Row rows[] = {
      "PermissionError|DatasetGenerationError|We couldn't connect to|Couldn't reach|"
      "Max retries exceeded with url|cannot find the requested files"},
     {Topic::none, Nearness::own, Symptom::model_or_data_loading_failure, {fault, settings},
-     "Input/output error|Stale file handle|Transport endpoint is not connected"},
+     "Input/output error|Stale file handle|Transport endpoint is not connected", is_of_a_file},
     {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {mismatch, misuse, settings},
      "unrecognized arguments: --local"},
     {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {settings, misuse},
      "error: unrecognized arguments|error: the following arguments are required|error: argument "},
     {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {mismatch, misuse},
      "got an unexpected keyword argument"},
+    {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {mismatch},
+     "requires PyTorch >=|requires PyTorch>=|requires torch >=|requires torch>=|requires PyTorch version|"
+     "requires CUDA >="},
     {Topic::none, Nearness::own, Symptom::framework_runtime_exception, {mismatch, edge_case},
      "CUBLAS_STATUS_NOT_SUPPORTED|CUBLAS_STATUS_INVALID_VALUE|CUDNN_STATUS_NOT_SUPPORTED|"
      "CUDNN_STATUS_BAD_PARAM"},
@@ -407,11 +421,14 @@ constexpr Row rows[] = {
      "worker group successfully finished|WorkerState.SUCCEEDED|exits successfully|"
      "***** train metrics *****|Training completed. Do not forget|`max_epochs=|`max_steps=|"
      "sacct: job&ended COMPLETED|JobState=COMPLETED|after training is done|exiting program at iteration|State: COMPLETED|COMPLETED (exit code 0)|"
-     "train_samples_per_second|Training finished|Training complete|\"key\": \"run_stop\"&\"status\": \"success\"|"
+     "train_samples_per_second|Training finished|Training complete|"
      "# Out of bounds values : 0 OK|Successfully completed.|done training in "},
+    {Topic::none, Nearness::finished, Symptom::none, {},
+     "\"key\": \"run_stop\"", reached_its_target},
     // Words that also report the end of a part: proof only among the last lines of a log.
     {Topic::none, Nearness::finished, Symptom::none, {},
      "completed successfully|successfully completed|Finished training|finished training|training finished|"
+     "Training Completed|Training completed|"
      "Training is done|Training done|training complete|Training has finished|TRAINING COMPLETE|All done|"
      "Job completed|Job finished|ENDING TIMING RUN AT|PROGRAM ENDED AT|End of Tests.|Total run time",
      nullptr, true},

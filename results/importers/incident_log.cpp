@@ -217,9 +217,10 @@ void LogReader::take_line(std::string& raw) {
         chained_ |= line.text.find(" above exception") != line.text.npos;
         pending_.back().went_on |= !line.source.empty() && !chained_;
     }
-    // The process outlives an exception of a thread, or of a destructor.
-    in_a_thread_ |=
-        line.text.starts_with("Exception in thread ") || line.text.starts_with("Exception ignored in");
+    // The process outlives an exception of a thread, and one that Python ignores: of a destructor or a
+    // callback at the exit.
+    in_a_thread_ |= line.text.starts_with("Exception in thread ");
+    if (line.text.starts_with("Exception ignored ")) ignored_.insert(line.source);
     if (missing_ranks(line)) {
         ++known_;
         return;
@@ -243,6 +244,7 @@ bool LogReader::opens(Block& block, const Unwrapped& line) {
         block.kind = Block::traceback;
         block.logged = in_a_thread_ || logged != text.npos ||
                        (chained_ && !pending_.empty() && pending_.back().source == line.source);
+        block.ignored = ignored_.erase(line.source) > 0;
         chained_ = in_a_thread_ = false;
     } else if (text.starts_with("╭") && text.find("Traceback") != text.npos) {
         block.kind = Block::boxed;
@@ -279,7 +281,9 @@ bool LogReader::continues(Block& block, const Unwrapped& line) {
                          text.starts_with("WARNING:") || text.starts_with("srun:") ||
                          text.starts_with("slurmstepd") ||
                          (line.source.empty() && line.rank != no_rank && line.rank != block.rank);
-    if (stamped || traceback_head(text)) return false;
+    // Python's word on an exception that ends no process, before its traceback.
+    const bool harmless = text.starts_with("Exception ignored ") || text.starts_with("Exception in thread ");
+    if (stamped || harmless || traceback_head(text)) return false;
     if (block.kind != Block::report && text.starts_with("=====")) return false;
     if (block.kind == Block::report) {
         if (text.empty() || analysis::begins_with_exception(text)) return false;
@@ -314,12 +318,16 @@ void LogReader::flush(Block& block) {
     const Block done = std::move(block);
     block = Block{};
     if (done.kind == Block::report) {
-        // A rule alone is decoration, not a report.
-        if (done.text.find("\n") == done.text.npos || done.text.find("exitcode") == done.text.npos) return;
+        if (done.text.find("exitcode") == done.text.npos) return banner(done);
         ++agent_;
         return report(done.text);
     }
     ++tracebacks_;
+    if (done.ignored) {
+        if (const std::size_t told = say(done.rank, 1, done.text); told != Story::nothing)
+            story_.outlived(told);
+        return;
+    }
     if (done.logged) return wait_and_see(done.rank, done.text, done.source);
     const Rank rank = done.rank != no_rank ? done.rank : parse_rank(done.text);
     if (rank == no_rank) say_host(done.host);
@@ -331,6 +339,18 @@ void LogReader::flush(Block& block) {
     if (done.task) story_.by_task(told);
     if (rank == no_rank) story_.orphan(told, done.text);
     if (done.kind == Block::exception) outlived_.emplace_back(told, progress_);
+}
+
+// Rules are decoration, and what is between them is no report: "====\nTraining completed\n====".
+void LogReader::banner(const Block& block) {
+    for (std::size_t at = 0; at < block.text.size();) {
+        const std::size_t end = std::min(block.text.find('\n', at), block.text.size());
+        Unwrapped line{.text = std::string_view(block.text).substr(at, end - at), .source = block.source};
+        at = end + 1;
+        if (line.text.find_first_not_of("=-*") == line.text.npos) continue;
+        line.rank = block.rank, line.task = block.task, line.host = block.host;
+        plain(line);
+    }
 }
 
 // A line of no known form: kept when it has a known phrase, or when its rank is known.
@@ -444,10 +464,12 @@ bool LogReader::device_table(const Unwrapped& line) {
     return true;
 }
 
-// "job.sh: line 22: deepspeed: command not found", "python3: can't open file 'train.py'": the script
-// continues after that, unless nothing is left to do.
+// "job.sh: line 22: deepspeed: command not found", "python3: can't open file 'train.py'", srun's "error:
+// execve(): torchrun: No such file or directory": the script continues after that, unless nothing is left to
+// do.
 bool LogReader::shell(const Unwrapped& line) {
     if (line.text.find(": command not found") == line.text.npos &&
+        line.text.find(" error: execve(): ") == line.text.npos &&
         line.text.find(": can't open file '") == line.text.npos &&
         !line.text.starts_with("CommandNotFoundError: "))
         return false;

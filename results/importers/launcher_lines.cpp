@@ -91,9 +91,24 @@ bool LogReader::agent(const Unwrapped& line) {
     }
     agent_words(head.words);
     const bool proof = head.words.find("successfully finished") != head.words.npos;
-    say(no_rank, head.level, std::string(head.words));
+    const std::size_t told = say(no_rank, head.level, std::string(head.words));
+    const bool shuts_down = head.words.find("failed to shutdown the rendezvous") != head.words.npos;
+    if (shuts_down || head.words.find("failed to send a keep-alive heartbeat") != head.words.npos)
+        store_warned(told);
+    if (shuts_down) outlive_the_store();
     if (proof) say(no_rank, 0, std::string(head.words));
     return true;
+}
+
+void LogReader::store_warned(std::size_t told) {
+    if (told != Story::nothing) store_warnings_.push_back(told);
+}
+
+// An agent that has ended its work tells the store so. If the host of the store ended first, c10d and the
+// agent warn; no process fails by that.
+void LogReader::outlive_the_store() {
+    for (const std::size_t told : store_warnings_) story_.outlived(told);
+    store_warnings_.clear();
 }
 
 void LogReader::agent_words(std::string_view words) {

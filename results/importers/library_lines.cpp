@@ -139,7 +139,10 @@ bool LogReader::c10d(const Unwrapped& line) {
     if (rank == no_rank) rank = line.local;
     const bool down = words.find("taking the entire process down") != words.npos;
     const int level = level_of_letter(text[1]);
-    if (level > 0 || rank != no_rank) say(rank, level, std::move(words));
+    if (level > 0 || rank != no_rank) {
+        const std::size_t told = say(rank, level, std::move(words));
+        if (level == 1 && text.substr(0, close).find("TCPStore.cpp") != text.npos) store_warned(told);
+    }
     if (down && rank != no_rank) story_.exits(last_, rank, -sigabrt, sigabrt);
     return true;
 }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,7 @@ private:
         int said = 0;            // lines of the exception itself
         bool root_seen = false;  // of a report
         bool logged = false;     // after a logger's prefix: the program caught it
+        bool ignored = false;    // Python ignored it, and says so in the line before
         bool task = false;       // the rank is the number of a launcher's task
         std::string source;
     };
@@ -81,7 +83,10 @@ private:
     bool c10d(const Unwrapped& line);
     bool kernel(const Unwrapped& line);
     bool agent(const Unwrapped& line);
+    void banner(const Block& block);
     void agent_words(std::string_view words);
+    void store_warned(std::size_t told);
+    void outlive_the_store();
     void report(const std::string& text);
     bool scheduler(const Unwrapped& line);
     bool accounting(const Unwrapped& line);
@@ -103,6 +108,9 @@ private:
     std::int64_t progress_ = 0;                                   // lines of progress
     bool chained_ = false;        // the next traceback continues the last pending one
     bool in_a_thread_ = false;  // the next traceback ends a thread, not the process
+    std::set<std::string> ignored_;  // the streams whose next traceback Python ignored
+    std::vector<std::size_t>
+        store_warnings_;                     // lines of c10d and torchrun's agent about a store that is gone
     std::vector<std::size_t> lost_losses_;   // lines whose loss was no number
     int finite_losses_ = 0;                  // since then
     std::vector<std::string> accounts_;      // columns of a table of sacct

@@ -32,9 +32,11 @@ LinePrefixes prefixes_of(std::string_view head) {
         std::map<std::string, int, std::less<>> names;
     } count;
     for (std::size_t at = 0; at < head.size();) {
-        const std::size_t end = std::min(head.find_first_of("\n\r", at), head.size());
+        // A bar of progress, written many times, is one line.
+        const std::size_t end = std::min(head.find('\n', at), head.size());
         std::string_view line = head.substr(at, end - at);
         at = end + 1;
+        if (line.ends_with('\r')) line.remove_suffix(1);
         if (line.empty()) continue;
         ++count.lines;
         if (const std::size_t many = digits(line, 1);

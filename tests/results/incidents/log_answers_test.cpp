@@ -328,6 +328,8 @@ TEST(LogAnswers, KnowsTheFamiliesOfMessages) {
               "host_resource_exhaustion", ""},
           {"ValueError: The hostname of the rendezvous endpoint ':0' must be a dot-separated list of labels",
            "communication_setup_failure", "misconfigured_environment_variable"},
+          {"ValueError: sharding requires PyTorch >= 2.1.0", "framework_runtime_exception",
+           "dependency_or_hardware_mismatch"},
           {"RuntimeError: self must be a matrix, got 3-D tensor", "tensor_shape_or_dtype_error", ""},
           {"RuntimeError: stack expects each tensor to be equal size, but got [3, 8] at entry 0",
            "tensor_shape_or_dtype_error", ""},

@@ -169,6 +169,10 @@ TEST(LogEnds, KnowsTheProofsOfAGoodEnd) {
         "\"metadata\": {\"lineno\": 12, \"status\": \"";
     EXPECT_EQ(gist_of(told_by(mlperf + "success\"}}\n" + lines_of_work(40))), "completed");
     EXPECT_EQ(told_by(mlperf + "aborted\"}}\n").incident.stop, StopKind::aborted);
+    EXPECT_EQ(gist_of(told_by(":::MLLOG {\"key\": \"run_stop\", \"value\": \"sucess\"}\n")), "completed");
+    EXPECT_EQ(gist_of(told_by(lines_of_work(3) + std::string(36, '=') + "\nTraining Completed\n" +
+                              std::string(36, '=') + "\n")),
+              "completed");
     EXPECT_EQ(gist_of(told_by("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 13.5\n")),
               "completed");
     EXPECT_EQ(gist_of(told_by("# Out of bounds values : 4 FAILED\n# Avg bus bandwidth    : 13.5\n")),
@@ -345,6 +349,51 @@ TEST(LogEnds, WhatAJobSurvivedIsNoFailure) {
     }
     EXPECT_EQ(gist_of(told_by(failing("", "KeyError: 'labels'") + lines_of_work(6))),
               "framework_runtime_exception");
+}
+
+// Python prints what a callback at the exit or a destructor raises, and ignores it.
+TEST(LogEnds, WhatPythonIgnoresEndsNoProcess) {
+    const std::string ignored = "Exception ignored in atexit callback: <function save at 0x7f23>\n" +
+                                failing("", "FileNotFoundError: [Errno 2] No such file: 'cache.tmp'");
+    EXPECT_EQ(gist_of(told_by(lines_of_work(6) + ignored)), "unknown");
+    EXPECT_EQ(gist_of(told_by(lines_of_work(6) + ignored + ignored)), "unknown");
+    EXPECT_EQ(gist_of(told_by(failing("", "NameError: name 'helper' is not defined") + ignored)),
+              "framework_runtime_exception");
+    EXPECT_EQ(gist_of(told_by(lines_of_work(6) + failing("", "FileNotFoundError: 'cache.tmp'"))),
+              "model_or_data_loading_failure");
+}
+
+// The host of the store ends first, and the other agents find it gone as they shut down.
+TEST(LogEnds, AnAgentThatShutsDownAfterItsStoreHasNotFailed) {
+    const std::string store =
+        "[W324 13:46:04.931619419 TCPStore.cpp:131] [c10d] recvVector failed on SocketImpl(fd=4, "
+        "addr=[n1]:533, remote=[n0]:295): Connection reset by peer\n";
+    const std::string agent =
+        "W0324 13:46:04.752000 441213 torch/distributed/elastic/rendezvous/dynamic_rendezvous.py:1282] "
+        "The "
+        "node 'n1_441213_0' has failed to shutdown the rendezvous '7' due to an error of type "
+        "RendezvousConnectionError.\n";
+    EXPECT_EQ(gist_of(told_by(lines_of_work(6) + store + agent)), "unknown");
+    EXPECT_EQ(gist_of(told_by(store)), "remote_peer_connection_error");
+    EXPECT_EQ(gist_of(told_by(failing("", "KeyError: 'labels'") + store + agent)),
+              "framework_runtime_exception");
+}
+
+TEST(LogEnds, WhatALauncherCouldNotStartIsSaid) {
+    EXPECT_EQ(gist_of(told_by("slurmstepd: error: execve(): torchrun: No such file or directory\n")),
+              "build_or_install_failure");
+    EXPECT_EQ(gist_of(told_by("OMPI was not built with SLURM's PMI support and therefore cannot\nexecute.\n"
+                              "*** An error occurred in MPI_Init_thread\n")),
+              "communication_setup_failure");
+}
+
+TEST(LogEnds, AnInputOutputErrorOfATransportIsNoneOfAFile) {
+    const std::string ucx =
+        "[n1:56:2] ucp_rkey.c:250  UCX  ERROR Failed to unpack remote key: Input/output error\n";
+    EXPECT_EQ(gist_of(told_by(ucx + "[n1:56:2] Caught signal 11 (Segmentation fault: address not mapped)\n")),
+              "native_crash_or_illegal_access");
+    EXPECT_EQ(gist_of(told_by("OSError: [Errno 5] Input/output error: '/data/a.bin'\n")),
+              "model_or_data_loading_failure");
 }
 
 // ── Parents and children
