@@ -385,6 +385,17 @@ std::string block(const Study& study, const std::vector<std::size_t>& columns, s
     return text;
 }
 
+// Of a study whose alerts have no column: one sentence, and the failures that could not be judged.
+std::string without_cells(const Study& study, const Style& style) {
+    std::string text;
+    for (const Row& row : study.rows) {
+        if (!row.trouble.empty()) text += row_text(row, {}, style) + "\n";
+    }
+    const bool judged =
+        std::any_of(study.rows.begin(), study.rows.end(), [](const Row& row) { return row.trouble.empty(); });
+    return judged ? text + "no alert fires or misses anything under these failures\n" : text;
+}
+
 std::string legend(const Study& study, const std::vector<std::size_t>& columns, const Style& style) {
     struct Entry {
         AlertVerdict verdict;
@@ -464,8 +475,9 @@ std::string cell_code(const Cell& cell) {
 std::string matrix(const Study& study, const Style& style) {
     const auto columns = columns_of(study);
     if (study.rows.empty()) return {};
+    if (columns.empty()) return without_cells(study, style);
     std::string text;
-    for (std::size_t first = 0; first < std::max<std::size_t>(columns.size(), 1); first += columns_in_block) {
+    for (std::size_t first = 0; first < columns.size(); first += columns_in_block) {
         const std::size_t end = std::min(first + columns_in_block, columns.size());
         text += block(study,
                       {columns.begin() + static_cast<std::ptrdiff_t>(first),

@@ -1,6 +1,7 @@
 // tests/results/alerts_verdict_test.cpp — Goal: every word of the verdict vocabulary is said when it is true,
 // from intervals alone; a latency is a range; an alert that the healthy run has too says nothing about the
 // failure.
+#include "results/alerts/report_text.h"
 #include "tests/results/alerts_site.h"
 
 namespace deadrank::results::alerts::testing {
@@ -302,6 +303,22 @@ TEST(AlertActivity, PairsEdgesIntoIntervalsForTheRuleThatSetTheLabels) {
     EXPECT_EQ(activity[1][0].pending[0].end, 90);
     EXPECT_EQ(activity[1][0].firing[0].begin, 90);
     EXPECT_EQ(activity[1][0].firing[0].end, 300);
+}
+
+// A failure that concerns no alert had a row with its name and nothing behind it.
+TEST(AlertMatrix, HasNoRowsWithoutCells) {
+    Study study;
+    study.rules = {{.name = "A", .file = "mine.yml"}};
+    study.rows.resize(2);
+    study.rows[0].incident.id = "gpu_off_bus";
+    study.rows[0].cells = {{.verdict = AlertVerdict::not_simulated}};
+    study.rows[1].incident.id = "nccl_hang";
+    study.rows[1].trouble = "no exporter of this run shows anything of it";
+    EXPECT_EQ(matrix(study, {}),
+              "nccl_hang             not judged: no exporter of this run shows anything of it\n"
+              "no alert fires or misses anything under these failures\n");
+    study.rows[0].cells[0].verdict = AlertVerdict::missed;
+    EXPECT_NE(matrix(study, {}).find("gpu_off_bus           miss\n"), std::string::npos);
 }
 
 TEST(AlertPolicy, RefusesUnknownWordsWithTheirLine) {
