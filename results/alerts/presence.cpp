@@ -385,8 +385,15 @@ Why Explanation::no_metric(const std::string& name) const {
                 near};
     }
     if (!whose.empty()) {
+        // "slurm_" of slurm_queue_jobs_pending: by its name it is from an exporter that others here are from.
+        const std::string family = name.substr(0, name.find('_') + 1);
+        const auto known = catalog.names();
+        const bool here = std::any_of(known.begin(), known.end(),
+                                      [&](const std::string& one) { return one.starts_with(family); });
         return {"exporter-unknown", Weight::note, DeadKind::not_simulated,
-                fmt::format("'{}' comes from {}, which is not simulated", name, whose),
+                here ? fmt::format("'{}' is named as metrics of {} are, and is none of those simulated here",
+                                   name, whose)
+                     : fmt::format("'{}' comes from {}, which is not simulated", name, whose),
                 "describe its metrics in a table of your own (--metrics)"};
     }
     return {"metric-unknown", Weight::warning, DeadKind::nobody,

@@ -104,6 +104,12 @@ std::string alert_series(const Instance& instance) {
     return exporters::series_text(series);
 }
 
+// With its line breaks, which single quotes would fold: promtool prints the query that it was asked, and
+// answers are found by it.
+std::string in_double_quotes(const std::string& text) {
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 bool fires_at(const Instance& instance, double time) {
     return std::any_of(instance.firing.begin(), instance.firing.end(), [&](const Interval& one) {
         return one.begin <= time && (one.open() || time < one.end);
@@ -145,7 +151,7 @@ std::string kept_test(const TestInput& input, const std::vector<Expectation>& ex
                       const std::string& why) {
     std::string text = test_file_head(input, why);
     for (const Expectation& one : expectations) {
-        text += fmt::format("  - expr: {}\n    eval_time: {}\n    exp_samples:", in_single_quotes(one.expr),
+        text += fmt::format("  - expr: {}\n    eval_time: {}\n    exp_samples:", in_double_quotes(one.expr),
                             exporters::duration_text(input.window.start() + one.time));
         if (one.samples.empty()) text += " []";
         text += '\n';

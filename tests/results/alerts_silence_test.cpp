@@ -69,6 +69,20 @@ TEST_F(DeviceAlertSilence, NameEachKnownMisuse) {
     }
 }
 
+// promtool repeats the query that it was asked; one with line breaks must be found again.
+TEST_F(DeviceAlertSilence, DoesNotDependOnLineBreaks) {
+    const Site site;
+    const RuleFile file =
+        operators_file("lines.yml",
+                       "groups:\n- name: g\n  rules:\n  - alert: Low\n    expr: |\n"
+                       "      (node_memory_MemAvailable_bytes\n       /  # of all\n"
+                       "       node_memory_MemTotal_bytes{\n         job=~\".+\"\n       }) * 100\n"
+                       "      < 10\n");
+    ASSERT_EQ(file.rules.size(), 1u);
+    const StaticAnalysis analysis = analysis_of(site, file.rules);
+    EXPECT_FALSE(analysis.rules[0].dead()) << analysis.rules[0].why_dead;
+}
+
 // Goal: a dead alert says which kind of dead it is, and what is alive is not called dead.
 TEST_F(DeviceAlertSilence, DieOfDifferentCauses) {
     const Site site;
