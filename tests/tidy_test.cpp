@@ -149,8 +149,9 @@ TEST(TidyHouse, FetchesNoPackageWithoutItsHash) {
                  ++found, ++pins)
                 EXPECT_TRUE(locked.contains(found->str()))
                     << list << ": " << found->str() << ": run .ci/lock.py";
-            if (line.find("-m pip") != std::string::npos)
+            if (line.find("-m pip") != std::string::npos) {
                 EXPECT_NE(line.find("--require-hashes"), std::string::npos) << list << ": " << line;
+            }
         }
         EXPECT_GT(pins, 5) << list;
     }

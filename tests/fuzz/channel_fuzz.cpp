@@ -26,11 +26,11 @@ void send_packets(std::string_view text, int socket) {
 
 FUZZ_TARGET(channel) {
     namespace managed = sim::managed;
-    std::array<int, 2> ends{};
-    CHECK(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
+    int ends[2] = {};
+    CHECK(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
     const MemoryFile nothing("");
-    managed::Channel channel(managed::Descriptor(ends[0]), managed::Descriptor(::dup(nothing.descriptor())),
-                             managed::Descriptor(::dup(nothing.descriptor())), [](bool, std::string_view) {});
+    managed::Channel channel{managed::Descriptor(ends[0]), managed::Descriptor(::dup(nothing.descriptor())),
+                             managed::Descriptor(::dup(nothing.descriptor())), [](bool, std::string_view) {}};
     send_packets(text, ends[1]);
     ::close(ends[1]);
     try {

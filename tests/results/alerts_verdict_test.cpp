@@ -189,24 +189,24 @@ TEST_F(AlertVerdicts, MissedReadsWhatMovesAndUnconcernedDoesNot) {
 // A rule that names other series of the metric has missed nothing; one for more heat than there was has, by
 // so much.
 TEST_F(AlertVerdicts, MissedIsByHowMuch) {
-    const auto silent = [&](const std::string& op, double limit, double before, double after) {
+    const auto silent = [&](Comparison op, double limit, double before, double after) {
         reads_.thresholds = {{"DCGM_FI_DEV_GPU_TEMP", op, std::to_string(limit), true}};
         usual_curves_[{0, 0}] = {{600, before}, {1200, before}};
         curves_[{0, 0}] = {{600, before}, {1200, after}};
         return judged("thermal_throttle", {});
     };
-    const Cell miss = silent(">", 95, 52, 91.25);
+    const Cell miss = silent(Comparison::above, 95, 52, 91.25);
     EXPECT_EQ(miss.verdict, AlertVerdict::missed);
     EXPECT_NE(miss.says.find("peaked at 91.25"), std::string::npos) << miss.says;
     ASSERT_EQ(miss.near.size(), 1u);
     EXPECT_EQ(miss.near[0].value, 91.25);
     reads_.reads = scan("DCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} > 95");
-    EXPECT_EQ(silent(">", 95, 52, 52).verdict, AlertVerdict::unconcerned);
-    EXPECT_EQ(silent(">", 95, 52, 91).verdict, AlertVerdict::missed);
+    EXPECT_EQ(silent(Comparison::above, 95, 52, 52).verdict, AlertVerdict::unconcerned);
+    EXPECT_EQ(silent(Comparison::above, 95, 52, 91).verdict, AlertVerdict::missed);
     reads_.reads = scan(rule_.expr);
-    EXPECT_EQ(silent(">", 95, 52, 52).verdict, AlertVerdict::missed)
+    EXPECT_EQ(silent(Comparison::above, 95, 52, 52).verdict, AlertVerdict::missed)
         << "it reads what moved, and sees nothing";
-    const Cell low = silent("<", 10, 52, 20);
+    const Cell low = silent(Comparison::below, 10, 52, 20);
     EXPECT_EQ(low.verdict, AlertVerdict::missed);
     EXPECT_NE(low.says.find("fell no lower than 20"), std::string::npos) << low.says;
     // What the repair does is not the failure's.

@@ -30,7 +30,7 @@ protected:
         settings_.hook = std::filesystem::path(DEADRANK_SOURCE_DIRECTORY) / "runners/backends/local/hook";
         settings_.directory = scratch_->path();
         settings_.warm = warm_;
-        settings_.command.launcher = "torchrun";
+        settings_.command.launcher = scenarios::LauncherKind::torchrun;
         settings_.command.ranks_per_node = 2;
         settings_.command.argv = {"train.py"};
     }

@@ -103,7 +103,7 @@ protected:
     }
 
     ManagedSettings settings_;
-    std::string launcher_ = "torchrun";
+    scenarios::LauncherKind launcher_ = scenarios::LauncherKind::torchrun;
     std::optional<Scratch> scratch_;
     static std::shared_ptr<WarmPython> warm_;
 };
@@ -181,7 +181,7 @@ TEST_F(DeviceManagedRanks, AreKilledBeforeACallAndTheirPeersWait) {
 
 // A bare launcher ends nobody: the ranks wait until the end of the run.
 TEST_F(DeviceManagedRanks, AreFoundAtTheLineOfTheProgramThatTheyWaitIn) {
-    launcher_ = "bare";
+    launcher_ = scenarios::LauncherKind::bare;
     settings_.command.environment["TORCH_NCCL_ASYNC_ERROR_HANDLING"] = "0";
     const auto record = play(data_parallel, {"nccl"}, {fault("kill_rank", 2, 3)});
     ASSERT_TRUE(record) << record.error().text();
