@@ -293,7 +293,8 @@ std::string quiz_page(const std::vector<Lesson>& lessons, std::uint64_t seed) {
 
 std::string quiz_answers(const std::vector<Lesson>& lessons, std::uint64_t seed) {
     std::string body = fmt::format("<h1>Quiz {}, answers</h1>\n", seed);
-    for (const Lesson& lesson : lessons) body += answers_html(lesson, "h2");
+    for (std::size_t i = 0; i < lessons.size(); ++i)
+        body += fmt::format("<p class=\"where\">{} of {}</p>\n", i + 1, lessons.size()) + answers_html(lessons[i], "h2");
     return frame(fmt::format("Quiz {}, answers", seed), body, "sheet");
 }
 
