@@ -306,8 +306,10 @@ Clue sample_clue(const Evidence& evidence, const Evidence* good) {
     }
     Clue clue{"what the job says of its numbers", {}};
     for (const std::string& line : order) {
-        if (clue.lines.size() < value_lines_most)
-            clue.lines.push_back(pad_right(Style{}.cut(who_text(lines[line]), 17), 18) + line);
+        if (clue.lines.size() == value_lines_most) break;
+        std::vector<Rank>& ranks = lines[line];
+        std::sort(ranks.begin(), ranks.end());  // evidence is in order of time
+        clue.lines.push_back(pad_right(Style{}.cut(who_text(ranks), 17), 18) + line);
     }
     return clue;
 }
