@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 
 namespace deadrank::results::analysis {
 

@@ -12,7 +12,7 @@
 #include "results/analysis/call_order.h"
 #include "results/analysis/error_quote.h"
 #include "results/analysis/phrases.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 
 namespace deadrank::results::analysis {
 

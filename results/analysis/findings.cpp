@@ -10,7 +10,7 @@
 
 #include "results/analysis/calls.h"
 #include "results/analysis/lives.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::analysis {

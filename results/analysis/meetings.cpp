@@ -12,7 +12,7 @@
 
 #include "results/analysis/calls.h"
 #include "results/analysis/lives.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 
 namespace deadrank::results::analysis {
 

@@ -11,7 +11,7 @@
 #include "results/analysis/chores.h"
 #include "results/analysis/lives.h"
 #include "results/analysis/messages.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 
 namespace deadrank::results::analysis {
 

@@ -11,7 +11,7 @@
 #include "results/analysis/circles.h"
 #include "results/analysis/error_quote.h"
 #include "results/analysis/findings.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
 

@@ -17,7 +17,7 @@
 #include "results/analysis/findings.h"
 #include "results/analysis/samples.h"
 #include "results/detectors/shared.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {

@@ -13,7 +13,7 @@
 #include "results/analysis/odd_ranks.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
 

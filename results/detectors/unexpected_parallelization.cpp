@@ -11,7 +11,7 @@
 #include "results/analysis/findings.h"
 #include "results/analysis/meetings.h"
 #include "results/detectors/detector.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::detectors {

@@ -11,7 +11,7 @@
 #include "results/analysis/odd_ranks.h"
 #include "results/analysis/waits.h"
 #include "results/diagnosis/clue.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::diagnosis {

@@ -11,7 +11,7 @@
 #include "results/analysis/pairs.h"
 #include "results/analysis/variables.h"
 #include "results/diagnosis/clue.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::diagnosis {

@@ -20,7 +20,7 @@
 #include "results/analysis/program_lines.h"
 #include "results/analysis/signatures.h"
 #include "results/record/codes.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
 

@@ -9,7 +9,7 @@
 #include "results/analysis/findings.h"
 #include "results/detectors/shared.h"
 #include "results/diagnosis/clue.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::results::diagnosis {

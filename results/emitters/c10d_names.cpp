@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 
 namespace deadrank::results::emitters {
 

@@ -9,7 +9,7 @@
 #include "results/emitters/c10d_names.h"
 #include "results/emitters/snapshot.h"
 #include "results/emitters/stamps.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "results/record/text_file.h"
 
 namespace deadrank::results::emitters {

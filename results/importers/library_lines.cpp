@@ -9,7 +9,7 @@
 #include "results/analysis/signatures.h"
 #include "results/importers/log_lines.h"
 #include "results/record/codes.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 
 namespace deadrank::results::importers {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "results/record/words.h"
 
 namespace deadrank::results::importers {

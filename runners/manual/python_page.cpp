@@ -48,7 +48,7 @@ A bug may also be a setting or an outside event: `set_env`, `kill_rank`, or any 
 `[cluster]` states nodes, `gpus_per_node` (ranks of a node) and the launcher. torchrun's variables are set, and
 `init_process_group()` reads them. `nccl` gives NCCL's semantics, with or without GPUs: a lost peer is silence
 until the watchdog ends the call. `gloo` gives gloo's: `Connection closed by peer`. With `gpus = true` tensors
-are real `cuda` tensors whose operators run on the CPU.
+are real `cuda` tensors whose operators run on the CPU. Ranks of a node share the memory of its devices, `device_memory` of `[cluster]`.
 
 Files are real and lie in a directory of the run's own, which all ranks share and restarts keep.
 
@@ -61,6 +61,7 @@ The program need not say anything. The hook of `watch` observes it:
 | what | where it comes from |
 |---|---|
 | steps, phases, losses, gradient norms | forward passes, `backward()` and `step()` of modules and optimizers |
+| where a step begins | the first batch or forward pass after an optimizer's step; without any module the first backward pass |
 | digests of parameters | replicas, found by the reductions of their gradients |
 | batches and samples | `DataLoader`, samplers |
 | checkpoints | `torch.save`, `torch.load`, `torch.distributed.checkpoint` |
@@ -70,7 +71,7 @@ The program need not say anything. The hook of `watch` observes it:
 ## What a program may say
 
 ```python
-from deadrank import block, check, digest, loss, phase, samples, seam
+from deadrank import block, check, digest, loss, phase, samples, seam, step
 ```
 
 | | |
@@ -82,10 +83,15 @@ from deadrank import block, check, digest, loss, phase, samples, seam
 | `digest("weights", tensor, group="replica")` | ranks of a group must hold the same |
 | `loss(value)` | of a loop without `backward()` |
 | `samples(ids, epoch=0, group=None)` | of a loop without `DataLoader` |
+| `step()`, `step(7)` | a step begins here. Forward passes, backward passes and optimizers begin none then |
 | `with phase("data"):` | data, forward, backward, reduce, optimizer, checkpoint, evaluate, serve |
 | `seam("name", 3)`, `if block("name"):` | a number and a block that the faults `bend_value` and `skip_block` act on |
 
 They do nothing where no simulator runs the program.
+
+What a program does after an optimizer's step and before the next batch or forward pass belongs to the step that the optimizer ended; what it does before the
+first step belongs to none. A second model in the program, such as a reference, begins steps as well. Where that gives other numbers than the loop's, call
+`step()` at the head of the loop.
 
 ## An example
 

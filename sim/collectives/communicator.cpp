@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "scenarios/model/error.h"
 #include "sim/collectives/byte_offer.h"
 #include "sim/collectives/fabric.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "results/record/time.h"
-#include "scenarios/model/plan.h"
+#include "scenarios/model/cluster_choices.h"
 
 namespace deadrank::sim {
 

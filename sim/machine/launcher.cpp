@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "results/record/codes.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "sim/machine/machine.h"
 #include "sim/world/members.h"
 

@@ -5,6 +5,8 @@
 #include <functional>
 #include <utility>
 
+#include "scenarios/model/cluster_choices.h"
+
 namespace deadrank::sim {
 
 namespace {

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/record/log_level.h"
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "sim/managed/managed_job.h"
 
 namespace deadrank::sim::managed {

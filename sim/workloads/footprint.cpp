@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 
 namespace deadrank::sim {
 

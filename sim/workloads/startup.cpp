@@ -6,7 +6,7 @@
 #include <charconv>
 #include <fmt/format.h>
 
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "sim/framework_parts/release_breaks.h"
 #include "sim/workloads/job.h"
 

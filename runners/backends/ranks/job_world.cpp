@@ -6,7 +6,7 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "runners/backends/ranks/comm_library.h"
 #include "runners/backends/ranks/meeting_place.h"
 #include "sim/engine/rng.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <utility>
 
-#include "results/record/names.h"
+#include "results/record/event_names.h"
 #include "sim/collectives/library_texts.h"
 #include "sim/world/failure.h"
 

@@ -116,22 +116,25 @@ TEST(CheckpointIntegrity, LeavesASoundFileThatDoesNotFit) {
     EvidenceBuilder job = restarted_from_checkpoint();
     loads(job, 1, 3, digest_of(3, 1), Code::invalid_argument);
     expect_silence_of("checkpoint_integrity", job.watched());
-    loads(job, 2, 3, 999'999, Code::invalid_argument);
-    EXPECT_EQ(found_by("checkpoint_integrity", job.watched()).blame.ranks, ranks({2}));
+    EvidenceBuilder spoilt = restarted_from_checkpoint();
+    loads(spoilt, 2, 3, 999'999, Code::invalid_argument);
+    EXPECT_EQ(found_by("checkpoint_integrity", spoilt.watched()).blame.ranks, ranks({2}));
 }
 
-// Each rank decided for itself where the checkpoint lies.
+// Beside a whole checkpoint of one shard, another name is a file that is missing; a further shard is another layout.
 TEST(CheckpointIntegrity, MissesAFileBesideAWholeCheckpointOfOneShard) {
-    EvidenceBuilder job(2);
-    job.start().world().step(0);
-    job.add(0, results::CheckpointSave{0, 64, 7, 0, 1, job.text("epoch=1.ckpt"), Code::ok});
-    job.step(1);
-    job.add(1, results::CheckpointLoad{0, 0, 0, 0, 1, job.text("epoch=1-v0.ckpt"), Code::not_found});
-    EXPECT_EQ(found_by("checkpoint_integrity", job.watched()).blame.ranks, ranks({1}));
-    expect_silence_of("reshard", job.watched());
-    // A further shard is another layout.
-    job.add(1, results::CheckpointLoad{0, 0, 0, 1, 2, job.text("rank_01.pt"), Code::not_found});
-    EXPECT_EQ(found_by("reshard", job.watched()).blame.ranks, ranks({1}));
+    const auto looks_for = [](const char* path, std::int32_t shard) {
+        EvidenceBuilder job(2);
+        job.start().world().step(0);
+        job.add(0, results::CheckpointSave{0, 64, 7, 0, 1, job.text("epoch=1.ckpt"), Code::ok});
+        job.step(1);
+        job.add(1, results::CheckpointLoad{0, 0, 0, shard, 2, job.text(path), Code::not_found});
+        return job.watched();
+    };
+    const Evidence missing = looks_for("epoch=1-v0.ckpt", 0), other_layout = looks_for("rank_01.pt", 1);
+    EXPECT_EQ(found_by("checkpoint_integrity", missing).blame.ranks, ranks({1}));
+    expect_silence_of("reshard", missing);
+    EXPECT_EQ(found_by("reshard", other_layout).blame.ranks, ranks({1}));
 }
 
 TEST(Reshard, SeesALayoutThatDoesNotFit) {

@@ -36,6 +36,7 @@ const std::set<std::string_view>& doors() {
         "notify",
         "copy_data",
         "deadrank_host_now",
+        "deadrank_keep_memory",
         "deadrank_stream_time",
         "deadrank_stream_wait_until",
         "deadrank_use_virtual_time",

@@ -1,4 +1,4 @@
-// results/record/names.h — The names in evidence that detectors know, as types, so that a misspelt one does
+// results/record/event_names.h — The names in evidence that detectors know, as types, so that a misspelt one does
 // not compile. Evidence keeps names as texts: programs, hooks and imported logs may state any others.
 #pragma once
 
