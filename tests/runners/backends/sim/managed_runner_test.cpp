@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "inject/standin/device/gpu_model.h"
 #include "results/detectors/detector.h"
 #include "results/record/evidence.h"
 #include "runners/backends/process/mpirun.h"
@@ -315,6 +316,13 @@ for number in range(5, 8):
         if (event->rank == 0 && record->evidence.text(event->as<results::ValueSample>()->name) == "reference")
             checked.push_back(event->as<results::ValueSample>()->step);
     EXPECT_THAT(checked, testing::ElementsAre(5, 6, 7));
+}
+
+TEST(SimulatedGpuModels, HaveTheMemoryThatTheirLibraryShows) {
+    namespace device = inject::standin::device;
+    for (const device::GpuModel& one : {device::h100, device::a100, device::b200})
+        EXPECT_EQ(memory_of(one.key), static_cast<std::int64_t>(one.memory_bytes())) << one.key;
+    EXPECT_EQ(memory_of("h1000"), 0);
 }
 
 // Each rank alone would have room. Fails if a process counts its own memory alone.
