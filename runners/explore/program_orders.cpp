@@ -68,8 +68,9 @@ std::optional<OrderDifference> first_difference(const Evidence& usual, const Evi
 }  // namespace
 
 bool ProgramOrders::depends() const {
-    return std::any_of(runs.begin(), runs.end(),
-                       [](const OrderRun& run) { return run.outcome != Outcome::unaffected; });
+    return std::any_of(runs.begin(), runs.end(), [](const OrderRun& run) {
+        return run.outcome != Outcome::unaffected && run.outcome != Outcome::unknown;
+    });
 }
 
 Result<ProgramOrders> play_orders(ProgramTrials& trials, std::size_t count, const Workers& workers) {

@@ -35,7 +35,7 @@ struct ProgramOrders {
     std::size_t planned = 0;
     std::size_t distinct = 0;    // different traces among them
 
-    bool depends() const;  // some run did not end as the usual one
+    bool depends() const;  // some run that could be played did not end as the usual one
 };
 
 // Plays the program in the orders of seeds 1 to `count`. Errors: as ProgramTrials::control().
