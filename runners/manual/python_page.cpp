@@ -39,6 +39,13 @@ constexpr const char* behind_settings = R"(
 with `@@` alone. Its lines are looked for in the program and must be there once. A patch that does not apply is
 refused with its line.
 
+A patch may also change an installed package, torch included: `+++ b/torch/optim/sgd.py` above its hunks names the
+file. So a report about a framework is played in the framework: take the fix of the report, turn it round
+(`git diff fixed broken`), and let a short program reach the line. Ranks run the changed file in all variants but
+the control; the installed package stays as it is. A patch may change several files and the program. Where the
+package is not installed, or has no such lines, the run is `unknown` and says so. All ranks share a package, so such
+a patch takes no `rank`.
+
 A bug of a few ranks, such as a node with an older image, is the fault `patch_program` with `rank`.
 
 A bug may also be a setting or an outside event: `set_env`, `kill_rank`, or any other fault.

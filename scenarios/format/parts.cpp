@@ -160,10 +160,17 @@ std::optional<FaultSettings> read_patch(Reader& top, const Bug& bug, const Workl
     }
     const auto program = workload.settings.find("program");
     if (program == workload.settings.end() || program->second.options.empty()) return std::nullopt;
-    if (const auto made = apply_patch(program->second.options.front().text, bug.patch); !made) {
+    const auto refuse = [&](const PatchMistake& mistake, std::int64_t first) {
         const OutsideText text = read_outside_text(node, scenario, {".diff", ".patch"}, top.problems());
-        top.problems().add(text.line(made.error().line), made.error().what, made.error().remedy);
+        top.problems().add(text.line(first + mistake.line - 1), mistake.what, mistake.remedy);
         return std::nullopt;
+    };
+    const auto parts = split_patch(bug.patch);
+    if (!parts) return refuse(parts.error(), 1);
+    for (const FilePatch& part : *parts) {
+        if (!part.file.empty()) continue;  // which release is installed is seen when it is played
+        const auto made = apply_patch(program->second.options.front().text, part.text);
+        if (!made) return refuse(made.error(), part.first);
     }
     FaultSettings fault{.kind = patch_fault, .place = node.place};
     Setting patch;

@@ -95,6 +95,22 @@ tl::expected<std::vector<Hunk>, PatchMistake> read_hunks(std::string_view patch)
     return hunks;
 }
 
+// "+++ b/src/torch/optim/sgd.py\t2026-01-01" → "torch/optim/sgd.py"; "+++ b/train.py" → ""
+std::string file_of(std::string_view head) {
+    std::string_view path = head.substr(3);
+    path = path.substr(std::min(path.find_first_not_of(' '), path.size()));
+    path = path.substr(0, path.find_first_of("\t\r"));
+    for (const std::string_view front : {"a/", "b/", "src/"})
+        if (path.starts_with(front)) path.remove_prefix(front.size());
+    return path.find('/') == std::string_view::npos ? std::string() : std::string(path);
+}
+
+// A file of Python below directories whose names are words.
+bool names_module(std::string_view file) {
+    return file.ends_with(".py") && file.find("//") == std::string_view::npos && !file.starts_with('/') &&
+           std::all_of(file.begin(), file.end() - 3, [](char letter) { return is_word(letter) || letter == '/'; });
+}
+
 std::vector<std::size_t> places_of(const Lines& wanted, const Lines& program, std::size_t from) {
     std::vector<std::size_t> places;
     for (std::size_t at = from; at + wanted.size() <= program.size(); ++at)
@@ -166,6 +182,44 @@ tl::expected<std::string, PatchMistake> apply_patch(std::string_view program, st
         text += '\n';
     }
     return text;
+}
+
+tl::expected<std::vector<FilePatch>, PatchMistake> split_patch(std::string_view patch) {
+    std::vector<FilePatch> parts{{.text = patch}};
+    std::vector<std::size_t> begins{0};
+    const Lines lines = split_lines(patch);
+    const auto offset_of = [&](std::size_t i) { return static_cast<std::size_t>(lines[i].data() - patch.data()); };
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+        // A line that goes may begin with "-- ", one that comes with "++ ": a head has both, one behind the other.
+        if (!lines[i].starts_with("--- ") || !lines[i + 1].starts_with("+++ ")) continue;
+        // git's own lines stand in front of it.
+        std::size_t first = i;
+        while (first > 0 && (lines[first - 1].starts_with("diff ") || lines[first - 1].starts_with("index ")))
+            --first;
+        const std::string file = file_of(lines[i + 1]);
+        if (patch.substr(0, offset_of(first)).find("@@") != std::string_view::npos) {
+            parts.push_back({});
+            begins.push_back(offset_of(first));
+        }
+        parts.back().file = file;
+        parts.back().first = static_cast<std::int64_t>(first) + 1;
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        parts[i].text = patch.substr(begins[i], i + 1 < begins.size() ? begins[i + 1] - begins[i] : std::string_view::npos);
+    for (const FilePatch& part : parts) {
+        const bool again = std::count_if(parts.begin(), parts.end(),
+                                         [&](const FilePatch& one) { return one.file == part.file; }) > 1;
+        if (again)
+            return refuse_at(part.first,
+                             fmt::format("the patch changes {} twice", part.file.empty() ? "the program" : part.file),
+                             "put its hunks below one head");
+        if (const auto hunks = read_hunks(part.text); !hunks)
+            return refuse_at(part.first + hunks.error().line - 1, hunks.error().what, hunks.error().remedy);
+        if (!part.file.empty() && !names_module(part.file))
+            return refuse_at(part.first, fmt::format("the patch changes '{}', which is no file of a Python package", part.file),
+                             "name it as `+++ b/torch/optim/sgd.py`");
+    }
+    return parts;
 }
 
 }  // namespace deadrank::scenarios

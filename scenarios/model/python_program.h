@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scenarios/model/error.h"
 #include "scenarios/model/kind_ids.h"
@@ -30,5 +31,16 @@ struct PatchMistake {
 // in the program from the hunk before on, and must be there exactly once, unless numbers choose among several
 // places.
 tl::expected<std::string, PatchMistake> apply_patch(std::string_view program, std::string_view patch);
+
+// What a patch changes in one file.
+struct FilePatch {
+    std::string file;          // "torch/optim/sgd.py" of an installed package; empty: the scenario's program
+    std::int64_t first = 1;    // line of the patch in which it begins
+    std::string_view text;     // a unified diff of that file
+};
+
+// A patch may change several files, each below a line `+++ b/torch/optim/sgd.py`. `a/`, `b/` and `src/` in front
+// of the package are no part of the path. A name without a directory, or none, is the program.
+tl::expected<std::vector<FilePatch>, PatchMistake> split_patch(std::string_view patch);
 
 }  // namespace deadrank::scenarios

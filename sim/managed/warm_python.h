@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "sim/managed/zygote.h"
 
@@ -15,7 +16,8 @@ namespace deadrank::sim::managed {
 // Thread-safe.
 class WarmPython {
 public:
-    // One for each interpreter, script and environment. `prepare` completes the settings of one that is started.
+    // One for each interpreter, script and environment; of those with patched packages, only the latest stays warm.
+    // `prepare` completes the settings of one that is started.
     // Throws HostTrouble.
     std::shared_ptr<Zygote> get(ZygoteSettings settings,
                                 const std::function<void(ZygoteSettings&)>& prepare = {});
@@ -23,6 +25,7 @@ public:
 private:
     std::mutex mutex_;
     std::map<std::string, std::shared_ptr<Zygote>> zygotes_;
+    std::pair<std::string, std::shared_ptr<Zygote>> patched_;
 };
 
 }  // namespace deadrank::sim::managed

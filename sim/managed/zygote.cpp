@@ -11,8 +11,10 @@
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "sim/managed/trouble.h"
 #include "sim/managed/wire.h"
@@ -60,6 +62,19 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return made;
 }
 
+// Inherited, at its begin.
+Descriptor memory_with(const std::string& text) {
+    Descriptor memory(::memfd_create("patched", 0));
+    for (std::size_t at = 0; at < text.size();) {
+        const ssize_t wrote = ::write(memory.get(), text.data() + at, text.size() - at);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0) fail(fmt::format("cannot pass on a patch: {}", std::strerror(errno)), "free memory");
+        at += static_cast<std::size_t>(wrote);
+    }
+    ::lseek(memory.get(), 0, SEEK_SET);
+    return memory;
+}
+
 }  // namespace
 
 Zygote::Zygote(const ZygoteSettings& settings) : holds_(settings.holds) {
@@ -70,6 +85,8 @@ Zygote::Zygote(const ZygoteSettings& settings) : holds_(settings.holds) {
                                    std::to_string(number)};
     if (!settings.hook.empty()) words.insert(words.end(), {"--hook", settings.hook.string()});
     if (!settings.program.empty()) words.insert(words.end(), {"--program", settings.program.string()});
+    const Descriptor patched = settings.patched.empty() ? Descriptor() : memory_with(json(settings.patched).dump());
+    if (patched) words.insert(words.end(), {"--patched", std::to_string(patched.get())});
     words.emplace_back("--preload");
     words.insert(words.end(), settings.preload.begin(), settings.preload.end());
     std::vector<std::string> variables = environment_of(settings);

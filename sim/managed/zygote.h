@@ -22,6 +22,7 @@ struct ZygoteSettings {
     std::filesystem::path program = {};     // a script whose packages are imported once; empty: none
     std::vector<std::string> preload = {};  // modules to import once, before ranks are forked
     std::map<std::string, std::string> environment = {};  // beside that of this process
+    std::map<std::string, std::string> patched = {};      // texts in place of those of installed files
     std::shared_ptr<void> holds = {};                     // lives as long as the zygote
 };
 

@@ -45,6 +45,54 @@ TEST(ProgramPatch, ThatCannotBeAppliedNamesItsLine) {
     EXPECT_EQ(refused("@@\nab\n"), "2: the patch's line 'ab' is no line of a patch");
 }
 
+// Goal: a framework's own fix, turned round, is a patch as it is.
+TEST(ProgramPatch, OfSeveralFilesIsSplitAtItsHeads) {
+    const std::string_view patch =
+        "diff --git a/src/pack/one.py b/src/pack/one.py\n"
+        "index 12..34 100644\n"
+        "--- a/src/pack/one.py\n"
+        "+++ b/src/pack/one.py\n"
+        "@@ -1 +1 @@\n"
+        "--- not a head\n"
+        "+x\n"
+        "--- a/pack/deep/two.py\t2026-01-01\n"
+        "+++ b/pack/deep/two.py\t2026-01-02\n"
+        "@@\n"
+        "-b\n"
+        "--- train.py\n"
+        "+++ train.py\n"
+        "@@\n"
+        "-c\n";
+    const auto parts = scenarios::split_patch(patch);
+    ASSERT_TRUE(parts) << parts.error().what;
+    ASSERT_EQ(parts->size(), 3u);
+    EXPECT_EQ((*parts)[0].file, "pack/one.py");
+    EXPECT_EQ(apply_patch("-- not a head\ny\n", (*parts)[0].text).value(), "x\ny\n");
+    EXPECT_EQ((*parts)[1].file, "pack/deep/two.py");
+    EXPECT_EQ((*parts)[1].first, 8);
+    EXPECT_EQ(apply_patch("a\nb\n", (*parts)[1].text).value(), "a\n");
+    EXPECT_EQ((*parts)[2].file, "") << "no directory: the program";
+    EXPECT_EQ((*scenarios::split_patch("@@\n-a\n"))[0].file, "");
+}
+
+TEST(ProgramPatch, OfFilesThatAreNoneNamesItsLine) {
+    const auto refused = [](const std::string& patch) {
+        const auto parts = scenarios::split_patch(patch);
+        return parts ? std::string("splits") : std::to_string(parts.error().line) + ": " + parts.error().what;
+    };
+    EXPECT_EQ(refused("--- a/x/a.py\n+++ b/x/a.py\n@@\n-a\n--- a/x/a.py\n+++ b/x/a.py\n@@\n-b\n"),
+              "1: the patch changes x/a.py twice");
+    EXPECT_EQ(refused("--- a/x/a.c\n+++ b/x/a.c\n@@\n-a\n"),
+              "1: the patch changes 'x/a.c', which is no file of a Python package");
+    EXPECT_EQ(refused("--- a/x/../a.py\n+++ b/x/../a.py\n@@\n-a\n"),
+              "1: the patch changes 'x/../a.py', which is no file of a Python package");
+    EXPECT_EQ(refused("--- /x/a.py\n+++ /x/a.py\n@@\n-a\n"),
+              "1: the patch changes '/x/a.py', which is no file of a Python package");
+    EXPECT_EQ(refused("@@\n-a\n--- a/x/a.py\n+++ b/x/a.py\n"), "3: the patch has no hunk");
+    EXPECT_EQ(refused("@@\n-a\n--- a/x/a.py\n+++ b/x/a.py\n@@\n?\n"),
+              "6: the patch's line '?' is no line of a patch");
+}
+
 class PythonFile : public testing::Test {
 protected:
     void SetUp() override {
@@ -116,6 +164,10 @@ TEST_F(PythonFile, NamesFileLineAndKeyOfWhatIsWrong) {
          "one.toml:14:11: there is no file 'gone.py' beside the scenario");
     says(refusal(patch, ""), "python lacks 'program'");
     says(refusal("patch = '''\n@@\n-nothing\n'''\n", program), "one.toml:8:1: the patch does not apply");
+    const std::string package = "patch = '''\n--- a/x/a.py\n+++ b/x/a.py\n@@\n-a\n";
+    EXPECT_EQ(refusal(package + "'''\n", program), "loads");
+    says(refusal(package + "--- train.py\n+++ train.py\n@@\n-no\n'''\n", program), "the patch does not apply");
+    says(refusal("patch = '''\n--- a/x/a.c\n+++ b/x/a.c\n@@\n-a\n'''\n", program), "the patch changes 'x/a.c'");
     says(refusal("", program), "there is no [[fault]]");
     says(refusal("", program, "[[fault]]\nkind = \"bend_value\"\nrank = 0\nseam = \"m\"\nset = 1\n"),
          "there is no seam in python 'm'");

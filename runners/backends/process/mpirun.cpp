@@ -235,6 +235,16 @@ scenarios::Result<fs::path> python_with(const std::string& module) {
         fmt::format("`pip install {}` beside deadrank, or in an environment whose Python DEADRANK_PYTHON names", module));
 }
 
+fs::path package_file(const fs::path& python, const std::string& file) {
+    const std::size_t slash = file.find('/');
+    const std::string asked = fmt::format(
+        "import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u, os; s = u.find_spec('{}'); "
+        "print(next((f for d in (s.submodule_search_locations or ()) for f in [os.path.join(d, '{}')] "
+        "if os.path.isfile(f)), '') if s else '')",
+        file.substr(0, slash), file.substr(slash + 1));
+    return last_answer(python, asked);
+}
+
 scenarios::Result<Python> python_with_torch(std::string_view version) {
     std::string known;
     for (const Python& python : pythons()) {

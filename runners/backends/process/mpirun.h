@@ -53,6 +53,10 @@ scenarios::Result<std::filesystem::path> python_with(const std::string& module);
 // The version of a module that this Python can import; empty if it cannot. Looked up once per process.
 std::string version_of(const Python& python, const std::string& module);
 
+// The path of a package's file, "torch/optim/sgd.py", that this Python would import; empty if it has none. Each
+// directory is a word.
+std::filesystem::path package_file(const std::filesystem::path& python, const std::string& file);
+
 // A Python with that release of torch ("1.13", "1.13.1": patch levels do not matter). Errors: unsupported,
 // naming the releases found.
 scenarios::Result<Python> python_with_torch(std::string_view version);

@@ -16,6 +16,7 @@
 #include "runners/backends/process/simulated_gpus.h"
 #include "runners/backends/sim/job_copies.h"
 #include "runners/backends/sim/left_files_search.h"
+#include "runners/backends/sim/patched_packages.h"
 #include "runners/backends/sim/sim_play.h"
 #include "scenarios/model/python_program.h"
 #include "sim/machine/plan_settings.h"
@@ -259,10 +260,14 @@ scenarios::Result<std::shared_ptr<sim::managed::Zygote>> warm_zygote(
 // The rank reads the patched text from a file of its own, so that patches of several ranks stay apart.
 scenarios::Result<inject::Done> patch_rank(const ManagedSettings& settings, sim::managed::ManagedJob& job,
                                            results::Rank rank, std::string_view patch) {
+    const auto parts = scenarios::split_patch(patch);
+    if (!parts) return refuse(ErrorCode::bad_input, parts.error().what, parts.error().remedy);
+    const auto part = std::find_if(parts->begin(), parts->end(), [](const auto& one) { return one.file.empty(); });
+    if (part == parts->end()) return inject::Done{};  // the interpreter has it already
     if (settings.text.empty())
         return refuse(ErrorCode::unsupported, "a program of your own cannot be patched",
                       "change it, or make it the program of a scenario: kind = \"python\"");
-    const auto patched = scenarios::apply_patch(settings.text, patch);
+    const auto patched = scenarios::apply_patch(settings.text, part->text);
     if (!patched) return refuse(ErrorCode::bad_input, patched.error().what, patched.error().remedy);
     const auto file = std::filesystem::absolute(settings.directory) / fmt::format(".rank{}.py", rank);
     if (std::ofstream out(file); !(out << *patched))
@@ -308,7 +313,11 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
                                  cluster->launcher == sim::LauncherKind::torchrun &&
                                  !plan.cluster.contains("store");
     if (const std::int64_t memory = memory_of_devices(settings_); memory > 0) cluster->device_memory = memory;
-    const auto warm = warm_zygote(*settings_.warm, zygote_of(settings_));
+    auto patched = patched_packages(settings_.python, plan);
+    if (!patched) return tl::unexpected(patched.error());
+    sim::managed::ZygoteSettings zygote = zygote_of(settings_);
+    zygote.patched = std::move(*patched);
+    const auto warm = warm_zygote(*settings_.warm, zygote);
     if (!warm) return tl::unexpected(warm.error());
     sim::managed::Program program = program_of(settings_, plan);
     if (options.branches || settings_.debugged) {

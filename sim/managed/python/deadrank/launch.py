@@ -17,7 +17,7 @@ import traceback
 import types
 
 from . import channel as wire
-from . import clocks, files, forks, threads
+from . import clocks, files, forks, patches, threads
 from .channel import Channel, here
 
 FIRST_NUMBER = 1000
@@ -201,6 +201,7 @@ def execute_file(path, main):
     if source is not None:  # tracebacks show the lines that run
         lines = text.decode().splitlines(keepends=True)
         linecache.cache[path] = (len(text), None, lines, path)
+    if source is not None or patches.texts:
         sys.excepthook = traceback.print_exception  # the interpreter's own reads lines from the file beside it
     exec(compile(text, path, "exec"), main.__dict__)
 

@@ -1,6 +1,6 @@
 # sim/managed/python/deadrank/zygote.py — A warm interpreter that has imported torch and forks one child for each
 # rank: python -m deadrank.zygote --control FD [--hook DIRECTORY] [--program FILE]
-# [--preload MODULE ...]
+# [--patched FD] [--preload MODULE ...]
 import os
 import sys
 
@@ -27,7 +27,7 @@ import socket
 import weakref
 from collections import deque
 
-from deadrank import forks, imports, launch
+from deadrank import forks, imports, launch, patches
 
 LONGEST = 1 << 20
 OBSERVERS = ("checkpoints", "data", "evidence", "groups", "later", "replicas", "training")
@@ -36,6 +36,8 @@ OBSERVERS = ("checkpoints", "data", "evidence", "groups", "later", "replicas", "
 def main():
     arguments = read_arguments()
     fix_layout()
+    if arguments.patched is not None:
+        patches.install(arguments.patched)
     control = socket.socket(fileno=arguments.control)
     control.set_inheritable(False)
     observers = []
@@ -84,6 +86,7 @@ def read_arguments():
     parser.add_argument("--control", type=int, required=True)
     parser.add_argument("--preload", nargs="*", action="extend", default=[])
     parser.add_argument("--program", default="", help="a script: the packages that it imports are imported once")
+    parser.add_argument("--patched", type=int, help="a descriptor of patched files of installed packages (patches.py)")
     parser.add_argument("--hook", default="", help="the directory that holds deadrank_hook")
     return parser.parse_args()
 

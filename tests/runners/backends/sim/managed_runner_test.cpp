@@ -14,6 +14,7 @@
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/process/simulated_gpus.h"
+#include "scenarios/model/python_program.h"
 
 namespace deadrank::runners {
 namespace {
@@ -353,6 +354,45 @@ TEST_F(DeviceManagedRanks, EndWithTheirOwnCodeAndTraceback) {
     ASSERT_TRUE(record) << record.error().text();
     EXPECT_THAT(codes(*record), Contains(1));
     EXPECT_THAT(lines(*record, 1), Contains(HasSubstr("ValueError: no such layer")));
+}
+
+// Goal: a bug of a framework is played in the framework, which stays as it is for everybody else.
+TEST_F(DeviceManagedRanks, RunInstalledPackagesAsAPatchChangesThem) {
+    const std::string sampling =
+        "from torch.utils.data import DistributedSampler\n"
+        "sampler = DistributedSampler(range(8), num_replicas=4, rank=0)\n"
+        "sampler.set_epoch(1)\n"
+        "print('sampled', len(list(sampler)))\n";
+    const auto patch = [](const std::string& file, const std::string& lines) {
+        scenarios::FaultSpec spec;
+        spec.kind = scenarios::patch_fault;
+        spec.when.at_start = true;
+        spec.parameters["patch"] = {.type = scenarios::ValueType::text,
+                                    .text = "--- a/" + file + "\n+++ b/" + file + "\n@@\n" + lines};
+        return spec;
+    };
+    const auto epoch = patch("torch/utils/data/distributed.py",
+                             "-        self.epoch = epoch\n+        raise KeyError('no epochs')\n");
+    const auto broken = play(sampling, {}, {epoch}, 2);
+    ASSERT_TRUE(broken) << broken.error().text();
+    for (const results::Rank rank : {0, 1})
+        EXPECT_THAT(lines(*broken, rank),
+                    testing::AllOf(Contains(HasSubstr("raise KeyError('no epochs')")),
+                                   Contains(HasSubstr("KeyError: 'no epochs'")), Not(Contains("sampled 2"))));
+    const auto healthy = play(sampling, {}, {}, 2);
+    ASSERT_TRUE(healthy) << healthy.error().text();
+    EXPECT_THAT(lines(*healthy, 1), testing::ElementsAre("sampled 2"));
+
+    const auto refusal = [&](const scenarios::FaultSpec& fault) {
+        const auto record = play(sampling, {}, {fault}, 2);
+        return record ? "played" : record.error().text();
+    };
+    EXPECT_THAT(refusal(patch("no_such_package/one.py", "-a\n+b\n")), HasSubstr("pip install no_such_package"));
+    EXPECT_THAT(refusal(patch("torch/utils/data/distributed.py", "-no such line\n+b\n")),
+                HasSubstr("the program has no such lines ('no such line' first)"));
+    scenarios::FaultSpec one_rank = epoch;
+    one_rank.parameters["rank"] = {.type = scenarios::ValueType::ranks, .list = {1}};
+    EXPECT_THAT(refusal(one_rank), HasSubstr("would be on some ranks only"));
 }
 
 TEST_F(DeviceManagedRanks, SleepInVirtualTime) {
