@@ -723,12 +723,7 @@ void Proxy::give_back_memory(int number, std::int64_t bytes) {
 void Proxy::use_device(const json& body) {
     const std::string op = body.value("op", "");
     Device& device = world_.device();
-    if (op == "bind") {
-        const int index = body.value("index", 0);
-        world_.record(results::DeviceBind{world_.text(scenarios::word_of(results::BoundPart::model)), index});
-        device.choose(index);
-        answer();
-    } else if (op == "take") {
+    if (op == "take") {
         answer(json{{"room", take_memory(body.value("device", 0), body.value("bytes", std::int64_t{0}))}});
     } else if (op == "give_back") {
         give_back_memory(body.value("device", 0), body.value("bytes", std::int64_t{0}));
@@ -736,10 +731,6 @@ void Proxy::use_device(const json& body) {
     } else if (op == "left") {
         const int index = device.seen(body.value("device", 0));
         answer(json{{"bytes", index < 0 ? -1 : device.free_on(index)}});
-    } else if (op == "count") {
-        answer(json{{"count", device.visible()}});
-    } else if (op == "info") {
-        answer(json{{"index", device.index()}, {"used", device.used()}, {"limit", device.limit()}});
     } else {
         throw HostTrouble(fmt::format("a rank asked its device for '{}'", op), "internal error: report it");
     }
