@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
+#include <optional>
 #include <set>
 
 #include "results/reports/terminal.h"
@@ -104,13 +104,20 @@ Result<ProgramOrders> play_orders(ProgramTrials& trials, std::size_t count, cons
     return orders;
 }
 
-Result<std::optional<OrderDifference>> find_order_difference(const ProgramTrials& trials, std::uint64_t seed,
-                                                             Runner& telling) {
+Result<std::map<std::uint64_t, OrderDifference>> find_order_differences(const ProgramTrials& trials,
+                                                                        const std::vector<std::uint64_t>& seeds,
+                                                                        Runner& telling) {
+    std::map<std::uint64_t, OrderDifference> found;
+    if (seeds.empty()) return found;
     const auto usual = trials.play_healthy({}, telling);
     if (!usual) return tl::unexpected(usual.error());
-    const auto drawn = trials.play_healthy(seed, telling);
-    if (!drawn) return tl::unexpected(drawn.error());
-    return first_difference(usual->record.evidence, drawn->record.evidence);
+    for (const std::uint64_t seed : seeds) {
+        const auto drawn = trials.play_healthy(seed, telling);
+        if (!drawn) return tl::unexpected(drawn.error());
+        if (auto first = first_difference(usual->record.evidence, drawn->record.evidence))
+            found.emplace(seed, std::move(*first));
+    }
+    return found;
 }
 
 }  // namespace deadrank::runners::explore

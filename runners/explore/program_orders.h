@@ -5,7 +5,8 @@
 // how late a thread begins (up to 0.1 s). Real machines may choose each such order.
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,9 +42,9 @@ struct ProgramOrders {
 // Plays the program in the orders of seeds 1 to `count`. Errors: as ProgramTrials::control().
 scenarios::Result<ProgramOrders> play_orders(ProgramTrials& trials, std::size_t count, const Workers& workers);
 
-// Plays one order and the usual one with `telling`, a runner whose evidence names the lines of the program. Nothing:
-// no rank does anything else. Errors: as ProgramTrials::control().
-scenarios::Result<std::optional<OrderDifference>> find_order_difference(const ProgramTrials& trials,
-                                                                        std::uint64_t seed, Runner& telling);
+// Plays the usual order and those of `seeds` with `telling`, a runner whose evidence names the lines of the program. By
+// seed; where no rank does anything else, there is none. Errors: as ProgramTrials::control().
+scenarios::Result<std::map<std::uint64_t, OrderDifference>> find_order_differences(
+    const ProgramTrials& trials, const std::vector<std::uint64_t>& seeds, Runner& telling);
 
 }  // namespace deadrank::runners::explore

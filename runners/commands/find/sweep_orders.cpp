@@ -75,21 +75,21 @@ public:
     }
 
 private:
-    using Differences = std::map<std::size_t, OrderDifference>;  // by the run's index
+    using Differences = std::map<std::uint64_t, OrderDifference>;  // by the order's seed
 
-    // Of the first run of each ending that is not the usual one.
+    // Of the first run of each ending that is not the usual one. Where they cannot be played, the endings still hold.
     Differences find_differences(const ProgramOrders& orders, const explore::ProgramTrials& trials,
                                  ManagedSettings settings) const {
-        Differences found;
         settings.tell_lines = true;
         ManagedRunner telling(std::move(settings), session_.extension.all_faults());
+        std::vector<std::uint64_t> seeds;
         for (std::size_t i = 0; i < orders.runs.size(); ++i) {
             const OrderRun& run = orders.runs[i];
-            if (run.like != i || run.outcome == Outcome::unaffected || run.outcome == Outcome::unknown) continue;
-            if (auto one = explore::find_order_difference(trials, run.seed, telling); one && *one)
-                found.emplace(i, std::move(**one));
+            if (run.like == i && run.outcome != Outcome::unaffected && run.outcome != Outcome::unknown)
+                seeds.push_back(run.seed);
         }
-        return found;
+        auto found = explore::find_order_differences(trials, seeds, telling);
+        return found ? std::move(*found) : Differences{};
     }
 
     bool fails(const OrderRun& run) const {
@@ -120,7 +120,7 @@ private:
                                 style_.paint(Ink::bold, usual ? "the usual result" : explore::text_of(run.outcome)),
                                 results::counted(count, "order"),
                                 usual ? "" : fmt::format(", first {}: {}", run.seed, run.says));
-            if (const auto found = differences.find(first); found != differences.end()) {
+            if (const auto found = differences.find(run.seed); found != differences.end()) {
                 const OrderDifference& one = found->second;
                 text += fmt::format("      first difference: rank {}, {}\n        usual order  {}\n        order {:<6} {}\n",
                                     one.rank, results::duration_text(one.at),
@@ -141,14 +141,13 @@ private:
 
     Json json_of(const ProgramOrders& orders, const Differences& differences) const {
         Json runs = Json::array();
-        for (std::size_t i = 0; i < orders.runs.size(); ++i) {
-            const OrderRun& run = orders.runs[i];
+        for (const OrderRun& run : orders.runs) {
             Json one = {{"order", run.seed},
                         {"outcome", explore::name_of(run.outcome)},
                         {"says", run.says},
                         {"trace_hash", fmt::format("{:016x}", run.trace_hash)},
                         {"again", again(run)}};
-            if (const auto found = differences.find(i); found != differences.end()) {
+            if (const auto found = differences.find(run.seed); found != differences.end()) {
                 const OrderDifference& first = found->second;
                 one["first_difference"] = {{"rank", first.rank},
                                            {"at_ns", first.at.count()},

@@ -51,9 +51,9 @@ protected:
     OrderDifference difference_of(std::uint64_t seed) {
         settings_.tell_lines = true;
         ManagedRunner telling(settings_);
-        auto found = find_order_difference(*trials_, seed, telling);
-        if (!found || !*found) throw std::runtime_error("no difference");
-        return std::move(**found);
+        auto found = find_order_differences(*trials_, {seed}, telling);
+        if (!found || found->empty()) throw std::runtime_error("no difference");
+        return std::move(found->at(seed));
     }
 
     static std::size_t count(const ProgramOrders& orders, Outcome outcome) {
