@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <map>
 #include <set>
+#include <tuple>
+#include <vector>
 
 #include "results/record/words.h"
 #include "results/reports/clues.h"
@@ -282,11 +284,14 @@ Clue replica_clue(const Evidence& evidence) {
 
 // Quantities that differ from the job's own definition, or from the good run.
 Clue sample_clue(const Evidence& evidence, const Evidence* good) {
-    std::map<std::pair<std::int64_t, std::string>, double> then;
+    // A rank may give a number several times in a step: each is held beside its like.
+    using Place = std::tuple<Rank, std::int64_t, std::string>;
+    std::map<Place, std::vector<double>> then;
+    std::map<Place, std::size_t> times;
     if (good) {
         for (const Event* event : good->each<ValueSample>()) {
             const auto* what = event->as<ValueSample>();
-            then[{what->step, std::string(good->text(what->name))}] = what->value;
+            then[{event->rank, what->step, std::string(good->text(what->name))}].push_back(what->value);
         }
     }
     std::map<std::string, std::vector<Rank>> lines;
@@ -294,13 +299,16 @@ Clue sample_clue(const Evidence& evidence, const Evidence* good) {
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* what = event->as<ValueSample>();
         const std::string name(evidence.text(what->name));
-        const auto before = then.find({what->step, name});
+        const Place place{event->rank, what->step, name};
+        const auto found = then.find(place);
+        const std::size_t nth = times[place]++;
+        const double* before = found != then.end() && nth < found->second.size() ? &found->second[nth] : nullptr;
         const bool odd = std::isfinite(what->expected) && what->value != what->expected;
-        const bool changed = before != then.end() && before->second != what->value;
+        const bool changed = before && *before != what->value && !(std::isnan(*before) && std::isnan(what->value));
         if (!odd && !changed) continue;
         std::string line = fmt::format("step {}  {} = {}", what->step, name, number_text(what->value));
         if (odd) line += fmt::format(", by the job's own definition {}", number_text(what->expected));
-        if (changed) line += fmt::format(", in the last good run {}", number_text(before->second));
+        if (changed) line += fmt::format(", in the last good run {}", number_text(*before));
         if (lines.count(line) == 0) order.push_back(line);
         lines[line].push_back(event->rank);
     }
