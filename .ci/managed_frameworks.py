@@ -263,15 +263,17 @@ def table(lines, known):
     return "\n".join([*rows, "", f"{good} of {len(lines)} cells are right." + others[0], *others[1:], ""])
 
 
-BEGIN, END = "<!-- table of .ci/managed_frameworks.py -->", "<!-- end of the table -->"
+END = "<!-- end of the table -->"
 
 
-def write_table(page, text):
+def write_table(page, text, script=".ci/managed_frameworks.py"):
+    """Replaces what stands on the page between the script's two marks."""
     if not page:
         return print(text)
-    whole = page.read_text(encoding="utf-8") if page.exists() else f"{BEGIN}\n{END}\n"
-    before, rest = whole.split(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    begin = f"<!-- table of {script} -->"
+    whole = page.read_text(encoding="utf-8") if page.exists() else f"{begin}\n{END}\n"
+    before, rest = whole.split(begin)
+    page.write_text(f"{before}{begin}\n\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
     return None
 
 
