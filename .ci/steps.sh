@@ -162,15 +162,14 @@ compare_builds() {
   done
 }
 
-# builds_of SANITIZE COMMAND: calls the command with name, compiler and options of each build. In CI the day draws one
-# of the three that no sanitizer watches.
+# builds_of SANITIZE COMMAND: calls the command with name, compiler and options of each build. In CI the day draws one.
 builds_of() {
-  local sanitize=$1 command=$2 drawn=0
-  [ $ci = no ] || drawn=$(($(date +%j | sed 's/^0*//') % 3 + 1))
-  case $drawn in 0 | 1) "$command" gcc-O0 g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g1" ;; esac
-  case $drawn in 0 | 2) "$command" clang-O2 clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo ;; esac
-  case $drawn in 0 | 3) "$command" clang-O0 clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g0" ;; esac
-  [ -z "$sanitize" ] || "$command" "gcc-$sanitize" g++ -DDEADRANK_SANITIZE="$sanitize"
+  local sanitize=$1 command=$2 drawn=all
+  [ $ci = no ] || drawn=$(($(date +%s) / 86400 % 4))
+  case $drawn in all | 0) "$command" gcc-O0 g++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g1" ;; esac
+  case $drawn in all | 1) "$command" clang-O2 clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo ;; esac
+  case $drawn in all | 2) "$command" clang-O0 clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g0" ;; esac
+  [ -z "$sanitize" ] || case $drawn in all | 3) "$command" "gcc-$sanitize" g++ -DDEADRANK_SANITIZE="$sanitize" ;; esac
 }
 
 # Device tests mostly wait. The other builds get the processors while no test wants them; what they have not

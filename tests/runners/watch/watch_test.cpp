@@ -3,6 +3,7 @@
 #include "results/detectors/detector.h"
 #include "runners/backends/process/mpirun.h"
 #include "tests/runners/watch/watched.h"
+#include "tests/support/drawn.h"
 
 namespace deadrank::runners {
 namespace {
@@ -15,6 +16,7 @@ class DeviceWatchHealthy : public DeviceWatch, public testing::WithParamInterfac
 
 TEST_P(DeviceWatchHealthy, RingsNothing) {
     const std::string name = GetParam();
+    if (!tests::is_drawn_today(name, 2)) GTEST_SKIP() << tests::drawn_another_day;
     const std::map<std::string, std::string> needed = {
         {"accelerated", "accelerate"}, {"hf_trainer", "transformers"}, {"lightning_module", "lightning"}};
     if (const auto need = needed.find(name);

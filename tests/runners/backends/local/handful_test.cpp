@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runners/backends/process/mpirun.h"
+#include "tests/support/drawn.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::runners {
@@ -23,6 +24,7 @@ std::vector<std::string> handful() {
 class DeviceHandful : public testing::TestWithParam<std::string> {};
 
 TEST_P(DeviceHandful, PassesOrDiffersAsDocumented) {
+    if (!tests::is_drawn_today(GetParam(), 2)) GTEST_SKIP() << tests::drawn_another_day;
     if (const auto python = best_python(); !python) GTEST_SKIP() << python.error().text();
     const auto played = tests::shell(fmt::format(
         "'" DEADRANK_BINARY_DIRECTORY "/deadrank' run --runner local --ranks 4 --json {} 2>/dev/null",
