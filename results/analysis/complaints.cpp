@@ -371,4 +371,14 @@ bool is_rendezvous_failure(const Complaint& complaint, const std::vector<Time>& 
                        [&](std::string_view word) { return says_word(words, word); });
 }
 
+std::string_view last_error_line(const Evidence& evidence, int attempt, Rank rank, Time by) {
+    std::string_view last;
+    for (const Event* event : evidence.each<RankLog>()) {
+        const auto* log = event->as<RankLog>();
+        const bool its_own = event->rank == rank && evidence.facts<Lives>().attempt_at(event->at) == attempt;
+        if (its_own && event->at <= by && log->level >= 2) last = evidence.text(log->line);
+    }
+    return last;
+}
+
 }  // namespace deadrank::results::analysis

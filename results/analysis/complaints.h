@@ -79,6 +79,9 @@ private:
     std::vector<Complaint> all_;
 };
 
+// The last line of an error that a rank logged in that attempt by that time; empty if there is none.
+std::string_view last_error_line(const Evidence& evidence, int attempt, Rank rank, Time by);
+
 // Ranks whose first complaint is about one kind of trouble, at about the same time. A rank that complains of
 // something else first is a victim, or a separate case.
 struct Outbreak {

@@ -1,6 +1,8 @@
 // results/detectors/restart_failure.cpp — The job did not recover from a fault by itself: a node is gone, the
 // job was asked to leave, attempt after attempt made no progress, or each restart throws away what was done.
 #include <algorithm>
+#include <cctype>
+#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
@@ -287,6 +289,31 @@ std::optional<std::vector<Rank>> find_missing_ranks(const Evidence& evidence, co
     return std::vector<Rank>{};
 }
 
+// "[rank3]: KeyError: 'a3'" → "KeyError: 'a'"
+std::string words_of_error(std::string_view line) {
+    if (line.starts_with("[rank")) line.remove_prefix(std::min(line.find("]: "), line.size() - 3) + 3);
+    std::string words(line);
+    std::erase_if(words, [](unsigned char letter) { return std::isdigit(letter) != 0; });
+    return words;
+}
+
+// The ranks that failed as this one did: within a second, by themselves, and with the same last words.
+std::vector<Rank> failed_alike(const Evidence& evidence, const Lives& lives, int attempt,
+                               const Life& failed) {
+    const auto words = [&](const Life& life) {
+        return words_of_error(last_error_line(evidence, attempt, life.process, life.ended));
+    };
+    const std::string due = words(failed);
+    std::vector<Rank> ranks;
+    for (const Life& life : lives.of(attempt)) {
+        const bool at_once = life.failed() && life.signal == 0 && life.ended != never &&
+                             std::chrono::abs(life.ended - failed.ended) <= std::chrono::seconds(1);
+        if (life.process == failed.process || (at_once && !due.empty() && words(life) == due))
+            ranks.push_back(life.process);
+    }
+    return ranks;
+}
+
 // The last attempt got no further than those before it.
 std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
     const int last = lives.attempts() - 1;
@@ -308,11 +335,15 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
     }
     if (failed) {
         const Life* earlier = first_failure(lives, last - 1);
-        const bool again = earlier && earlier->process == failed->process;
-        return {restart_finding(lives, {failed->process}, failed->ended,
-                                fmt::format("attempt {} ended {}with rank {} and no step beyond {}{}", last,
-                                            again ? "again " : "", failed->process, before,
-                                            said.empty() ? "" : fmt::format("; it said: {}", quoted(said))),
+        const std::vector<Rank> ranks = failed_alike(evidence, lives, last, *failed);
+        const bool again = earlier && std::count(ranks.begin(), ranks.end(), earlier->process) > 0;
+        const std::string_view end = last_error_line(evidence, last, failed->process, failed->ended);
+        const std::string_view words =
+            said.find("Traceback (most recent call last)") < said.size() && !end.empty() ? end : said;
+        return {restart_finding(lives, ranks, failed->ended,
+                                fmt::format("attempt {} ended {}with {} and no step beyond {}{}", last,
+                                            again ? "again " : "", ranks_text(ranks), before,
+                                            words.empty() ? "" : fmt::format("; it said: {}", quoted(words))),
                                 id_of(Cause::unpropagated_rank_failure))};
     }
     const bool all_done = std::all_of(lives.of(last).begin(), lives.of(last).end(),

@@ -61,8 +61,8 @@ std::int64_t first_other_samples(const Evidence& evidence, const Lives& lives) {
     return first;
 }
 
-// A job whose checkpoints nobody sees, since it writes and reads them by itself, has steps that are counted from 0
-// again after a restart: step 0 may be the program's step 4, with another loss.
+// A job whose checkpoints nobody sees, since it writes and reads them by itself, has steps that are counted
+// from 0 again after a restart: step 0 may be the program's step 4, with another loss.
 bool counts_from_zero_again(const Evidence& evidence, const Lives& lives) {
     if (!evidence.each<CheckpointSave>().empty() || !evidence.each<CheckpointLoad>().empty()) return false;
     const auto ends = evidence.each<StepEnd>();
@@ -71,8 +71,8 @@ bool counts_from_zero_again(const Evidence& evidence, const Lives& lives) {
     });
 }
 
-// A program may write later what it took earlier, so that the step of a checkpoint is counted one too high or too low.
-// Then each step of the next attempt repeats, to the last bit, what its neighbour gave before.
+// A program may write later what it took earlier, so that the step of a checkpoint is counted one too high or
+// too low. Then each step of the next attempt repeats, to the last bit, what its neighbour gave before.
 bool counts_are_shifted_by(std::int64_t shift, const Evidence& evidence, const Lives& lives) {
     std::map<std::pair<Rank, std::int64_t>, double> before;
     bool repeats = false;
@@ -198,14 +198,34 @@ std::int64_t latest_saved(const Evidence& evidence, int attempt, std::int64_t be
     return latest;
 }
 
+// Until when passes of an attempt train nothing: a rank that had not ended a step read its state then.
+std::map<int, Time> when_loaded(const Evidence& evidence, const Lives& lives) {
+    std::map<int, Time> loaded;
+    std::set<std::pair<int, Rank>> trained;
+    for (const Event& event : evidence.events()) {
+        const auto* load = event.as<CheckpointLoad>();
+        if (!load && !event.as<StepEnd>()) continue;
+        const std::pair of{lives.attempt_at(event.at), event.rank};
+        if (!load)
+            trained.insert(of);
+        else if (load->result == Code::ok && !trained.contains(of))
+            loaded[of.first] = event.at;
+    }
+    return loaded;
+}
+
 // A newer complete checkpoint existed, but an older one, or none, was loaded.
 void compare_steps(const Evidence& evidence, Regression& found) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<std::pair<int, Rank>, bool> begun;
+    const std::map<int, Time> loaded = when_loaded(evidence, lives);
     std::map<int, std::pair<std::int64_t, std::int64_t>> known;  // the latest two saves, by attempt
     for (const Event* event : evidence.each<StepBegin>()) {
         const int attempt = lives.attempt_at(event->at);
-        if (attempt == 0 || !begun.try_emplace({attempt, event->rank}, true).second) continue;
+        if (attempt == 0) continue;
+        if (const auto load = loaded.find(attempt); load != loaded.end() && event->at < load->second)
+            continue;
+        if (!begun.try_emplace({attempt, event->rank}, true).second) continue;
         const auto [saves, fresh] = known.try_emplace(attempt);
         if (fresh) {
             saves->second.first = latest_saved(evidence, attempt, std::numeric_limits<std::int64_t>::max());

@@ -36,17 +36,6 @@ bool complained_by(const Evidence& evidence, int attempt, Time time) {
     });
 }
 
-// Empty if the rank said nothing of an error.
-std::string_view last_error_line(const Evidence& evidence, int attempt, Rank rank, Time time) {
-    std::string_view last;
-    for (const Event* event : evidence.each<RankLog>()) {
-        const auto* log = event->as<RankLog>();
-        const bool its_own = event->rank == rank && evidence.facts<Lives>().attempt_at(event->at) == attempt;
-        if (its_own && event->at <= time && log->level >= 2) last = evidence.text(log->line);
-    }
-    return last;
-}
-
 }  // namespace
 
 std::optional<Finding> unexplained_end(const Evidence& evidence) {

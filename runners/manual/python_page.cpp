@@ -44,7 +44,10 @@ file. So a report about a framework is played in the framework: take the fix of 
 (`git diff fixed broken`), and let a short program reach the line. Ranks run the changed file in all variants but
 the control; the installed package stays as it is. A patch may change several files and the program. Where the
 package is not installed, or has no such lines, the run is `unknown` and says so. All ranks share a package, so such
-a patch takes no `rank`.
+a patch takes no `rank`. Hunks of the program stand below `+++ b/train.py`, or in front of the first head.
+
+If the installed release still has the bug, leave `[bug] patch` out and state the report's fix as `fix` in
+`[workload]`: the control and the healed run have it, and its absence is the bug.
 
 A bug of a few ranks, such as a node with an older image, is the fault `patch_program` with `rank`.
 

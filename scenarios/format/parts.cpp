@@ -152,7 +152,8 @@ std::string settings_of_others(std::string_view word, const char* what, const st
 std::optional<FaultSettings> read_patch(Reader& top, const Bug& bug, const WorkloadSettings& workload,
                                         const std::filesystem::path& scenario) {
     if (bug.patch.empty()) return std::nullopt;
-    const Node& node = top.find("bug")->find("patch")->value;
+    const auto* stated = top.find("bug")->find("patch");
+    const Node& node = stated ? stated->value : top.find("workload")->find("fix")->value;
     if (workload.name != python_workload) {
         top.problems().add(node.place, "[bug] patch has no program to change",
                            "say kind = \"python\" in [workload], or name a fault");
@@ -179,6 +180,24 @@ std::optional<FaultSettings> read_patch(Reader& top, const Bug& bug, const Workl
     fault.parameters["patch"] = patch;
     return fault;
 }
+
+namespace {
+
+// A fix is of packages alone: the program beside the scenario is the fixed one.
+void check_fix(const OutsideText& fix, Problems& problems) {
+    if (fix.text.empty()) return;
+    const auto parts = split_patch(fix.text);
+    if (!parts) {
+        problems.add(fix.line(parts.error().line), parts.error().what, parts.error().remedy);
+        return;
+    }
+    for (const FilePatch& part : *parts)
+        if (part.file.empty())
+            problems.add(fix.line(part.first), "the fix changes no installed package",
+                         "begin it with `+++ b/torch/optim/sgd.py`, and let the program be the fixed one");
+}
+
+}  // namespace
 
 WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary,
                                const std::filesystem::path& scenario) {
@@ -207,6 +226,11 @@ WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary,
             const std::string text = read_outside_text(*program, scenario, {".py"}, top.problems()).text;
             for (Value& option : workload.settings["program"].options) option.text = text;
             add_program_words(text, *own);
+        }
+        if (const Node* fix = reader.find("fix")) {
+            const OutsideText text = read_outside_text(*fix, scenario, {".diff", ".patch"}, top.problems());
+            for (Value& option : workload.settings["fix"].options) option.text = text.text;
+            check_fix(text, top.problems());
         }
         workload.kind = own.get();
         workload.own = std::move(own);

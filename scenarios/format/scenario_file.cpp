@@ -115,6 +115,11 @@ void read_all(Reader& top, Scenario& scenario, const Taxonomy& taxonomy, const V
     for (FaultSettings& fault : read_faults(top, vocabulary, workload))
         scenario.faults.push_back(std::move(fault));
     check_per_rank(top, scenario.bug, scenario.faults);
+    // What the installed release still has is the bug, where nothing else is said to be.
+    const auto fix = scenario.workload.find("fix");
+    const bool lacks_fix = fix != scenario.workload.end() && !fix->second.options.front().text.empty();
+    if (lacks_fix && scenario.bug.patch.empty())
+        scenario.bug.patch = reverse_patch(fix->second.options.front().text);
     const auto patch = read_patch(top, scenario.bug, stated, scenario.file);
     if (scenario.faults.empty() && !top.find("fault") && scenario.bug.patch.empty()) {
         top.problems().add(top.node().place, "there is no [[fault]]", "say what is done to the job");
@@ -153,6 +158,8 @@ Loaded read(std::string_view text, const std::filesystem::path& file, const Taxo
     if (loaded.scenario.workload_kind == python_workload && program != loaded.scenario.workload.end()) {
         std::string all(text);  // with the files beside it
         for (const Value& option : program->second.options) all += option.text;
+        if (const auto fix = loaded.scenario.workload.find("fix"); fix != loaded.scenario.workload.end())
+            for (const Value& option : fix->second.options) all += option.text;
         all += loaded.scenario.bug.patch;
         loaded.scenario.digest = fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
     }

@@ -108,7 +108,8 @@ std::string file_of(std::string_view head) {
 // A file of Python below directories whose names are words.
 bool names_module(std::string_view file) {
     return file.ends_with(".py") && file.find("//") == std::string_view::npos && !file.starts_with('/') &&
-           std::all_of(file.begin(), file.end() - 3, [](char letter) { return is_word(letter) || letter == '/'; });
+           std::all_of(file.begin(), file.end() - 3,
+                       [](char letter) { return is_word(letter) || letter == '/'; });
 }
 
 std::vector<std::size_t> places_of(const Lines& wanted, const Lines& program, std::size_t from) {
@@ -129,6 +130,10 @@ const Kind& python_kind() {
             "store and clock are simulated",
         .parameters =
             {{"program", ValueType::text, "", "the fixed program: a file beside the scenario, or its text"},
+             {"fix", ValueType::text, "",
+              "a patch of installed packages that mends the bug, for a report that the installed release "
+              "still has: "
+              "all runs have it but the one with the bug"},
              {"gpus", ValueType::boolean, "false",
               "whether ranks have simulated GPUs: tensors of torch's cuda then compute on the CPU"}},
         .own_words = true,
@@ -141,7 +146,8 @@ void add_program_words(std::string_view program, Kind& kind) {
     add_first_arguments(program, "block", kind.blocks);
 }
 
-tl::expected<std::string, PatchMistake> apply_patch(std::string_view program, std::string_view patch) {
+tl::expected<std::string, PatchMistake> apply_patch(std::string_view program, std::string_view patch,
+                                                    std::string_view name) {
     const auto hunks = read_hunks(patch);
     if (!hunks) return tl::unexpected(hunks.error());
     const Lines old_program = split_lines(program);
@@ -156,14 +162,13 @@ tl::expected<std::string, PatchMistake> apply_patch(std::string_view program, st
                              "begin a line with + or -, or leave the hunk out");
         const auto places = places_of(hunk.old_lines, old_program, next);
         if (places.empty())
-            return refuse_at(
-                hunk.place,
-                fmt::format("the patch does not apply: the program has no such lines ('{}' first)",
-                            hunk.old_lines.front()),
-                "copy the lines that stay from the program, blanks included");
+            return refuse_at(hunk.place,
+                             fmt::format("the patch does not apply: {} has no such lines ('{}' first)", name,
+                                         hunk.old_lines.front()),
+                             fmt::format("copy the lines that stay from {}, blanks included", name));
         if (places.size() > 1 && hunk.first == 0)
             return refuse_at(hunk.place,
-                             fmt::format("the patch's hunk fits in {} places of the program", places.size()),
+                             fmt::format("the patch's hunk fits in {} places of {}", places.size(), name),
                              "add a line that stays and is there once");
         const auto distance = [&](std::size_t at) {
             return std::abs(static_cast<std::int64_t>(at) + 1 - hunk.first);
@@ -184,13 +189,32 @@ tl::expected<std::string, PatchMistake> apply_patch(std::string_view program, st
     return text;
 }
 
+std::string reverse_patch(std::string_view patch) {
+    std::string turned;
+    for (const std::string_view line : split_lines(patch)) {
+        const bool head = line.starts_with("--- ") || line.starts_with("+++ ");
+        if (!head && line.starts_with('-'))
+            turned += '+';
+        else if (!head && line.starts_with('+'))
+            turned += '-';
+        else
+            turned += line.substr(0, 1);
+        turned += line.substr(std::min<std::size_t>(1, line.size()));
+        turned += '\n';
+    }
+    return turned;
+}
+
 tl::expected<std::vector<FilePatch>, PatchMistake> split_patch(std::string_view patch) {
     std::vector<FilePatch> parts{{.text = patch}};
     std::vector<std::size_t> begins{0};
     const Lines lines = split_lines(patch);
-    const auto offset_of = [&](std::size_t i) { return static_cast<std::size_t>(lines[i].data() - patch.data()); };
+    const auto offset_of = [&](std::size_t i) {
+        return static_cast<std::size_t>(lines[i].data() - patch.data());
+    };
     for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
-        // A line that goes may begin with "-- ", one that comes with "++ ": a head has both, one behind the other.
+        // A line that goes may begin with "-- ", one that comes with "++ ": a head has both, one behind the
+        // other.
         if (!lines[i].starts_with("--- ") || !lines[i + 1].starts_with("+++ ")) continue;
         // git's own lines stand in front of it.
         std::size_t first = i;
@@ -205,19 +229,23 @@ tl::expected<std::vector<FilePatch>, PatchMistake> split_patch(std::string_view 
         parts.back().first = static_cast<std::int64_t>(first) + 1;
     }
     for (std::size_t i = 0; i < parts.size(); ++i)
-        parts[i].text = patch.substr(begins[i], i + 1 < begins.size() ? begins[i + 1] - begins[i] : std::string_view::npos);
+        parts[i].text = patch.substr(
+            begins[i], i + 1 < begins.size() ? begins[i + 1] - begins[i] : std::string_view::npos);
     for (const FilePatch& part : parts) {
         const bool again = std::count_if(parts.begin(), parts.end(),
                                          [&](const FilePatch& one) { return one.file == part.file; }) > 1;
         if (again)
-            return refuse_at(part.first,
-                             fmt::format("the patch changes {} twice", part.file.empty() ? "the program" : part.file),
-                             "put its hunks below one head");
+            return refuse_at(
+                part.first,
+                fmt::format("the patch changes {} twice", part.file.empty() ? "the program" : part.file),
+                "put its hunks below one head");
         if (const auto hunks = read_hunks(part.text); !hunks)
             return refuse_at(part.first + hunks.error().line - 1, hunks.error().what, hunks.error().remedy);
         if (!part.file.empty() && !names_module(part.file))
-            return refuse_at(part.first, fmt::format("the patch changes '{}', which is no file of a Python package", part.file),
-                             "name it as `+++ b/torch/optim/sgd.py`");
+            return refuse_at(
+                part.first,
+                fmt::format("the patch changes '{}', which is no file of a Python package", part.file),
+                "name it as `+++ b/torch/optim/sgd.py`");
     }
     return parts;
 }

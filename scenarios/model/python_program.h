@@ -30,7 +30,12 @@ struct PatchMistake {
 // Applies a unified diff of one file. A hunk's numbers may be left out: `@@` alone. Its lines are looked for
 // in the program from the hunk before on, and must be there exactly once, unless numbers choose among several
 // places.
-tl::expected<std::string, PatchMistake> apply_patch(std::string_view program, std::string_view patch);
+// `name`: how a mistake calls the program.
+tl::expected<std::string, PatchMistake> apply_patch(std::string_view program, std::string_view patch,
+                                                    std::string_view name = "the program");
+
+// The patch that takes this one back.
+std::string reverse_patch(std::string_view patch);
 
 // What a patch changes in one file.
 struct FilePatch {

@@ -127,7 +127,8 @@ std::unique_ptr<Comm> Bootstrap::join(Process& process, const CommRequest& reque
         machine_.wait(process, {.kind = WaitKind::comm_init, .text = &met.name}, [] { return false; });
 
     const WaitNote note{.kind = WaitKind::comm_init, .number = met.id, .text = &met.name};
-    wait_for_lead(process, met, place, note, request.patience);
+    wait_for_lead(process, met, place, note,
+                  request.patience > Time{0} ? request.patience : request.store_timeout);
     if (met.ranks.empty()) met.ranks = request.members.list();
     check_in(process, met, place, size);
     using State = Gathering::State;

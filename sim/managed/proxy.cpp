@@ -606,6 +606,7 @@ void Proxy::open_comm(const json& body) {
     request.members = Members(body.at("members").get<std::vector<Rank>>());
     request.rank = body.value("rank", 0);
     request.timeout = Time(body.value("timeout", std::int64_t{0}));
+    request.store_timeout = Time(body.value("store_timeout", std::int64_t{0}));
     request.library = body.value("library", "") == "gloo" ? CommLibrary::gloo : CommLibrary::nccl;
     if (body.contains("store")) {
         request.meeting = store(body).meeting();

@@ -133,7 +133,8 @@ struct CommRequest {
     Members members;   // ranks as RANK names them, in the communicator's order
     Rank rank = 0;     // the caller's place among them, as it believes: two may claim one place
     Time patience{0};  // how long the caller waits for the others before it gives up; 0 = without end
-    Time timeout{0};   // of its calls, for the caller's watchdog; 0 = that of all groups
+    Time store_timeout{0};  // how long it waits for rank 0's id in the store; 0 = the cluster's store_timeout
+    Time timeout{0};  // of its calls, for the caller's watchdog; 0 = that of all groups
     CommLibrary library = CommLibrary::usual;
     std::uint64_t meeting = 0;  // of the store that its members met at
 };

@@ -126,6 +126,23 @@ protected:
 const std::string patch = "patch = '''\n@@\n-x = seam('n', 1)\n+x = 2\n'''\n";
 const std::string program = "program = \"train.py\"\n";
 
+// Goal: a bug that the installed release still has is played against its fix.
+TEST_F(PythonFile, MayHaveAFixWhoseAbsenceIsTheBug) {
+    const std::string fix = "fix = '''\n--- a/x/a.py\n+++ b/x/a.py\n@@\n a\n-b\n+c\n'''\n";
+    const auto scenario = load("", program + fix);
+    ASSERT_TRUE(scenario) << scenario.error().text();
+    const scenarios::Capabilities all{.levers = {"*"}, .workloads = {"*"}};
+    const auto trial = scenarios::resolve(*scenario, {1}, all, words_);
+    ASSERT_TRUE(trial) << trial.error().text();
+    const std::string mends = trial->control.workload.at("fix").text;
+    EXPECT_EQ(apply_patch("a\nb\n", mends).value(), "a\nc\n");
+    ASSERT_EQ(trial->fault.faults.size(), 1u);
+    EXPECT_EQ(apply_patch("a\nc\n", trial->fault.faults[0].text("patch")).value(), "a\nb\n");
+    EXPECT_TRUE(trial->control.faults.empty());
+    EXPECT_NE(refusal("", program + "fix = '''\n@@\n-a\n'''\n").find("the fix changes no installed package"),
+              std::string::npos);
+}
+
 // Goal: the plan carries all that a replay needs; the control and the healed run are the fixed program.
 TEST_F(PythonFile, BecomesAPlanWithItsTextAndAFaultThatIsThePatch) {
     const auto scenario = load(patch, program);

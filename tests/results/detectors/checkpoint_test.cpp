@@ -217,6 +217,22 @@ TEST(ResumeRegression, SeesAnOlderCheckpointTaken) {
     EXPECT_EQ(found_by("resume_regression", job.watched()).blame.step, 2);
 }
 
+// A program may make a pass before it loads, so that everything is allocated.
+TEST(ResumeRegression, BeginsBehindTheLoadOfARankThatHadEndedNoStep) {
+    const auto resumed = [](bool ends_a_step_before, std::int64_t goes_on_with) {
+        EvidenceBuilder job = restarted_from_checkpoint();
+        for (const Rank rank : job.everybody()) job.add(rank, results::StepBegin{0});
+        if (ends_a_step_before)
+            for (const Rank rank : job.everybody()) job.add(rank, results::StepEnd{0, 1.0});
+        job.after(1ms);
+        for (const Rank rank : job.everybody()) loads(job, rank, 3, digest_of(3, rank));
+        return job.after(1ms).step(goes_on_with).watched();
+    };
+    expect_silence_of("resume_regression", resumed(false, 4));
+    EXPECT_EQ(found_by("resume_regression", resumed(false, 2)).blame.step, 2);
+    EXPECT_EQ(found_by("resume_regression", resumed(true, 4)).blame.step, 0);
+}
+
 // Goal: what lay on the disk of a host that is gone could not be taken, whole as it was.
 TEST(ResumeRegression, AsksForNoSaveOnTheDiskOfALostHost) {
     const auto resumed = [](const std::string& where, bool second_host_is_back) {
@@ -254,6 +270,21 @@ TEST(RestartFailure, SeesAttemptsWithoutProgress) {
     for (const Rank rank : job.everybody_but(2)) job.exits(rank, -15, 15);
     job.add(no_rank, JobStop{1});
     EXPECT_EQ(found_by("restart_failure", job.watched()).blame.ranks, ranks({2}));
+}
+
+TEST(RestartFailure, NamesAllThatFailedInTheSameWords) {
+    const auto failed = [](const std::string& other) {
+        EvidenceBuilder job = restarted_from_checkpoint();
+        for (const Rank rank : {0, 1, 2, 3}) {
+            job.log(rank, "[rank" + std::to_string(rank) + "]: Traceback (most recent call last):");
+            job.log(rank, "[rank" + std::to_string(rank) + "]: " + (rank == 3 ? other : "KeyError: 'layer.0'"));
+        }
+        for (const Rank rank : {0, 1, 3}) job.exits(rank, 1);
+        return found_by("restart_failure", job.after(5s).exits(2, -15, 15).add(no_rank, JobStop{1}).watched());
+    };
+    EXPECT_EQ(failed("KeyError: 'layer.3'").blame.ranks, ranks({0, 1, 3}));
+    EXPECT_EQ(failed("ValueError: no state").blame.ranks, ranks({0, 1}));
+    EXPECT_THAT(failed("ValueError: no state").says, testing::HasSubstr("it said: [rank0]: KeyError: 'layer.0'"));
 }
 
 TEST(RestartFailure, SeesARestartThatNeverGetsAnywhere) {

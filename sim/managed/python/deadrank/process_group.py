@@ -20,6 +20,7 @@ from torch._C._distributed_c10d import (
 
 from . import channel as wire
 from . import gloo_checks
+from .store import patience_of
 from .channel import here, refuse_child
 from .observers import reduced
 from .works import Work, finished
@@ -47,7 +48,9 @@ JOINED = {
     "BOR": torch.bitwise_or,
     "BXOR": torch.bitwise_xor,
 }
+SUM = 1
 AVERAGES = (1, 5)  # reductions with which gradients are averaged
+PREMUL_SUM = getattr(ReduceOp.RedOpType, "PREMUL_SUM", None)
 NAMES = ("SUM", "MAX", "MIN", "PRODUCT", "AVG", "BAND", "BOR", "BXOR")
 DTYPES = {
     torch.int8: 1,
@@ -179,6 +182,7 @@ class Side:
             timeout=group.limit,
             library=self.library,
             store=group.store,
+            store_timeout=patience_of(group.store_kept),
             description=group.description,
         )["comm"]
 
@@ -479,11 +483,15 @@ class ProcessGroup(dist.ProcessGroup):
 
     def reduction(self, options, tensor):
         op = options.reduceOp if hasattr(options, "reduceOp") else options
+        if op == PREMUL_SUM:  # the inputs were multiplied (premultiplied)
+            if self.side([tensor]).library == "gloo":
+                raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
+            return SUM
         for name, (one, number) in zip(NAMES, REDUCTIONS):
             if op == one:
                 self.check_reduction(name, tensor, self.side([tensor]).library)
                 return number
-        raise RuntimeError("deadrank: this reduction is not simulated: " + str(op))
+        raise RuntimeError(f"deadrank: the reduction {getattr(op, 'op', op)} is not simulated")
 
     def check_reduction(self, name, tensor, library):
         """Texts of torch 2.11."""
@@ -525,9 +533,8 @@ class ProcessGroup(dist.ProcessGroup):
         reduction = self.reduction(opts, tensors[0])
         if reduction in AVERAGES:
             reduced(tensors, self.members)
-        return self.post(
-            ALL_REDUCE, tensors, tensors, tensors, opts, in_place=True, reduction=reduction
-        )
+        ins = premultiplied(tensors, opts)
+        return self.post(ALL_REDUCE, ins, tensors, tensors, opts, in_place=True, reduction=reduction)
 
     def allreduce_coalesced(self, tensors, opts=None):
         tensors, opts = listed(tensors), opts_of(AllreduceCoalescedOptions, opts)
@@ -571,7 +578,7 @@ class ProcessGroup(dist.ProcessGroup):
         reduction = self.reduction(opts, tensors[0])
         return self.post(
             REDUCE,
-            tensors,
+            premultiplied(tensors, opts),
             tensors if mine else [],
             tensors,
             opts,
@@ -675,11 +682,8 @@ class ProcessGroup(dist.ProcessGroup):
             if len({one.numel() for one in ins}) > 1:
                 works.append(self.reduce_scatter_uneven(out, ins, opts))
             else:
-                works.append(
-                    self.post(
-                        REDUCE_SCATTER, ins, [out], outputs, opts, reduction=reduction, count=out.numel()
-                    )
-                )
+                ins, count = premultiplied(ins, opts), out.numel()
+                works.append(self.post(REDUCE_SCATTER, ins, [out], outputs, opts, reduction=reduction, count=count))
         return works[0] if len(works) == 1 else Work.of_all(self, works, outputs)
 
     def reduce_scatter_uneven(self, out, ins, opts):
@@ -699,9 +703,8 @@ class ProcessGroup(dist.ProcessGroup):
         if tensor.numel() != output.numel() * self.count:
             raise ValueError("input tensor must be the same size as output size times world size")
         reduction = self.reduction(opts, tensor)
-        return self.post(
-            REDUCE_SCATTER, [tensor], [output], [output], opts, reduction=reduction, count=output.numel()
-        )
+        ins, count = premultiplied([tensor], opts), output.numel()
+        return self.post(REDUCE_SCATTER, ins, [output], [output], opts, reduction=reduction, count=count)
 
     reduce_scatter_single = _reduce_scatter_base
 
@@ -862,6 +865,15 @@ def rooted(kind, opts, *more, root=None, op=None):
     if hasattr(made, "reduceOp") and (more or op is not None):
         made.reduceOp = more[0] if more else op
     return made
+
+
+def premultiplied(tensors, options):
+    """What each rank gives to a sum with a factor of its own, which FSDP divides gradients by."""
+    op = options.reduceOp if hasattr(options, "reduceOp") else options
+    if op != PREMUL_SUM:
+        return tensors
+    factor = op.__getstate__()[1]
+    return [(tensor.detach() * factor).to(tensor.dtype) for tensor in tensors]
 
 
 def copy_tensor(source, target):

@@ -150,6 +150,13 @@ def has_prefix(store):
     return isinstance(store, dist.PrefixStore)
 
 
+def patience_of(store):
+    """How long the store behind torch's prefixes waits, in ns; 0 if it is another kind."""
+    while has_prefix(store):
+        store = store.underlying_store
+    return getattr(store, "limit", 0)
+
+
 def underlying(store):
     """The number of the simulator's store behind torch's prefixes, 0 if it is another kind."""
     while has_prefix(store):

@@ -67,6 +67,7 @@ protected:
         settings_.command.argv.insert(settings_.command.argv.end(), arguments.begin(), arguments.end());
         scenarios::Plan plan = plan_of(settings_.command, {1});
         plan.faults = faults;
+        if (!fix_.empty()) plan.workload["fix"] = {.type = scenarios::ValueType::text, .text = fix_};
         ManagedRunner runner(settings_);
         return runner.run(plan, {});
     }
@@ -105,6 +106,7 @@ protected:
     }
 
     ManagedSettings settings_;
+    std::string fix_;  // of installed packages
     scenarios::LauncherKind launcher_ = scenarios::LauncherKind::torchrun;
     std::optional<Scratch> scratch_;
     static std::shared_ptr<WarmPython> warm_;
@@ -356,6 +358,59 @@ TEST_F(DeviceManagedRanks, EndWithTheirOwnCodeAndTraceback) {
     EXPECT_THAT(lines(*record, 1), Contains(HasSubstr("ValueError: no such layer")));
 }
 
+// FSDP divides gradients by a factor of its own in this way.
+TEST_F(DeviceManagedRanks, ReduceWhatEachMultipliesFirst) {
+    const std::string text =
+        "import torch, torch.distributed as dist\n"
+        "dist.init_process_group('nccl')\n"
+        "op = dist._make_nccl_premul_sum(0.5)\n"
+        "mine = torch.full((2,), float(dist.get_rank() + 1))\n"
+        "dist.all_reduce(mine, op=op)\n"
+        "part, whole = torch.zeros(1), torch.arange(4.0)\n"
+        "dist.reduce_scatter_tensor(part, whole, op=op)\n"
+        "print(mine.tolist(), part.tolist(), whole.tolist())\n";
+    const auto record = play(text, {}, {}, 4);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(lines(*record, 3), Contains("[5.0, 5.0] [6.0] [0.0, 1.0, 2.0, 3.0]"));
+}
+
+TEST_F(DeviceManagedRanks, WaitForRankZerosIdAsLongAsTheGroupsTimeout) {
+    const auto text = [](const std::string& timeout) {
+        return "import datetime, time, torch, torch.distributed as dist\n"
+               "dist.init_process_group('nccl'" + timeout + ")\n"
+               "if dist.get_rank() == 0: time.sleep(900)\n"
+               "dist.all_reduce(torch.ones(1))\n"
+               "print('reduced')\n";
+    };
+    const auto patient = play(text(", timeout=datetime.timedelta(seconds=1800)"), {}, {}, 2);
+    ASSERT_TRUE(patient) << patient.error().text();
+    EXPECT_THAT(lines(*patient, 1), Contains("reduced"));
+    const auto usual = play(text(""), {}, {}, 2);
+    ASSERT_TRUE(usual) << usual.error().text();
+    EXPECT_THAT(lines(*usual, 1), Contains(HasSubstr("wait timeout after 600000ms")));
+}
+
+// torch takes a step with a rate of 0 so that an optimizer has the state that a checkpoint is loaded into.
+TEST_F(DeviceManagedRanks, CountNoStepOfACheckpointsTemplate) {
+    const std::string text =
+        "import torch, torch.distributed as dist\n"
+        "from torch.distributed.checkpoint.state_dict import get_state_dict\n"
+        "dist.init_process_group('nccl')\n"
+        "model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1))\n"
+        "optimizer = torch.optim.AdamW(model.parameters())\n"
+        "get_state_dict(model, optimizer)\n"
+        "for _ in range(3):\n"
+        "    optimizer.zero_grad()\n"
+        "    model(torch.ones(2, 4)).sum().backward()\n"
+        "    optimizer.step()\n";
+    const auto record = play(text, {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    std::vector<std::int64_t> steps;
+    for (const results::Event* event : record->evidence.each<results::StepEnd>())
+        if (event->rank == 1) steps.push_back(event->as<results::StepEnd>()->step);
+    EXPECT_THAT(steps, testing::ElementsAre(0, 1, 2));
+}
+
 // Goal: a bug of a framework is played in the framework, which stays as it is for everybody else.
 TEST_F(DeviceManagedRanks, RunInstalledPackagesAsAPatchChangesThem) {
     const std::string sampling =
@@ -378,7 +433,7 @@ TEST_F(DeviceManagedRanks, RunInstalledPackagesAsAPatchChangesThem) {
     for (const results::Rank rank : {0, 1})
         EXPECT_THAT(lines(*broken, rank),
                     testing::AllOf(Contains(HasSubstr("raise KeyError('no epochs')")),
-                                   Contains(HasSubstr("KeyError: 'no epochs'")), Not(Contains("sampled 2"))));
+                                   Contains(HasSubstr("KeyError: 'no epochs'")), testing::Not(Contains("sampled 2"))));
     const auto healthy = play(sampling, {}, {}, 2);
     ASSERT_TRUE(healthy) << healthy.error().text();
     EXPECT_THAT(lines(*healthy, 1), testing::ElementsAre("sampled 2"));
@@ -390,6 +445,17 @@ TEST_F(DeviceManagedRanks, RunInstalledPackagesAsAPatchChangesThem) {
     EXPECT_THAT(refusal(patch("no_such_package/one.py", "-a\n+b\n")), HasSubstr("pip install no_such_package"));
     EXPECT_THAT(refusal(patch("torch/utils/data/distributed.py", "-no such line\n+b\n")),
                 HasSubstr("the program has no such lines ('no such line' first)"));
+    fix_ = epoch.text("patch");  // as if it mended something
+    const auto fixed = play(sampling, {}, {}, 2);
+    ASSERT_TRUE(fixed) << fixed.error().text();
+    EXPECT_THAT(lines(*fixed, 0), Contains(HasSubstr("KeyError: 'no epochs'")));
+    scenarios::FaultSpec unfixed = epoch;
+    unfixed.parameters["patch"].text = scenarios::reverse_patch(fix_);
+    const auto as_installed = play(sampling, {}, {unfixed}, 2);
+    ASSERT_TRUE(as_installed) << as_installed.error().text();
+    EXPECT_THAT(lines(*as_installed, 1), testing::ElementsAre("sampled 2"));
+    fix_.clear();
+
     scenarios::FaultSpec one_rank = epoch;
     one_rank.parameters["rank"] = {.type = scenarios::ValueType::ranks, .list = {1}};
     EXPECT_THAT(refusal(one_rank), HasSubstr("would be on some ranks only"));
