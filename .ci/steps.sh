@@ -101,7 +101,7 @@ say_what_tests_need() {
   local quick=$1 only=$2 ci=$3
   say_what_is_missing all torch
   [ -n "$only" ] || [ $ci = yes ] ||
-    say "Tests on two processors: fast ones 1 min$([ $quick = yes ] || echo ", slow ones 2 min, device tests 20 min")"
+    say "Tests on two processors: fast ones 1 min$([ $quick = yes ] || echo ", slow ones 2 min, device tests 40 min")"
   [ $quick$ci = nono ] && [ -z "$only" ] && [ ! -e "$TOOLS/.deadrank" ] || return 0
   say "${DIM}  Skipped until './dev tools' and './dev tools --frameworks' are run: other people's" \
     "detectors and frameworks.${PLAIN}"
