@@ -260,13 +260,37 @@ TEST(PromQlScan, FindsMetricsAndNotFunctionsLabelsOrTexts) {
     EXPECT_EQ(reads.selectors[0].matchers[1].op, results::alerts::MatchOp::matches);
     EXPECT_EQ(reads.selectors[1].offset, 86400);
     EXPECT_TRUE(reads.selectors[2].absent);
-    EXPECT_TRUE(reads.selectors[2].optional);
-    EXPECT_EQ(reads.branches, 2);
-    EXPECT_EQ(reads.selectors[3].branch, 1);
+    EXPECT_TRUE(reads.selectors[2].excluding);
     EXPECT_FALSE(reads.everything);
     EXPECT_TRUE(scan("count({job=\"a\"})").everything);
     EXPECT_TRUE(scan("{__name__=~\"a.*\"} > 0").everything);
     EXPECT_EQ(scan("{__name__=\"a\"} > 0").selectors[0].metric, "a");
+}
+
+// "all(a, any(b, c))"
+std::string text_of(const Need& need, const Reads& reads) {
+    if (need.of == Need::Of::selector) return reads.selectors[need.selector].metric;
+    std::string parts;
+    for (const Need& part : need.parts) parts += (parts.empty() ? "" : ", ") + text_of(part, reads);
+    return (need.of == Need::Of::any ? "any(" : "all(") + parts + ")";
+}
+
+TEST(PromQlScan, KnowsWhatIsNeeded) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"a > 1", "a"},
+        {"a / on (x) group_left b > 1", "all(a, b)"},
+        {"a or b and c", "any(all(a), all(b, c))"},
+        {"(a or b) and c unless d", "all(any(all(a), all(b)), c)"},
+        {"a unless (b or c) and d", "all(a, d)"},
+        {"sum by (x) (rate(a[5m]) or b) > 0 unless absent(c)", "any(all(a), all(b))"},
+        {"absent(a) or b", "any(all(), all(b))"},
+        {"((((a))))", "a"},
+        {"a or vector(0)", "any(all(a), all(all()))"},
+        {"max_over_time((a or b)[5m:1m])", "any(all(a), all(b))"}};
+    for (const auto& [expr, needs] : cases) {
+        const Reads reads = scan(expr);
+        EXPECT_EQ(text_of(reads.need, reads), needs) << expr;
+    }
 }
 
 TEST(PromQlScan, SurvivesWhatIsNoPromQlAndMissesNoName) {

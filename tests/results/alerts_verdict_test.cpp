@@ -14,7 +14,7 @@ protected:
     // The failure strikes GPU 3 of node 2 at 15 min and is repaired at 30; the run ends at 45.
     Cell judged(const std::string& fault, std::vector<Instance> failing, std::vector<Instance> healthy = {}) {
         const exporters::Incident incident = site_.incident(fault);
-        const HealthyRow row = judge_healthy(rule_, healthy, site_.world.window);
+        const HealthyRow row = judge_healthy(rule_, reads_, healthy, site_.world.window);
         return judge_cell({&rule_, &reads_, &healthy, &failing, &usual_curves_, &curves_, &usual_far_, &far_},
                           row, incident, site_.world, exporters::touched(site_.world, incident));
     }
