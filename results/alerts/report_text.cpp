@@ -61,7 +61,7 @@ std::string invalid_files(const Study& study, const Style& style) {
     if (study.invalid.empty()) return {};
     std::string text = heading(style, "invalid: Prometheus refuses these");
     for (const auto& trouble : study.invalid) {
-        text += paragraph(fmt::format("{}:{}: {}", trouble.file, trouble.line, trouble.words), 2);
+        text += paragraph(fmt::format("{}: {}", trouble.place(), trouble.words), 2);
     }
     return text;
 }
@@ -266,7 +266,7 @@ std::string last_word(const Study& study, const Policy& policy, const std::vecto
     }
     text += style.paint(
         found.empty() ? Ink::green : Ink::red,
-        fmt::format("{} of {} failures caught in time; {}", caught, study.rows.size(),
+        fmt::format("{}; {}", caught_text(study, static_cast<std::size_t>(caught)),
                     !found.empty() ? fmt::format("{} breach{}{}", found.size(), found.size() == 1 ? "" : "es",
                                                  policy.given ? " of " + policy.file : "")
                     : policy.given ? policy.file + " is kept"
@@ -281,6 +281,12 @@ RowOutcome outcome_of(const Row& row) {
     if (row.best < 0) return RowOutcome::missed;
     const Cell& best = row.cells[static_cast<std::size_t>(row.best)];
     return best.in_time(row.incident.within) ? RowOutcome::caught : RowOutcome::caught_late;
+}
+
+std::string caught_text(const Study& study, std::size_t caught) {
+    const std::size_t open = study.unjudged_rows();
+    return fmt::format("{} of {} failures caught in time{}", caught, study.rows.size(),
+                       open == 0 ? "" : fmt::format(", {} not judged", open));
 }
 
 std::string text_report(const Study& study, const Policy& policy, const std::vector<Breach>& found,

@@ -129,6 +129,11 @@ void play_rows(Study& study, Player& player, const StudyOptions& options, const 
 
 }  // namespace
 
+std::size_t Study::unjudged_rows() const {
+    return static_cast<std::size_t>(
+        std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !row.trouble.empty(); }));
+}
+
 bool StudyOptions::over() const {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - began;
     return (stop != nullptr && stop->load()) || (limit > 0 && spent.count() > limit);
