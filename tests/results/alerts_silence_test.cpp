@@ -56,6 +56,9 @@ TEST_F(DeviceAlertSilence, NameEachKnownMisuse) {
     const StaticAnalysis analysis = analysis_of(site, rules);
     EXPECT_TRUE(has(ids_for(analysis, "XidIncrease"), "changing-labels"));
     EXPECT_TRUE(has(ids_for(analysis, "XidSticky"), "never-resets"));
+    const StaticAnalysis twice = analysis_of(
+        site, {{.name = "Twice", .expr = "DCGM_FI_DEV_XID_ERRORS == 79 or DCGM_FI_DEV_XID_ERRORS == 94"}});
+    EXPECT_EQ(ids_for(twice, "Twice"), (std::vector<std::string>{"never-resets"}));
     EXPECT_TRUE(has(ids_for(analysis, "XidWrongLabel"), "label-unknown"));
     EXPECT_TRUE(has(ids_for(analysis, "EccOffByDefault"), "metric-off"));
     EXPECT_TRUE(has(ids_for(analysis, "OldName"), "metric-renamed"));
