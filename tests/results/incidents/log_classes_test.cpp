@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/results/incidents/incident_files.h"
 
@@ -97,6 +98,20 @@ TEST(LogRanks, DeepSpeedsLastCommandIsNotTheOneThatFailed) {
     EXPECT_EQ(gist_of(told_by(log(4, "3"))), "host_resource_exhaustion");
     EXPECT_EQ(gist_of(told_by(log(1, "3"))), "host_resource_exhaustion");
     EXPECT_EQ(gist_of(told_by(log(0, "0"))), "host_resource_exhaustion");
+}
+
+// A label keeps the lines of a task apart; its traceback stands where it began all the same.
+TEST(LogRanks, ATracebackOfALabelledTaskComesBeforeWhatFollowsFromIt) {
+    const std::string crash = "5: step 9 loss 0.5\n2: step 9 loss 0.5\n" +
+                              failing(" 5: ", "ValueError: shard 17 has no index");
+    EXPECT_EQ(gist_of(told_by(crash + "srun: error: n2: task 5: Exited with exit code 1\n"
+                                      "slurmstepd: error: *** STEP 9.0 ON n1 CANCELLED AT 2026-01-31T10:00:00 "
+                                      "***\nsrun: error: n1: tasks 0-3: Terminated\n")),
+              "framework_runtime_exception of 5");
+    const auto hung = told_by(crash + "2: step 10 loss 0.5\n"
+                                      "slurmstepd: error: *** JOB 9 ON n1 CANCELLED AT 2026-01-31T10:00:00 DUE "
+                                      "TO TIME LIMIT ***\n");
+    EXPECT_EQ(gist_of(hung), "framework_runtime_exception of 5") << "the others waited until the limit";
 }
 
 TEST(LogRanks, JaxNamesTheTasksThatNeverCame) {
@@ -519,6 +534,51 @@ TEST(LogReading, ADictionaryAtTheHeadOfALogIsNoDump) {
     const auto empty = IncidentFiles().put("job.log", "").imported();
     ASSERT_FALSE(empty);
     EXPECT_THAT(empty.error().text(), HasSubstr("it is empty"));
+}
+
+// Loguru parts the frames of a traceback by blank lines and marks one.
+TEST(LogReading, ATracebackMayHaveBlankLines) {
+    const auto diagnosis = told_by(
+        "2026-01-31 10:00:00.123 | ERROR    | __main__:<module>:88 - An error has been caught:\n"
+        "Traceback (most recent call last):\n\n> File \"/job/train.py\", line 88, in <module>\n    main()\n"
+        "    └ <function main at 0x7f>\n\n  File \"/job/train.py\", line 40, in main\n"
+        "    x = batch[\"ids\"]\n\nValueError: the batch has no ids\n\nstopping\n");
+    ASSERT_TRUE(diagnosis.finding);
+    EXPECT_EQ(diagnosis.incident.user_code, "train.py, line 40");
+    EXPECT_EQ(diagnosis.finding->says, "ValueError: the batch has no ids");
+}
+
+TEST(LogReading, ADamagedArchiveIsNotCalledEmpty) {
+    IncidentFiles files;
+    files.put("job.log.gz", std::string("\x1f\x8b\x08\x00", 4) + "no gzip");
+    const auto read = files.imported();
+    ASSERT_FALSE(read);
+    EXPECT_THAT(read.error().text(), HasSubstr("damaged"));
+}
+
+// One directory without rights among the logs of a job hides the others no longer.
+TEST(LogReading, ADirectoryWithoutRightsIsLeftOutAlone) {
+    namespace fs = std::filesystem;
+    IncidentFiles files;
+    files.put("logs/rank_0.log", lines_of_work(3)).put("logs/closed/rank_1.log", lines_of_work(3));
+    const bool root = ::geteuid() == 0;
+    fs::permissions(files.path("logs").parent_path(), fs::perms::all);
+    fs::permissions(files.path("logs/closed"), fs::perms::none);
+    if (root) {
+        ASSERT_EQ(::seteuid(65534), 0);
+    }
+    const auto read = results::importers::import_paths({files.path("logs")});
+    const auto closed = results::importers::import_paths({files.path("logs/closed")});
+    if (root) {
+        ASSERT_EQ(::seteuid(0), 0);
+    }
+    fs::permissions(files.path("logs/closed"), fs::perms::all);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_TRUE(std::any_of(read->files.begin(), read->files.end(), [](const auto& one) {
+        return one.trouble == "it cannot be listed: Permission denied";
+    }));
+    ASSERT_FALSE(closed);
+    EXPECT_THAT(closed.error().text(), HasSubstr("cannot be listed: Permission denied"));
 }
 
 TEST(LogReading, UnpacksAMessageOfSeveralLines) {
