@@ -197,6 +197,35 @@ TEST(LogEnds, KnowsTheProofsOfAGoodEnd) {
     EXPECT_EQ(gist_of(told_by(lines_of_work(3) + "trainer-0 exited with code 0\n")), "completed");
 }
 
+// Each platform has its own words for the end of a job: for a good one, a bad one and one that it brought
+// about.
+TEST(LogEnds, AreToldByPlatformsInTheirOwnWords) {
+    const std::string work = lines_of_work(3);
+    for (const char* good : {"005 (7.000.000) 2026-01-31 12:00:00 Job terminated.\n\t(1) Normal termination "
+                             "(return value 0)\n...\n",
+                             "2026-01-31 12:00:00,000\tSUCC cli.py:66 -- Job 'raysubmit_1' succeeded\n",
+                             "sagemaker-training-toolkit INFO     Reporting training SUCCESS\n",
+                             "    State:          Terminated\n      Reason:       Completed\n",
+                             "======= 4 passed in 12.31s =======\n"})
+        EXPECT_EQ(gist_of(told_by(work + good)), "completed") << good;
+    for (const char* bad : {"005 (7.000.000) 2026-01-31 12:00:00 Job terminated.\n\t(1) Normal termination "
+                            "(return value 1)\n...\n",
+                            "2026-01-31 12:00:00,000\tERR cli.py:73 -- Job 'raysubmit_1' failed\n",
+                            "sagemaker-training-toolkit ERROR    Reporting training FAILURE\n",
+                            "flux-job: task(s) exited with exit code 1\n",
+                            "======= 1 failed, 3 passed in 12.31s =======\n"})
+        EXPECT_EQ(gist_of(told_by(work + bad)), "unknown") << bad;
+    const std::pair<const char*, StopKind> stops[] = {
+        {"004 (7.000.000) 2026-01-31 12:00:00 Job was evicted.\n", StopKind::preempted},
+        {"009 (7.000.000) 2026-01-31 12:00:00 Job was aborted by the user.\n", StopKind::cancelled},
+        {"2026-01-31 12:00:00,000\tWARN cli.py:80 -- Job 'raysubmit_1' was stopped\n", StopKind::cancelled},
+        {"0.102s: job.exception type=timeout severity=0 resource allocation expired\n", StopKind::time_limit},
+        {"0.102s: job.exception type=cancel severity=0 \n", StopKind::cancelled},
+        {"Spot interruption notice, saving\nReceived SIGTERM\n", StopKind::preempted},
+        {"[rank: 0] Received SIGTERM: 15\nSIGTERMException\n", StopKind::terminated}};
+    for (const auto& [words, kind] : stops) EXPECT_EQ(told_by(work + words).incident.stop, kind) << words;
+}
+
 // Parts of a job end well too: such words are a proof only where little follows.
 TEST(LogEnds, AProofInTheMiddleIsNone) {
     const std::string part = "validation completed successfully\n";
