@@ -536,6 +536,11 @@ private:
         for (const Complained& one : all_) {
             const auto node = word_behind(one.text, "Node failure on ", " ,");
             if (!node.empty() && best.meant.nearness == Nearness::hardware) hosts.emplace(node);
+            // "srun: error: n12: task 3: Out Of Memory"
+            const auto task = word_behind(one.text, "srun: error: ", ":");
+            if (!task.empty() && one.meant.symptom == best.meant.symptom &&
+                one.meant.nearness == best.meant.nearness && one.text.find(": task") != one.text.npos)
+                hosts.emplace(task);
         }
         incident_.hosts.assign(hosts.begin(), hosts.end());
     }

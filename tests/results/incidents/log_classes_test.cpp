@@ -125,6 +125,20 @@ TEST(LogRanks, JaxNamesTheTasksThatNeverCame) {
     EXPECT_EQ(gist_of(told_by(barrier("PjRT_Client_Connect", {9, 4, 5, 6, 7, 8, 10, 11}))),
               "communication_setup_failure of 4,5,6,7,8,9,10,11");
     EXPECT_EQ(gist_of(told_by(barrier("sync_global_devices", {3}))), "collective_timeout_abort of 3");
+    const auto lost = told_by(
+        "2026-01-31 10:00:00.1: E xla/coordination_service.cc:780] CoordinationServiceError: "
+        "/job:jax_worker/replica:0/task:5 has been set to ERROR in coordination service: UNAVAILABLE: Task "
+        "/job:jax_worker/replica:0/task:5 heartbeat timeout.\n");
+    EXPECT_EQ(gist_of(lost), "collective_timeout_abort of 5");
+    EXPECT_EQ(lost.finding->says, "rank 5 stopped sending heartbeats") << "no barrier is told of";
+}
+
+TEST(LogRanks, TheHostOfATaskThatRanOutOfMemoryIsNamed) {
+    const auto diagnosis = told_by(
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM "
+        "Killed.\nsrun: error: n12: task 3: Out Of Memory\nsrun: Terminating StepId=7.0\n");
+    EXPECT_THAT(gist_of(diagnosis), HasSubstr("host_resource_exhaustion"));
+    EXPECT_THAT(diagnosis.incident.hosts, ElementsAre("n12"));
 }
 
 TEST(LogRanks, HorovodNamesTheRanksThatAreMissing) {
