@@ -89,7 +89,9 @@ const VendorWords vendor_words[] = {
      {"amdgpu", "HIP error", "HIP out of memory", "GPU node-", "ROCm", "rocm", "RCCL", "hipError"}},
     {Vendor::intel, {"oneCCL", "CCL_ERROR", "|CCL_", "XPU", "xpu:", "UR_RESULT", "ZE_RESULT", "level_zero"}},
     {Vendor::habana, {"habana", "synStatus", "HPU", "synapse"}},
-    {Vendor::tpu, {"libtpu", "TPU", "Megascale", "jax_worker", "jaxlib", "coordination_service"}},
+    {Vendor::tpu,
+     {"libtpu", "TPU", "Megascale", "jax_worker", "jaxlib", "coordination_service", "TensorCoreSequencer",
+      "Accelerator device halted"}},
 };
 bool names_vendor(std::string_view text, Vendor vendor) {
     for (const VendorWords& one : vendor_words)

@@ -32,6 +32,11 @@ std::string ended_task(const std::string& host, int task) {
     return "srun: error: " + host + ": task " + std::to_string(task) + ": Exited with exit code 1\n";
 }
 
+std::string next_of(const results::diagnosis::Diagnosis& diagnosis) {
+    const auto next = next_looks(diagnosis);
+    return next.empty() ? std::string() : next.front();
+}
+
 // ── Ranks
 
 TEST(LogRanks, APlaceInASubgroupIsNoRank) {
@@ -538,6 +543,20 @@ TEST(LogVendors, TheirWordsAndToolsAreKnown) {
 }
 
 // The device that most lines accuse, not the one that complained first.
+TEST(LogVendors, ACrashOfTheirDevicesIsNotLookedAtWithCudasTools) {
+    const auto tpu = told_by(
+        "E0601 09:00:00.000001 7 tpu_util.cc:4] INTERNAL: Core halted unexpectedly: INTERNAL: Accelerator "
+        "device halted prematurely. Node 0 halted unexpectedly at tag:pc TensorCoreSequencer:1:0x175\n");
+    EXPECT_EQ(tpu.incident.vendor, Vendor::tpu);
+    EXPECT_THAT(next_of(tpu), HasSubstr("TPU_"));
+    const auto habana = told_by("[rank3]: RuntimeError: synStatus=26 [Generic failure] Device acquire failed.\n");
+    EXPECT_EQ(habana.incident.vendor, Vendor::habana);
+    EXPECT_THAT(next_of(habana), HasSubstr("hl-smi"));
+    const auto intel = told_by("[rank3]: RuntimeError: UR error: 45 (UR_RESULT_ERROR_INVALID_ARGUMENT)\n");
+    EXPECT_EQ(intel.incident.vendor, Vendor::intel);
+    EXPECT_THAT(next_of(intel), HasSubstr("xpu-smi"));
+}
+
 TEST(LogVendors, TheDeviceIsTheOneThatMostLinesAccuse) {
     const std::string broken =
                           "[ 9.2] amdgpu 0000:9d:00.0: {1}socket: 6, 20 new uncorrectable hardware errors\n",
