@@ -217,12 +217,21 @@ struct Complained {
     }
 };
 
+// "KeyError: 'warmup'": any dictionary may lack that. A key in capitals is an environment variable's name, one
+// with dots a parameter's.
+bool names_any_key(std::string_view words) {
+    const std::string_view key = word_behind(words, "KeyError: '", "'");
+    return !key.empty() && key.find('.') == key.npos &&
+           std::any_of(key.begin(), key.end(), [](char c) { return std::islower(static_cast<unsigned char>(c)); });
+}
+
 // A library's exception says what it wants of its caller, or which number it could not work with. Empty where
 // its words speak for no cause.
 std::vector<std::string> causes_of_exception(std::string_view words) {
     if (has_any(words, {"Please ", "please ", "has to be", "must be specified", "must specify", "need to set",
                         "in the config", "only support", "is required"}))
         return {id_of(Cause::misconfigured_resource_or_distributed_settings)};
+    if (names_any_key(words)) return {};
     return analysis::find_exception_causes(words, false);
 }
 

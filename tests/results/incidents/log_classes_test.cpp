@@ -571,6 +571,15 @@ TEST(LogVendors, TheDeviceIsTheOneThatMostLinesAccuse) {
 
 // ── Causes, and the answer
 
+// Any dictionary may lack a key. Only a key in capitals is the name of a variable.
+TEST(LogCauses, AMissingKeyAloneIsNone) {
+    EXPECT_THAT(told_by(failing("", "KeyError: 'warmup'")).causes, IsEmpty());
+    EXPECT_THAT(told_by(failing("", "KeyError: 'en-de'")).causes, IsEmpty());
+    const auto variable = told_by(failing("", "KeyError: 'NODE_LIST'"));
+    ASSERT_FALSE(variable.causes.empty());
+    EXPECT_EQ(variable.causes.front().cause, "misconfigured_environment_variable");
+}
+
 TEST(LogCauses, AreNotNamedWhereNoLineSpeaksForOne) {
     for (const char* words : {"ValueError: covariance is not positive", "Segmentation fault (core dumped)",
                               "RuntimeError: CUDA error: an illegal memory access was encountered"}) {
