@@ -445,7 +445,8 @@ private:
         for (const Quote& before : incident_.lines) {
             if (before.text == one.text) return;
         }
-        incident_.lines.push_back({one.rank, one.event->at, std::string(one.text)});
+        incident_.lines.push_back({one.rank, one.event->at, std::string(one.text),
+                                   one.meant.nearness == Nearness::ending});
     }
 
     // The ranks that it is about: all that say the same. Where the line names none, another line about the

@@ -165,9 +165,11 @@ std::string definition_of(const std::vector<scenarios::TaxonomyEntry>& entries, 
     return entry ? entry->definition : "";
 }
 
-// The frame of the job's own program, or else the innermost one, and the exception.
-std::vector<std::string_view> lines_of(std::string_view quote) {
-    const std::string_view said = analysis::find_key_line(quote);
+// The frame of the job's own program, or else the innermost one, and the exception. Of a parent that repeats
+// how its child ended the exception alone: its frames are a launcher's.
+std::vector<std::string_view> lines_of(const Quote& whole) {
+    const std::string_view quote = whole.text, said = analysis::find_key_line(quote);
+    if (whole.of_parent) return {said};
     std::string_view frame, innermost;
     for (std::size_t at = quote.find("File \""); at != quote.npos; at = quote.find("File \"", at + 6)) {
         const std::string_view line = quote.substr(at, quote.find('\n', at) - at);
@@ -193,7 +195,7 @@ std::vector<std::string_view> lines_of(std::string_view quote) {
 std::string quotes(const Incident& incident, const Style& style) {
     std::vector<std::string> lines;
     for (const Quote& quote : incident.lines) {
-        for (const std::string_view line : lines_of(quote.text)) {
+        for (const std::string_view line : lines_of(quote)) {
             const std::string who = quote.rank == no_rank ? "" : fmt::format("rank {}: ", quote.rank);
             std::string text = one_line(who + std::string(line.substr(0, 1'000)));
             const bool known = std::find(lines.begin(), lines.end(), text) != lines.end();

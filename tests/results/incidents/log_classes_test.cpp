@@ -475,6 +475,30 @@ TEST(LogParents, AnEchoNeverBeatsTheChildsOwnError) {
     }
 }
 
+TEST(LogParents, ADriverThatRaisesAWorkersErrorAgainComesAfterIt) {
+    const std::string worker = "(RayTrainWorker pid=31, ip=10.0.0.7) ";
+    const auto diagnosis = told_by(failing(worker, "AssertionError: an empty batch") +
+                                   failing("", "ray.train.v2.api.exceptions.WorkerGroupError: Training failed "
+                                               "due to worker errors:"));
+    ASSERT_TRUE(diagnosis.finding);
+    EXPECT_EQ(diagnosis.finding->says, "AssertionError: an empty batch");
+}
+
+// A launcher's frames explain nothing; its sentence may.
+TEST(LogParents, OfAnEchoTheSentenceIsQuotedAlone) {
+    const std::string answer =
+        IncidentFiles()
+            .put("job.log", failing("", "OSError: no shard in /data") +
+                                "Traceback (most recent call last):\n"
+                                "  File \"/usr/local/bin/launch\", line 8, in <module>\n    sys.exit(main())\n"
+                                "subprocess.CalledProcessError: Command '['python', 't.py']' returned non-zero "
+                                "exit status 1.\n")
+            .answered();
+    EXPECT_THAT(answer, HasSubstr("train.py\", line 7"));
+    EXPECT_THAT(answer, HasSubstr("returned non-zero exit status 1"));
+    EXPECT_THAT(answer, Not(HasSubstr("/usr/local/bin/launch")));
+}
+
 TEST(LogParents, AnInstalledPackageIsNotTheJobsOwnProgram) {
     const auto own = [](const std::string& path) {
         return told_by(
