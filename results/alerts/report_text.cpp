@@ -236,19 +236,23 @@ std::string explained(const Study& study, const Style& style) {
 
 // "of 53 alerts 41 can fire here; 3 can never fire, 4 depend on your names, 5 are not simulated"
 std::string shares(const Study& study) {
-    std::size_t alerts = 0;
+    std::size_t alerts = 0, unjudged = 0;
     std::map<Silence, std::size_t> counts;
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
         if (!study.rules[i].is_alert) continue;
         ++alerts;
-        ++counts[silence_of(study.analysis.rules[i].dead_kind)];
+        const Silence silence = silence_of(study.analysis.rules[i].dead_kind);
+        if (silence == Silence::none && study.healthy_played.why_unjudged.contains(i))
+            ++unjudged;
+        else
+            ++counts[silence];
     }
     if (counts[Silence::none] == alerts) return {};
     return fmt::format(
         "of {} alerts {} can fire here; {} can never fire, {} depend on your names, {} are not "
-        "simulated\n",
+        "simulated{}\n",
         alerts, counts[Silence::none], counts[Silence::never], counts[Silence::your_names],
-        counts[Silence::not_simulated]);
+        counts[Silence::not_simulated], unjudged == 0 ? "" : fmt::format(", {} were not judged", unjudged));
 }
 
 std::string last_word(const Study& study, const Policy& policy, const std::vector<Breach>& found,
