@@ -118,8 +118,7 @@ void append_answer(PlayerAnswer& answer, PlayerAnswer more, std::size_t before) 
 
 // A row that was not played has a cell without a verdict for each rule.
 void fill_cells(Row& row, std::size_t rules, const std::string& why) {
-    while (row.cells.size() < rules)
-        row.cells.push_back({.verdict = AlertVerdict::unjudged, .says = why});
+    while (row.cells.size() < rules) row.cells.push_back({.verdict = AlertVerdict::unjudged, .says = why});
     row.played.activity.resize(rules);
     row.played.unjudged.resize(rules, true);
     row.played.reused.resize(rules, false);

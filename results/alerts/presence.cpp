@@ -626,10 +626,11 @@ private:
             if (reads.unseen.kind != DeadKind::none) continue;
             const Matcher* matcher = emitted_.blocking(one);
             const bool target = one.metric == "up" && matcher != nullptr && matcher->label == "job";
-            reads.unseen = {target ? DeadKind::not_simulated : reason.kind, reason.says, reason.remedy, false};
+            reads.unseen = {target ? DeadKind::not_simulated : reason.kind, reason.says, reason.remedy,
+                            false};
         }
-        reads.unseen.all = std::all_of(selectors.begin(), selectors.end(),
-                                       [&](const Selector& one) { return empty(one); });
+        reads.unseen.all =
+            std::all_of(selectors.begin(), selectors.end(), [&](const Selector& one) { return empty(one); });
     }
 
     // "DCGM_FI_DEV_GPU_UTIL is never > 110: it lies between 0 and 100 (…)"

@@ -174,8 +174,9 @@ std::string what_is_missing(const Study& study) {
     for (const Row& row : study.rows)
         if (!row.trouble.empty()) reasons[row.trouble].push_back(row.incident.id);
     for (const auto& [why, ids] : reasons)
-        text += fmt::format("<p><b>not judged</b> {} of {} failures, {}: {}</p>\n", ids.size(),
-                            study.rows.size(), in_html(why), in_html(fmt::format("{}", fmt::join(ids, ", "))));
+        text +=
+            fmt::format("<p><b>not judged</b> {} of {} failures, {}: {}</p>\n", ids.size(), study.rows.size(),
+                        in_html(why), in_html(fmt::format("{}", fmt::join(ids, ", "))));
     for (const auto& one : study.invalid)
         text += fmt::format("<p><b>invalid</b> {}: {}</p>\n", in_html(one.place()), in_html(one.words));
     return text;

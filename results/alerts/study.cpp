@@ -177,10 +177,10 @@ Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incid
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
         RuleReads& reads = study.analysis.rules[i];
         const bool holds_too_little = reads.dead_kind == DeadKind::range_too_short;
-        study.healthy.push_back(holds_too_little
-                                    ? HealthyRow{}
-                                    : judge_healthy(study.rules[i], reads, study.healthy_played.activity[i],
-                                                    study.world.window));
+        study.healthy.push_back(
+            holds_too_little
+                ? HealthyRow{}
+                : judge_healthy(study.rules[i], reads, study.healthy_played.activity[i], study.world.window));
         const HealthyRow& row = study.healthy.back();
         if (row.verdict != AlertVerdict::not_simulated && row.verdict != AlertVerdict::your_names) continue;
         reads.dead_kind = reads.unseen.kind;

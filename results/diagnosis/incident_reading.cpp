@@ -217,12 +217,13 @@ struct Complained {
     }
 };
 
-// "KeyError: 'warmup'": any dictionary may lack that. A key in capitals is an environment variable's name, one
-// with dots a parameter's.
+// "KeyError: 'warmup'": any dictionary may lack that. A key in capitals is an environment variable's name,
+// one with dots a parameter's.
 bool names_any_key(std::string_view words) {
     const std::string_view key = word_behind(words, "KeyError: '", "'");
-    return !key.empty() && key.find('.') == key.npos &&
-           std::any_of(key.begin(), key.end(), [](char c) { return std::islower(static_cast<unsigned char>(c)); });
+    return !key.empty() && key.find('.') == key.npos && std::any_of(key.begin(), key.end(), [](char c) {
+        return std::islower(static_cast<unsigned char>(c));
+    });
 }
 
 // A library's exception says what it wants of its caller, or which number it could not work with. Empty where
@@ -445,8 +446,8 @@ private:
         for (const Quote& before : incident_.lines) {
             if (before.text == one.text) return;
         }
-        incident_.lines.push_back({one.rank, one.event->at, std::string(one.text),
-                                   one.meant.nearness == Nearness::ending});
+        incident_.lines.push_back(
+            {one.rank, one.event->at, std::string(one.text), one.meant.nearness == Nearness::ending});
     }
 
     // The ranks that it is about: all that say the same. Where the line names none, another line about the

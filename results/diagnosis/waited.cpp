@@ -172,9 +172,9 @@ public:
     }
 
     Waited answer() const {
-        for (const auto& rule :
-             {&Waiting::missing, &Waiting::barrier, &Waiting::heartbeat, &Waiting::remote,
-              &Waiting::gone_before, &Waiting::other_call, &Waiting::two_calls, &Waiting::behind_others, &Waiting::silent}) {
+        for (const auto& rule : {&Waiting::missing, &Waiting::barrier, &Waiting::heartbeat, &Waiting::remote,
+                                 &Waiting::gone_before, &Waiting::other_call, &Waiting::two_calls,
+                                 &Waiting::behind_others, &Waiting::silent}) {
             Waited one = (this->*rule)();
             if (!one.blamed.empty()) return one;
         }

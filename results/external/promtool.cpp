@@ -170,8 +170,8 @@ public:
     }
 
 private:
-    // "FILE: yaml: unmarshal errors:" and then "  line 3: field type not found in type rulefmt.RuleGroup", one
-    // for each field.
+    // "FILE: yaml: unmarshal errors:" and then "  line 3: field type not found in type rulefmt.RuleGroup",
+    // one for each field.
     bool is_unknown_field(std::string_view text) {
         constexpr std::string_view head = ": yaml: unmarshal errors:", before = "line ";
         if (text.ends_with(head)) {

@@ -49,7 +49,8 @@ public:
     // A line of information that the same process may have printed before: only its last place counts.
     std::size_t log_again(std::int64_t at, std::string line);
     void place(std::size_t told, std::int64_t at) { told_[told].at = at; }
-    // What is told as a whole later, as a traceback is at its last line, began before what is told from now on.
+    // What is told as a whole later, as a traceback is at its last line, began before what is told from now
+    // on.
     std::size_t order_now() { return ++orders_; }
     void began(std::size_t told, std::size_t order) { told_[told].order = order; }
 

@@ -12,8 +12,8 @@ namespace deadrank::scenarios {
 // back and tries again take years for thirty letters; here each letter is read once, for all ways to match.
 class Pattern {
 public:
-    // Of a whole text, and of a part of a line, of which the first 4,096 bytes are looked at. Errors: bad_input,
-    // in the library's words, and for counted repetitions whose product is above 1,000, as in
+    // Of a whole text, and of a part of a line, of which the first 4,096 bytes are looked at. Errors:
+    // bad_input, in the library's words, and for counted repetitions whose product is above 1,000, as in
     // `((a{99}){99}){99}`.
     static Result<Pattern> of_text(const std::string& pattern);
     static Result<Pattern> of_part(const std::string& pattern);

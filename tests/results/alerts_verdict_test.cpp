@@ -328,7 +328,8 @@ TEST(AlertPage, TellsThatItsRunWasStopped) {
     Study study;
     study.world = site.world;
     study.rows.push_back({.incident = site.incident("disk_full")});
-    study.rows.push_back({.incident = site.incident("node_down"), .trouble = "there was no time left for it"});
+    study.rows.push_back(
+        {.incident = site.incident("node_down"), .trouble = "there was no time left for it"});
     const std::string whole = page_report(study, {}, {});
     EXPECT_EQ(whole.find("incomplete"), std::string::npos);
     EXPECT_NE(whole.find("0 of 2 failures caught in time, 1 not judged"), std::string::npos) << whole;

@@ -1,9 +1,9 @@
 // Goal: a pattern that somebody else wrote finds what it names, in time that grows with the text and not with
 // the ways to match it, and what would fill the memory or the stack is refused.
+#include "scenarios/model/pattern.h"
+
 #include <chrono>
 #include <gtest/gtest.h>
-
-#include "scenarios/model/pattern.h"
 
 namespace deadrank::tests {
 namespace {

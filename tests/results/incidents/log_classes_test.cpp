@@ -107,15 +107,17 @@ TEST(LogRanks, DeepSpeedsLastCommandIsNotTheOneThatFailed) {
 
 // A label keeps the lines of a task apart; its traceback stands where it began all the same.
 TEST(LogRanks, ATracebackOfALabelledTaskComesBeforeWhatFollowsFromIt) {
-    const std::string crash = "5: step 9 loss 0.5\n2: step 9 loss 0.5\n" +
-                              failing(" 5: ", "ValueError: shard 17 has no index");
-    EXPECT_EQ(gist_of(told_by(crash + "srun: error: n2: task 5: Exited with exit code 1\n"
-                                      "slurmstepd: error: *** STEP 9.0 ON n1 CANCELLED AT 2026-01-31T10:00:00 "
-                                      "***\nsrun: error: n1: tasks 0-3: Terminated\n")),
-              "framework_runtime_exception of 5");
-    const auto hung = told_by(crash + "2: step 10 loss 0.5\n"
-                                      "slurmstepd: error: *** JOB 9 ON n1 CANCELLED AT 2026-01-31T10:00:00 DUE "
-                                      "TO TIME LIMIT ***\n");
+    const std::string crash =
+        "5: step 9 loss 0.5\n2: step 9 loss 0.5\n" + failing(" 5: ", "ValueError: shard 17 has no index");
+    EXPECT_EQ(
+        gist_of(told_by(crash + "srun: error: n2: task 5: Exited with exit code 1\n"
+                                "slurmstepd: error: *** STEP 9.0 ON n1 CANCELLED AT 2026-01-31T10:00:00 "
+                                "***\nsrun: error: n1: tasks 0-3: Terminated\n")),
+        "framework_runtime_exception of 5");
+    const auto hung = told_by(crash +
+                              "2: step 10 loss 0.5\n"
+                              "slurmstepd: error: *** JOB 9 ON n1 CANCELLED AT 2026-01-31T10:00:00 DUE "
+                              "TO TIME LIMIT ***\n");
     EXPECT_EQ(gist_of(hung), "framework_runtime_exception of 5") << "the others waited until the limit";
 }
 
@@ -227,12 +229,12 @@ TEST(LogEnds, AreToldByPlatformsInTheirOwnWords) {
                              "    State:          Terminated\n      Reason:       Completed\n",
                              "======= 4 passed in 12.31s =======\n"})
         EXPECT_EQ(gist_of(told_by(work + good)), "completed") << good;
-    for (const char* bad : {"005 (7.000.000) 2026-01-31 12:00:00 Job terminated.\n\t(1) Normal termination "
-                            "(return value 1)\n...\n",
-                            "2026-01-31 12:00:00,000\tERR cli.py:73 -- Job 'raysubmit_1' failed\n",
-                            "sagemaker-training-toolkit ERROR    Reporting training FAILURE\n",
-                            "flux-job: task(s) exited with exit code 1\n",
-                            "======= 1 failed, 3 passed in 12.31s =======\n"})
+    for (const char* bad :
+         {"005 (7.000.000) 2026-01-31 12:00:00 Job terminated.\n\t(1) Normal termination "
+          "(return value 1)\n...\n",
+          "2026-01-31 12:00:00,000\tERR cli.py:73 -- Job 'raysubmit_1' failed\n",
+          "sagemaker-training-toolkit ERROR    Reporting training FAILURE\n",
+          "flux-job: task(s) exited with exit code 1\n", "======= 1 failed, 3 passed in 12.31s =======\n"})
         EXPECT_EQ(gist_of(told_by(work + bad)), "unknown") << bad;
     const std::pair<const char*, StopKind> stops[] = {
         {"004 (7.000.000) 2026-01-31 12:00:00 Job was evicted.\n", StopKind::preempted},
@@ -478,8 +480,9 @@ TEST(LogParents, AnEchoNeverBeatsTheChildsOwnError) {
 TEST(LogParents, ADriverThatRaisesAWorkersErrorAgainComesAfterIt) {
     const std::string worker = "(RayTrainWorker pid=31, ip=10.0.0.7) ";
     const auto diagnosis = told_by(failing(worker, "AssertionError: an empty batch") +
-                                   failing("", "ray.train.v2.api.exceptions.WorkerGroupError: Training failed "
-                                               "due to worker errors:"));
+                                   failing("",
+                                           "ray.train.v2.api.exceptions.WorkerGroupError: Training failed "
+                                           "due to worker errors:"));
     ASSERT_TRUE(diagnosis.finding);
     EXPECT_EQ(diagnosis.finding->says, "AssertionError: an empty batch");
 }
@@ -488,11 +491,12 @@ TEST(LogParents, ADriverThatRaisesAWorkersErrorAgainComesAfterIt) {
 TEST(LogParents, OfAnEchoTheSentenceIsQuotedAlone) {
     const std::string answer =
         IncidentFiles()
-            .put("job.log", failing("", "OSError: no shard in /data") +
-                                "Traceback (most recent call last):\n"
-                                "  File \"/usr/local/bin/launch\", line 8, in <module>\n    sys.exit(main())\n"
-                                "subprocess.CalledProcessError: Command '['python', 't.py']' returned non-zero "
-                                "exit status 1.\n")
+            .put("job.log",
+                 failing("", "OSError: no shard in /data") +
+                     "Traceback (most recent call last):\n"
+                     "  File \"/usr/local/bin/launch\", line 8, in <module>\n    sys.exit(main())\n"
+                     "subprocess.CalledProcessError: Command '['python', 't.py']' returned non-zero "
+                     "exit status 1.\n")
             .answered();
     EXPECT_THAT(answer, HasSubstr("train.py\", line 7"));
     EXPECT_THAT(answer, HasSubstr("returned non-zero exit status 1"));
@@ -573,7 +577,8 @@ TEST(LogVendors, ACrashOfTheirDevicesIsNotLookedAtWithCudasTools) {
         "device halted prematurely. Node 0 halted unexpectedly at tag:pc TensorCoreSequencer:1:0x175\n");
     EXPECT_EQ(tpu.incident.vendor, Vendor::tpu);
     EXPECT_THAT(next_of(tpu), HasSubstr("TPU_"));
-    const auto habana = told_by("[rank3]: RuntimeError: synStatus=26 [Generic failure] Device acquire failed.\n");
+    const auto habana =
+        told_by("[rank3]: RuntimeError: synStatus=26 [Generic failure] Device acquire failed.\n");
     EXPECT_EQ(habana.incident.vendor, Vendor::habana);
     EXPECT_THAT(next_of(habana), HasSubstr("hl-smi"));
     const auto intel = told_by("[rank3]: RuntimeError: UR error: 45 (UR_RESULT_ERROR_INVALID_ARGUMENT)\n");
