@@ -257,9 +257,11 @@ class Check:
             return "and promtool has it pending at no time between failure and repair"
         if verdict in ("missed", "unconcerned", "dead", "not simulated", "depends on your names") and waits:
             return f"and promtool has it pending from {waits[0]:g} s on"
-        if verdict in ("dead", "not simulated", "depends on your names") and fired_ever:
+        # absent() of what is not simulated rings in every run.
+        misses = rule.get("healthy", {}).get("verdict") == verdict and verdict not in ON_HEALTHY
+        if verdict in ("dead", "not simulated", "depends on your names") and fired_ever and not misses:
             return "and promtool fires in one of the runs"
-        if verdict in ON_HEALTHY and not usual:
+        if (verdict in ON_HEALTHY or misses) and not usual:
             return "and promtool never fires on the healthy run"
         return ""
 

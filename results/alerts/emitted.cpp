@@ -5,11 +5,11 @@
 #include <cctype>
 #include <fmt/format.h>
 #include <functional>
-#include <regex>
 
 #include "results/alerts/static_check.h"
 #include "results/exporters/toml_file.h"
 #include "results/record/words.h"
+#include "scenarios/model/pattern.h"
 #include "scenarios/model/text.h"
 #include "scenarios/model/vocabulary.h"
 
@@ -141,14 +141,9 @@ std::string kubernetes_reason(const std::vector<RuleFile>& files, const exporter
 bool fits(const Matcher& matcher, const std::string& value) {
     if (matcher.op == MatchOp::equal) return value == matcher.value;
     if (matcher.op == MatchOp::unequal) return value != matcher.value;
-    try {
-        // Without backtracking: a hostile pattern takes polynomial time, as in RE2.
-        const auto flags = std::regex_constants::ECMAScript | std::regex_constants::__polynomial;
-        const bool found = std::regex_match(value, std::regex(matcher.value, flags));
-        return found == (matcher.op == MatchOp::matches);
-    } catch (const std::regex_error&) {
-        return true;  // RE2 accepts forms that std::regex does not
-    }
+    const auto pattern = scenarios::Pattern::of_text(matcher.value);
+    if (!pattern) return true;  // RE2 accepts forms that std::regex does not
+    return pattern->fits(value) == (matcher.op == MatchOp::matches);
 }
 
 std::map<std::string, std::string> jobs_named_in(const std::vector<Rule>& rules,

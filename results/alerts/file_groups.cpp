@@ -117,9 +117,8 @@ void append_answer(PlayerAnswer& answer, PlayerAnswer more, std::size_t before) 
 }
 
 // A row that was not played has a cell without a verdict for each rule.
-void fill_cells(Row& row, std::size_t rules) {
-    while (row.cells.size() < rules)
-        row.cells.push_back({.verdict = AlertVerdict::unjudged, .says = row.trouble});
+void fill_cells(Row& row, std::size_t rules, const std::string& why) {
+    while (row.cells.size() < rules) row.cells.push_back({.verdict = AlertVerdict::unjudged, .says = why});
     row.played.activity.resize(rules);
     row.played.unjudged.resize(rules, true);
     row.played.reused.resize(rules, false);
@@ -128,8 +127,8 @@ void fill_cells(Row& row, std::size_t rules) {
 
 void append_row(Row& row, Row more, std::size_t before, std::size_t after) {
     if (!row.trouble.empty() && !more.trouble.empty()) return;
-    fill_cells(row, before);
-    fill_cells(more, after);
+    fill_cells(row, before, row.trouble);
+    fill_cells(more, after, more.trouble);
     if (!row.trouble.empty()) row.touched = more.touched;
     row.trouble.clear();
     row.touched.moved.merge(more.touched.moved);
@@ -143,10 +142,27 @@ void append_row(Row& row, Row more, std::size_t before, std::size_t after) {
     append_answer(row.played, std::move(more.played), before);
 }
 
+const char* why_without_answers(const Study& part) {
+    return part.complete ? "there was nobody to judge it" : "there was no time left for it";
+}
+
+// Files whose healthy run was stopped, or never began: nothing is known of their alerts.
+void mark_unjudged(Study& part) {
+    PlayerAnswer& played = part.healthy_played;
+    const std::size_t rules = part.rules.size();
+    played.activity.resize(rules);
+    played.reused.resize(rules, false);
+    played.eval.resize(rules, 15);
+    played.unjudged.assign(rules, true);
+    for (std::size_t i = 0; i < rules; ++i) played.why_unjudged[i] = {why_without_answers(part), 0, ""};
+}
+
 }  // namespace
 
 void append(Study& study, Study other) {
     const std::size_t before = study.rules.size(), after = other.rules.size();
+    for (Study* part : {&study, &other})
+        if (part->healthy.empty()) mark_unjudged(*part);
     move_into(study.files, other.files);
     move_into(study.rules, other.rules);
     move_into(study.analysis.rules, other.analysis.rules);
@@ -158,6 +174,8 @@ void append(Study& study, Study other) {
     for (std::size_t i = 0; i < std::min(study.rows.size(), other.rows.size()); ++i)
         append_row(study.rows[i], std::move(other.rows[i]), before, after);
     if (study.rows.empty()) study.rows = std::move(other.rows);
+    for (Row& row : study.rows)
+        if (row.trouble.empty()) fill_cells(row, before + after, why_without_answers(other));
     for (std::string& note : other.notes) {
         if (std::find(study.notes.begin(), study.notes.end(), note) == study.notes.end())
             study.notes.push_back(std::move(note));

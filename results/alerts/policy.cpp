@@ -171,7 +171,7 @@ Result<Policy> load_policy(const std::filesystem::path& file) {
 std::vector<Breach> breaches(const Study& study, const Policy& policy) {
     std::vector<Breach> found;
     for (const external::LoadTrouble& trouble : study.invalid) {
-        found.push_back({"", fmt::format("{}:{}", trouble.file, trouble.line), trouble.words});
+        found.push_back({"", trouble.place(), trouble.words});
     }
     for (std::size_t i = 0; i < study.healthy.size(); ++i) {
         const std::string& name = study.rules[i].name;

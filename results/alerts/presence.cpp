@@ -338,6 +338,15 @@ private:
     const exporters::World& world_;
 };
 
+// "vllm:num_requests_running": a few exporters use the colon that recorded metrics have.
+bool has_colon_of_its_own(const std::string& name, const exporters::MetricCatalog& catalog) {
+    return std::any_of(catalog.others.begin(), catalog.others.end(), [&](const auto& other) {
+        return std::any_of(other.prefixes.begin(), other.prefixes.end(), [&](const std::string& prefix) {
+            return prefix.ends_with(':') && name.starts_with(prefix);
+        });
+    });
+}
+
 Why Explanation::no_metric(const std::string& name) const {
     const exporters::MetricCatalog& catalog = *world_.catalog;
     const exporters::Profile& profile = world_.profile;
@@ -360,7 +369,7 @@ Why Explanation::no_metric(const std::string& name) const {
                             renamed->since.empty() ? "an earlier release" : renamed->since),
                 "write " + renamed->now};
     }
-    if (name.find(':') != std::string::npos) {
+    if (name.find(':') != std::string::npos && !has_colon_of_its_own(name, catalog)) {
         return {"record-missing", Weight::warning, DeadKind::nobody,
                 fmt::format("'{}' is named as recorded metrics are, and no rule given here records it", name),
                 "give the file that records it as well (--rules takes a directory)"};
@@ -467,6 +476,18 @@ Why Explanation::no_series(const Selector& selector, const Matcher& matcher) con
             : fmt::format("here it is {}; say what yours are called in a name map (--map)", few_of(values))};
 }
 
+// Of two reasons the one that more would have to be changed for.
+int finality(DeadKind kind) {
+    switch (silence_of(kind)) {
+        case Silence::never:
+            return 3;
+        case Silence::not_simulated:
+            return 2;
+        default:
+            return kind == DeadKind::none ? 0 : 1;
+    }
+}
+
 class Explainer {
 public:
     Explainer(const std::vector<Rule>& rules, const Presence& presence, const Explanation& explanation,
@@ -528,19 +549,40 @@ private:
         return explanation_.of(selector);
     }
 
-    // Each part of a top-level `or` must read something that is not there.
     Why why_silent(std::size_t index, int depth) const {
         const Reads& reads = analysis_.rules[index].reads;
-        Why first;
-        for (int branch = 0; branch < reads.branches; ++branch) {
-            const auto at =
-                std::find_if(reads.selectors.begin(), reads.selectors.end(), [&](const Selector& one) {
-                    return one.branch == branch && !one.absent && !one.optional && empty(one);
-                });
-            if (at == reads.selectors.end()) return {};
-            if (first.kind == DeadKind::none) first = why(*at, depth);
+        return why_silent(reads.need, reads.selectors, depth);
+    }
+
+    // Why this part has no value; none if it may have one. Of what is needed together the most final reason
+    // counts, since no map helps beside a misspelling; of an `or` the least final one.
+    Why why_silent(const Need& need, const std::vector<Selector>& selectors, int depth) const {
+        if (need.of == Need::Of::selector) {
+            const Selector& one = selectors[need.selector];
+            return empty(one) ? why(one, depth) : Why{};
         }
-        return first;
+        Why found;
+        for (const Need& part : need.parts) {
+            Why one = why_silent(part, selectors, depth);
+            const bool silent = one.kind != DeadKind::none, any = need.of == Need::Of::any;
+            if (any && !silent) return {};
+            if (!silent) continue;
+            const int more = finality(one.kind) - finality(found.kind);
+            if (found.kind == DeadKind::none || (any ? more < 0 : more > 0)) found = std::move(one);
+        }
+        return found;
+    }
+
+    // A join that never meets here may meet where what is missing has series: the least final reason.
+    Why why_unmet(const std::vector<Selector>& selectors) const {
+        Why found;
+        for (const Selector& one : selectors) {
+            if (one.absent || !empty(one)) continue;
+            Why reason = why(one, 0);
+            if (found.kind == DeadKind::none || finality(reason.kind) < finality(found.kind))
+                found = std::move(reason);
+        }
+        return silence_of(found.kind) == Silence::never ? Why{} : found;
     }
 
     void explain(std::size_t index) {
@@ -548,10 +590,8 @@ private:
         Why silent = why_silent(index, 0);
         const auto& selectors = reads.reads.selectors;
         const bool valueless = silent.kind == DeadKind::none && presence_.valueless[index];
-        if (valueless && !selectors.empty() &&
-            std::all_of(selectors.begin(), selectors.end(), [&](const auto& one) { return empty(one); })) {
-            silent = why(selectors[0], 0);
-        } else if (valueless) {
+        if (valueless) silent = why_unmet(selectors);
+        if (valueless && silent.kind == DeadKind::none) {
             silent = {"join-never", Weight::error, DeadKind::contradiction,
                       "its sides never have the same labels, so that it has no value whatever its thresholds",
                       "join by labels that both have, on (…); an instance holds the port of its exporter"};
@@ -562,6 +602,7 @@ private:
         reads.remedy = silent.remedy;
         reads.slip = silent.slip;
         reads.meant = silent.meant;
+        explain_absence(index);
         std::set<std::string> said;
         for (const Selector& one : reads.reads.selectors) {
             if (!empty(one)) continue;
@@ -570,12 +611,37 @@ private:
         }
     }
 
+    // Why the alert rings on a healthy cluster if what it expects to be there is not simulated. A target that
+    // a rule misses is one of the site's that this run lacks.
+    void explain_absence(std::size_t index) {
+        RuleReads& reads = analysis_.rules[index];
+        const auto& selectors = reads.reads.selectors;
+        for (const Selector& one : selectors) {
+            if (!(one.absent || one.excluding) || !empty(one)) continue;
+            Why reason = why(one, 0);
+            if (silence_of(reason.kind) == Silence::never) {  // it rings in production too
+                reads.unseen = {};
+                return;
+            }
+            if (reads.unseen.kind != DeadKind::none) continue;
+            const Matcher* matcher = emitted_.blocking(one);
+            const bool target = one.metric == "up" && matcher != nullptr && matcher->label == "job";
+            reads.unseen = {target ? DeadKind::not_simulated : reason.kind, reason.says, reason.remedy,
+                            false};
+        }
+        reads.unseen.all =
+            std::all_of(selectors.begin(), selectors.end(), [&](const Selector& one) { return empty(one); });
+    }
+
     // "DCGM_FI_DEV_GPU_UTIL is never > 110: it lies between 0 and 100 (…)"
     void explain_reach(std::size_t index) {
         RuleReads& reads = analysis_.rules[index];
         std::set<std::string> beyond;
         for (std::size_t k = 0; k < reads.thresholds.size(); ++k) {
-            if (presence_.beyond.contains({index, k})) beyond.insert(reads.thresholds[k].text);
+            if (!presence_.beyond.contains({index, k})) continue;
+            // Where there is no series, no value passes it either, and that is said already.
+            const Reads side = scan(reads.thresholds[k].left);
+            if (!side.selectors.empty() && !empty(side.selectors[0])) beyond.insert(reads.thresholds[k].text);
         }
         if (beyond.empty()) return;
         const bool never = fails_without(rules_[index].expr, beyond);

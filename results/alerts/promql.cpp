@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
 
 #include "results/exporters/toml_file.h"
 #include "results/record/words.h"
@@ -78,8 +79,25 @@ namespace {
 struct Frame {
     std::string function;
     bool unless = false;  // right of an `unless`
-    bool has_or = false;
     std::size_t first_selector = 0;
+    std::vector<Need> parts = {};     // since the last `or`
+    std::vector<Need> branches = {};  // before it
+
+    bool asks_absence() const { return one_of(function, {"absent", "absent_over_time"}); }
+
+    void add(Need need) {
+        if (!unless) parts.push_back(std::move(need));
+    }
+    void begin_branch() {
+        branches.push_back({.parts = std::exchange(parts, {})});
+        unless = false;
+    }
+    Need need() {
+        if (branches.empty() && parts.size() == 1) return std::move(parts[0]);
+        if (branches.empty()) return {.parts = std::move(parts)};
+        begin_branch();
+        return {.of = Need::Of::any, .parts = std::move(branches)};
+    }
 };
 
 class Scanner {
@@ -89,7 +107,8 @@ public:
     Reads read() {
         stack_.push_back({});
         for (at_ = 0; at_ < tokens_.size(); ++at_) token();
-        reads_.branches = branch_ + 1;
+        while (stack_.size() > 1) close();
+        reads_.need = stack_.back().need();
         return std::move(reads_);
     }
 
@@ -104,7 +123,7 @@ private:
         if (token.kind == Token::Kind::word) return word(token);
         if (token.kind != Token::Kind::sign) return;
         if (token.text == "(")
-            return stack_.push_back({std::exchange(called_, {}), false, false, reads_.selectors.size()});
+            return stack_.push_back({std::exchange(called_, {}), false, reads_.selectors.size()});
         if (token.text == ")" && stack_.size() > 1) return close();
         if (token.text == "{") return selector("", token.at);
         if (token.text == "[") return subquery();
@@ -123,12 +142,10 @@ private:
     }
 
     void close() {
-        const Frame frame = stack_.back();
+        Frame frame = std::move(stack_.back());
         stack_.pop_back();
         closed_first_ = frame.first_selector;
-        if (!frame.has_or) return;
-        for (std::size_t i = frame.first_selector; i < reads_.selectors.size(); ++i)
-            reads_.selectors[i].optional = true;
+        if (!frame.asks_absence()) stack_.back().add(frame.need());
     }
 
     void word(const Token& token) {
@@ -139,12 +156,7 @@ private:
         if (lower == "offset") return;  // read with its selector; on a subquery it changes no name
         if (lower == "or") {
             last_operator_ = lower;
-            stack_.back().unless = false;
-            if (stack_.size() == 1)
-                ++branch_;
-            else
-                stack_.back().has_or = true;
-            return;
+            return stack_.back().begin_branch();
         }
         if (one_of(lower, {"and", "unless", "atan2"})) {
             last_operator_ = lower;
@@ -154,7 +166,6 @@ private:
         if (one_of(lower, {"bool", "inf", "nan"})) return;
         if (peek() == "(" || (is_function(lower) && one_of(peek(), {"by", "without"}))) {
             called_ = lower;
-            if (one_of(lower, {"absent", "absent_over_time"})) return;
             return;
         }
         selector(token.text, token.at);
@@ -170,7 +181,7 @@ private:
     }
 
     void selector(const std::string& name, std::size_t at) {
-        Selector selector{.metric = name, .op_before = std::exchange(last_operator_, {}), .branch = branch_};
+        Selector selector{.metric = name, .op_before = std::exchange(last_operator_, {})};
         if (name.empty() || peek() == "{") {
             if (!name.empty()) ++at_;
             matchers(selector);
@@ -202,12 +213,13 @@ private:
         }
         selector.function = stack_.back().function;
         for (const Frame& frame : stack_) {
-            selector.absent = selector.absent || one_of(frame.function, {"absent", "absent_over_time"});
+            selector.absent = selector.absent || frame.asks_absence();
             selector.counted =
                 selector.counted || one_of(frame.function, {"count", "count_values", "group",
                                                             "count_over_time", "present_over_time"});
-            selector.optional = selector.optional || frame.unless;
+            selector.excluding = selector.excluding || frame.unless;
         }
+        stack_.back().add({.of = Need::Of::selector, .selector = reads_.selectors.size()});
         reads_.selectors.push_back(std::move(selector));
     }
 
@@ -235,7 +247,6 @@ private:
     std::vector<Frame> stack_;
     std::string called_, last_operator_;
     std::size_t at_ = 0, closed_first_ = 0;
-    int branch_ = 0;
     Reads reads_;
 };
 

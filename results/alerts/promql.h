@@ -44,9 +44,16 @@ struct Selector {
     bool absent = false;    // inside absent() or absent_over_time()
     bool counted = false;   // inside a call whose value is how many series or samples there are
     bool stepped = false;   // its range is a subquery's, with a resolution of its own
-    bool optional = false;  // right of `unless`, or in an inner `or`: the expression may fire without it
-    int branch = 0;         // which part of a top-level `or`
-    std::string text;       // as it is written, without range and offset
+    bool excluding = false;  // right of `unless`: without it the expression has more values, not fewer
+    std::string text;        // as it is written, without range and offset
+};
+
+// What an expression cannot do without: one selector, all of its parts, or any of them. `(a or b) and c
+// unless d` needs c, and a or b; it does not need d, nor what absent() is asked about.
+struct Need {
+    enum class Of { selector, all, any } of = Of::all;
+    std::size_t selector = 0;  // its place in Reads::selectors
+    std::vector<Need> parts = {};
 };
 
 struct Reads {
@@ -56,7 +63,7 @@ struct Reads {
     std::vector<std::string> grouping;  // labels of by (…) and on (…)
     bool everything = false;            // a selector without a name, or by __name__
     bool subquery = false;              // evaluated on the clock's own grid
-    int branches = 1;                   // of the top-level `or`
+    Need need;
 };
 
 Reads scan(std::string_view expr);

@@ -43,4 +43,7 @@ constexpr auto enum_words(RowOutcome) {
 }
 RowOutcome outcome_of(const Row& row);
 
+// "3 of 45 failures caught in time, 40 not judged"
+std::string caught_text(const Study& study, std::size_t caught);
+
 }  // namespace deadrank::results::alerts

@@ -107,6 +107,7 @@ std::string json_report(const Study& study, const Policy& policy, const std::vec
           {"eval", window.eval},
           {"fault_at", window.fault_at},
           {"history", window.history}}},
+        {"complete", study.complete},
         {"cpu_seconds", study.cpu_seconds}};
     for (const char* list : {"invalid", "rules", "findings", "faults", "breaches"})
         json[list] = Json::array();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <limits>
 
 #include "results/alerts/report.h"
@@ -163,6 +164,24 @@ std::string rule_entry(const Study& study, std::size_t rule) {
     return text;
 }
 
+// A page outlives its run: what it lacks stands at its head.
+std::string what_is_missing(const Study& study) {
+    std::string text;
+    if (!study.complete)
+        text += fmt::format("<p><b>incomplete</b> the run was stopped before its end{}</p>\n",
+                            study.healthy.empty() ? ", in the healthy run: no alert was judged" : "");
+    std::map<std::string, std::vector<std::string>> reasons;
+    for (const Row& row : study.rows)
+        if (!row.trouble.empty()) reasons[row.trouble].push_back(row.incident.id);
+    for (const auto& [why, ids] : reasons)
+        text +=
+            fmt::format("<p><b>not judged</b> {} of {} failures, {}: {}</p>\n", ids.size(), study.rows.size(),
+                        in_html(why), in_html(fmt::format("{}", fmt::join(ids, ", "))));
+    for (const auto& one : study.invalid)
+        text += fmt::format("<p><b>invalid</b> {}: {}</p>\n", in_html(one.place()), in_html(one.words));
+    return text;
+}
+
 std::string severity_shown(const Rule& rule) {
     const auto at = rule.labels.find("severity");
     return at == rule.labels.end() ? "no severity" : at->second;
@@ -176,14 +195,15 @@ std::string page_report(const Study& study, const Policy& policy, const std::vec
     std::string text = fmt::format(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
         "content=\"width=device-width\"><title>deadrank alerts</title><style>{}</style>"
-        "<h1>{} of {} failures caught in time</h1><p class=\"dim\">judged by {} · {} · failure at {} of "
-        "{}{}</p>",
-        page_style, caught, study.rows.size(), in_html(study.judge), in_html(study.world.profile.name),
+        "<h1>{}</h1><p class=\"dim\">judged by {} · {} · failure at {} of {}{}</p>",
+        page_style, caught_text(study, static_cast<std::size_t>(caught)),
+        in_html(study.judge.empty() ? "nobody" : study.judge), in_html(study.world.profile.name),
         duration_text(study.world.window.fault_at), duration_text(study.world.window.duration),
         policy.given ? " · policy " + in_html(policy.file) : "");
     text +=
         "<p class=\"dim\">Red: the value nearest to the threshold during the failure. Grey: on the healthy "
         "run. Dashed: the threshold. The band is the failure.</p>\n";
+    text += what_is_missing(study);
     for (const Breach& one : found)
         text += fmt::format("<p><b>breach</b> {} {}: {}</p>\n", in_html(one.fault), in_html(one.alert),
                             in_html(one.says));
@@ -195,6 +215,8 @@ std::string page_report(const Study& study, const Policy& policy, const std::vec
         text += fmt::format("<h2>{} ({})</h2>\n", in_html(severity), rules.size());
         for (const std::size_t rule : rules) text += rule_entry(study, rule);
     }
+    for (const std::string& note : study.notes)
+        text += fmt::format("<p class=\"dim\">note: {}</p>\n", in_html(note));
     return text + "</html>\n";
 }
 

@@ -61,7 +61,7 @@ std::string invalid_files(const Study& study, const Style& style) {
     if (study.invalid.empty()) return {};
     std::string text = heading(style, "invalid: Prometheus refuses these");
     for (const auto& trouble : study.invalid) {
-        text += paragraph(fmt::format("{}:{}: {}", trouble.file, trouble.line, trouble.words), 2);
+        text += paragraph(fmt::format("{}: {}", trouble.place(), trouble.words), 2);
     }
     return text;
 }
@@ -236,19 +236,23 @@ std::string explained(const Study& study, const Style& style) {
 
 // "of 53 alerts 41 can fire here; 3 can never fire, 4 depend on your names, 5 are not simulated"
 std::string shares(const Study& study) {
-    std::size_t alerts = 0;
+    std::size_t alerts = 0, unjudged = 0;
     std::map<Silence, std::size_t> counts;
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
         if (!study.rules[i].is_alert) continue;
         ++alerts;
-        ++counts[silence_of(study.analysis.rules[i].dead_kind)];
+        const Silence silence = silence_of(study.analysis.rules[i].dead_kind);
+        if (silence == Silence::none && study.healthy_played.why_unjudged.contains(i))
+            ++unjudged;
+        else
+            ++counts[silence];
     }
     if (counts[Silence::none] == alerts) return {};
     return fmt::format(
         "of {} alerts {} can fire here; {} can never fire, {} depend on your names, {} are not "
-        "simulated\n",
+        "simulated{}\n",
         alerts, counts[Silence::none], counts[Silence::never], counts[Silence::your_names],
-        counts[Silence::not_simulated]);
+        counts[Silence::not_simulated], unjudged == 0 ? "" : fmt::format(", {} were not judged", unjudged));
 }
 
 std::string last_word(const Study& study, const Policy& policy, const std::vector<Breach>& found,
@@ -266,7 +270,7 @@ std::string last_word(const Study& study, const Policy& policy, const std::vecto
     }
     text += style.paint(
         found.empty() ? Ink::green : Ink::red,
-        fmt::format("{} of {} failures caught in time; {}", caught, study.rows.size(),
+        fmt::format("{}; {}", caught_text(study, static_cast<std::size_t>(caught)),
                     !found.empty() ? fmt::format("{} breach{}{}", found.size(), found.size() == 1 ? "" : "es",
                                                  policy.given ? " of " + policy.file : "")
                     : policy.given ? policy.file + " is kept"
@@ -281,6 +285,12 @@ RowOutcome outcome_of(const Row& row) {
     if (row.best < 0) return RowOutcome::missed;
     const Cell& best = row.cells[static_cast<std::size_t>(row.best)];
     return best.in_time(row.incident.within) ? RowOutcome::caught : RowOutcome::caught_late;
+}
+
+std::string caught_text(const Study& study, std::size_t caught) {
+    const std::size_t open = study.unjudged_rows();
+    return fmt::format("{} of {} failures caught in time{}", caught, study.rows.size(),
+                       open == 0 ? "" : fmt::format(", {} not judged", open));
 }
 
 std::string text_report(const Study& study, const Policy& policy, const std::vector<Breach>& found,

@@ -150,32 +150,43 @@ Result<void> unwrap(const std::vector<YAML::Node>& groups, const std::filesystem
 
 }  // namespace
 
-std::vector<std::pair<std::string, bool>> rule_files_in(const std::vector<std::string>& paths) {
-    std::vector<std::pair<std::string, bool>> files;
+ListedFiles rule_files_in(const std::vector<std::string>& paths) {
+    namespace fs = std::filesystem;
+    ListedFiles listed;
     for (const std::string& path : paths) {
-        std::error_code ignored;
-        if (!std::filesystem::is_directory(path, ignored)) {
-            files.emplace_back(path, false);
+        std::error_code trouble;
+        if (!fs::is_directory(path, trouble)) {
+            listed.files.emplace_back(path, false);
             continue;
         }
-        std::vector<std::string> found;
-        for (const auto& entry : std::filesystem::recursive_directory_iterator(path, ignored)) {
-            const std::string ending = entry.path().extension().string();
-            if (entry.is_regular_file(ignored) &&
-                (ending == ".yml" || ending == ".yaml" || ending == ".rules"))
-                found.push_back(entry.path().string());
+        std::vector<std::string> found, open = {path};
+        while (!open.empty()) {
+            const std::string directory = std::move(open.back());
+            open.pop_back();
+            fs::directory_iterator at(directory, trouble);
+            for (; !trouble && at != fs::directory_iterator(); at.increment(trouble)) {
+                std::error_code ignored;
+                const std::string ending = at->path().extension().string();
+                // Kubernetes keeps the files of a ConfigMap in a hidden directory, beside links to them.
+                const bool hidden = at->path().filename().string().starts_with('.');
+                if (at->is_directory(ignored) && !at->is_symlink(ignored) && !hidden)
+                    open.push_back(at->path().string());
+                else if (at->is_regular_file(ignored) &&
+                         (ending == ".yml" || ending == ".yaml" || ending == ".rules"))
+                    found.push_back(at->path().string());
+            }
+            if (trouble)
+                listed.unread.push_back(fmt::format("{} cannot be listed: {}", directory, trouble.message()));
         }
         std::sort(found.begin(), found.end());
-        for (std::string& one : found) files.emplace_back(std::move(one), true);
+        for (std::string& one : found) listed.files.emplace_back(std::move(one), true);
     }
-    return files;
+    return listed;
 }
 
 Result<RuleFile> read_rules(const std::filesystem::path& path, const std::filesystem::path& scratch) {
     auto in = scenarios::open_input(path);
-    if (!in) {
-        return refuse(ErrorCode::io, "cannot read the rule file '" + path.string() + "'");
-    }
+    if (!in) return tl::unexpected(in.error());
     RuleFile file{.path = path.string(),
                   .loaded = std::filesystem::absolute(path).string(),
                   .content = std::string(file_bytes_most + 1, '\0')};
@@ -252,18 +263,18 @@ struct Stranger {
 
 // The first pattern that fits decides what the file is.
 constexpr Stranger strangers[] = {
-    {R"~(\{\{-?\s*(\.Values|\.Release|\.Chart|\.Files|\.Capabilities|)~"
-     R"~(include\s+"|template\s+"|define\s+"|toYaml|tpl\s))~",
+    {R"~(\{\{-?([^}]*[\s(])?(\$(?!labels)\w*)?\.(Values|Release|Chart|Files|Capabilities)\b|)~"
+     R"~(\{\{-?\s*(include\s+"|template\s+"|define\s+"|toYaml|tpl\s))~",
      "is a Helm template, not YAML", "render it first: helm template CHART > rules.yaml"},
     {R"~(^\s*\{%-?\s*\w)~", "is a Jinja template, not YAML",
      "render it first, as Ansible's template task does"},
-    {R"~(^\s*"?(panels|schemaVersion|templating)"?\s*:)~", "is a Grafana dashboard",
+    {R"~((^\s*"?|[{,]\s*")(panels|schemaVersion|templating)"?\s*:)~", "is a Grafana dashboard",
      "dashboards hold no Prometheus rules; give the rule files that Prometheus loads"},
-    {R"~(^\s*-?\s*"?(datasourceUid|noDataState|execErrState|relativeTimeRange|orgId)"?\s*:)~",
+    {R"~((^\s*-?\s*"?|[{,]\s*")(datasourceUid|noDataState|execErrState|relativeTimeRange|orgId)"?\s*:)~",
      "is a Grafana alert export: its rules are queries of Grafana's own",
      "copy the PromQL of each query (`expr`) and its threshold into a Prometheus rule file"},
     {R"~((\}|^)\s*(\|=|\|~|!~\s*["`]|\|\s*(json|logfmt|pattern|regexp|unpack|unwrap|line_format|)~"
-     R"~(label_format|decolorize)\b))~",
+     R"~(label_format|decolorize)\b)|\b(bytes_rate|bytes_over_time|rate_counter)\s*\()~",
      "is a Loki rule file: its expressions are LogQL, over lines of logs",
      "give the rule files that Prometheus loads; `deadrank diagnose` reads the logs themselves"},
     {R"~(^\s*-?\s*(promql_expr_test|alert_rule_test|input_series)\s*:)~", "is a promtool test file",

@@ -46,8 +46,12 @@ scenarios::Result<RuleFile> read_rules(const std::filesystem::path& file,
                                        const std::filesystem::path& scratch);
 
 // These files, and what lies in these directories with the ending of a rule file, which is marked: it may be
-// something else.
-std::vector<std::pair<std::string, bool>> rule_files_in(const std::vector<std::string>& paths);
+// something else. `unread`: directories without the right to list them, each with the reason.
+struct ListedFiles {
+    std::vector<std::pair<std::string, bool>> files;
+    std::vector<std::string> unread;
+};
+ListedFiles rule_files_in(const std::vector<std::string>& paths);
 
 // Refuses a text that is evidently not a rule file, and says what it is.
 scenarios::Result<void> check_kind(const std::string& text, const std::string& path);

@@ -96,6 +96,10 @@ namespace {
 
 void add(std::vector<StaticFinding>& findings, const Rule& rule, std::string id, Weight weight,
          std::string says, std::string remedy) {
+    const auto same = [&](const StaticFinding& one) {  // about the same metric in two places of the rule
+        return one.id == id && one.says == says && one.alert == rule.name && one.line == rule.expr_line;
+    };
+    if (std::any_of(findings.begin(), findings.end(), same)) return;
     findings.push_back({std::move(id), weight, rule.file, rule.expr_line, 0, rule.name, std::move(says),
                         std::move(remedy), false});
 }

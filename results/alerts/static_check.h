@@ -57,6 +57,13 @@ struct RuleReads {
     DeadKind dead_kind = DeadKind::none;  // said by explain_silence()
     std::string why_dead, remedy;
     std::string slip, meant;  // a metric's name, and the known one that it misspells
+    // What it expects to be there, by absent() or `unless`, and what this run lacks without a fault of the
+    // rule.
+    struct Unseen {
+        DeadKind kind = DeadKind::none;
+        std::string says, remedy;
+        bool all = false;  // and it reads nothing else that this run has
+    } unseen;
     bool dead() const { return dead_kind != DeadKind::none; }
 };
 

@@ -74,6 +74,8 @@ void revive_active(Study& study) {
         return rule < played.activity.size() && !played.activity[rule].empty();
     };
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
+        const AlertVerdict healthy = study.healthy[i].verdict;
+        if (healthy == AlertVerdict::not_simulated || healthy == AlertVerdict::your_names) continue;
         const bool any = active(study.healthy_played, i) ||
                          std::any_of(study.rows.begin(), study.rows.end(),
                                      [&](const Row& row) { return active(row.played, i); });
@@ -127,6 +129,11 @@ void play_rows(Study& study, Player& player, const StudyOptions& options, const 
 
 }  // namespace
 
+std::size_t Study::unjudged_rows() const {
+    return static_cast<std::size_t>(
+        std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !row.trouble.empty(); }));
+}
+
 bool StudyOptions::over() const {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - began;
     return (stop != nullptr && stop->load()) || (limit > 0 && spent.count() > limit);
@@ -168,11 +175,17 @@ Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incid
     study.healthy_played = std::move(*healthy);
     try_hints(study, player, emitted);
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
-        const bool holds_too_little = study.analysis.rules[i].dead_kind == DeadKind::range_too_short;
+        RuleReads& reads = study.analysis.rules[i];
+        const bool holds_too_little = reads.dead_kind == DeadKind::range_too_short;
         study.healthy.push_back(
             holds_too_little
                 ? HealthyRow{}
-                : judge_healthy(study.rules[i], study.healthy_played.activity[i], study.world.window));
+                : judge_healthy(study.rules[i], reads, study.healthy_played.activity[i], study.world.window));
+        const HealthyRow& row = study.healthy.back();
+        if (row.verdict != AlertVerdict::not_simulated && row.verdict != AlertVerdict::your_names) continue;
+        reads.dead_kind = reads.unseen.kind;
+        reads.why_dead = row.says;
+        reads.remedy = reads.unseen.remedy;
     }
     for (const exporters::Incident& incident : incidents) study.rows.push_back({.incident = incident});
     play_rows(study, player, options, over);

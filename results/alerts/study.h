@@ -91,6 +91,8 @@ struct Study {
     std::vector<std::string> notes;
     double cpu_seconds = 0;
     bool complete = true;  // false: stopped, or out of time
+
+    std::size_t unjudged_rows() const;
 };
 
 struct StudyOptions {

@@ -429,8 +429,9 @@ std::string without_examples(std::string words) {
     return std::regex_replace(words, quoted, "…");
 }
 
-HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy,
-                         const exporters::Window& window) {
+namespace {
+
+HealthyRow rung_row(const Rule& rule, const std::vector<Instance>& healthy, const exporters::Window& window) {
     std::size_t fired = 0;
     bool always = true;
     double first = window.duration;
@@ -450,6 +451,19 @@ HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy,
             fmt::format("fires on a healthy cluster, {} times within {}, first after {}", fired,
                         duration_text(window.duration), duration_text(first)),
             fired};
+}
+
+}  // namespace
+
+// An alert that reads nothing of this run, and rings because it misses that, says nothing about the cluster.
+HealthyRow judge_healthy(const Rule& rule, const RuleReads& reads, const std::vector<Instance>& healthy,
+                         const exporters::Window& window) {
+    HealthyRow row = rung_row(rule, healthy, window);
+    if (row.verdict == AlertVerdict::unconcerned || reads.unseen.kind == DeadKind::none) return row;
+    if (reads.unseen.all)
+        return {verdict_of(silence_of(reads.unseen.kind)), "rings because " + reads.unseen.says};
+    row.says += "; " + reads.unseen.says;
+    return row;
 }
 
 namespace {
@@ -476,6 +490,8 @@ Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Inci
         }
         return fired_cell(what, seen, incident, world);
     }
+    if (row.verdict == AlertVerdict::not_simulated || row.verdict == AlertVerdict::your_names)
+        return {.verdict = row.verdict, .says = row.says};
     if (row.verdict != AlertVerdict::unconcerned) {
         return {.verdict = row.verdict, .says = row.says + "; the failure adds nothing to it"};
     }

@@ -64,7 +64,8 @@ struct Cell {
 
 // What one rule does while all is well.
 struct HealthyRow {
-    AlertVerdict verdict = AlertVerdict::unconcerned;  // false_alarm or background, or neither
+    // false_alarm, background, or what it waits for that this run lacks; else neither
+    AlertVerdict verdict = AlertVerdict::unconcerned;
     std::string says;
     std::size_t rings = 0;  // how often it began to fire
 };
@@ -82,7 +83,7 @@ struct Judged {
     double eval = 15;       // seconds between two evaluations
 };
 
-HealthyRow judge_healthy(const Rule& rule, const std::vector<Instance>& healthy,
+HealthyRow judge_healthy(const Rule& rule, const RuleReads& reads, const std::vector<Instance>& healthy,
                          const exporters::Window& window);
 
 Cell judge_cell(const Judged& what, const HealthyRow& row, const exporters::Incident& incident,

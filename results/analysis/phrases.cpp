@@ -46,6 +46,11 @@ bool is_of_a_file(std::string_view text) { return text.find(" UCX ") == text.npo
 // several ways.
 bool reached_its_target(std::string_view text) { return text.find("\"aborted\"") == text.npos; }
 
+// pytest's last line: "==== 1 failed, 3 passed in 12.31s ====".
+bool all_tests_passed(std::string_view text) {
+    return text.find(" failed") == text.npos && text.find(" error") == text.npos;
+}
+
 namespace table {
 
 constexpr Cause settings = Cause::misconfigured_resource_or_distributed_settings;
@@ -94,11 +99,23 @@ constexpr Row rows[] = {
     {Topic::none, Nearness::ending, Symptom::none, {},
      "ee root cause above|ee stack trace for the root cause|ee stack trace for root cause|"
      "Engine core initialization failed|Engine process failed to start|EngineDeadError|"
-     "ProcessExitedException|ProcessRaisedException|BrokenProcessPool|TrainingFailedError|"
+     "ProcessExitedException|ProcessRaisedException|BrokenProcessPool|TrainingFailedError|WorkerGroupError|"
      "One or more workers failed"},
     {Topic::none, Nearness::finished, Symptom::none, {},
-     "exited with code 0|exit code 0|exit code: 0|return code 0|exit status 0|Exit_status=0|ExitCode=0:0",
+     "exited with code 0|exit code 0|exit code: 0|return code 0|exit status 0|exit status: 0|Exit_status=0|"
+     "ExitCode=0:0|Normal termination (return value 0)",
      nullptr, true},
+    // How platforms say that a job ended: HTCondor's event log, Ray's job client, SageMaker, Flux.
+    {Topic::none, Nearness::finished, Symptom::none, {},
+     "' succeeded&Job '|Reporting training SUCCESS"},
+    {Topic::none, Nearness::ending, Symptom::none, {},
+     "Normal termination (return value|Abnormal termination (signal|' failed&cli.py|"
+     "Job entrypoint command failed|Reporting training FAILURE|ExecuteUserScriptError|"
+     "task(s) exited with exit code"},
+    {Topic::none, Nearness::stopped, Symptom::none, {},
+     "Job was evicted&004 (|Job was aborted&009 (|' was stopped&Job '|job.exception type=timeout|"
+     "job.exception type=cancel|job.exception type=preempt|SIGTERMException|Received SIGTERM|"
+     "pot interruption|pot Instance interruption|pot instance interruption"},
     // Device faults of other vendors, in the words of their runtimes and drivers.
     {Topic::none, Nearness::hardware, Symptom::device_fault_reported, {fault},
      "HW Exception by GPU|uncorrectable hardware error|ERREVENT_ATHUB_INTERRUPT|"
@@ -430,8 +447,11 @@ constexpr Row rows[] = {
      "completed successfully|successfully completed|Finished training|finished training|training finished|"
      "Training Completed|Training completed|"
      "Training is done|Training done|training complete|Training has finished|TRAINING COMPLETE|All done|"
-     "Job completed|Job finished|ENDING TIMING RUN AT|PROGRAM ENDED AT|End of Tests.|Total run time",
+     "Job completed|Job finished|ENDING TIMING RUN AT|PROGRAM ENDED AT|End of Tests.|Total run time|"
+     "Solution Validates|Reason:&Completed",
      nullptr, true},
+    {Topic::none, Nearness::finished, Symptom::none, {},
+     " passed in ", all_tests_passed, true},
 
     // What no finding follows from by itself: a complaint alone.
     {Topic::launcher, Nearness::none, Symptom::none, {},

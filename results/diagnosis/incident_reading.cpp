@@ -89,7 +89,9 @@ const VendorWords vendor_words[] = {
      {"amdgpu", "HIP error", "HIP out of memory", "GPU node-", "ROCm", "rocm", "RCCL", "hipError"}},
     {Vendor::intel, {"oneCCL", "CCL_ERROR", "|CCL_", "XPU", "xpu:", "UR_RESULT", "ZE_RESULT", "level_zero"}},
     {Vendor::habana, {"habana", "synStatus", "HPU", "synapse"}},
-    {Vendor::tpu, {"libtpu", "TPU", "Megascale", "jax_worker", "jaxlib", "coordination_service"}},
+    {Vendor::tpu,
+     {"libtpu", "TPU", "Megascale", "jax_worker", "jaxlib", "coordination_service", "TensorCoreSequencer",
+      "Accelerator device halted"}},
 };
 bool names_vendor(std::string_view text, Vendor vendor) {
     for (const VendorWords& one : vendor_words)
@@ -110,6 +112,7 @@ constexpr StopWords stop_words[] = {
     {StopKind::time_limit, "TERM_RUNLIMIT", "LSF's run time limit"},
     {StopKind::time_limit, "PBS: job killed: walltime", "the walltime limit of PBS"},
     {StopKind::time_limit, "DeadlineExceeded", "the deadline of the Kubernetes job"},
+    {StopKind::time_limit, "job.exception type=timeout", "Flux's time limit"},
     {StopKind::preempted, "DUE TO PREEMPTION", "a preemption"},
     {StopKind::preempted, "ended PREEMPTED", "a preemption"},
     {StopKind::preempted, "JobState=PREEMPTED", "a preemption"},
@@ -118,6 +121,11 @@ constexpr StopWords stop_words[] = {
     {StopKind::preempted, "eceived preemption notice", "a preemption"},
     {StopKind::preempted, "Preemption notified", "a preemption"},
     {StopKind::preempted, "TERMINATE_ON_HOST_MAINTENANCE", "a preemption, for maintenance of the host"},
+    {StopKind::preempted, "pot interruption", "a preemption of its spot instance"},
+    {StopKind::preempted, "pot Instance interruption", "a preemption of its spot instance"},
+    {StopKind::preempted, "pot instance interruption", "a preemption of its spot instance"},
+    {StopKind::preempted, "job.exception type=preempt", "a preemption"},
+    {StopKind::preempted, "Job was evicted", "an eviction by HTCondor"},
     {StopKind::cancelled, "TERM_OWNER", "its owner (bkill)"},
     {StopKind::cancelled, "TERM_FORCE_OWNER", "its owner (bkill)"},
     {StopKind::cancelled, "TERM_ADMIN", "an administrator"},
@@ -126,6 +134,9 @@ constexpr StopWords stop_words[] = {
     {StopKind::cancelled, "PBS: job killed", "PBS"},
     {StopKind::cancelled, "ended CANCELLED", "a cancellation (scancel)"},
     {StopKind::cancelled, "JobState=CANCELLED", "a cancellation (scancel)"},
+    {StopKind::cancelled, "Job was aborted", "a cancellation (condor_rm)"},
+    {StopKind::cancelled, "job.exception type=cancel", "a cancellation (flux cancel)"},
+    {StopKind::cancelled, "' was stopped", "a cancellation (ray job stop)"},
     {StopKind::aborted, "\"run_stop\"",
      "the program itself: MLPerf status aborted, the target was not reached"},
 };
@@ -206,12 +217,22 @@ struct Complained {
     }
 };
 
+// "KeyError: 'warmup'": any dictionary may lack that. A key in capitals is an environment variable's name,
+// one with dots a parameter's.
+bool names_any_key(std::string_view words) {
+    const std::string_view key = word_behind(words, "KeyError: '", "'");
+    return !key.empty() && key.find('.') == key.npos && std::any_of(key.begin(), key.end(), [](char c) {
+        return std::islower(static_cast<unsigned char>(c));
+    });
+}
+
 // A library's exception says what it wants of its caller, or which number it could not work with. Empty where
 // its words speak for no cause.
 std::vector<std::string> causes_of_exception(std::string_view words) {
     if (has_any(words, {"Please ", "please ", "has to be", "must be specified", "must specify", "need to set",
                         "in the config", "only support", "is required"}))
         return {id_of(Cause::misconfigured_resource_or_distributed_settings)};
+    if (names_any_key(words)) return {};
     return analysis::find_exception_causes(words, false);
 }
 
@@ -425,7 +446,8 @@ private:
         for (const Quote& before : incident_.lines) {
             if (before.text == one.text) return;
         }
-        incident_.lines.push_back({one.rank, one.event->at, std::string(one.text)});
+        incident_.lines.push_back(
+            {one.rank, one.event->at, std::string(one.text), one.meant.nearness == Nearness::ending});
     }
 
     // The ranks that it is about: all that say the same. Where the line names none, another line about the
@@ -527,6 +549,11 @@ private:
         for (const Complained& one : all_) {
             const auto node = word_behind(one.text, "Node failure on ", " ,");
             if (!node.empty() && best.meant.nearness == Nearness::hardware) hosts.emplace(node);
+            // "srun: error: n12: task 3: Out Of Memory"
+            const auto task = word_behind(one.text, "srun: error: ", ":");
+            if (!task.empty() && one.meant.symptom == best.meant.symptom &&
+                one.meant.nearness == best.meant.nearness && one.text.find(": task") != one.text.npos)
+                hosts.emplace(task);
         }
         incident_.hosts.assign(hosts.begin(), hosts.end());
     }

@@ -27,6 +27,7 @@ struct Quote {
     Rank rank = no_rank;
     Time at{0};
     std::string text;
+    bool of_parent = false;  // a parent's word on how its child ended
 };
 
 // Who ended a job from outside, or which limit.

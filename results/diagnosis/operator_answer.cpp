@@ -53,6 +53,14 @@ constexpr Look looks[] = {
      Vendor::amd},
     {id_of(Symptom::native_crash_or_illegal_access),
      "the same step with ASCEND_LAUNCH_BLOCKING=1, and the plogs below ~/ascend/log", Vendor::ascend},
+    {id_of(Symptom::native_crash_or_illegal_access),
+     "the same step with TPU_STDERR_LOG_LEVEL=0 and TPU_MIN_LOG_LEVEL=0, and tpu-info on that host",
+     Vendor::tpu},
+    {id_of(Symptom::native_crash_or_illegal_access),
+     "hl-smi for processes that still hold the device, and the logs below $HABANA_LOGS with LOG_LEVEL_ALL=3",
+     Vendor::habana},
+    {id_of(Symptom::native_crash_or_illegal_access),
+     "xpu-smi health -d ID, and dmesg -T | grep -e xe -e i915 from before the crash", Vendor::intel},
     {id_of(Symptom::native_crash_or_illegal_access), "a core file's stack of the rank that died first"},
     {id_of(Symptom::communication_setup_failure),
      "the plogs below ~/ascend/log with ASCEND_GLOBAL_LOG_LEVEL=1, npu-smi info for processes that are left "
@@ -157,9 +165,11 @@ std::string definition_of(const std::vector<scenarios::TaxonomyEntry>& entries, 
     return entry ? entry->definition : "";
 }
 
-// The frame of the job's own program, or else the innermost one, and the exception.
-std::vector<std::string_view> lines_of(std::string_view quote) {
-    const std::string_view said = analysis::find_key_line(quote);
+// The frame of the job's own program, or else the innermost one, and the exception. Of a parent that repeats
+// how its child ended the exception alone: its frames are a launcher's.
+std::vector<std::string_view> lines_of(const Quote& whole) {
+    const std::string_view quote = whole.text, said = analysis::find_key_line(quote);
+    if (whole.of_parent) return {said};
     std::string_view frame, innermost;
     for (std::size_t at = quote.find("File \""); at != quote.npos; at = quote.find("File \"", at + 6)) {
         const std::string_view line = quote.substr(at, quote.find('\n', at) - at);
@@ -185,7 +195,7 @@ std::vector<std::string_view> lines_of(std::string_view quote) {
 std::string quotes(const Incident& incident, const Style& style) {
     std::vector<std::string> lines;
     for (const Quote& quote : incident.lines) {
-        for (const std::string_view line : lines_of(quote.text)) {
+        for (const std::string_view line : lines_of(quote)) {
             const std::string who = quote.rank == no_rank ? "" : fmt::format("rank {}: ", quote.rank);
             std::string text = one_line(who + std::string(line.substr(0, 1'000)));
             const bool known = std::find(lines.begin(), lines.end(), text) != lines.end();

@@ -70,10 +70,6 @@ std::vector<Rank> named_by_barrier(std::string_view text) {
         std::sort(ranks.begin(), ranks.end());
         return ranks;
     }
-    // JAX: "Task /job:jax_worker/replica:0/task:3 heartbeat timeout"
-    const auto task = behind(text, "/task:");
-    if (!task.empty() && text.find("heartbeat timeout") != text.npos)
-        return {static_cast<Rank>(whole(task, no_rank))};
     // c10d's desync report: "- [2, 5] finished collective #3, but didn't join collective #4"
     const std::size_t lags = text.find("but didn't join collective");
     if (lags != text.npos) {
@@ -94,6 +90,14 @@ std::vector<Rank> named_by_barrier(std::string_view text) {
         at = at < failed ? text.find_first_of("0123456789", at) : text.npos;
     }
     return ranks;
+}
+
+// JAX: "Task /job:jax_worker/replica:0/task:3 heartbeat timeout"; no_rank otherwise.
+Rank rank_without_heartbeat(std::string_view text) {
+    const std::size_t words = text.find("heartbeat timeout");
+    if (words == text.npos) return no_rank;
+    const std::size_t task = text.rfind("/task:", words);
+    return task == text.npos ? no_rank : static_cast<Rank>(whole(text.substr(task + 6), no_rank));
 }
 
 // HCCL: "has not received the Notify record from remote rank [4]", "remote rank:4"; no_rank otherwise.
@@ -139,6 +143,7 @@ public:
             if (!meant || meant->nearness != Nearness::waiting) continue;
             read_missing(text);
             if (named_.empty()) named_ = named_by_barrier(text);
+            if (const Rank lost = rank_without_heartbeat(text); lost != no_rank) lost_.insert(lost);
             if (const Rank remote = remote_rank(text); remote != no_rank)
                 waits_for_[event->rank].insert(remote);
             if (first_ == Time{-1}) first_ = event->at;
@@ -167,9 +172,9 @@ public:
     }
 
     Waited answer() const {
-        for (const auto& rule :
-             {&Waiting::missing, &Waiting::barrier, &Waiting::remote, &Waiting::gone_before,
-              &Waiting::other_call, &Waiting::two_calls, &Waiting::behind_others, &Waiting::silent}) {
+        for (const auto& rule : {&Waiting::missing, &Waiting::barrier, &Waiting::heartbeat, &Waiting::remote,
+                                 &Waiting::gone_before, &Waiting::other_call, &Waiting::two_calls,
+                                 &Waiting::behind_others, &Waiting::silent}) {
             Waited one = (this->*rule)();
             if (!one.blamed.empty()) return one;
         }
@@ -210,6 +215,13 @@ private:
         return {named_,
                 fmt::format("{} did not come to a barrier", analysis::ranks_text(named_)),
                 {unpropagated, divergence, machine}};
+    }
+    Waited heartbeat() const {
+        if (lost_.empty()) return {};
+        const std::vector<Rank> ranks(lost_.begin(), lost_.end());
+        return {ranks,
+                fmt::format("{} stopped sending heartbeats", analysis::ranks_text(ranks)),
+                {unpropagated, machine}};
     }
     // Rank 0 waits for rank 4, and rank 7 for rank 0, which waits itself: rank 4 began it.
     Waited remote() const {
@@ -310,7 +322,7 @@ private:
     const analysis::LogRead& reading_;
     std::map<Rank, TimedOut> by_rank_;
     std::vector<Rank> named_;
-    std::set<Rank> missing_;
+    std::set<Rank> missing_, lost_;
     std::map<Rank, std::set<Rank>> waits_for_;  // who names whom as the other side
     Time first_{-1};
 };

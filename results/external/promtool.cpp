@@ -162,6 +162,7 @@ public:
         if (text.starts_with("expr: ")) return expression(text.substr(6));
         if (text.starts_with("got: ")) return samples(text.substr(5));
         if (text.starts_with("rule: ")) return rule(text.substr(6));
+        if (is_unknown_field(text)) return;
         if (auto trouble = load_trouble(text))
             answer_.load.push_back(std::move(*trouble));
         else
@@ -169,6 +170,21 @@ public:
     }
 
 private:
+    // "FILE: yaml: unmarshal errors:" and then "  line 3: field type not found in type rulefmt.RuleGroup",
+    // one for each field.
+    bool is_unknown_field(std::string_view text) {
+        constexpr std::string_view head = ": yaml: unmarshal errors:", before = "line ";
+        if (text.ends_with(head)) {
+            strange_ = text.substr(0, text.size() - head.size());
+            return true;
+        }
+        const std::size_t colon = text.find(": ");
+        if (strange_.empty() || !text.starts_with(before) || colon == std::string_view::npos) return false;
+        answer_.load.push_back({strange_, std::atoi(std::string(text.substr(before.size(), 10)).c_str()), 0,
+                                std::string(text.substr(colon + 2))});
+        return true;
+    }
+
     void expression(std::string_view text) {
         Mismatch mismatch;
         std::size_t at = 0;
@@ -202,6 +218,7 @@ private:
     }
 
     TestAnswer& answer_;
+    std::string strange_;  // the file whose fields are listed
 };
 
 }  // namespace

@@ -26,8 +26,10 @@ struct Mismatch {
 // "FILE: LINE:COL: group "g", rule 1, "T": could not parse expression: …"
 struct LoadTrouble {
     std::string file;
-    int line = 0, column = 0;
+    int line = 0, column = 0;  // 0: of the file as a whole
     std::string words;
+
+    std::string place() const { return line > 0 ? file + ":" + std::to_string(line) : file; }
 };
 
 // "rule: X, time: 0s, err: query processing would load too many samples …": a rule that failed while it ran.

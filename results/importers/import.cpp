@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "results/importers/dump_reader.h"
 #include "results/importers/incident_log.h"
@@ -116,6 +118,10 @@ bool no_log_by_name(const fs::path& file) {
     return others.count(file.extension().string()) > 0;
 }
 
+bool listable(const fs::path& directory) {
+    return ::faccessat(AT_FDCWD, directory.c_str(), R_OK | X_OK, AT_EACCESS) == 0;
+}
+
 std::string read_json(const Json& json, const fs::path& file, Story& story) {
     if (json.contains("pg_config") && json.contains("version")) {
         const Rank rank = rank_at_end(file);
@@ -173,7 +179,10 @@ ImportedFile read_file(const fs::path& file, const std::map<fs::path, Rank>& sit
     const bool pickle = looks_like_pickle(text.head()), object = one_object(file, text.head());
     try {
         one.empty = text.head().empty();
-        if (one.empty) return one;  // nothing was printed: no trouble, and no log
+        if (one.empty) {  // nothing was printed: no trouble, and no log
+            if (!text.trouble().empty()) one.trouble = "its packed data is damaged from the beginning";
+            return one;
+        }
         if (pickle || object) {
             const std::string bytes = text.all(dump_most);
             if (bytes.empty()) one.trouble = "it is larger than a dump can be";
@@ -221,8 +230,12 @@ Result<Imported> import_paths(const std::vector<fs::path>& places, const ImportO
             paths.push_back(place);
             continue;
         }
-        for (fs::recursive_directory_iterator at(place, trouble), end; !trouble && at != end;
+        const auto inside =
+            listable(place) ? fs::directory_options::skip_permission_denied : fs::directory_options::none;
+        for (fs::recursive_directory_iterator at(place, inside, trouble), end; !trouble && at != end;
              at.increment(trouble)) {
+            if (at->is_directory() && !listable(at->path()))
+                left_out.push_back({at->path(), {}, "it cannot be listed: Permission denied"});
             if (!at->is_regular_file()) continue;
             if (no_log_by_name(at->path()))
                 left_out.push_back({at->path(), {}, "its name is not that of a log's"});

@@ -266,7 +266,8 @@ bool LogReader::opens(Block& block, const Unwrapped& line) {
     if (const auto told = after(text, "(RANK "); !told.empty())
         block.rank = static_cast<Rank>(number_in(told));
     if (block.rank == no_rank) block.rank = place_.rank;
-    block.host = line.host, block.at = last_, block.said = block.kind == Block::exception;
+    block.host = line.host, block.at = last_, block.order = story_.order_now();
+    block.said = block.kind == Block::exception;
     return true;
 }
 
@@ -297,10 +298,18 @@ bool LogReader::continues(Block& block, const Unwrapped& line) {
         block.text += "\n" + std::string(text);
         return true;
     }
-    if (block.said == 0 && (indented(text) || text.starts_with('^') || text.starts_with('~'))) {
-        block.text += "\n" + std::string(text);
+    // Loguru parts frames by blank lines, and marks one: "> File "train.py", line 8, in <module>", of which
+    // the mark is taken off as that of a quotation.
+    const bool marked = text.starts_with("File \"") && text.find("\", line ") != text.npos;
+    const bool framed = indented(text) || text.starts_with('^') || text.starts_with('~') || marked;
+    if (block.said == 0 && framed) {
+        block.text += (marked ? "\n  " : "\n") + std::string(text);
+        block.parted = false;
         return true;
     }
+    if (block.said == 0 && block.kind == Block::traceback && text.empty()) return block.parted = true;
+    if (block.parted && !analysis::begins_with_exception(text)) return false;
+    block.parted = false;
     // An exception's message may have several lines, but not arbitrarily many.
     const bool another = block.said > 0 && analysis::begins_with_exception(text) && !text.starts_with("nccl");
     const bool list = text.starts_with("/job:") && block.said < 4096;  // JAX's tasks, one a line
@@ -324,14 +333,12 @@ void LogReader::flush(Block& block) {
     }
     ++tracebacks_;
     if (done.ignored) {
-        if (const std::size_t told = say(done.rank, 1, done.text); told != Story::nothing)
-            story_.outlived(told);
+        if (const std::size_t told = say(done, done.rank, 1); told != Story::nothing) story_.outlived(told);
         return;
     }
-    if (done.logged) return wait_and_see(done.rank, done.text, done.source);
+    if (done.logged) return wait_and_see(say(done, done.rank, 2), done.source);
     const Rank rank = done.rank != no_rank ? done.rank : parse_rank(done.text);
-    if (rank == no_rank) say_host(done.host);
-    const std::size_t told = say(rank, 2, done.text);
+    const std::size_t told = say(done, rank, 2);
     if (told == Story::nothing) {
         if (rank == no_rank) story_.orphan_again(done.text);
         return;
@@ -428,8 +435,21 @@ std::size_t LogReader::say(const Unwrapped& line, Rank rank, int level, std::str
 }
 
 // The host of the line that comes next, where no line names its rank.
-void LogReader::say_host(const std::string& host) {
-    if (!host.empty()) say(no_rank, 0, "import: host " + host);
+std::size_t LogReader::say_host(const std::string& host) {
+    return host.empty() ? Story::nothing : say(no_rank, 0, "import: host " + host);
+}
+
+// A block stands where it began. Its last line is known when its stream prints something else, which may be
+// long after: "2: ValueError", "srun: error: task 2: Exited", "STEP CANCELLED", and no further line of 2.
+std::size_t LogReader::say(const Block& block, Rank rank, int level) {
+    const std::int64_t now = std::exchange(last_, block.at != no_time ? block.at : last_);
+    const bool hosted = rank == no_rank && !block.ignored && !block.logged;
+    const std::size_t host = hosted ? say_host(block.host) : Story::nothing;
+    const std::size_t told = say(rank, level, block.text);
+    for (const std::size_t one : {host, told})
+        if (one != Story::nothing) story_.began(one, block.order);
+    last_ = now;
+    return told;
 }
 
 // Horovod's stall report, of two generations: "tensor [missing ranks: 1, 3]", and "Missing ranks:" or
@@ -473,12 +493,11 @@ bool LogReader::shell(const Unwrapped& line) {
         line.text.find(": can't open file '") == line.text.npos &&
         !line.text.starts_with("CommandNotFoundError: "))
         return false;
-    wait_and_see(line.rank != no_rank ? line.rank : place_.rank, std::string(line.text), line.source);
+    wait_and_see(say(line.rank != no_rank ? line.rank : place_.rank, 2, std::string(line.text)), line.source);
     return true;
 }
 
-void LogReader::wait_and_see(Rank rank, std::string text, const std::string& source) {
-    const std::size_t told = say(rank, 2, std::move(text));
+void LogReader::wait_and_see(std::size_t told, const std::string& source) {
     if (told == Story::nothing) return;
     pending_.push_back({told, source, story_.reading().lines, progress_});
     if (pending_.size() <= pending_most) return;

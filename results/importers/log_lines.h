@@ -39,7 +39,9 @@ private:
         Rank rank = no_rank;
         std::string host;
         std::int64_t at = no_time;
+        std::size_t order = 0;   // of its first line among all that is told
         int said = 0;            // lines of the exception itself
+        bool parted = false;     // a blank line within a traceback: frames or the exception may follow
         bool root_seen = false;  // of a report
         bool logged = false;     // after a logger's prefix: the program caught it
         bool ignored = false;    // Python ignored it, and says so in the line before
@@ -67,11 +69,12 @@ private:
     void suspect(const Unwrapped& line);
     void follow_loss(std::string_view text, std::size_t told);
     bool shell(const Unwrapped& line);
-    void wait_and_see(Rank rank, std::string text, const std::string& source);
+    void wait_and_see(std::size_t told, const std::string& source);
     void settle(const Pending& one);
     bool missing_ranks(const Unwrapped& line);
     bool device_table(const Unwrapped& line);
-    void say_host(const std::string& host);
+    std::size_t say_host(const std::string& host);
+    std::size_t say(const Block& block, Rank rank, int level);
     std::size_t say(const Unwrapped& line, Rank rank, int level, std::string words);
     std::size_t say(Rank rank, int level, std::string words);
     void timed(std::int64_t at);

@@ -34,7 +34,7 @@ std::string members_text(const std::vector<Rank>& ranks) {
 
 std::size_t Story::tell(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what) {
     if (at != no_time) seen_until(at);
-    told_.push_back({at, rank, std::move(what)});
+    told_.push_back({.at = at, .rank = rank, .what = std::move(what), .order = ++orders_});
     return told_.size() - 1;
 }
 
@@ -155,7 +155,8 @@ void Story::claim_orphans() {
         if (one.rank == no_rank) {
             one.rank = rank;
         } else {
-            tell(one.at, rank, std::function(one.what));
+            const std::size_t order = one.order;
+            began(tell(one.at, rank, std::function(one.what)), order);
         }
     }
 }
@@ -398,6 +399,8 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     record_start(evidence);
     record_groups(evidence, ending.zero);
     if (groups_.empty()) record_nccl_comms(evidence, ending.zero);
+    std::stable_sort(told_.begin(), told_.end(),
+                     [](const Told& a, const Told& b) { return a.order < b.order; });
     for (const Told& one : told_) {
         if (one.forgotten) continue;
         Payload what = one.what(evidence);

@@ -23,6 +23,7 @@ struct Told {
     std::function<Payload(Evidence&)> what;  // texts go into the evidence that is being made
     bool calm = false;                       // a log line whose level becomes that of information
     bool forgotten = false;                  // it meant nothing, as the rest of the log shows
+    std::size_t order = 0;                   // among those of the same time: where it began in its log
 };
 
 struct KnownProcess {
@@ -48,6 +49,10 @@ public:
     // A line of information that the same process may have printed before: only its last place counts.
     std::size_t log_again(std::int64_t at, std::string line);
     void place(std::size_t told, std::int64_t at) { told_[told].at = at; }
+    // What is told as a whole later, as a traceback is at its last line, began before what is told from now
+    // on.
+    std::size_t order_now() { return ++orders_; }
+    void began(std::size_t told, std::size_t order) { told_[told].order = order; }
 
     analysis::LogRead& reading() { return reading_; }
     // Stamps without a year take it from dated lines, else from the file's own date.
@@ -136,6 +141,7 @@ private:
     Rank count() const;
 
     std::vector<Told> told_;
+    std::size_t orders_ = 0;
     std::map<Rank, KnownProcess> processes_;
     std::map<std::pair<std::string, std::int32_t>, Rank> ranks_;
     std::map<std::pair<std::string, std::vector<Rank>>, KnownGroup> groups_;

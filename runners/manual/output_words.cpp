@@ -98,9 +98,11 @@ constexpr OutputWord words_of_output[] = {
      "The rule waits for a job, host, disk or label that the site names itself. A name map (--map) says what "
      "yours are called."},
     {printed::rule, "not_simulated",
-     "The rule reads what no exporter of this run emits. The report says whose it is."},
+     "The rule reads what no exporter of this run emits, or rings because that is missing. The report says whose "
+     "it is."},
     {printed::rule, "invalid", "Prometheus refuses the rule's file."},
-    {printed::rule, "unjudged", "promtool refuses to evaluate the rule. The report has Prometheus' words."},
+    {printed::rule, "unjudged",
+     "promtool refuses to evaluate the rule, or no time was left for it. The report has the reason."},
 
     {printed::place, "exact", "The labels name the failed device."},
     {printed::place, "node", "The labels name the node of the failed device."},
@@ -136,7 +138,7 @@ constexpr OutputWord words_of_output[] = {
     {printed::cell, "never", "The rule can never fire. The report has the reason."},
     {printed::cell, "names", "The rule waits for a name of the site's own, which a name map (--map) says."},
     {printed::cell, "n/sim", "The rule reads what no exporter of this run emits."},
-    {printed::cell, "n/j", "Not judged: promtool refuses to evaluate the rule."},
+    {printed::cell, "n/j", "Not judged: promtool refuses to evaluate the rule, or no time was left for it."},
     {printed::cell, "inval", "Prometheus refuses the rule's file."},
     {printed::cell, "·", "The failure does not concern the rule. --explain has the reason."},
 
@@ -280,12 +282,21 @@ constexpr OutputWord words_of_output[] = {
     {printed::term, "healed",
      "The run with the same draws and the fix. No alarm may ring in it, unless [heal.expect] asks for one."},
     {printed::term, "healthy", "A run without a fault."},
+    {printed::term, "map",
+     "A file of alerts --map: what a site calls its metrics, labels, jobs and hosts, and which targets it has "
+     "besides."},
     {printed::term, "mutant", "A program with one call bent by one mutation (test --mutate)."},
     {printed::term, "mutation", "What test --mutate does to a call of the program under test."},
     {printed::term, "moment",
      "When a fault acts, in logical time: before, in or after the Nth call or step of a rank."},
     {printed::term, "plan",
      "A scenario with every draw made. It is what a run plays, and `replay` plays it again."},
+    {printed::term, "policy",
+     "A file of alerts --policy: which failures must be caught, how soon and how precisely, and which alerts must "
+     "be silent on a healthy cluster. A breach is exit code 1."},
+    {printed::term, "profile",
+     "Which exporters, counters and labels a simulated site has (alerts --profile). `kubernetes` has those of a "
+     "Prometheus Operator."},
     {printed::term, "profiles",
      "A rank that prints that it profiles itself. Its slow steps are not counted as those of a straggler."},
     {printed::term, "provokes",

@@ -3,11 +3,11 @@
 // that fault out.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <regex>
 
 #include "scenarios/format/parts.h"
 #include "scenarios/model/document.h"
 #include "scenarios/model/kind_ids.h"
+#include "scenarios/model/pattern.h"
 #include "scenarios/model/release.h"
 
 namespace deadrank::scenarios {
@@ -29,13 +29,10 @@ void check_pin(Reader& reader, std::string_view key, const std::string& pin) {
 }
 
 void check_pattern(Reader& reader, const std::string& pattern) {
-    try {
-        const std::regex checked(pattern);
-    } catch (const std::regex_error& wrong) {
+    if (const auto read = Pattern::of_part(pattern); !read)
         reader.problems().add(reader.find("shows")->place,
-                              fmt::format("'{}' is not a pattern: {}", pattern, wrong.what()),
-                              "an ECMAScript regular expression, in single quotes");
-    }
+                              fmt::format("'{}' is not a pattern: {}", pattern, read.error().what),
+                              "an ECMAScript regular expression without \\1, in single quotes");
 }
 
 // Releases, or files of them beside the scenario: "../datasets.txt" has one per line.

@@ -36,6 +36,19 @@ TEST(PromtoolOutput, TellsLoadErrorsAndRulesThatAreTooLarge) {
     EXPECT_EQ(answer.rules[0].rule, "Big");
 }
 
+// Fields that Prometheus does not know are told below one head, each with its line.
+TEST(PromtoolOutput, ListsUnknownFieldsOnce) {
+    const auto answer =
+        external::read_test_output(1, "",
+                                   "Checking a.yml\n  FAILED:\na.yml: yaml: unmarshal errors:\n"
+                                   "  line 3: field type not found in type rulefmt.RuleGroup\n"
+                                   "  line 7: field uid not found in type rulefmt.RuleNode\n");
+    ASSERT_EQ(answer.load.size(), 2u);
+    EXPECT_EQ(answer.load[0].place(), "a.yml:3");
+    EXPECT_EQ(answer.load[1].line, 7);
+    EXPECT_EQ(answer.load[1].words, "field uid not found in type rulefmt.RuleNode");
+}
+
 TEST(PromtoolOutput, SurvivesAnything) {
     for (const char* text :
          {"got: {", "got: {a=\"", "expr: \"", "expr: x", "rule: ", "{} ", ": ", "got: nil", "a: b: c"}) {

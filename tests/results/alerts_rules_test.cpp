@@ -35,6 +35,56 @@ TEST(AlertRules, RefuseWhatIsNoRuleFileAndSayWhatToDo) {
     EXPECT_FALSE(check_kind(std::string("a\0b", 3), "binary.yml"));
 }
 
+// What is no rule file, in the forms in which it is kept, with where to go from there.
+TEST(AlertRules, AreToldFromTheirLikes) {
+    const auto rule = [](const std::string& expr) {
+        return "groups:\n- name: a\n  rules:\n  - alert: A\n    expr: " + expr + "\n";
+    };
+    const std::pair<std::string, std::string> strangers[] = {
+        {rule("up > {{ $.Values.limit }}"), "helm template"},
+        {rule("up > {{ $root.Values.limit | default 3 }}"), "helm template"},
+        {R"({"apiVersion":1,"groups":[{"orgId":1,"name":"g","rules":[{"uid":"a"}]}]})", "Grafana alert"},
+        {R"({"annotations":{"list":[]},"panels":[],"schemaVersion":39})", "Grafana dashboard"},
+        {rule("sum(bytes_rate({app=\"x\"}[5m])) > 3"), "LogQL"},
+        {rule("sum(rate({app=\"x\"} |= \"Xid\" [5m])) > 3"), "LogQL"}};
+    for (const auto& [text, says] : strangers) {
+        const auto checked = check_kind(text, "x.yml");
+        ASSERT_FALSE(checked) << text;
+        EXPECT_NE(checked.error().text().find(says), std::string::npos) << checked.error().text();
+    }
+    EXPECT_TRUE(check_kind(rule("up{panels=\"4\"} == 0 # {{ $labels.Values }}"), "x.yml"));
+}
+
+// A directory below without rights is left out and told; one that Kubernetes keeps behind links is read once.
+TEST(AlertRules, OfADirectoryAreListedAsFarAsItMayBeRead) {
+    namespace fs = std::filesystem;
+    const fs::path all = scratch() + "listed";
+    fs::remove_all(all);
+    fs::create_directories(all / "below");
+    fs::create_directories(all / "..2026_01");
+    fs::create_directories(all / "closed");
+    for (const char* file : {"a.yml", "below/b.rules", "..2026_01/c.yaml", "notes.txt"})
+        std::ofstream(all / file) << "groups: []\n";
+    fs::create_symlink("..2026_01/c.yaml", all / "c.yaml");
+    const bool root = ::geteuid() == 0;
+    fs::permissions(all / "closed", fs::perms::none);
+    fs::permissions(all, fs::perms::all);
+    if (root) {
+        ASSERT_EQ(::seteuid(65534), 0);
+    }
+    const ListedFiles listed = rule_files_in({all.string()});
+    if (root) {
+        ASSERT_EQ(::seteuid(0), 0);
+    }
+    std::vector<std::string> names;
+    for (const auto& [path, found] : listed.files) names.push_back(fs::path(path).filename().string());
+    EXPECT_EQ(names, (std::vector<std::string>{"a.yml", "b.rules", "c.yaml"}));
+    ASSERT_EQ(listed.unread.size(), 1u);
+    EXPECT_NE(listed.unread[0].find("closed cannot be listed: Permission denied"), std::string::npos);
+    fs::permissions(all / "closed", fs::perms::all);
+    fs::remove_all(all);
+}
+
 TEST(AlertRules, KeepBrokenYamlAsAVerdictWithItsLine) {
     const auto file = read_rules(rule_file("no_yaml.yml"), scratch());
     ASSERT_TRUE(file);
@@ -210,13 +260,37 @@ TEST(PromQlScan, FindsMetricsAndNotFunctionsLabelsOrTexts) {
     EXPECT_EQ(reads.selectors[0].matchers[1].op, results::alerts::MatchOp::matches);
     EXPECT_EQ(reads.selectors[1].offset, 86400);
     EXPECT_TRUE(reads.selectors[2].absent);
-    EXPECT_TRUE(reads.selectors[2].optional);
-    EXPECT_EQ(reads.branches, 2);
-    EXPECT_EQ(reads.selectors[3].branch, 1);
+    EXPECT_TRUE(reads.selectors[2].excluding);
     EXPECT_FALSE(reads.everything);
     EXPECT_TRUE(scan("count({job=\"a\"})").everything);
     EXPECT_TRUE(scan("{__name__=~\"a.*\"} > 0").everything);
     EXPECT_EQ(scan("{__name__=\"a\"} > 0").selectors[0].metric, "a");
+}
+
+// "all(a, any(b, c))"
+std::string text_of(const Need& need, const Reads& reads) {
+    if (need.of == Need::Of::selector) return reads.selectors[need.selector].metric;
+    std::string parts;
+    for (const Need& part : need.parts) parts += (parts.empty() ? "" : ", ") + text_of(part, reads);
+    return (need.of == Need::Of::any ? "any(" : "all(") + parts + ")";
+}
+
+TEST(PromQlScan, KnowsWhatIsNeeded) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"a > 1", "a"},
+        {"a / on (x) group_left b > 1", "all(a, b)"},
+        {"a or b and c", "any(all(a), all(b, c))"},
+        {"(a or b) and c unless d", "all(any(all(a), all(b)), c)"},
+        {"a unless (b or c) and d", "all(a, d)"},
+        {"sum by (x) (rate(a[5m]) or b) > 0 unless absent(c)", "any(all(a), all(b))"},
+        {"absent(a) or b", "any(all(), all(b))"},
+        {"((((a))))", "a"},
+        {"a or vector(0)", "any(all(a), all(all()))"},
+        {"max_over_time((a or b)[5m:1m])", "any(all(a), all(b))"}};
+    for (const auto& [expr, needs] : cases) {
+        const Reads reads = scan(expr);
+        EXPECT_EQ(text_of(reads.need, reads), needs) << expr;
+    }
 }
 
 TEST(PromQlScan, SurvivesWhatIsNoPromQlAndMissesNoName) {

@@ -56,6 +56,9 @@ TEST_F(DeviceAlertSilence, NameEachKnownMisuse) {
     const StaticAnalysis analysis = analysis_of(site, rules);
     EXPECT_TRUE(has(ids_for(analysis, "XidIncrease"), "changing-labels"));
     EXPECT_TRUE(has(ids_for(analysis, "XidSticky"), "never-resets"));
+    const StaticAnalysis twice = analysis_of(
+        site, {{.name = "Twice", .expr = "DCGM_FI_DEV_XID_ERRORS == 79 or DCGM_FI_DEV_XID_ERRORS == 94"}});
+    EXPECT_EQ(ids_for(twice, "Twice"), (std::vector<std::string>{"never-resets"}));
     EXPECT_TRUE(has(ids_for(analysis, "XidWrongLabel"), "label-unknown"));
     EXPECT_TRUE(has(ids_for(analysis, "EccOffByDefault"), "metric-off"));
     EXPECT_TRUE(has(ids_for(analysis, "OldName"), "metric-renamed"));
@@ -111,6 +114,57 @@ TEST_F(DeviceAlertSilence, DieOfDifferentCauses) {
     EXPECT_TRUE(ids_for(analysis, "OneNode").empty());
 }
 
+// Of what is needed together one part suffices, and the most final reason counts; of an `or`, in parentheses
+// or not, all parts have to be silent, and the least final reason counts.
+TEST_F(DeviceAlertSilence, FollowAndAndOrToTheReason) {
+    const Site site("kubernetes");
+    const std::string mine = "kube_pod_status_phase{namespace=\"mine\",phase=\"Failed\"} == 1",
+                      yours = "kube_pod_status_ready{namespace=\"mine\",condition=\"false\"} == 1",
+                      slip = "DCGM_FI_DEV_GPU_TEMPP > 1", there = "kube_pod_info",
+                      foreign = "redfish_health > 1";
+    const std::vector<std::pair<std::string, DeadKind>> expected = {
+        {"(" + mine + " or " + yours + ") * on (namespace, pod) group_left (node) " + there,
+         DeadKind::your_names},
+        {"(" + mine + " or " + yours + ") unless on (pod) " + there, DeadKind::your_names},
+        {there + " unless on (pod) (" + mine + " or " + yours + ")", DeadKind::none},
+        {"((" + mine + ")) or ((" + there + "))", DeadKind::none},
+        {"max by (pod) (" + mine + " or " + slip + ")", DeadKind::your_names},
+        {mine + " and " + slip, DeadKind::misspelled},
+        {slip + " and " + mine, DeadKind::misspelled},
+        {mine + " and on (pod) " + foreign, DeadKind::not_simulated},
+        {slip + " or " + foreign, DeadKind::not_simulated},
+        {"(" + mine + " or kube_node_info) and on (pod) DCGM_FI_DEV_GPU_TEMP", DeadKind::your_names}};
+    std::vector<Rule> rules;
+    for (const auto& [expr, kind] : expected) rules.push_back({.name = expr, .expr = expr});
+    const StaticAnalysis analysis = analysis_of(site, rules);
+    for (std::size_t i = 0; i < rules.size(); ++i)
+        EXPECT_EQ(name_of(analysis.rules[i].dead_kind), name_of(expected[i].second))
+            << rules[i].expr << ": " << analysis.rules[i].why_dead;
+}
+
+// What an alert misses by absent() or `unless` is told apart by whose matter it is.
+TEST_F(DeviceAlertSilence, TellWhatAnAbsenceIsAbout) {
+    const Site site("kubernetes");
+    const std::vector<std::tuple<std::string, DeadKind, bool>> expected = {
+        {"absent(up{job=\"jobset-controller\"} == 1)", DeadKind::not_simulated, true},
+        {"absent(up{job=\"jobset-controller\"}) or up{job=\"jobset-controller\"} == 0",
+         DeadKind::not_simulated, true},
+        {"absent_over_time(redfish_health[5m])", DeadKind::not_simulated, true},
+        {"absent(kube_pod_info{namespace=\"mine\"})", DeadKind::your_names, true},
+        {"kube_node_info unless on (node) redfish_health", DeadKind::not_simulated, false},
+        {"absent(DCGM_FI_DEV_GPU_TEMPP)", DeadKind::none, false},  // rings in production too
+        {"absent(up)", DeadKind::none, false},
+        {"up == 0", DeadKind::none, false}};
+    std::vector<Rule> rules;
+    for (const auto& one : expected) rules.push_back({.name = std::get<0>(one), .expr = std::get<0>(one)});
+    const StaticAnalysis analysis = analysis_of(site, rules);
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const RuleReads::Unseen& unseen = analysis.rules[i].unseen;
+        EXPECT_EQ(name_of(unseen.kind), name_of(std::get<1>(expected[i]))) << rules[i].expr << unseen.says;
+        EXPECT_EQ(unseen.all, std::get<2>(expected[i])) << rules[i].expr;
+    }
+}
+
 // promtool is asked with the least and the most of each metric; the range is told with its source.
 TEST_F(DeviceAlertSilence, KnowWhichThresholdsAMetricNeverPasses) {
     const Site site;
@@ -129,13 +183,15 @@ TEST_F(DeviceAlertSilence, KnowWhichThresholdsAMetricNeverPasses) {
         {"DCGM_FI_DEV_GPU_UTIL == 50", DeadKind::none},
         {"sum(DCGM_FI_DEV_GPU_UTIL) > 110", DeadKind::none},
         {"DCGM_FI_DEV_GPU_UTIL + DCGM_FI_DEV_GPU_UTIL offset 5m > 110", DeadKind::none},
-        {"delta(DCGM_FI_DEV_GPU_UTIL[5m]) > 110", DeadKind::none}};
+        {"delta(DCGM_FI_DEV_GPU_UTIL[5m]) > 110", DeadKind::none},
+        {"up{job=\"jobset-controller\"} == 0", DeadKind::your_names}};
     std::vector<Rule> rules;
     for (const auto& [expr, kind] : expected) rules.push_back({.name = expr, .expr = expr});
     const StaticAnalysis analysis = analysis_of(site, rules);
     for (std::size_t i = 0; i < rules.size(); ++i)
         EXPECT_EQ(name_of(analysis.rules[i].dead_kind), name_of(expected[i].second))
             << rules[i].expr << ": " << analysis.rules[i].why_dead;
+    EXPECT_FALSE(has(ids_for(analysis, rules.back().name), "threshold-out-of-reach")) << "it has no series";
     EXPECT_NE(analysis.rules[0].why_dead.find("between 0 and 100 (dcgm-exporter: GPU utilization"),
               std::string::npos)
         << analysis.rules[0].why_dead;
@@ -228,6 +284,8 @@ TEST_F(DeviceAlertSilence, KnowEarlierReleasesAndOtherSetUps) {
          ""},
         {"container_cpu_cfs_periods_total{namespace=\"\"} > 1", DeadKind::not_simulated, ""},
         {"container_memory_usage_bytes{namespace=\"\"} > 1", DeadKind::none, ""},
+        {"vllm:num_requests_waiting > 50", DeadKind::not_simulated, ""},
+        {"node_vllm:requests > 50", DeadKind::nobody, ""},
         {"etcd_server_has_leader == 0", DeadKind::none, ""}};
     for (const auto& [expr, kind, remedy] : expected) {
         const std::vector<Rule> rules = {{.name = "One", .expr = expr}};

@@ -1,6 +1,7 @@
 // tests/results/alerts_verdict_test.cpp — Goal: every word of the verdict vocabulary is said when it is true,
 // from intervals alone; a latency is a range; an alert that the healthy run has too says nothing about the
 // failure.
+#include "results/alerts/report.h"
 #include "results/alerts/report_text.h"
 #include "tests/results/alerts_site.h"
 
@@ -14,7 +15,7 @@ protected:
     // The failure strikes GPU 3 of node 2 at 15 min and is repaired at 30; the run ends at 45.
     Cell judged(const std::string& fault, std::vector<Instance> failing, std::vector<Instance> healthy = {}) {
         const exporters::Incident incident = site_.incident(fault);
-        const HealthyRow row = judge_healthy(rule_, healthy, site_.world.window);
+        const HealthyRow row = judge_healthy(rule_, reads_, healthy, site_.world.window);
         return judge_cell({&rule_, &reads_, &healthy, &failing, &usual_curves_, &curves_, &usual_far_, &far_},
                           row, incident, site_.world, exporters::touched(site_.world, incident));
     }
@@ -306,6 +307,43 @@ TEST(AlertActivity, PairsEdgesIntoIntervalsForTheRuleThatSetTheLabels) {
 }
 
 // A failure that concerns no alert had a row with its name and nothing behind it.
+// An alert that misses what is not simulated here rings for that, and says nothing about the cluster.
+TEST_F(AlertVerdicts, WhatIsNotSimulatedIsNoBackground) {
+    const Instance always = firing({{"job", "jobset"}}, 0);
+    EXPECT_EQ(judged("thermal_throttle", {always}, {always}).verdict, AlertVerdict::background);
+    reads_.unseen = {DeadKind::not_simulated, "nothing in this run is called up{job=\"jobset\"}", "", false};
+    const Cell beside = judged("thermal_throttle", {always}, {always});
+    EXPECT_EQ(beside.verdict, AlertVerdict::background) << "it reads other series too";
+    EXPECT_NE(beside.says.find("nothing in this run is called"), std::string::npos) << beside.says;
+    reads_.unseen.all = true;
+    const Cell alone = judged("thermal_throttle", {always}, {always});
+    EXPECT_EQ(alone.verdict, AlertVerdict::not_simulated);
+    EXPECT_EQ(alone.says, "rings because nothing in this run is called up{job=\"jobset\"}");
+    EXPECT_EQ(judged("thermal_throttle", {}, {}).verdict, AlertVerdict::missed) << "where it does not ring";
+}
+
+// A page is kept and shown to others: it tells at its head what it lacks.
+TEST(AlertPage, TellsThatItsRunWasStopped) {
+    const Site site;
+    Study study;
+    study.world = site.world;
+    study.rows.push_back({.incident = site.incident("disk_full")});
+    study.rows.push_back(
+        {.incident = site.incident("node_down"), .trouble = "there was no time left for it"});
+    const std::string whole = page_report(study, {}, {});
+    EXPECT_EQ(whole.find("incomplete"), std::string::npos);
+    EXPECT_NE(whole.find("0 of 2 failures caught in time, 1 not judged"), std::string::npos) << whole;
+    EXPECT_NE(whole.find("there was no time left for it: node_down"), std::string::npos) << whole;
+    study.complete = false;
+    study.notes.push_back("a note of the run");
+    const std::string stopped = page_report(study, {}, {});
+    EXPECT_NE(stopped.find("<b>incomplete</b> the run was stopped before its end, in the healthy run"),
+              std::string::npos)
+        << stopped;
+    EXPECT_NE(stopped.find("a note of the run"), std::string::npos);
+    EXPECT_NE(json_report(study, {}, {}).find("\"complete\": false"), std::string::npos);
+}
+
 TEST(AlertMatrix, HasNoRowsWithoutCells) {
     Study study;
     study.rules = {{.name = "A", .file = "mine.yml"}};

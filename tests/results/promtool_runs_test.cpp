@@ -102,6 +102,40 @@ TEST_F(AlertParts, GiveEachSeriesThePastInWhichItIsRead) {
     }
 }
 
+// Of files that no time was left for nothing is said: not that they can fire, nor that they are silent.
+TEST_F(AlertParts, ThatWereNotPlayedAreNotJudged) {
+    const auto part = [&](const std::string& alert) {
+        Study study;
+        study.world = site_.world;
+        study.rules = {{.name = alert, .expr = "up == 0", .file = alert + ".yml"}};
+        study.analysis = analyse(study.rules, Emitted(site_.world, site_.signatures));
+        return study;
+    };
+    Study whole = part("Played"), late = part("Late");
+    whole.healthy.resize(1);
+    whole.rows.push_back({.incident = site_.incident("disk_full"), .cells = {Cell{}}});
+    late.complete = false;
+    append(whole, std::move(late));
+    EXPECT_FALSE(whole.complete);
+    ASSERT_EQ(whole.rows[0].cells.size(), 2u);
+    EXPECT_EQ(whole.rows[0].cells[1].verdict, AlertVerdict::unjudged);
+    const std::string text = text_report(whole, {}, {}, {}, {.explain = false, .all = true});
+    EXPECT_NE(text.find("of 2 alerts 1 can fire here"), std::string::npos) << text;
+    EXPECT_NE(text.find(", 1 were not judged"), std::string::npos) << text;
+    const std::string junit = junit_report(whole, {}, {});
+    const auto skips = [&](const std::string& name) {
+        const std::size_t at = junit.find("name=\"" + name);
+        EXPECT_NE(at, std::string::npos) << junit;
+        return junit.substr(at, junit.find("<testcase", at) - at).find("no time left") != std::string::npos;
+    };
+    EXPECT_TRUE(skips("Late can fire"));
+    EXPECT_TRUE(skips("Late is silent"));
+    EXPECT_FALSE(skips("Played can fire"));
+    Study unasked = part("First");  // without a promtool
+    append(unasked, part("Second"));
+    EXPECT_NE(junit_report(unasked, {}, {}).find("nobody to judge"), std::string::npos);
+}
+
 TEST_F(AlertParts, GroupFilesThatDoNotContradictEachOther) {
     const auto file = [](std::vector<Rule> rules) { return RuleFile{.rules = std::move(rules)}; };
     const std::vector<RuleFile> files = {

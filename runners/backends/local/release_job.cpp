@@ -2,12 +2,12 @@
 // bug is recognized by a pattern in the output, or by how the job ends.
 #include <algorithm>
 #include <fmt/format.h>
-#include <regex>
 
 #include "runners/backends/local/local_subject.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/releases/release_cache.h"
 #include "scenarios/model/kind_ids.h"
+#include "scenarios/model/pattern.h"
 #include "scenarios/model/release.h"
 
 namespace deadrank::runners {
@@ -51,9 +51,9 @@ std::string seen_of(const Release& release, const Launched& launched, const Reco
                               }));
         return crashed ? "it ended with an error" : "";
     }
-    const std::regex pattern(release.shows);
+    const auto pattern = scenarios::Pattern::of_part(release.shows);
     for (const Line& line : launched.lines) {
-        if (std::regex_search(line.text, pattern)) return line.text;
+        if (pattern && pattern->fits(line.text)) return line.text;
     }
     return "";
 }

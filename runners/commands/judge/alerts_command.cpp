@@ -142,7 +142,9 @@ private:
     bool read_rules() {
         auto tool = external::Promtool::find(arguments_.promtool);
         if (tool) tool_ = std::move(*tool);
-        for (const auto& [path, listed] : alerts::rule_files_in(rules_)) {
+        const alerts::ListedFiles files = alerts::rule_files_in(rules_);
+        for (const std::string& one : files.unread) study_.notes.push_back("left out: " + one);
+        for (const auto& [path, listed] : files.files) {
             auto file = alerts::read_rules(path, std::filesystem::path(arguments_.out) / "copies");
             if (!file && listed) {  // a directory holds other files too
                 study_.notes.push_back("left out: " + file.error().text());
@@ -156,6 +158,10 @@ private:
                 study_.files.push_back(std::move(*file));
             }
         }
+        if (study_.files.empty() && study_.invalid.empty() && !files.unread.empty())
+            return session_.complain({ErrorCode::io, files.unread.front(),
+                                      "run it as a user who may, or give the rule files themselves"}),
+                   false;
         if (study_.files.empty() && study_.invalid.empty())
             return session_.complain({ErrorCode::usage,
                                       fmt::format("there is no rule file in {}", fmt::join(rules_, ", ")),

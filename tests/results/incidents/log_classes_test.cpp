@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/results/incidents/incident_files.h"
 
@@ -29,6 +30,11 @@ std::string lines_of_work(int count) {
 }
 std::string ended_task(const std::string& host, int task) {
     return "srun: error: " + host + ": task " + std::to_string(task) + ": Exited with exit code 1\n";
+}
+
+std::string next_of(const results::diagnosis::Diagnosis& diagnosis) {
+    const auto next = next_looks(diagnosis);
+    return next.empty() ? std::string() : next.front();
 }
 
 // ── Ranks
@@ -99,6 +105,22 @@ TEST(LogRanks, DeepSpeedsLastCommandIsNotTheOneThatFailed) {
     EXPECT_EQ(gist_of(told_by(log(0, "0"))), "host_resource_exhaustion");
 }
 
+// A label keeps the lines of a task apart; its traceback stands where it began all the same.
+TEST(LogRanks, ATracebackOfALabelledTaskComesBeforeWhatFollowsFromIt) {
+    const std::string crash =
+        "5: step 9 loss 0.5\n2: step 9 loss 0.5\n" + failing(" 5: ", "ValueError: shard 17 has no index");
+    EXPECT_EQ(
+        gist_of(told_by(crash + "srun: error: n2: task 5: Exited with exit code 1\n"
+                                "slurmstepd: error: *** STEP 9.0 ON n1 CANCELLED AT 2026-01-31T10:00:00 "
+                                "***\nsrun: error: n1: tasks 0-3: Terminated\n")),
+        "framework_runtime_exception of 5");
+    const auto hung = told_by(crash +
+                              "2: step 10 loss 0.5\n"
+                              "slurmstepd: error: *** JOB 9 ON n1 CANCELLED AT 2026-01-31T10:00:00 DUE "
+                              "TO TIME LIMIT ***\n");
+    EXPECT_EQ(gist_of(hung), "framework_runtime_exception of 5") << "the others waited until the limit";
+}
+
 TEST(LogRanks, JaxNamesTheTasksThatNeverCame) {
     const auto barrier = [](const std::string& name, std::initializer_list<int> tasks) {
         std::string text =
@@ -110,6 +132,20 @@ TEST(LogRanks, JaxNamesTheTasksThatNeverCame) {
     EXPECT_EQ(gist_of(told_by(barrier("PjRT_Client_Connect", {9, 4, 5, 6, 7, 8, 10, 11}))),
               "communication_setup_failure of 4,5,6,7,8,9,10,11");
     EXPECT_EQ(gist_of(told_by(barrier("sync_global_devices", {3}))), "collective_timeout_abort of 3");
+    const auto lost = told_by(
+        "2026-01-31 10:00:00.1: E xla/coordination_service.cc:780] CoordinationServiceError: "
+        "/job:jax_worker/replica:0/task:5 has been set to ERROR in coordination service: UNAVAILABLE: Task "
+        "/job:jax_worker/replica:0/task:5 heartbeat timeout.\n");
+    EXPECT_EQ(gist_of(lost), "collective_timeout_abort of 5");
+    EXPECT_EQ(lost.finding->says, "rank 5 stopped sending heartbeats") << "no barrier is told of";
+}
+
+TEST(LogRanks, TheHostOfATaskThatRanOutOfMemoryIsNamed) {
+    const auto diagnosis = told_by(
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM "
+        "Killed.\nsrun: error: n12: task 3: Out Of Memory\nsrun: Terminating StepId=7.0\n");
+    EXPECT_THAT(gist_of(diagnosis), HasSubstr("host_resource_exhaustion"));
+    EXPECT_THAT(diagnosis.incident.hosts, ElementsAre("n12"));
 }
 
 TEST(LogRanks, HorovodNamesTheRanksThatAreMissing) {
@@ -180,6 +216,35 @@ TEST(LogEnds, KnowsTheProofsOfAGoodEnd) {
     EXPECT_EQ(gist_of(told_by("step 1\n# LSBATCH: User input\nSuccessfully completed.\n\nResource usage:\n")),
               "completed");
     EXPECT_EQ(gist_of(told_by(lines_of_work(3) + "trainer-0 exited with code 0\n")), "completed");
+}
+
+// Each platform has its own words for the end of a job: for a good one, a bad one and one that it brought
+// about.
+TEST(LogEnds, AreToldByPlatformsInTheirOwnWords) {
+    const std::string work = lines_of_work(3);
+    for (const char* good : {"005 (7.000.000) 2026-01-31 12:00:00 Job terminated.\n\t(1) Normal termination "
+                             "(return value 0)\n...\n",
+                             "2026-01-31 12:00:00,000\tSUCC cli.py:66 -- Job 'raysubmit_1' succeeded\n",
+                             "sagemaker-training-toolkit INFO     Reporting training SUCCESS\n",
+                             "    State:          Terminated\n      Reason:       Completed\n",
+                             "======= 4 passed in 12.31s =======\n"})
+        EXPECT_EQ(gist_of(told_by(work + good)), "completed") << good;
+    for (const char* bad :
+         {"005 (7.000.000) 2026-01-31 12:00:00 Job terminated.\n\t(1) Normal termination "
+          "(return value 1)\n...\n",
+          "2026-01-31 12:00:00,000\tERR cli.py:73 -- Job 'raysubmit_1' failed\n",
+          "sagemaker-training-toolkit ERROR    Reporting training FAILURE\n",
+          "flux-job: task(s) exited with exit code 1\n", "======= 1 failed, 3 passed in 12.31s =======\n"})
+        EXPECT_EQ(gist_of(told_by(work + bad)), "unknown") << bad;
+    const std::pair<const char*, StopKind> stops[] = {
+        {"004 (7.000.000) 2026-01-31 12:00:00 Job was evicted.\n", StopKind::preempted},
+        {"009 (7.000.000) 2026-01-31 12:00:00 Job was aborted by the user.\n", StopKind::cancelled},
+        {"2026-01-31 12:00:00,000\tWARN cli.py:80 -- Job 'raysubmit_1' was stopped\n", StopKind::cancelled},
+        {"0.102s: job.exception type=timeout severity=0 resource allocation expired\n", StopKind::time_limit},
+        {"0.102s: job.exception type=cancel severity=0 \n", StopKind::cancelled},
+        {"Spot interruption notice, saving\nReceived SIGTERM\n", StopKind::preempted},
+        {"[rank: 0] Received SIGTERM: 15\nSIGTERMException\n", StopKind::terminated}};
+    for (const auto& [words, kind] : stops) EXPECT_EQ(told_by(work + words).incident.stop, kind) << words;
 }
 
 // Parts of a job end well too: such words are a proof only where little follows.
@@ -412,6 +477,32 @@ TEST(LogParents, AnEchoNeverBeatsTheChildsOwnError) {
     }
 }
 
+TEST(LogParents, ADriverThatRaisesAWorkersErrorAgainComesAfterIt) {
+    const std::string worker = "(RayTrainWorker pid=31, ip=10.0.0.7) ";
+    const auto diagnosis = told_by(failing(worker, "AssertionError: an empty batch") +
+                                   failing("",
+                                           "ray.train.v2.api.exceptions.WorkerGroupError: Training failed "
+                                           "due to worker errors:"));
+    ASSERT_TRUE(diagnosis.finding);
+    EXPECT_EQ(diagnosis.finding->says, "AssertionError: an empty batch");
+}
+
+// A launcher's frames explain nothing; its sentence may.
+TEST(LogParents, OfAnEchoTheSentenceIsQuotedAlone) {
+    const std::string answer =
+        IncidentFiles()
+            .put("job.log",
+                 failing("", "OSError: no shard in /data") +
+                     "Traceback (most recent call last):\n"
+                     "  File \"/usr/local/bin/launch\", line 8, in <module>\n    sys.exit(main())\n"
+                     "subprocess.CalledProcessError: Command '['python', 't.py']' returned non-zero "
+                     "exit status 1.\n")
+            .answered();
+    EXPECT_THAT(answer, HasSubstr("train.py\", line 7"));
+    EXPECT_THAT(answer, HasSubstr("returned non-zero exit status 1"));
+    EXPECT_THAT(answer, Not(HasSubstr("/usr/local/bin/launch")));
+}
+
 TEST(LogParents, AnInstalledPackageIsNotTheJobsOwnProgram) {
     const auto own = [](const std::string& path) {
         return told_by(
@@ -480,6 +571,21 @@ TEST(LogVendors, TheirWordsAndToolsAreKnown) {
 }
 
 // The device that most lines accuse, not the one that complained first.
+TEST(LogVendors, ACrashOfTheirDevicesIsNotLookedAtWithCudasTools) {
+    const auto tpu = told_by(
+        "E0601 09:00:00.000001 7 tpu_util.cc:4] INTERNAL: Core halted unexpectedly: INTERNAL: Accelerator "
+        "device halted prematurely. Node 0 halted unexpectedly at tag:pc TensorCoreSequencer:1:0x175\n");
+    EXPECT_EQ(tpu.incident.vendor, Vendor::tpu);
+    EXPECT_THAT(next_of(tpu), HasSubstr("TPU_"));
+    const auto habana =
+        told_by("[rank3]: RuntimeError: synStatus=26 [Generic failure] Device acquire failed.\n");
+    EXPECT_EQ(habana.incident.vendor, Vendor::habana);
+    EXPECT_THAT(next_of(habana), HasSubstr("hl-smi"));
+    const auto intel = told_by("[rank3]: RuntimeError: UR error: 45 (UR_RESULT_ERROR_INVALID_ARGUMENT)\n");
+    EXPECT_EQ(intel.incident.vendor, Vendor::intel);
+    EXPECT_THAT(next_of(intel), HasSubstr("xpu-smi"));
+}
+
 TEST(LogVendors, TheDeviceIsTheOneThatMostLinesAccuse) {
     const std::string broken =
                           "[ 9.2] amdgpu 0000:9d:00.0: {1}socket: 6, 20 new uncorrectable hardware errors\n",
@@ -493,6 +599,15 @@ TEST(LogVendors, TheDeviceIsTheOneThatMostLinesAccuse) {
 }
 
 // ── Causes, and the answer
+
+// Any dictionary may lack a key. Only a key in capitals is the name of a variable.
+TEST(LogCauses, AMissingKeyAloneIsNone) {
+    EXPECT_THAT(told_by(failing("", "KeyError: 'warmup'")).causes, IsEmpty());
+    EXPECT_THAT(told_by(failing("", "KeyError: 'en-de'")).causes, IsEmpty());
+    const auto variable = told_by(failing("", "KeyError: 'NODE_LIST'"));
+    ASSERT_FALSE(variable.causes.empty());
+    EXPECT_EQ(variable.causes.front().cause, "misconfigured_environment_variable");
+}
 
 TEST(LogCauses, AreNotNamedWhereNoLineSpeaksForOne) {
     for (const char* words : {"ValueError: covariance is not positive", "Segmentation fault (core dumped)",
@@ -519,6 +634,51 @@ TEST(LogReading, ADictionaryAtTheHeadOfALogIsNoDump) {
     const auto empty = IncidentFiles().put("job.log", "").imported();
     ASSERT_FALSE(empty);
     EXPECT_THAT(empty.error().text(), HasSubstr("it is empty"));
+}
+
+// Loguru parts the frames of a traceback by blank lines and marks one.
+TEST(LogReading, ATracebackMayHaveBlankLines) {
+    const auto diagnosis = told_by(
+        "2026-01-31 10:00:00.123 | ERROR    | __main__:<module>:88 - An error has been caught:\n"
+        "Traceback (most recent call last):\n\n> File \"/job/train.py\", line 88, in <module>\n    main()\n"
+        "    └ <function main at 0x7f>\n\n  File \"/job/train.py\", line 40, in main\n"
+        "    x = batch[\"ids\"]\n\nValueError: the batch has no ids\n\nstopping\n");
+    ASSERT_TRUE(diagnosis.finding);
+    EXPECT_EQ(diagnosis.incident.user_code, "train.py, line 40");
+    EXPECT_EQ(diagnosis.finding->says, "ValueError: the batch has no ids");
+}
+
+TEST(LogReading, ADamagedArchiveIsNotCalledEmpty) {
+    IncidentFiles files;
+    files.put("job.log.gz", std::string("\x1f\x8b\x08\x00", 4) + "no gzip");
+    const auto read = files.imported();
+    ASSERT_FALSE(read);
+    EXPECT_THAT(read.error().text(), HasSubstr("damaged"));
+}
+
+// One directory without rights among the logs of a job hides the others no longer.
+TEST(LogReading, ADirectoryWithoutRightsIsLeftOutAlone) {
+    namespace fs = std::filesystem;
+    IncidentFiles files;
+    files.put("logs/rank_0.log", lines_of_work(3)).put("logs/closed/rank_1.log", lines_of_work(3));
+    const bool root = ::geteuid() == 0;
+    fs::permissions(files.path("logs").parent_path(), fs::perms::all);
+    fs::permissions(files.path("logs/closed"), fs::perms::none);
+    if (root) {
+        ASSERT_EQ(::seteuid(65534), 0);
+    }
+    const auto read = results::importers::import_paths({files.path("logs")});
+    const auto closed = results::importers::import_paths({files.path("logs/closed")});
+    if (root) {
+        ASSERT_EQ(::seteuid(0), 0);
+    }
+    fs::permissions(files.path("logs/closed"), fs::perms::all);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_TRUE(std::any_of(read->files.begin(), read->files.end(), [](const auto& one) {
+        return one.trouble == "it cannot be listed: Permission denied";
+    }));
+    ASSERT_FALSE(closed);
+    EXPECT_THAT(closed.error().text(), HasSubstr("cannot be listed: Permission denied"));
 }
 
 TEST(LogReading, UnpacksAMessageOfSeveralLines) {

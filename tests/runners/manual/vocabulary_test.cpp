@@ -119,7 +119,7 @@ TEST_F(Vocabulary, ExplainsFaultsFailuresPropertiesAndTerms) {
     for (const find::Property& property : find::all_properties()) expect_explained(property.name);
     for (const char* word :
          {"blind", "control", "evidence", "finding", "healed", "plan", "profiles", "provokes", "sure", "next",
-          "n/j", "backg", "seed", "token", "trace", "truth", "wrong place"})
+          "n/j", "backg", "seed", "token", "trace", "truth", "wrong place", "map", "policy", "profile"})
         expect_explained(word);
 }
 
