@@ -148,8 +148,9 @@ TEST_F(DeviceWheel, ListsEveryLibraryThatItContains) {
     for (const auto& component : sbom["components"]) {
         packages.insert(component["bom-ref"]);
         EXPECT_FALSE(component["licenses"].empty()) << component;
-        std::string version = component.value("version", "no version");  // a package URL writes + as %2B
-        for (std::size_t at = 0; (at = version.find('+', at)) != std::string::npos;) version.replace(at, 1, "%2B");
+        std::string version;  // as a package URL writes it
+        for (const char letter : component.value("version", "no version"))
+            version += letter == '+' ? "%2B" : letter == ':' ? "%3A" : std::string(1, letter);
         EXPECT_THAT(component.value("purl", ""), HasSubstr("@" + version)) << component;
         for (const auto& file : component.value("components", nlohmann::json::array())) {
             archives.insert(file["name"]);

@@ -335,11 +335,15 @@ std::vector<Finding> no_progress(const Evidence& evidence, const Lives& lives) {
     }
     if (failed) {
         const Life* earlier = first_failure(lives, last - 1);
-        const std::vector<Rank> ranks = failed_alike(evidence, lives, last, *failed);
-        const bool again = earlier && std::count(ranks.begin(), ranks.end(), earlier->process) > 0;
+        // Who said something else before its error is nearer to the cause than those that raise alike.
         const std::string_view end = last_error_line(evidence, last, failed->process, failed->ended);
-        const std::string_view words =
-            said.find("Traceback (most recent call last)") < said.size() && !end.empty() ? end : said;
+        const bool said_by_traceback =
+            said.empty() || said == end ||
+            said.find("Traceback (most recent call last)") != std::string_view::npos;
+        const std::vector<Rank> ranks = said_by_traceback ? failed_alike(evidence, lives, last, *failed)
+                                                          : std::vector<Rank>{failed->process};
+        const bool again = earlier && std::count(ranks.begin(), ranks.end(), earlier->process) > 0;
+        const std::string_view words = said_by_traceback && !end.empty() ? end : said;
         return {restart_finding(lives, ranks, failed->ended,
                                 fmt::format("attempt {} ended {}with {} and no step beyond {}{}", last,
                                             again ? "again " : "", ranks_text(ranks), before,

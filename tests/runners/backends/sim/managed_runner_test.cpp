@@ -444,7 +444,7 @@ TEST_F(DeviceManagedRanks, RunInstalledPackagesAsAPatchChangesThem) {
     };
     EXPECT_THAT(refusal(patch("no_such_package/one.py", "-a\n+b\n")), HasSubstr("pip install no_such_package"));
     EXPECT_THAT(refusal(patch("torch/utils/data/distributed.py", "-no such line\n+b\n")),
-                HasSubstr("the program has no such lines ('no such line' first)"));
+                HasSubstr("distributed.py has no such lines ('no such line' first)"));
     fix_ = epoch.text("patch");  // as if it mended something
     const auto fixed = play(sampling, {}, {}, 2);
     ASSERT_TRUE(fixed) << fixed.error().text();
