@@ -277,13 +277,27 @@ def write_table(page, text, script=".ci/managed_frameworks.py"):
     return None
 
 
-def read_lines(file):
-    found = {}
-    if file.exists():
-        for line in file.read_text(encoding="utf-8").splitlines():
-            case = json.loads(line)
-            found[case["program"], case["what"]] = case
-    return found
+def read_lines(file, keys=("program", "what")):
+    """What an interrupted night has played already, by these fields."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return {tuple(one[key] for key in keys): one for one in map(json.loads, lines)}
+
+
+def add_line(file, one):
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(one, ensure_ascii=False) + "\n")
+
+
+def parser_of_a_night(programs, what):
+    """`what`: the choices of --do."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deadrank", required=True, type=lambda path: pathlib.Path(path).absolute())
+    parser.add_argument("--python", required=True, type=lambda path: pathlib.Path(path).absolute())
+    parser.add_argument("--lines", required=True, type=pathlib.Path, help="runs that this file has are not repeated")
+    parser.add_argument("--table", type=pathlib.Path, help="a page, on which the table is replaced")
+    parser.add_argument("--only", nargs="*", default=list(programs), choices=list(programs), metavar="NAME")
+    parser.add_argument("--do", nargs="*", default=list(what), choices=list(what), metavar="WHAT")
+    return parser
 
 
 def junit_case(case):
@@ -294,14 +308,8 @@ def junit_case(case):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--deadrank", required=True, type=lambda path: pathlib.Path(path).absolute())
-    parser.add_argument("--python", required=True, type=lambda path: pathlib.Path(path).absolute())
-    parser.add_argument("--lines", required=True, type=pathlib.Path, help="what is there is not played again")
-    parser.add_argument("--table", type=pathlib.Path, help="a page, on which the table is replaced")
+    parser = parser_of_a_night(PROGRAMS, CELLS)
     parser.add_argument("--junit", type=pathlib.Path, help="write what agreed and what did not")
-    parser.add_argument("--only", nargs="*", default=list(PROGRAMS), choices=list(PROGRAMS), metavar="NAME")
-    parser.add_argument("--do", nargs="*", default=CELLS, choices=CELLS, metavar="WHAT")
     parser.add_argument("--runs", type=int, default=20, help="of the same plan [20]")
     given = parser.parse_args()
     known = versions(given)
@@ -315,8 +323,7 @@ def main():
                 continue
             case = {"program": name, "what": what, **cell_of(given, PROGRAMS[name], what)}
             done[name, what] = case
-            with given.lines.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(case, ensure_ascii=False) + "\n")
+            add_line(given.lines, case)
             print(f"{name}, {what}: {shown(case)} {case.get('says', '')}", flush=True)
     write_table(given.table, table(done, known))
     if given.junit:

@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 # .ci/three_ways.py — One program and one fault on managed ranks and in real processes, over gloo and over NCCL: is the
 # same found, about the same rank? Real NCCL is torch's own ProcessGroupNCCL, with its watchdog and Flight Recorder,
-# over the stand-in's devices. One JSON line a run, then the table: what is in the lines is not played again.
+# over the stand-in's devices. It writes one JSON line for each run, then the table; runs that have a line are not repeated.
 #   three_ways.py --deadrank PROGRAM --python PYTHON --lines FILE [--table PAGE] [--only NAME ...] [--do FAULT ...]
-import argparse
 import json
 import pathlib
-import sys
 import tempfile
 
 import managed_frameworks as frameworks
@@ -87,7 +85,7 @@ def play(given, name, fault, leg):
     if told["verdict"] == "unknown":
         return {"says": told["reason"], "found": None}
     found = sorted({(one["symptom"], *sorted(one["blame"].get("ranks", []))) for one in told["findings"]})
-    return {"says": told["reason"], "found": found, "control": told["control"], "stood": told.get("stood", "")}
+    return {"says": told["reason"], "found": found, "control": told["control"]}
 
 
 def found_text(run):
@@ -127,28 +125,11 @@ def table(lines, names):
     return "\n".join([*rows, "", *told, ""])
 
 
-def read_lines(file):
-    found = {}
-    if file.exists():
-        for line in file.read_text(encoding="utf-8").splitlines():
-            run = json.loads(line)
-            if run["found"] is not None:
-                run["found"] = [tuple(one) for one in run["found"]]
-            found[run["program"], run["fault"], run["leg"]] = run
-    return found
-
-
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--deadrank", required=True, type=lambda path: pathlib.Path(path).absolute())
-    parser.add_argument("--python", required=True, type=lambda path: pathlib.Path(path).absolute())
-    parser.add_argument("--lines", required=True, type=pathlib.Path, help="what is there is not played again")
-    parser.add_argument("--table", type=pathlib.Path, help="a page, on which the table is replaced")
-    parser.add_argument("--only", nargs="*", default=PROGRAMS, choices=PROGRAMS, metavar="NAME")
-    parser.add_argument("--do", nargs="*", default=list(FAULTS), choices=list(FAULTS), metavar="FAULT")
+    parser = frameworks.parser_of_a_night(PROGRAMS, FAULTS)
     parser.add_argument("--legs", nargs="*", default=list(LEGS), choices=list(LEGS), metavar="LEG")
     given = parser.parse_args()
-    done = read_lines(given.lines)
+    done = frameworks.read_lines(given.lines, ("program", "fault", "leg"))
     for fault in given.do:
         for name in given.only:
             for leg in given.legs:
@@ -156,11 +137,9 @@ def main():
                     continue
                 run = {"program": name, "fault": fault, "leg": leg, **play(given, name, fault, leg)}
                 done[name, fault, leg] = run
-                with given.lines.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(run, ensure_ascii=False) + "\n")
+                frameworks.add_line(given.lines, run)
                 print(f"{name}, {fault}, {leg}: {found_text(run)}: {run['says']}", flush=True)
     frameworks.write_table(given.table, table(done, PROGRAMS), ".ci/three_ways.py")
-    sys.exit(0)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// tests/support/drawn.h — Of tests that take long and look at much alike, the day draws a part.
+// tests/support/drawn.h — Slow tests that resemble each other: each day plays some of them.
 #pragma once
 
 #include <chrono>
@@ -8,14 +8,16 @@
 
 namespace deadrank::tests {
 
-// One of `one_in` days is this test's, and every day with DEADRANK_TESTS=all.
+// True on one day of `one_in`, and on every day with DEADRANK_TESTS=all.
 inline bool is_drawn_today(std::string_view name, std::size_t one_in) {
     const char* which = std::getenv("DEADRANK_TESTS");
     if (which && which == std::string_view("all")) return true;
-    const auto days = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()).time_since_epoch();
+    const auto days =
+        std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()).time_since_epoch();
     return (std::hash<std::string_view>()(name) + static_cast<std::size_t>(days.count())) % one_in == 0;
 }
 
-inline constexpr const char* drawn_another_day = "another day plays it; DEADRANK_TESTS=all plays it every day";
+inline constexpr const char* drawn_another_day =
+    "another day plays it; DEADRANK_TESTS=all plays it every day";
 
 }  // namespace deadrank::tests

@@ -150,15 +150,17 @@ def has_prefix(store):
     return isinstance(store, dist.PrefixStore)
 
 
-def patience_of(store):
-    """How long the store behind torch's prefixes waits, in ns; 0 if it is another kind."""
+def behind_prefixes(store):
     while has_prefix(store):
         store = store.underlying_store
-    return getattr(store, "limit", 0)
+    return store
+
+
+def patience_of(store):
+    """How long the simulator's store behind torch's prefixes waits, in ns; 0 if it is another kind."""
+    return getattr(behind_prefixes(store), "limit", 0)
 
 
 def underlying(store):
     """The number of the simulator's store behind torch's prefixes, 0 if it is another kind."""
-    while has_prefix(store):
-        store = store.underlying_store
-    return getattr(store, "number", 0)
+    return getattr(behind_prefixes(store), "number", 0)

@@ -358,7 +358,7 @@ TEST_F(DeviceManagedRanks, EndWithTheirOwnCodeAndTraceback) {
     EXPECT_THAT(lines(*record, 1), Contains(HasSubstr("ValueError: no such layer")));
 }
 
-// FSDP divides gradients by a factor of its own in this way.
+// FSDP2 divides gradients with this reduction.
 TEST_F(DeviceManagedRanks, ReduceWhatEachMultipliesFirst) {
     const std::string text =
         "import torch, torch.distributed as dist\n"
