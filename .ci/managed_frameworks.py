@@ -55,11 +55,17 @@ PROGRAMS = {
     "DeepSpeed, ZeRO 3": Program("deepspeed_zero.py", "--stage", "3", call="all_gather 20", packages=("deepspeed",)),
     "Megatron-core, DP": Program("megatron_gpt.py", gpus=True, packages=("megatron-core",)),
     "Megatron-core, TP×DP": Program("megatron_gpt.py", "--tp", "2", gpus=True, packages=("megatron-core",)),
-    "Megatron-core, PP×DP": Program("megatron_gpt.py", "--pp", "2", gpus=True, packages=("megatron-core",)),
-    "Megatron-core, TP×PP": Program("megatron_gpt.py", "--tp", "2", "--pp", "2", gpus=True, packages=("megatron-core",)),
-    "Megatron-core, CP×DP": Program("megatron_gpt.py", "--cp", "2", gpus=True, packages=("megatron-core",)),
-    "Megatron-core, EP×TP": Program(
-        "megatron_gpt.py", "--experts", "--ep", "2", "--tp", "2", gpus=True, packages=("megatron-core",)
+    "Megatron-core, PP×DP": Program(
+        "megatron_gpt.py", "--pp", "2", call="reduce_scatter 6", gpus=True, packages=("megatron-core",)
+    ),
+    "Megatron-core, TP×PP": Program(
+        *("megatron_gpt.py", "--tp", "2", "--pp", "2"), call="all_reduce 200", gpus=True, packages=("megatron-core",)
+    ),
+    "Megatron-core, CP×DP": Program(
+        "megatron_gpt.py", "--cp", "2", call="reduce_scatter 50", gpus=True, packages=("megatron-core",)
+    ),
+    "Megatron-core, EP×DP": Program(
+        "megatron_gpt.py", "--experts", "--ep", "2", gpus=True, packages=("megatron-core",)
     ),
     "Colossal-AI, ZeRO 1": Program("colossal_booster.py", "--plugin", "zero1", gpus=True, packages=("colossalai",)),
     "Colossal-AI, ZeRO 2": Program("colossal_booster.py", "--plugin", "zero2", gpus=True, packages=("colossalai",)),

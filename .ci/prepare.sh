@@ -71,15 +71,15 @@ give_up_root() {
 }
 
 # say_what_is_missing [deadrank | all] [torch]: what a first call fetches and builds, and how long it takes. Nothing if
-# all is there. Sizes are of a bare Debian 12; 600 and 900 are the compiler's seconds on one core (tests/README.md).
+# all is there. Sizes are of a bare Debian 12; 1500 and 1900 are the compiler's seconds on one core (tests/README.md).
 say_what_is_missing() {
   local target lines=() missing=0 seconds=0
   command -v dpkg-query >/dev/null && missing=$(missing_packages | grep -c . || true)
   [ "$missing" = 0 ] || lines+=("install $missing Debian packages (260 MB for all of them): 1 to 3 min")
   for target; do
     case $target in
-      deadrank) [ -x "$BUILD/deadrank" ] || seconds=600 ;;
-      all) [ -x "$BUILD/tests/deadrank_tests" ] || seconds=900 ;;
+      deadrank) [ -x "$BUILD/deadrank" ] || seconds=1500 ;;
+      all) [ -x "$BUILD/tests/deadrank_tests" ] || seconds=1900 ;;
       torch)
         [ -e "$VENV/.deadrank" ] || [ "${DEADRANK_TORCH:-}" = none ] || if has_cuda_libraries; then
           lines+=("fetch torch (1.7 GB on disk): 1 to 3 min")

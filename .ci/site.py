@@ -1,6 +1,6 @@
 # .ci/site.py — Lays out the tree's Markdown for MkDocs, which reads one directory, and builds the site. A page
 # keeps its place in the tree, so its links hold. Linked files that are no pages (a scenario, a source) are
-# copied beside it.
+# copied beside it. With --navigation it only looks whether mkdocs.yml lists every page.
 import pathlib
 import re
 import shutil
@@ -67,17 +67,19 @@ def with_folders(configuration, pages):
 
 
 def main():
-    shutil.rmtree(PAGES, ignore_errors=True)
     forms = ROOT / ".github"
     pages = [file for file in files_of_the_tree() if file.suffix == ".md" and not file.is_relative_to(forms)]
+    names = [file.relative_to(ROOT).as_posix() for file in pages]
+    configuration = with_folders(yaml.safe_load((ROOT / "mkdocs.yml").read_text()), names)
+    if sys.argv[1:] == ["--navigation"]:
+        return 0
+    shutil.rmtree(PAGES, ignore_errors=True)
     for file in {*pages, *(linked for page in pages for linked in linked_files(page))}:
         copy = PAGES / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
     complete_theme()
-    configuration = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
-    names = [file.relative_to(ROOT).as_posix() for file in pages]
-    CONFIGURATION.write_text(yaml.safe_dump(with_folders(configuration, names), sort_keys=False))
+    CONFIGURATION.write_text(yaml.safe_dump(configuration, sort_keys=False))
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "--config-file", CONFIGURATION]
     done = subprocess.run(build, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lost = "not included in the \"nav\"" in done.stdout

@@ -22,7 +22,7 @@ def outcome(case):
 
 def skip_reason(case):
     text = case.findtext("system-out") or ""
-    found = re.search(r": Skipped\n(.*)", text)
+    found = re.search(r"(?:: Skipped\n|^skipped: )(.*)", text, re.MULTILINE)  # GoogleTest's, and a script's
     return found.group(1).strip() if found and found.group(1).strip() else "no reason given"
 
 

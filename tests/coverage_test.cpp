@@ -90,7 +90,7 @@ TEST(Coverage, CountsAWorkaroundApart) {
     const results::Strictness checks = results::coverage_of({one}, taxonomy).checks;
     EXPECT_EQ(checks.heals_workaround, 1u);
     EXPECT_EQ(checks.heals_keep, 0u);
-    EXPECT_TRUE(checks.heals_unsaid.empty());
+    EXPECT_TRUE(checks.heals_missing.empty());
 }
 
 }  // namespace

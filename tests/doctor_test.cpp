@@ -162,7 +162,7 @@ TEST(Doctor, ReadsTheEnvironmentOfAProcessThatRuns) {
 }
 
 TEST(Doctor, RefusesAProcessThatIsNotThereAndAFileThatIsNoSnapshot) {
-    const Answer gone = shell(DEADRANK_BINARY_DIRECTORY "/deadrank doctor --pid 999999999");
+    const Answer gone = shell(DEADRANK_BINARY_DIRECTORY "/deadrank doctor --pid 4194303");
     EXPECT_EQ(gone.code, 2) << gone.out;
     EXPECT_NE(gone.out.find("cannot be read"), std::string::npos);
     const Answer none = shell(DEADRANK_BINARY_DIRECTORY "/deadrank doctor --from /etc/hostname");

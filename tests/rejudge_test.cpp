@@ -126,8 +126,13 @@ TEST_F(Rejudged, SaysWhatItsEvidenceLacks) {
     runners::SimRunner sim;
     const fs::path place =
         play(catalog_.named("communication/rank_leaves_all_reduce"), sim).outcome.directory;
-    std::ofstream(place / "evidence.jsonl", std::ios::app)
-        << R"({"t": 5000000000, "rank": 1, "kind": "evidence.lost", "why": "no space"})"
+    std::ifstream in(place / "evidence.jsonl");
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    const auto count = text.find(R"(,"events":)");  // a hook does not know it beforehand
+    ASSERT_NE(count, std::string::npos);
+    text.erase(count, text.find('}', count) - count);
+    std::ofstream(place / "evidence.jsonl", std::ios::trunc)
+        << text << R"({"t": 5000000000, "rank": 1, "kind": "evidence.lost", "why": "no space"})"
         << "\n"
         << R"({"t": 60000)";
     const auto judged = judge_directory(library_, place);

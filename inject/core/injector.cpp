@@ -80,7 +80,7 @@ struct Injector::State {
     void conclude(std::size_t fault, Time now, const Levers& levers);
     void look(ArmedFault& armed, const Moment& moment, Levers& levers);
     void ring(ArmedFault& armed, Time now, Levers& levers);
-    bool sits_on(const ArmedFault& armed, int node, const Levers& levers) const;
+    bool is_on_node(const ArmedFault& armed, int node, const Levers& levers) const;
     void end(ArmedFault& armed, Time now, Levers& levers);
     bool may_act(ArmedFault& armed);
     void keep_only(std::size_t fault);
@@ -174,7 +174,7 @@ bool Injector::State::may_act(ArmedFault& armed) {
     switch (gate(armed.fault)) {
         case Passage::act:
             return true;
-        case Passage::act_alone:
+        case Passage::act_without_others:
             keep_only(armed.fault);
             return true;
         case Passage::pass:
@@ -214,7 +214,7 @@ void Injector::State::conclude(std::size_t fault, Time now, const Levers& levers
         const bool idle =
             !armed.subjects.empty() &&
             std::all_of(armed.subjects.begin(), armed.subjects.end(),
-                        [&](const Subject& subject) { return levers.was_asked(subject) == false; });
+                        [&](const Subject& subject) { return levers.was_requested(subject) == false; });
         if (idle && !unread) unread = &armed;
         effective = effective || !idle;
     }
@@ -232,7 +232,7 @@ void Injector::State::ring(ArmedFault& armed, Time now, Levers& levers) {
     }
 }
 
-bool Injector::State::sits_on(const ArmedFault& armed, int node, const Levers& levers) const {
+bool Injector::State::is_on_node(const ArmedFault& armed, int node, const Levers& levers) const {
     const scenarios::FaultSpec& spec = faults[armed.fault].spec;
     if (!spec.hardware) return false;
     if (armed.rank >= 0) return levers.node_of(armed.rank) == node;
@@ -322,7 +322,7 @@ void Injector::tick(Time now, Levers& levers) {
 void Injector::replaced(int node, Time now, Levers& levers) {
     State& state = *state_;
     for (ArmedFault& armed : state.all_armed) {
-        if (!armed.finished && state.sits_on(armed, node, levers)) state.end(armed, now, levers);
+        if (!armed.finished && state.is_on_node(armed, node, levers)) state.end(armed, now, levers);
     }
 }
 

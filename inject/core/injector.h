@@ -74,8 +74,8 @@ struct ArmedFault {
 // What becomes of a fault whose moment has come.
 enum class Passage {
     act,
-    pass,       // it never acts
-    act_alone,  // no other fault of the plan acts: the truth has this one only, as the first
+    pass,                // it never acts
+    act_without_others,  // no other fault of the plan acts: the truth has this one only, as the first
 };
 using Gate = std::function<Passage(std::size_t fault)>;
 

@@ -248,7 +248,7 @@ public:
     virtual Result<Done> pull(const Pull& pull) = 0;
 
     // Has the program asked for it since the pull? Nothing: this backend does not watch.
-    virtual std::optional<bool> was_asked(const Subject&) const { return std::nullopt; }
+    virtual std::optional<bool> was_requested(const Subject&) const { return std::nullopt; }
 };
 
 // A backend derives from this and has one `Result<Done> carry_out(const X&)`, public, for each lever X that

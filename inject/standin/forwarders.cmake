@@ -1,16 +1,20 @@
 # inject/standin/forwarders.cmake — The names that a library must export but no file defines, from a list:
 # each refuses and says its own name. They are weak, so that a definition anywhere in the library comes first.
 
-# A list that is edited is read again by the next build.
-function(deadrank_names_of list into)
-  file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/${list} names REGEX "^[^#]" ENCODING UTF-8)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${list})
-  set(${into} "${names}" PARENT_SCOPE)
+# deadrank_names_of(into list…). A list that is edited is read again by the next build.
+function(deadrank_names_of into)
+  set(all)
+  foreach(list IN LISTS ARGN)
+    file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/${list} names REGEX "^[^#]" ENCODING UTF-8)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${list})
+    list(APPEND all ${names})
+  endforeach()
+  set(${into} "${all}" PARENT_SCOPE)
 endfunction()
 
-# deadrank_forwarders(target list): for runtime, driver and NVML. Per-thread forms are the plain ones.
-function(deadrank_forwarders target list)
-  deadrank_names_of(${list} names)
+# deadrank_forwarders(target list…): for runtime, driver and NVML. Per-thread forms are the plain ones.
+function(deadrank_forwarders target)
+  deadrank_names_of(names ${ARGN})
   set(text "int deadrank_standin_refuses(const char* name);\n")
   foreach(name IN LISTS names)
     string(REGEX REPLACE "_pts[zd]$|_ptds$" "" plain "${name}")
@@ -27,7 +31,7 @@ endfunction()
 # For NCCL: pncclX is ours, ncclX is a weak name of it, as in the original. A library in front that defines
 # ncclX can still call pncclX.
 function(deadrank_nccl_forwarders target list)
-  deadrank_names_of(${list} names)
+  deadrank_names_of(names ${list})
   set(text "int deadrank_standin_refuses(const char* name);\n")
   foreach(name IN LISTS names)
     string(APPEND text

@@ -72,8 +72,8 @@ std::map<std::string, std::string> names_of_jobs(const exporters::World& world) 
 }
 
 // Does the exporter itself show this label, in place of the one that its target has?
-bool shows_its_own(const exporters::Metric& metric, const std::string& label,
-                   const exporters::Profile& profile) {
+bool exports_own_label(const exporters::Metric& metric, const std::string& label,
+                       const exporters::Profile& profile) {
     if (!metric.honor_labels) return false;
     return metric.labels.contains(label) ||
            (metric.exporter == exporters::ExporterId::dcgm && profile.dcgm_labels.contains(label)) ||
@@ -93,7 +93,7 @@ void each_matcher(const std::vector<Rule>& rules, const std::string& label,
     for (const Rule& rule : rules) {
         for (const Selector& selector : scan(rule.expr).selectors) {
             const exporters::Metric* metric = world.catalog->find(selector.metric);
-            if (metric == nullptr || shows_its_own(*metric, label, world.profile)) continue;
+            if (metric == nullptr || exports_own_label(*metric, label, world.profile)) continue;
             std::string exporter = metric->exporter;
             if (exporter == exporters::ExporterId::prometheus) {
                 const auto job = says(selector, "job");
@@ -146,8 +146,7 @@ bool fits(const Matcher& matcher, const std::string& value) {
     return pattern->fits(value) == (matcher.op == MatchOp::matches);
 }
 
-std::map<std::string, std::string> jobs_named_in(const std::vector<Rule>& rules,
-                                                 const exporters::World& world) {
+std::map<std::string, std::string> map_jobs(const std::vector<Rule>& rules, const exporters::World& world) {
     auto ours = names_of_jobs(world);
     std::map<std::string, std::map<std::string, int>> uses;  // exporter → job → how often
     const auto jobs = ours;
@@ -168,7 +167,7 @@ std::map<std::string, std::string> jobs_named_in(const std::vector<Rule>& rules,
 }
 
 std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world) {
-    auto named = jobs_named_in(rules, world);
+    auto named = map_jobs(rules, world);
     const auto ours = names_of_jobs(world);
     std::erase_if(named, [&](const auto& one) { return one.second == ours.at(one.first); });
     return named;
@@ -187,7 +186,7 @@ std::map<std::string, std::string> namespaces_in(const std::vector<Rule>& rules,
         const auto target = world.profile.kubernetes.find(exporter);
         if (target == world.profile.kubernetes.end() || words.size() != 1) continue;
         const std::string& ours = target->second.at("namespace");
-        if (*words.begin() != ours && !is_same_but_for_a_slip(ours, *words.begin()))
+        if (*words.begin() != ours && !differs_by_typo(ours, *words.begin()))
             adopted[exporter] = *words.begin();
     }
     return adopted;
@@ -206,7 +205,7 @@ void adopt_names(const std::vector<Rule>& rules, exporters::World& world, std::v
     }
 }
 
-bool is_same_but_for_a_slip(const std::string& near, const std::string& name) {
+bool differs_by_typo(const std::string& near, const std::string& name) {
     const auto words = [](std::string text) {
         std::replace(text.begin(), text.end(), '-', '_');
         const auto parts = scenarios::parts_of(text, '_');
@@ -216,9 +215,9 @@ bool is_same_but_for_a_slip(const std::string& near, const std::string& name) {
     return scenarios::edit_distance(near, name) <= 1 || words(near) == words(name);
 }
 
-std::string slip_of(const std::string& name, const std::vector<std::string>& known) {
+std::string find_typo(const std::string& name, const std::vector<std::string>& known) {
     for (const std::string& one : known) {
-        if (one.size() == name.size() && is_same_but_for_a_slip(one, name)) return one;
+        if (one.size() == name.size() && differs_by_typo(one, name)) return one;
     }
     const std::string near = scenarios::nearest(name, known);
     const bool same_word = near.substr(0, near.find('_')) == name.substr(0, name.find('_'));

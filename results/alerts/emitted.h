@@ -40,8 +40,7 @@ private:
 std::map<std::string, std::string> jobs_in(const std::vector<Rule>& rules, const exporters::World& world);
 
 // Exporter → the job name that the rules use, ours where they use it.
-std::map<std::string, std::string> jobs_named_in(const std::vector<Rule>& rules,
-                                                 const exporters::World& world);
+std::map<std::string, std::string> map_jobs(const std::vector<Rule>& rules, const exporters::World& world);
 
 // Exporter → the namespace that all rules about its targets name, where that is not ours: a site chooses
 // where its monitoring runs. Not what merely misspells ours, and only for targets that a Prometheus Operator
@@ -59,10 +58,10 @@ std::string kubernetes_reason(const std::vector<RuleFile>& files, const exporter
 
 // The known metric that this name misspells: the nearest one, if it begins with the same word or differs in
 // at most two letters. Long names of two exporters resemble each other by their endings (…_usage_bytes).
-std::string slip_of(const std::string& name, const std::vector<std::string>& known);
+std::string find_typo(const std::string& name, const std::vector<std::string>& known);
 
 // Are these two one letter apart, or of the same words in another order?
-bool is_same_but_for_a_slip(const std::string& near, const std::string& name);
+bool differs_by_typo(const std::string& near, const std::string& name);
 
 // Does `value` satisfy the matcher? A pattern that std::regex cannot read counts as a match.
 bool fits(const Matcher& matcher, const std::string& value);

@@ -28,7 +28,7 @@ struct Demands {
 };
 
 // The first file of each set of files that read what others of them record.
-std::vector<std::size_t> bound_together(const std::vector<RuleFile>& files) {
+std::vector<std::size_t> group_dependent_files(const std::vector<RuleFile>& files) {
     std::vector<std::size_t> first(files.size());
     std::iota(first.begin(), first.end(), 0);
     std::map<std::string, std::size_t> records;
@@ -61,7 +61,7 @@ Demands demands_of(const std::vector<RuleFile>& files, std::vector<std::size_t> 
     }
     demands.kubernetes = choose && !kubernetes_reason(own, world).empty();
     if (demands.kubernetes) exporters::put_in_kubernetes(world.profile, *world.catalog);
-    for (const auto& [exporter, job] : jobs_named_in(rules, world)) demands.names["job " + exporter] = job;
+    for (const auto& [exporter, job] : map_jobs(rules, world)) demands.names["job " + exporter] = job;
     for (const auto& [exporter, space] : namespaces_in(rules, world))
         demands.names["namespace " + exporter] = space;
     return demands;
@@ -71,7 +71,7 @@ Demands demands_of(const std::vector<RuleFile>& files, std::vector<std::size_t> 
 
 std::vector<std::vector<std::size_t>> groups_of_files(const std::vector<RuleFile>& files,
                                                       const exporters::World& world, bool choose) {
-    const std::vector<std::size_t> first = bound_together(files);
+    const std::vector<std::size_t> first = group_dependent_files(files);
     std::vector<Demands> groups;
     for (std::size_t i = 0; i < files.size(); ++i) {
         if (first[i] != i) continue;

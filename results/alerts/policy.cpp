@@ -48,7 +48,7 @@ Result<Must> must_of(const Node& node, const std::string& file) {
     return must;
 }
 
-bool place_is_enough(WantedPlace wanted, Locality place) {
+bool satisfies_place(WantedPlace wanted, Locality place) {
     switch (wanted) {
         case WantedPlace::exact:
             return place == Locality::exact;
@@ -90,7 +90,7 @@ std::string unmet(const Study& study, const Row& row, const Must& must) {
             nearest =
                 fmt::format("{} noticed it after {}, and {} are allowed", name,
                             exporters::duration_text(cell.latency_low), exporters::duration_text(within));
-        } else if (!place_is_enough(must.place, cell.place)) {
+        } else if (!satisfies_place(must.place, cell.place)) {
             nearest = fmt::format("{} noticed it, but does not lead to the {}", name,
                                   must.place == WantedPlace::node ? "node" : "place");
         } else if (!must.receiver.empty() &&
@@ -106,7 +106,7 @@ std::string unmet(const Study& study, const Row& row, const Must& must) {
     return nearest;
 }
 
-void hold_musts(const Study& study, const Policy& policy, std::vector<Breach>& found) {
+void check_requirements(const Study& study, const Policy& policy, std::vector<Breach>& found) {
     for (const Must& must : policy.musts) {
         bool played = false;
         for (const Row& row : study.rows) {
@@ -195,7 +195,7 @@ std::vector<Breach> breaches(const Study& study, const Policy& policy) {
             found.push_back({row.incident.id, study.rules[i].name, row.cells[i].says});
         }
     }
-    hold_musts(study, policy, found);
+    check_requirements(study, policy, found);
     return found;
 }
 

@@ -44,7 +44,7 @@ std::set<std::string> uncertain(const std::vector<Rule>& rules, const StaticAnal
 }
 
 // What is asked of each selector and of each alert: the query, and whose it is.
-struct Asked {
+struct PresenceQueries {
     std::map<std::string, std::string> selectors;            // query → selector
     std::map<std::string, std::vector<std::size_t>> values;  // query → rules
     struct Label {
@@ -68,8 +68,8 @@ std::set<std::string> labels_in_templates(const Rule& rule) {
     return names;
 }
 
-Asked asked_of(const std::vector<Rule>& rules, const StaticAnalysis& analysis) {
-    Asked asked;
+PresenceQueries collect_queries(const std::vector<Rule>& rules, const StaticAnalysis& analysis) {
+    PresenceQueries asked;
     const std::set<std::string> unclear = uncertain(rules, analysis);
     std::set<std::string> recorded;
     for (const Rule& rule : rules) {
@@ -121,7 +121,7 @@ std::string presence_test(const std::vector<Rule>& rules, const StaticAnalysis& 
         block += "  - series: " + in_single_quotes(text) + "\n    values: '" + values + "'\n";
     exporters::Window window{.duration = asked_at, .scrape = scraped_every, .eval = asked_at};
     const TestInput input{{rules_file}, "what there is", block, window, asked_at, groups_of(rules)};
-    const Asked asked = asked_of(rules, analysis);
+    const PresenceQueries asked = collect_queries(rules, analysis);
     std::vector<Expectation> expectations;
     for (const auto& [query, selector] : asked.selectors) expectations.push_back({query, asked_at, {}});
     for (const auto& [query, whose] : asked.values) expectations.push_back({query, asked_at, {}});
@@ -132,7 +132,7 @@ std::string presence_test(const std::vector<Rule>& rules, const StaticAnalysis& 
 
 Presence presence_of(const external::TestAnswer& answer, const std::vector<Rule>& rules,
                      const StaticAnalysis& analysis) {
-    Asked asked = asked_of(rules, analysis);
+    PresenceQueries asked = collect_queries(rules, analysis);
     Presence presence{.valueless = std::vector<bool>(rules.size(), false)};
     for (const external::Mismatch& one : answer.mismatches) {  // it has a value, or no answer
         asked.selectors.erase(one.expr);
@@ -215,7 +215,7 @@ ReachQueries reach_queries(const StaticAnalysis& analysis, const Emitted& emitte
             const bool equal = one.op == Comparison::equal;
             for (const Comparison op :
                  equal ? std::vector{Comparison::at_least, Comparison::at_most} : std::vector{one.op})
-                queries[fmt::format("count(({}) {} {})", one.left, scenarios::word_of(op), one.limit)]
+                queries[fmt::format("count(({}) {} {})", one.left, scenarios::enum_name(op), one.limit)]
                     .emplace(i, k);
         }
     }
@@ -279,7 +279,7 @@ bool of_the_exporter(const std::string& label) {
                           "fstype",    "reason", "event_type", "severity",  "link_layer", "rule_result"});
 }
 
-std::string few_of(const std::set<std::string>& words) {
+std::string quote_first(const std::set<std::string>& words) {
     std::vector<std::string> some;
     for (const std::string& word : words) {
         if (!word.empty() && some.size() < 4) some.push_back("'" + word + "'");
@@ -339,7 +339,7 @@ private:
 };
 
 // "vllm:num_requests_running": a few exporters use the colon that recorded metrics have.
-bool has_colon_of_its_own(const std::string& name, const exporters::MetricCatalog& catalog) {
+bool has_exporter_colon(const std::string& name, const exporters::MetricCatalog& catalog) {
     return std::any_of(catalog.others.begin(), catalog.others.end(), [&](const auto& other) {
         return std::any_of(other.prefixes.begin(), other.prefixes.end(), [&](const std::string& prefix) {
             return prefix.ends_with(':') && name.starts_with(prefix);
@@ -369,12 +369,12 @@ Why Explanation::no_metric(const std::string& name) const {
                             renamed->since.empty() ? "an earlier release" : renamed->since),
                 "write " + renamed->now};
     }
-    if (name.find(':') != std::string::npos && !has_colon_of_its_own(name, catalog)) {
+    if (name.find(':') != std::string::npos && !has_exporter_colon(name, catalog)) {
         return {"record-missing", Weight::warning, DeadKind::nobody,
                 fmt::format("'{}' is named as recorded metrics are, and no rule given here records it", name),
                 "give the file that records it as well (--rules takes a directory)"};
     }
-    const std::string near = slip_of(name, catalog.names());
+    const std::string near = find_typo(name, catalog.names());
     const std::string whose = catalog.other_exporter(name);
     if (catalog.real.contains(name)) {
         return {"exporter-unknown", Weight::note, DeadKind::not_simulated,
@@ -384,7 +384,7 @@ Why Explanation::no_metric(const std::string& name) const {
     const bool simulated = name.starts_with("DCGM_") || name.starts_with("dcgm_") ||
                            name.starts_with("node_") || name.starts_with("nccl_") ||
                            name.starts_with("training_");
-    if (!near.empty() && (simulated || whose.empty() || is_same_but_for_a_slip(near, name))) {
+    if (!near.empty() && (simulated || whose.empty() || differs_by_typo(near, name))) {
         return {"metric-unknown",
                 simulated ? Weight::error : Weight::warning,
                 DeadKind::misspelled,
@@ -436,8 +436,9 @@ Why Explanation::no_label(const Selector& selector, const Matcher& matcher,
     const std::string near = scenarios::nearest(matcher.label, {names.begin(), names.end()});
     if (!near.empty())
         return {"label-unknown", Weight::error, DeadKind::misspelled, says, "did you mean " + near + "?"};
-    return {"label-unknown", Weight::warning, DeadKind::your_names, says,
-            fmt::format("it has {}; say in a name map (--map) what your relabelling adds", few_of(names))};
+    return {
+        "label-unknown", Weight::warning, DeadKind::your_names, says,
+        fmt::format("it has {}; say in a name map (--map) what your relabelling adds", quote_first(names))};
 }
 
 Why Explanation::no_series(const Selector& selector, const Matcher& matcher) const {
@@ -445,7 +446,7 @@ Why Explanation::no_series(const Selector& selector, const Matcher& matcher) con
     if (!names.contains(matcher.label)) return no_label(selector, matcher, names);
     const auto values = emitted_.label_values(selector.metric, matcher.label);
     const std::string whole = fmt::format("{}{{{}{}\"{}\"}}", selector.metric, matcher.label,
-                                          scenarios::word_of(matcher.op), matcher.value);
+                                          scenarios::enum_name(matcher.op), matcher.value);
     if (!asks_for_values(matcher) && one_of(matcher.value, {".*", "^.*$", ".+"})) {
         return {"label-value", Weight::error, DeadKind::contradiction,
                 whole + " excludes every value that there can be",
@@ -460,20 +461,20 @@ Why Explanation::no_series(const Selector& selector, const Matcher& matcher) con
         matcher.op == MatchOp::equal ? scenarios::nearest(matcher.value, {values.begin(), values.end()}) : "";
     const bool numbered = matcher.value.find_first_of("0123456789") != std::string::npos;
     const bool host = has(host_labels(), matcher.label) || matcher.label == "job";
-    const bool slip = of_the_exporter(matcher.label) ? !near.empty() && !numbered
-                                                     : is_same_but_for_a_slip(near, matcher.value);
+    const bool slip =
+        of_the_exporter(matcher.label) ? !near.empty() && !numbered : differs_by_typo(near, matcher.value);
     if (slip && !(host && numbered) && matcher.label != "job")
         return {"label-value", Weight::error, DeadKind::misspelled, "nothing emits " + whole,
                 "did you mean \"" + near + "\"?"};
     if (of_the_exporter(matcher.label))
         return {"label-value", Weight::warning, DeadKind::not_simulated,
-                fmt::format("nothing in this run emits {}: here it is {}", whole, few_of(values)),
+                fmt::format("nothing in this run emits {}: here it is {}", whole, quote_first(values)),
                 "describe such series in a table of your own (--metrics)"};
-    return {
-        "label-value", Weight::note, DeadKind::your_names, "nothing in this run is called " + whole,
-        matcher.label == "job" && selector.metric == "up"
-            ? "add the target in a name map (--map), or a job that you call so"
-            : fmt::format("here it is {}; say what yours are called in a name map (--map)", few_of(values))};
+    return {"label-value", Weight::note, DeadKind::your_names, "nothing in this run is called " + whole,
+            matcher.label == "job" && selector.metric == "up"
+                ? "add the target in a name map (--map), or a job that you call so"
+                : fmt::format("here it is {}; say what yours are called in a name map (--map)",
+                              quote_first(values))};
 }
 
 // Of two reasons the one that more would have to be changed for.
@@ -510,7 +511,7 @@ public:
 
 private:
     bool empty(const Selector& one) const {
-        return presence_.empty.contains(one.text) || holds_too_little(one, world_.window.scrape) ||
+        return presence_.empty.contains(one.text) || has_short_range(one, world_.window.scrape) ||
                short_records_.contains(one.metric);
     }
 
@@ -532,7 +533,7 @@ private:
     }
 
     Why why(const Selector& selector, int depth) const {
-        if (!presence_.empty.contains(selector.text) && holds_too_little(selector, world_.window.scrape))
+        if (!presence_.empty.contains(selector.text) && has_short_range(selector, world_.window.scrape))
             return {
                 "range-too-short", Weight::error, DeadKind::range_too_short,
                 too_little_text(selector, world_.window.scrape),
@@ -653,7 +654,7 @@ private:
             const Why why{
                 "threshold-out-of-reach", Weight::error, DeadKind::out_of_reach,
                 fmt::format("{} is never {} {}: {} lies between {} and {} ({})", one.left,
-                            scenarios::word_of(one.op), one.limit,
+                            scenarios::enum_name(one.op), one.limit,
                             one.left == metric_name ? "it" : metric_name, metric->least, metric->most,
                             exporters::source_of_bounds(*metric)),
                 ratio ? "it is a ratio, not a percentage" : "compare with a value that it can have"};

@@ -83,7 +83,7 @@ struct Frame {
     std::vector<Need> parts = {};     // since the last `or`
     std::vector<Need> branches = {};  // before it
 
-    bool asks_absence() const { return one_of(function, {"absent", "absent_over_time"}); }
+    bool tests_absence() const { return one_of(function, {"absent", "absent_over_time"}); }
 
     void add(Need need) {
         if (!unless) parts.push_back(std::move(need));
@@ -145,7 +145,7 @@ private:
         Frame frame = std::move(stack_.back());
         stack_.pop_back();
         closed_first_ = frame.first_selector;
-        if (!frame.asks_absence()) stack_.back().add(frame.need());
+        if (!frame.tests_absence()) stack_.back().add(frame.need());
     }
 
     void word(const Token& token) {
@@ -213,7 +213,7 @@ private:
         }
         selector.function = stack_.back().function;
         for (const Frame& frame : stack_) {
-            selector.absent = selector.absent || frame.asks_absence();
+            selector.absent = selector.absent || frame.tests_absence();
             selector.counted =
                 selector.counted || one_of(frame.function, {"count", "count_values", "group",
                                                             "count_over_time", "present_over_time"});

@@ -84,7 +84,7 @@ public:
     }
 
     Result<void> play(PlayerAnswer& played) {
-        for (int attempt = 0; attempt < 12 && any_asked(); ++attempt) {
+        for (int attempt = 0; attempt < 12 && any_pending(); ++attempt) {
             auto written =
                 write_part(part_, world_, incident_, rules_, analysis_, probes_, options_.directory);
             if (!written) return tl::unexpected(written.error());
@@ -104,12 +104,12 @@ public:
             take(*answer, played);
             return {};
         }
-        if (!any_asked()) return {};
+        if (!any_pending()) return {};
         return refuse(ErrorCode::internal, "promtool could not evaluate these rules");
     }
 
 private:
-    bool any_asked() const {
+    bool any_pending() const {
         return std::find(part_.asked.begin(), part_.asked.end(), true) != part_.asked.end();
     }
 

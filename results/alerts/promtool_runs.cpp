@@ -32,7 +32,7 @@ int reach_class(double history) {
 double rounded_up(double seconds, double step) { return std::ceil(seconds / step - 1e-9) * step; }
 
 // promtool holds 10,000 samples in a query. Over days, samples and evaluations are further apart.
-void space_out(Part& part, const exporters::Window& window) {
+void widen_intervals(Part& part, const exporters::Window& window) {
     constexpr double steps = 6000;
     const double wanted = (part.history + window.duration) / steps;
     part.eval = rounded_up(std::max(part.eval, wanted), part.eval);
@@ -80,7 +80,7 @@ std::vector<Part> parts_of(const std::vector<bool>& asked, const std::vector<Rul
     for (auto& [key, part] : parts) {
         const auto& [whole, reach, eval] = key;
         part.history = std::max(part.history, window.history);
-        if (reach > 2) space_out(part, window);
+        if (reach > 2) widen_intervals(part, window);
         part.history = rounded_up(part.history, std::max(part.eval, window.scrape));
         constexpr const char* names[] = {"", ".hours", ".day", ".days"};
         part.name = fmt::format("{}{}{}", whole ? ".states" : "", names[reach],
@@ -121,7 +121,7 @@ std::map<std::string, double> pasts_of(const Part& part, const std::vector<Rule>
 }
 
 // Samples of a long past at longer intervals, and none before the series is read.
-void thin_out(const Part& part, double scrape, double past, exporters::Series& series) {
+void thin_samples(const Part& part, double scrape, double past, exporters::Series& series) {
     std::vector<double> values(static_cast<std::size_t>(std::round((part.history - past) / scrape)),
                                exporters::absent_value());
     values.insert(values.end(), series.values.begin(), series.values.end());
@@ -201,7 +201,7 @@ std::vector<exporters::Series> series_of(const Part& part, exporters::World worl
             },
             [&](const exporters::Series& one) { return everything || needed(one); });
         for (exporters::Series& one : some) {
-            thin_out(part, world.window.scrape, past, one);
+            thin_samples(part, world.window.scrape, past, one);
             all.push_back(std::move(one));
         }
     }

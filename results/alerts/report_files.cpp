@@ -29,7 +29,7 @@ Json cell_json(const Rule& rule, const Cell& cell) {
     for (const Nearness& one : cell.near)
         json["near"].push_back({{"expr", one.left},
                                 {"value", one.value},
-                                {"op", scenarios::word_of(one.op)},
+                                {"op", scenarios::enum_name(one.op)},
                                 {"limit", one.limit}});
     if (!cell.paged.empty()) json["paged"] = cell.paged;
     if (!cell.suppressed_by.empty()) json["suppressed_by"] = cell.suppressed_by;
@@ -39,7 +39,7 @@ Json cell_json(const Rule& rule, const Cell& cell) {
 Json row_json(const Study& study, const Row& row) {
     Json json = {{"fault", row.incident.id},
                  {"title", row.incident.title},
-                 {"outcome", scenarios::word_of(outcome_of(row))},
+                 {"outcome", scenarios::enum_name(outcome_of(row))},
                  {"at", row.incident.at},
                  {"repaired", row.incident.until},
                  {"within", row.incident.within}};
@@ -265,7 +265,7 @@ std::string junit_report(const Study& study, const Policy& policy, const std::ve
         const std::string skip =
             !row.trouble.empty() ? row.trouble
             : !required && outcome != RowOutcome::caught
-                ? fmt::format("{}, and no policy demands it", scenarios::word_of(outcome))
+                ? fmt::format("{}, and no policy demands it", scenarios::enum_name(outcome))
                 : "";
         faults.add("failures", id + (required ? " is caught as the policy demands" : " is caught in time"),
                    breach_of(found, id, ""), skip);

@@ -93,7 +93,7 @@ std::string pages_of(const Study& study, const Style& style, bool all) {
 
 // The alerts that came nearest, then what would have rung.
 std::string missed_entry(const Study& study, const Row& row, const Style& style) {
-    std::string text = fmt::format("  {} — {}\n", row.incident.id, scenarios::word_of(outcome_of(row)));
+    std::string text = fmt::format("  {} — {}\n", row.incident.id, scenarios::enum_name(outcome_of(row)));
     std::size_t told = 0;
     for (std::size_t i = 0; i < row.cells.size() && told < 2; ++i) {
         const Cell& cell = row.cells[i];
@@ -255,8 +255,8 @@ std::string shares(const Study& study) {
         counts[Silence::not_simulated], unjudged == 0 ? "" : fmt::format(", {} were not judged", unjudged));
 }
 
-std::string last_word(const Study& study, const Policy& policy, const std::vector<Breach>& found,
-                      const Style& style) {
+std::string format_summary(const Study& study, const Policy& policy, const std::vector<Breach>& found,
+                           const Style& style) {
     const auto caught = std::count_if(study.rows.begin(), study.rows.end(),
                                       [](const Row& row) { return outcome_of(row) == RowOutcome::caught; });
     std::string text = "\n" + shares(study);
@@ -306,7 +306,7 @@ std::string text_report(const Study& study, const Policy& policy, const std::vec
     text += findings(study, style, all);
     if (options.explain) text += explained(study, style);
     for (const std::string& note : study.notes) text += "\n" + paragraph("note: " + note, 0);
-    return text + last_word(study, policy, found, style);
+    return text + format_summary(study, policy, found, style);
 }
 
 // ── Columns are letters with a legend below, seven to a block: 22 + 7 × 8 = 78 columns.

@@ -274,7 +274,9 @@ constexpr Stranger strangers[] = {
      "is a Grafana alert export: its rules are queries of Grafana's own",
      "copy the PromQL of each query (`expr`) and its threshold into a Prometheus rule file"},
     {R"~((\}|^)\s*(\|=|\|~|!~\s*["`]|\|\s*(json|logfmt|pattern|regexp|unpack|unwrap|line_format|)~"
-     R"~(label_format|decolorize)\b)|\b(bytes_rate|bytes_over_time|rate_counter)\s*\()~",
+     R"~(label_format|decolorize)\b)|\b(bytes_rate|bytes_over_time|rate_counter)\s*\(|)~"
+     // Lines of a stream, counted: PromQL as well, but of no metric.
+     R"~(\b(rate|count_over_time|absent_over_time)\s*\(\s*\{(?![^}]*__name__)[^}]*\}\s*\[)~",
      "is a Loki rule file: its expressions are LogQL, over lines of logs",
      "give the rule files that Prometheus loads; `deadrank diagnose` reads the logs themselves"},
     {R"~(^\s*-?\s*(promql_expr_test|alert_rule_test|input_series)\s*:)~", "is a promtool test file",

@@ -173,7 +173,7 @@ void check_names(const Rule& rule, const Reads& reads, const Emitted& emitted,
 
 }  // namespace
 
-bool holds_too_little(const Selector& selector, double scrape) {
+bool has_short_range(const Selector& selector, double scrape) {
     return selector.range > 0 && selector.range < 2 * scrape && !selector.stepped &&
            one_of(selector.function, {"rate", "increase", "irate", "delta", "idelta", "deriv", "changes",
                                       "resets", "predict_linear", "holt_winters"});

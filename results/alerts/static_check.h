@@ -76,7 +76,7 @@ StaticAnalysis analyse(const std::vector<Rule>& rules, const Emitted& emitted);
 
 // Does its range hold less than two scrapes, so that a call that compares samples has none to compare? Where
 // scrapes and evaluations come at the same instants, as in a unit test, one more fits in: no server has that.
-bool holds_too_little(const Selector& selector, double scrape);
+bool has_short_range(const Selector& selector, double scrape);
 std::string too_little_text(const Selector& selector, double scrape);
 
 // Known misuses in one rule, apart from reading what does not exist.

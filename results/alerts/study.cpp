@@ -105,6 +105,8 @@ void play_row(const Study& study, Row& row, Player& player) {
                               &study.healthy_played);
     if (!played) {
         row.trouble = played.error().text();
+        row.failed = played.error().code == scenarios::ErrorCode::environment ||
+                     played.error().code == scenarios::ErrorCode::io;
         return;
     }
     row.played = std::move(*played);
@@ -166,8 +168,9 @@ Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incid
     player.stop_when(over);
     if (options.progress) options.progress(0, incidents.size(), "the healthy run");
     const Emitted emitted(study.world, signatures);
-    if (auto there = player.presence(study.rules, study.analysis, emitted); there)
-        explain_silence(study.rules, *there, emitted, study.world, study.analysis);
+    auto there = player.presence(study.rules, study.analysis, emitted);
+    if (there) explain_silence(study.rules, *there, emitted, study.world, study.analysis);
+    if (!there && !over()) return tl::unexpected(there.error());
     auto healthy =
         player.play(study.world, exporters::healthy_run(), study.files, study.rules, study.analysis, nullptr);
     study.complete = healthy || !over();
@@ -176,9 +179,9 @@ Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incid
     try_hints(study, player, emitted);
     for (std::size_t i = 0; i < study.rules.size(); ++i) {
         RuleReads& reads = study.analysis.rules[i];
-        const bool holds_too_little = reads.dead_kind == DeadKind::range_too_short;
+        const bool has_short_range = reads.dead_kind == DeadKind::range_too_short;
         study.healthy.push_back(
-            holds_too_little
+            has_short_range
                 ? HealthyRow{}
                 : judge_healthy(study.rules[i], reads, study.healthy_played.activity[i], study.world.window));
         const HealthyRow& row = study.healthy.back();
@@ -193,7 +196,8 @@ Result<void> conduct(Study& study, const std::vector<exporters::Incident>& incid
         if (auto done = suggest(study, player, signatures, options); !done)
             return tl::unexpected(done.error());
     }
-    study.complete = !over();
+    study.complete = !over() && std::none_of(study.rows.begin(), study.rows.end(),
+                                             [](const Row& row) { return row.failed; });
     study.cpu_seconds += study.healthy_played.cpu_seconds;
     for (const Row& row : study.rows) study.cpu_seconds += row.played.cpu_seconds;
     return {};

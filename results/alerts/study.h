@@ -72,6 +72,7 @@ struct Row {
     std::vector<Cell> cells;  // by rule; empty when `trouble` is set
     exporters::Touched touched;
     std::string trouble;  // why it could not be judged
+    bool failed = false;  // `trouble` is one of this machine, and says nothing of the rules
     int best = -1;        // the rule that noticed it first
     std::optional<Tried> suggestion;
     int pages = -1;  // notifications of groups, where Alertmanager was asked
@@ -90,7 +91,7 @@ struct Study {
     exporters::World world;
     std::vector<std::string> notes;
     double cpu_seconds = 0;
-    bool complete = true;  // false: stopped, or out of time
+    bool complete = true;  // false: stopped, out of time, or promtool failed
 
     std::size_t unjudged_rows() const;
 };

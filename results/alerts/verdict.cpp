@@ -317,7 +317,7 @@ std::string nearness_text(const std::vector<Nearness>& near) {
         if (passes(one)) continue;
         parts.push_back(fmt::format("{} {:.4g}, and the rule asks for {} {}",
                                     is_upward(one.op) ? "peaked at" : "fell no lower than", one.value,
-                                    scenarios::word_of(one.op), one.limit));
+                                    scenarios::enum_name(one.op), one.limit));
     }
     if (parts.empty() && !near.empty()) return "passed each of its thresholds, but never for the same labels";
     return fmt::format("{}", fmt::join(parts, "; "));
@@ -380,12 +380,12 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Incident
         cell.says = unconcerned_text(touched, *what.reads, !ended.empty());
         return cell;
     }
-    const bool asks_absence =
+    const bool tests_absence =
         std::any_of(selectors.begin(), selectors.end(), [](const Selector& one) { return one.absent; });
     // A lost target is still there, with `up` at 0.
     const bool lost = has(moved, "up");
     if (asks_presence && ended.empty() && !lost &&
-        (asks_absence || (approach.measured && !approach.changed))) {
+        (tests_absence || (approach.measured && !approach.changed))) {
         cell.says = "asks whether its series are there, and the failure ends none of them";
         return cell;
     }
@@ -398,7 +398,7 @@ Cell silent_cell(const Judged& what, const Seen& seen, const exporters::Incident
     cell.says = !near.empty() && !(by_count && !approach.nearer) ? near
                 : by_count ? fmt::format("{} ends for what is struck, and that does not make it true",
                                          fmt::join(ended, ", "))
-                : lost && asks_absence
+                : lost && tests_absence
                     ? "up of what is struck is 0 and still there, so that nothing is absent"
                 : moved.empty() ? "stayed silent"
                                 : fmt::format("stayed silent although it reads {}, which the failure moves",

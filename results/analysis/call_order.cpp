@@ -236,33 +236,41 @@ std::string work_of(const Communicator& comm) {
 using CallList = std::vector<std::tuple<std::string_view, Op, std::int32_t>>;  // the last is a message's peer
 constexpr std::size_t groups_max = 64;  // as many siblings as are worth comparing
 
+bool begins_with(const CallList& whole, const CallList& beginning) {
+    return beginning.size() <= whole.size() && std::equal(beginning.begin(), beginning.end(), whole.begin());
+}
+
+// Hands `add` the communicator, the operation and the peer of an event that begins a call or a message.
+template <class Add>
+void add_call(const Event& event, const Add& add) {
+    if (const auto* enter = event.as<CollectiveEnter>()) add(enter->comm, enter->op, -1);
+    if (const auto* enter = event.as<P2pEnter>()) add(enter->comm, enter->op, enter->peer);
+}
+
 class Lists {
 public:
     Lists(const Evidence& evidence, int attempt, Time when, const std::vector<Rank>& of_whom) {
         for (const Rank rank : of_whom) lists_[rank];
         const Lives& lives = evidence.facts<Lives>();
         const Calls& calls = evidence.facts<Calls>();
-        const auto add = [&](const Event& event, CommId id, Op op, std::int32_t peer) {
-            const auto list = lists_.find(event.rank);
-            if (list == lists_.end() || event.at > when || lives.attempt_at(event.at) != attempt) return;
-            auto work = works_.find(id);
-            if (work == works_.end()) {
-                const Communicator* comm = calls.find(attempt, id);
-                work = works_.emplace(id, comm ? work_of(*comm) : "").first;
-            }
-            list->second.emplace_back(work->second, op, peer);
-        };
         for (const Event& event : evidence.events()) {
-            if (const auto* enter = event.as<CollectiveEnter>()) add(event, enter->comm, enter->op, -1);
-            if (const auto* enter = event.as<P2pEnter>()) add(event, enter->comm, enter->op, enter->peer);
+            add_call(event, [&](CommId id, Op op, std::int32_t peer) {
+                const auto list = lists_.find(event.rank);
+                if (list == lists_.end() || event.at > when || lives.attempt_at(event.at) != attempt) return;
+                auto work = works_.find(id);
+                if (work == works_.end()) {
+                    const Communicator* comm = calls.find(attempt, id);
+                    work = works_.emplace(id, comm ? work_of(*comm) : "").first;
+                }
+                list->second.emplace_back(work->second, op, peer);
+            });
         }
     }
 
     // Is one of the two lists a prefix of the other?
     bool alike(Rank one, Rank other) const {
         const CallList &a = lists_.at(one), &b = lists_.at(other);
-        const std::size_t both = std::min(a.size(), b.size());
-        return std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(both), b.begin());
+        return begins_with(a, b) || begins_with(b, a);
     }
 
 private:
@@ -294,6 +302,34 @@ std::vector<const Communicator*> siblings_of(const Evidence& evidence, const Com
 }
 
 }  // namespace
+
+std::vector<Rank> find_ranks_out_of_order(const Evidence& evidence, int attempt,
+                                          const std::vector<Rank>& ranks, Time when) {
+    const Lives& lives = evidence.facts<Lives>();
+    const Calls& calls = evidence.facts<Calls>();
+    // What a rank calls between two steps stands in the first one.
+    std::map<Rank, std::vector<CallList>> steps;
+    for (const Rank rank : ranks) steps[rank];
+    for (const Event& event : evidence.events()) {
+        if (event.at > when) break;
+        const auto own = steps.find(event.rank);
+        if (own == steps.end() || lives.attempt_at(event.at) != attempt) continue;
+        if (event.as<StepBegin>()) own->second.emplace_back();
+        if (own->second.empty()) continue;
+        add_call(event, [&](CommId id, Op op, std::int32_t peer) {
+            const Communicator* comm = calls.find(attempt, id);
+            own->second.back().emplace_back(comm ? comm->name : "", op, peer);
+        });
+    }
+    std::vector<Rank> found;
+    for (const auto& [rank, lists] : steps) {
+        const std::size_t count = lists.size();
+        const bool now = count >= 2 && !begins_with(lists[count - 2], lists[count - 1]);
+        const bool before = count >= 3 && lists[count - 2] != lists[count - 3];
+        if (now || before) found.push_back(rank);
+    }
+    return found;
+}
 
 std::vector<Rank> find_odd_siblings(const Evidence& evidence, const Communicator& comm, Time when) {
     const auto siblings = siblings_of(evidence, comm);

@@ -81,6 +81,12 @@ std::vector<std::string_view> find_unused_groups(const Evidence& evidence, int a
 // of the other. Empty without siblings, and if all members differ.
 std::vector<Rank> find_odd_siblings(const Evidence& evidence, const Communicator& comm, Time when);
 
+// ── Those of these ranks whose calls and messages in their latest step are no beginning of those in the step
+// before, or were others in the step before than in the one before that. A rank of fewer than two steps is
+// not among them.
+std::vector<Rank> find_ranks_out_of_order(const Evidence& evidence, int attempt,
+                                          const std::vector<Rank>& ranks, Time when);
+
 // The meeting at the end of a job: a rendezvous that a process enters after it has worked, so that waiting
 // there is not a set-up wait.
 struct Leaving {

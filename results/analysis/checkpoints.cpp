@@ -5,6 +5,16 @@
 
 namespace deadrank::results::analysis {
 
+namespace {
+
+// A save that ended because ranks lost each other, before anything was written.
+bool lost_its_peers(Code result) {
+    return result == Code::remote_error || result == Code::aborted || result == Code::timeout ||
+           result == Code::killed;
+}
+
+}  // namespace
+
 std::vector<std::int32_t> SavedStep::missing() const {
     std::vector<std::int32_t> absent;
     for (std::int32_t shard = 0; shard < shards; ++shard) {
@@ -24,7 +34,7 @@ Checkpoints::Checkpoints(const Evidence& evidence) {
         SavedStep& step = steps_[known->second];
         step.last = event->at;
         step.shards = std::clamp(save->shards, step.shards, 1 << 20);
-        step.writers[evidence.text(save->path)].insert(event->rank);
+        if (!lost_its_peers(save->result)) step.writers[evidence.text(save->path)].insert(event->rank);
         if (save->result != Code::ok) continue;
         step.written.insert(save->shard);
         by_path_[evidence.text(save->path)].push_back(event);

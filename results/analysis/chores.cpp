@@ -18,7 +18,7 @@ constexpr std::size_t usual_of = 32;           // steps
 
 }  // namespace
 
-bool nothing_beside(Time others, Time chore) {
+bool is_negligible(Time others, Time chore) {
     return others < nothing_max && chore >= nothing_max && others * chore_share < chore;
 }
 
@@ -39,7 +39,7 @@ void Chores::leave_out_of(StepPace& step, std::vector<Chore> before_barriers, co
         from_the_start_.clear();
     }
     std::vector<Chore>& chores = before_barriers;
-    if (!rests_are_work && step.ranks.size() > 1 && nothing_beside(rests.next, rests.longest)) {
+    if (!rests_are_work && step.ranks.size() > 1 && is_negligible(rests.next, rests.longest)) {
         const auto same = std::find_if(chores.begin(), chores.end(),
                                        [&](const Chore& chore) { return chore.process == rests.process; });
         if (same == chores.end())
@@ -47,7 +47,7 @@ void Chores::leave_out_of(StepPace& step, std::vector<Chore> before_barriers, co
         else
             same->lasted += rests.longest;
     }
-    if (steps_ > 0 && steps_ < first_steps) forget_those_without(chores);
+    if (steps_ > 0 && steps_ < first_steps) forget_processes_without(chores);
     for (const Chore& chore : chores) {
         if (steps_ == 0) from_the_start_[chore.process];
         const auto pace = std::find_if(step.ranks.begin(), step.ranks.end(),
@@ -57,7 +57,7 @@ void Chores::leave_out_of(StepPace& step, std::vector<Chore> before_barriers, co
     ++steps_;
 }
 
-void Chores::forget_those_without(const std::vector<Chore>& chores) {
+void Chores::forget_processes_without(const std::vector<Chore>& chores) {
     std::erase_if(from_the_start_, [&](const auto& known) {
         return std::none_of(chores.begin(), chores.end(),
                             [&](const Chore& chore) { return chore.process == known.first; });

@@ -21,7 +21,7 @@ struct Chore {
 };
 
 // Do the others nothing in that time, of which they need this much at most?
-bool nothing_beside(Time others, Time chore);
+bool is_negligible(Time others, Time chore);
 
 // The times between the last call and the end of one step: only the longest can be a chore.
 struct Rests {
@@ -43,7 +43,7 @@ public:
 
 private:
     Time left_out(const Chore& chore);
-    void forget_those_without(const std::vector<Chore>& chores);
+    void forget_processes_without(const std::vector<Chore>& chores);
 
     int attempt_ = -1;
     std::int64_t steps_ = 0;

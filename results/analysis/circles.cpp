@@ -35,7 +35,7 @@ std::set<Rank> reached_from(const WaitGraph& graph, Rank start) {
     return reached;
 }
 
-WaitGraph turned_round(const WaitGraph& graph) {
+WaitGraph reverse_graph(const WaitGraph& graph) {
     WaitGraph turned;
     for (const auto& [rank, waits_for] : graph)
         for (const Rank other : waits_for) turned[other].push_back(rank);
@@ -45,7 +45,7 @@ WaitGraph turned_round(const WaitGraph& graph) {
 }  // namespace
 
 std::vector<Circle> closed_circles(const WaitGraph& graph) {
-    const WaitGraph turned = turned_round(graph);
+    const WaitGraph turned = reverse_graph(graph);
     std::vector<Circle> circles;
     std::set<Rank> seen;
     for (const auto& [rank, unused] : graph) {
@@ -72,7 +72,7 @@ std::vector<Circle> closed_circles(const WaitGraph& graph) {
 namespace {
 
 // What the program raises, and not what a call says of its peers.
-bool raised_in_the_program(const Complaint& complaint) {
+bool is_raised_by_program(const Complaint& complaint) {
     switch (complaint.trouble) {
         case Trouble::none:
         case Trouble::launcher:
@@ -95,7 +95,7 @@ std::string_view Waits::raised_by(Rank rank) const {
     for (const Complaint& complaint : evidence_.facts<Complaints>().all()) {
         if (complaint.process != rank || complaint.attempt != attempt_ || complaint.at > when_) continue;
         const bool here = life && step_at(evidence_, rank, complaint.at).value_or(-1) == life->step;
-        if (here && raised_in_the_program(complaint)) return complaint.text;
+        if (here && is_raised_by_program(complaint)) return complaint.text;
     }
     return {};
 }
@@ -110,7 +110,7 @@ bool Waits::find_culprits_by_error(const Circle& circle, Standstill& found) cons
         return false;
     }
     found.last = *wait;
-    found.left_a_call_out = true;
+    found.call_skipped = true;
     found.cause = id_of(Cause::unpropagated_rank_failure);
     found.why =
         fmt::format("{} had raised an error, and {} is never over without {}: {}", ranks_text(found.culprits),
@@ -180,7 +180,7 @@ bool Waits::find_culprits_by_message(const Circle& circle, Standstill& found) co
             if (continued_without(gone, sender, receiver)) {
                 found.culprits = {receiver};
                 found.last = gone;
-                found.left_a_call_out = true;
+                found.call_skipped = true;
                 found.why = fmt::format(
                     "rank {} never entered {}: it has gone on to step {}, and waits to receive from rank {}",
                     receiver, call_text(gone), life->step, sender);
@@ -204,7 +204,7 @@ bool Waits::find_culprits_by_message(const Circle& circle, Standstill& found) co
 
 namespace {
 
-bool most_have_come(const Wait& wait) {
+bool most_have_arrived(const Wait& wait) {
     const std::size_t missing = wait.for_whom.size();
     return wait.collective && missing > 0 && missing * 2 < wait.collective->calls.size();
 }
@@ -224,7 +224,7 @@ const Wait* Waits::find_nearly_complete_wait(const Circle& circle) const {
             const std::size_t missing = wait.for_whom.size();
             const bool by_half = missing >= 2 && missing * 2 == wait.collective->calls.size();
             if (by_half && wait.op == Op::barrier) half = &wait;
-            if (!most_have_come(wait)) continue;
+            if (!most_have_arrived(wait)) continue;
             const auto order = [](const Wait& one) { return std::pair(one.for_whom.size(), one.since); };
             if (!least || order(wait) < order(*least)) least = &wait;
         }
@@ -241,8 +241,8 @@ std::vector<Rank> Waits::find_missing_elsewhere(const Circle& circle, const Wait
             const bool for_them =
                 std::find_first_of(wait.for_whom.begin(), wait.for_whom.end(), least.for_whom.begin(),
                                    least.for_whom.end()) != wait.for_whom.end();
-            if (for_them || most_have_come(wait)) excused.insert(process);
-            if (!most_have_come(wait)) continue;
+            if (for_them || most_have_arrived(wait)) excused.insert(process);
+            if (!most_have_arrived(wait)) continue;
             missing.insert(wait.for_whom.begin(), wait.for_whom.end());
         }
     }
@@ -287,7 +287,7 @@ std::string Waits::describe_ranks_left_behind(const Standstill& found) const {
 
 // "ranks 0,2 wait in all_gather 1 of world for ranks 1,3, which wait in barrier 1 of cpu": from one rank to
 // the first of whom it waits for, each with those of the circle that wait in the same call, until it closes.
-std::string Waits::told(const Circle& circle) const {
+std::string Waits::format_circle(const Circle& circle) const {
     constexpr std::size_t links_max = 6;
     const auto with = [&](const Wait& first) {
         std::vector<Rank> together;

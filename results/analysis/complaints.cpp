@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "results/analysis/call_order.h"
 #include "results/analysis/error_quote.h"
@@ -149,6 +150,46 @@ bool continued_training(const Evidence& evidence, Rank process, Time time) {
     });
 }
 
+namespace {
+
+// What Python prints of an exception that nobody can take, of a destructor or a callback at the exit: the
+// program goes on. "Exception ignored in: <function A.__del__>", the traceback, and the exception's own line.
+class IgnoredExceptions {
+public:
+    bool takes(Rank rank, std::string_view text) {
+        if (text.starts_with("Exception ignored ")) return inside_.insert(rank), true;
+        if (!inside_.contains(rank)) return false;
+        if (!text.starts_with("Traceback") && !text.starts_with(' ')) inside_.erase(rank);
+        return true;
+    }
+
+private:
+    std::set<Rank> inside_;
+};
+
+// The program's own lines in a traceback that is logged line by line. They name exceptions and say nothing of
+// what happened: `  File "a.py", line 3, in f`, then `    raise ImportError(`.
+class SourceLines {
+public:
+    bool takes(Rank rank, std::string_view text) {
+        if (text.starts_with("[rank")) {
+            const auto end = text.find("]: ");
+            if (end != text.npos) text.remove_prefix(end + 3);
+        }
+        const bool indented = text.starts_with("    ");
+        const bool follows = behind_frame_.erase(rank) > 0 && indented;
+        const auto word = text.find_first_not_of(' ');
+        if (word != text.npos && word > 0 && text.substr(word).starts_with("File \""))
+            behind_frame_.insert(rank);
+        return follows;
+    }
+
+private:
+    std::set<Rank> behind_frame_;
+};
+
+}  // namespace
+
 Complaints::Complaints(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const auto add = [&](const Event& event, Trouble trouble, std::string_view text, CommId comm) {
@@ -156,9 +197,12 @@ Complaints::Complaints(const Evidence& evidence) {
         all_.push_back({event.at, event.rank, lives.attempt_at(event.at), trouble, text, comm,
                         text.starts_with("Traceback")});
     };
+    IgnoredExceptions ignored;
+    SourceLines source;
     for (const Event* event : evidence.each<RankLog>()) {
         const auto* log = event->as<RankLog>();
         const std::string_view text = evidence.text(log->line);
+        if (ignored.takes(event->rank, text) || source.takes(event->rank, text)) continue;
         if (log->level >= 2) add(*event, classify_trouble(text), text, 0);
     }
     for (const Event* event : evidence.each<CommError>()) {
@@ -275,7 +319,7 @@ bool is_set_up(const Evidence& evidence, const Complaint& complaint) {
            });
 }
 
-bool asserted_an_index(const Evidence& evidence, const Complaint& complaint) {
+bool logged_index_assert(const Evidence& evidence, const Complaint& complaint) {
     const auto said = evidence.each<RankLog>();
     return std::any_of(said.begin(), said.end(), [&](const Event* event) {
         return event->rank == complaint.process && event->at <= complaint.at &&
@@ -294,7 +338,7 @@ Trouble classify_complaint(const Evidence& evidence, const Complaint& complaint)
         is_set_up(evidence, complaint))
         return Trouble::exception;
     if (complaint.trouble == Trouble::native && has("device-side assert") &&
-        asserted_an_index(evidence, complaint))
+        logged_index_assert(evidence, complaint))
         return Trouble::shape;
     return complaint.trouble;
 }
@@ -311,7 +355,7 @@ constexpr std::array<std::string_view, 5> of_setup = {"RANK", "WORLD_SIZE", "LOC
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 // Letters only count: "new_store_test.txt" has the word "store".
-bool says_word(std::string_view text, std::string_view word) {
+bool contains_word(std::string_view text, std::string_view word) {
     const auto same = [](char a, char b) {
         return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
     };
@@ -326,7 +370,7 @@ bool says_word(std::string_view text, std::string_view word) {
 }
 
 // What a store in a file says, "open(/shared/store): No such file or directory"; Python says it otherwise.
-bool says_a_file_store(std::string_view words) {
+bool is_file_store_error(std::string_view words) {
     const auto open = words.find("open(");
     return open != std::string_view::npos && words.find("): ", open) != std::string_view::npos &&
            (open == 0 || !is_letter(words[open - 1]));
@@ -366,9 +410,9 @@ bool is_rendezvous_failure(const Complaint& complaint, const std::vector<Time>& 
     const auto place = static_cast<std::size_t>(complaint.process);
     if (place >= met.size() || met[place] <= complaint.at) return false;
     const std::string_view words = find_key_line(complaint.text);
-    return !find_missing_variable(words).empty() || says_a_file_store(words) ||
+    return !find_missing_variable(words).empty() || is_file_store_error(words) ||
            std::any_of(of_meeting.begin(), of_meeting.end(),
-                       [&](std::string_view word) { return says_word(words, word); });
+                       [&](std::string_view word) { return contains_word(words, word); });
 }
 
 std::string_view last_error_line(const Evidence& evidence, int attempt, Rank rank, Time by) {

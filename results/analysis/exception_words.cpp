@@ -20,6 +20,7 @@ constexpr std::string_view misused_cause = id_of(Cause::misused_framework_api),
                            versions_cause = id_of(Cause::dependency_or_hardware_mismatch),
                            group_cause = id_of(Cause::group_construction_error),
                            model_cause = id_of(Cause::framework_model_incompatibility),
+                           race_cause = id_of(Cause::stream_or_buffer_race),
                            numbers_cause = id_of(Cause::numeric_edge_case_error),
                            shards_cause = id_of(Cause::shard_layout_or_offset_error),
                            stale_cause = id_of(Cause::stale_or_missing_state_update),
@@ -33,6 +34,8 @@ struct Row {
 };
 
 constexpr Row rows[] = {
+    // torch's CUDA Stream Sanitizer
+    {{"CUDASanitizerErrors"}, {race_cause}},
     {{"did not receive grad", "finished reduction in the prior iteration", "no gradient", "gradients None",
       "unused parameters"},
      {misused_cause, model_cause, divergent_cause}},

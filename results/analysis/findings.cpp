@@ -22,14 +22,6 @@ std::string ranks_text(const std::vector<Rank>& ranks) {
     return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", ranges_text(ranks));
 }
 
-std::string number_text(double number, double beside) {
-    for (const int figures : {6, 9, 12}) {
-        std::string text = fmt::format("{:.{}g}", number, figures);
-        if (number == beside || text != fmt::format("{:.{}g}", beside, figures)) return text;
-    }
-    return fmt::format("{}", number);
-}
-
 namespace {
 
 constexpr std::size_t parties_shown = 4;
@@ -177,7 +169,7 @@ std::string when_text(std::int64_t step) {
 }
 
 // "is 4 in step 2 where 8 was expected"; where ranks hold other numbers, each number with its ranks.
-std::string numbers_told(const std::vector<const Event*>& samples) {
+std::string format_numbers(const std::vector<const Event*>& samples) {
     std::vector<std::pair<std::string, std::vector<Rank>>> told;
     for (const Event* event : samples) {
         const auto* sample = event->as<ValueSample>();
@@ -206,8 +198,8 @@ std::string numbers_told(const std::vector<const Event*>& samples) {
 constexpr std::size_t names_shown = 3;
 
 // "; so are loss, gradient.norm": what else is wrong in that step, by the same kind of comparison.
-std::string also_wrong(const Evidence& evidence, const std::vector<WrongValue>& all,
-                       const WrongValue& first) {
+std::string list_other_wrong_values(const Evidence& evidence, const std::vector<WrongValue>& all,
+                                    const WrongValue& first) {
     std::vector<std::string_view> names;
     for (const Event* event :
          evidence.each<ValueSample>()) {  // told by sample_coverage, where nothing else is
@@ -272,10 +264,10 @@ std::optional<Finding> find_first_wrong_value(const Evidence& evidence, Origin o
     finding.blame.variable = first->name;
     finding.at = first->event->at;
     finding.says =
-        fmt::format("{} of {} {}", first->name, ranks_text(finding.blame.ranks), numbers_told(samples));
+        fmt::format("{} of {} {}", first->name, ranks_text(finding.blame.ranks), format_numbers(samples));
     if (!later.empty())
         finding.says += fmt::format(", and of {} within {} steps", ranks_text(later), steps_later);
-    finding.says += also_wrong(evidence, all, *first);
+    finding.says += list_other_wrong_values(evidence, all, *first);
     return finding;
 }
 

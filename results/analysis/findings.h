@@ -19,9 +19,6 @@ namespace deadrank::results::analysis {
 // "rank 3", "ranks 0-2,5"; "no rank" when there is none.
 std::string ranks_text(const std::vector<Rank>& ranks);
 
-// Six figures, or as many as tell the number from the one that it is compared with.
-std::string number_text(double number, double beside);
-
 // Ranks by what they hold, each party ascending: "ranks 0,2 agree, and ranks 1,3: one party a node", or "no
 // two of ranks 0-3 are alike". What the parties have in common is told where it is the node, the place on the
 // node, or a group.

@@ -133,7 +133,7 @@ bool digit(std::string_view line, std::size_t at) {
     return at < line.size() && std::isdigit(static_cast<unsigned char>(line[at])) != 0;
 }
 
-bool tells_a_unit_of_time(std::string_view rest) {
+bool starts_with_time_unit(std::string_view rest) {
     if (rest.starts_with(' ')) rest.remove_prefix(1);
     const auto letters =
         std::find_if(rest.begin(), rest.end(), [](unsigned char c) { return std::isalpha(c) == 0; });
@@ -145,7 +145,7 @@ bool tells_a_unit_of_time(std::string_view rest) {
 }
 
 // "17:05:01" and "2026-11-26": a number beside another one.
-bool of_a_clock(std::string_view line, std::size_t begin, std::size_t end) {
+bool is_part_of_time(std::string_view line, std::size_t begin, std::size_t end) {
     const auto joint = [&](std::size_t at) {
         return at < line.size() && (line[at] == ':' || line[at] == '-');
     };
@@ -164,7 +164,7 @@ std::string kind_of_line(std::string_view line) {
             kind += line[at++];
             continue;
         }
-        const bool time = of_a_clock(line, at, end) || tells_a_unit_of_time(line.substr(end));
+        const bool time = is_part_of_time(line, at, end) || starts_with_time_unit(line.substr(end));
         kind += time ? "#" : line.substr(at, end - at);
         at = end;
     }

@@ -108,10 +108,10 @@ std::vector<std::vector<StepPace>> group_comparable_ranks(const Evidence& eviden
     const Meetings meetings(evidence);
     const Roles& roles = evidence.facts<Roles>();
     if (meetings.count() < 2 && !roles.several()) return {};
-    using Company = std::pair<std::size_t, std::size_t>;  // the part that meets, and the role in it
-    std::map<Company, std::vector<StepPace>> apart;
+    using PartAndRole = std::pair<std::size_t, std::size_t>;  // the part that meets, and the role in it
+    std::map<PartAndRole, std::vector<StepPace>> apart;
     for (const StepPace& step : steps) {
-        std::map<Company, StepPace> divided;
+        std::map<PartAndRole, StepPace> divided;
         for (const Pace& pace : step.ranks) {
             if (!meetings.meets(pace.process)) continue;
             StepPace& own = divided[{meetings.of(pace.process), roles.of(pace.process)}];
@@ -145,16 +145,16 @@ struct Replicas {
     std::map<Rank, Time> said;
     std::optional<std::int64_t> step = {};  // the first of which they said so
 
-    struct Told {
+    struct DigestCount {
         std::uint64_t digest = 0;
         std::size_t ranks = 0;
         bool differ = false;
     };
-    std::map<std::pair<TextId, std::int64_t>, Told> told = {};  // by name and step
+    std::map<std::pair<TextId, std::int64_t>, DigestCount> told = {};  // by name and step
 
-    void tell(Rank rank, const ParametersDigest& digest) {
+    void add_digest(Rank rank, const ParametersDigest& digest) {
         ranks.insert(rank);
-        Told& here = told[{digest.name, digest.step}];
+        DigestCount& here = told[{digest.name, digest.step}];
         if (here.ranks++ == 0) here.digest = digest.digest;
         here.differ |= here.digest != digest.digest;
     }
@@ -168,7 +168,7 @@ struct Replicas {
     }
 
     // When all had said so and ended their first step.
-    Time all_said(const std::map<Rank, Time>& stepped) const {
+    Time last_statement_time(const std::map<Rank, Time>& stepped) const {
         Time last{0};
         for (const Rank rank : ranks) {
             const auto ended = stepped.find(rank), word = said.find(rank);
@@ -179,7 +179,7 @@ struct Replicas {
     }
 };
 
-bool believes_to_be_alone(const Evidence& evidence, Rank rank) {
+bool has_world_size_one(const Evidence& evidence, Rank rank) {
     for (const Event* event : evidence.each<RankConfig>()) {
         const auto* config = event->as<RankConfig>();
         if (event->rank == rank && evidence.text(config->name) == ConfigName::world_size)
@@ -190,7 +190,7 @@ bool believes_to_be_alone(const Evidence& evidence, Rank rank) {
 
 // Whether a group beyond the world joins several of these ranks, and none of them ever calls in it: then they
 // know of each other, and the call was left out. That the world joins them says nothing of how they train.
-bool joined_by_an_idle_group(const Evidence& evidence, const std::set<Rank>& ranks) {
+bool share_idle_group(const Evidence& evidence, const std::set<Rank>& ranks) {
     std::map<int, bool> world_seen;
     for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
         if (!std::exchange(world_seen[comm.attempt], true) || !comm.collectives.empty()) continue;
@@ -244,7 +244,7 @@ bool call_in_smaller_groups(const Evidence& evidence, const std::set<Rank>& rank
 }
 
 // One job whose replicas began alike and part for want of a call, which is not the same as several jobs.
-bool lack_a_call(const Evidence& evidence, const Replicas& replicas, Time until) {
+bool replicas_lack_call(const Evidence& evidence, const Replicas& replicas, Time until) {
     const bool one_start = replicas.once_alike() || given_one_start(evidence, replicas.ranks);
     return replicas.part() && one_start && !call_in_smaller_groups(evidence, replicas.ranks, until);
 }
@@ -259,21 +259,21 @@ std::optional<IsolatedReplicas> find_isolated_replicas(const Evidence& evidence)
     for (const Event* event : evidence.each<ParametersDigest>()) {
         Replicas& replicas = groups[evidence.text(event->as<ParametersDigest>()->group)];
         const auto* digest = event->as<ParametersDigest>();
-        replicas.tell(event->rank, *digest);
+        replicas.add_digest(event->rank, *digest);
         const auto training = began.find(event->rank);
         if (training == began.end() || event->at < training->second) continue;
         replicas.said.try_emplace(event->rank, event->at);
         if (!replicas.step) replicas.step = digest->step;
     }
     for (const auto& [group, replicas] : groups) {
-        const Time until = replicas.all_said(stepped);
+        const Time until = replicas.last_statement_time(stepped);
         if (replicas.ranks.size() < 2 || until == never) continue;
         const Meetings meetings(evidence, until);
         std::set<std::size_t> met;
         for (const Rank rank : replicas.ranks) met.insert(meetings.of(rank));
-        if (met.size() < 2 || joined_by_an_idle_group(evidence, replicas.ranks)) continue;
-        const bool worlds = believes_to_be_alone(evidence, *replicas.ranks.begin());
-        if (!worlds && lack_a_call(evidence, replicas, until)) continue;
+        if (met.size() < 2 || share_idle_group(evidence, replicas.ranks)) continue;
+        const bool worlds = has_world_size_one(evidence, *replicas.ranks.begin());
+        if (!worlds && replicas_lack_call(evidence, replicas, until)) continue;
         return IsolatedReplicas{
             group, {replicas.ranks.begin(), replicas.ranks.end()}, met.size(), until, worlds, replicas.step};
     }
@@ -283,7 +283,7 @@ std::optional<IsolatedReplicas> find_isolated_replicas(const Evidence& evidence)
 namespace {
 
 // Each member gives and takes alike.
-bool works_together(Op op) {
+bool is_symmetric(Op op) {
     return op == Op::all_reduce || op == Op::all_gather || op == Op::reduce_scatter || op == Op::all_to_all;
 }
 
@@ -321,7 +321,7 @@ void look_at_groups(const Evidence& evidence, Workers& workers) {
             each_caller(comm, collective, [&](Rank process, const Call& call) {
                 if (call.entered < from || call.what->op == Op::barrier) return;
                 workers.calls(process, call.what->op);
-                if (!works_together(call.what->op)) return;
+                if (!is_symmetric(call.what->op)) return;
                 if (first == no_rank) first = process;
                 workers.join(first, process);
             });

@@ -109,7 +109,7 @@ Spot spot_of(const Evidence& evidence, int attempt, Rank process, Time at) {
     return spot;
 }
 
-enum class AtFault { minority, majority, untold };
+enum class AtFault { minority, majority, unclear };
 
 // Who is to blame if the minority's call belongs to a step that the majority has ended.
 AtFault side_of(const Evidence& evidence, const Communicator& comm, const Collective& collective,
@@ -136,20 +136,20 @@ AtFault side_of(const Evidence& evidence, const Communicator& comm, const Collec
             if (inside && enter->comm == comm.id && fits(*enter, *minority.what)) return AtFault::majority;
         }
     }
-    return passed && !before ? AtFault::untold : AtFault::minority;
+    return passed && !before ? AtFault::unclear : AtFault::minority;
 }
 
 // A group agrees on a size by a call of its own: a few integers of which all learn the largest or the
 // smallest, or that one member tells. Who then comes with another size did not heed it.
 constexpr std::int64_t few_numbers = 8;
 
-bool size_alone_differs(const CollectiveEnter& a, const CollectiveEnter& b) {
+bool only_size_differs(const CollectiveEnter& a, const CollectiveEnter& b) {
     CollectiveEnter resized = a;
     resized.count = b.count;
     return a.count != b.count && fits(resized, b);
 }
 
-bool could_tell_sizes(const CollectiveEnter& call) {
+bool may_exchange_sizes(const CollectiveEnter& call) {
     const bool whole = call.dtype == Dtype::i32 || call.dtype == Dtype::i64;
     return whole && call.count > 0 && call.count <= few_numbers;
 }
@@ -167,7 +167,7 @@ const Party* agreed_party(const Evidence& evidence, const Communicator& comm, co
     const auto step_of = [&](const Collective& call) {
         return spot_of(evidence, comm.attempt, one, entered_by(comm, call, one)).step;
     };
-    if (!could_tell_sizes(what) || step_of(before) != step_of(collective)) return nullptr;
+    if (!may_exchange_sizes(what) || step_of(before) != step_of(collective)) return nullptr;
     const auto smaller = [](const Party& a, const Party& b) { return a.what->count < b.what->count; };
     if (what.op == Op::all_gather || (what.op == Op::all_reduce && what.reduce == ReduceOp::max))
         return &*std::max_element(parties.begin(), parties.end(), smaller);
@@ -206,15 +206,15 @@ AtFault side_of_sizes(const Evidence& evidence, const Communicator& comm, const 
     const bool one_of_many = parties[0].processes.size() >= 3 * few.size();
     const bool first_lap = !majority && !minority;
     if (!majority || !minority)
-        return root_alone || (first_lap && one_of_many) ? AtFault::minority : AtFault::untold;
+        return root_alone || (first_lap && one_of_many) ? AtFault::minority : AtFault::unclear;
     const bool varies = one_of_many && sizes_vary(comm, collective, *parties[0].what);
-    return *minority || varies ? AtFault::minority : AtFault::untold;
+    return *minority || varies ? AtFault::minority : AtFault::unclear;
 }
 
 // Of two sides of a size, one makes a call that neither has made before, and the other has gone on to its
 // next step: an activity that begins, such as the first evaluation. Either may be wrong about its time.
-bool begins_something_new(const Evidence& evidence, const Communicator& comm, const Collective& collective,
-                          const Party& goes_on, const Party& begins) {
+bool begins_new_activity(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                         const Party& goes_on, const Party& begins) {
     const auto step_of = [&](const Party& party) {
         const Rank process = party.processes.front();
         return spot_of(evidence, comm.attempt, process, entered_by(comm, collective, process)).step;
@@ -229,8 +229,8 @@ bool begins_something_new(const Evidence& evidence, const Communicator& comm, co
 }
 
 // Calls made at different places of a program are different calls, though they may differ in size alone.
-bool at_one_place(const Evidence& evidence, const Communicator& comm, const Collective& collective,
-                  const std::vector<Party>& parties) {
+bool share_call_site(const Evidence& evidence, const Communicator& comm, const Collective& collective,
+                     const std::vector<Party>& parties) {
     const auto spot = [&](const Party& party) {
         const Rank process = party.processes.front();
         return spot_of(evidence, comm.attempt, process, entered_by(comm, collective, process));
@@ -242,14 +242,14 @@ bool at_one_place(const Evidence& evidence, const Communicator& comm, const Coll
 AtFault at_fault(const Evidence& evidence, const Communicator& comm, const Collective& collective,
                  std::vector<Party>& parties) {
     const bool even = parties[0].processes.size() == parties[1].processes.size();
-    const bool sizes = parties.size() == 2 && size_alone_differs(*parties[0].what, *parties[1].what) &&
-                       at_one_place(evidence, comm, collective, parties);
+    const bool sizes = parties.size() == 2 && only_size_differs(*parties[0].what, *parties[1].what) &&
+                       share_call_site(evidence, comm, collective, parties);
     const Party* agreed = sizes ? agreed_party(evidence, comm, collective, parties) : nullptr;
     if (agreed) return agreed == &parties[0] ? AtFault::minority : AtFault::majority;
-    if (!order_by_habit(evidence, comm, collective, parties)) return AtFault::untold;
+    if (!order_by_habit(evidence, comm, collective, parties)) return AtFault::unclear;
     if (parties.size() != 2) return AtFault::minority;
-    if (even && begins_something_new(evidence, comm, collective, parties[0], parties[1]))
-        return AtFault::untold;
+    if (even && begins_new_activity(evidence, comm, collective, parties[0], parties[1]))
+        return AtFault::unclear;
     if (sizes && !even) return side_of_sizes(evidence, comm, collective, parties);
     return side_of(evidence, comm, collective, parties[0], parties[1]);
 }
@@ -262,7 +262,7 @@ AtFault side_of_siblings(const Evidence& evidence, const Communicator& comm, con
         if (call.what) last = std::max(last, call.entered);
     const std::vector<Rank> odd = find_odd_siblings(evidence, comm, last);
     if (odd == sorted(parties[1].processes)) return AtFault::minority;
-    return odd == sorted(parties[0].processes) ? AtFault::majority : AtFault::untold;
+    return odd == sorted(parties[0].processes) ? AtFault::majority : AtFault::unclear;
 }
 
 }  // namespace
@@ -282,16 +282,17 @@ Disagreement find_disagreement(const Evidence& evidence, const Communicator& com
     std::stable_sort(parties.begin(), parties.end(),
                      [](const Party& a, const Party& b) { return a.processes.size() > b.processes.size(); });
     AtFault side = at_fault(evidence, comm, collective, parties);
-    if (side == AtFault::untold && parties.size() == 2) side = side_of_siblings(evidence, comm, collective, parties);
+    if (side == AtFault::unclear && parties.size() == 2)
+        side = side_of_siblings(evidence, comm, collective, parties);
     if (side == AtFault::majority) std::swap(parties[0], parties[1]);
     Disagreement found{.usual = parties.front().what, .unusual = parties[1].what};
-    for (std::size_t i = side == AtFault::untold ? 0 : 1; i < parties.size(); ++i) {
+    for (std::size_t i = side == AtFault::unclear ? 0 : 1; i < parties.size(); ++i) {
         found.odd.insert(found.odd.end(), parties[i].processes.begin(), parties[i].processes.end());
     }
     found.odd = sorted(std::move(found.odd));
-    const bool untold = side == AtFault::untold;
-    found.aspect = difference(*found.unusual, *found.usual, untold ? "against" : "instead of");
-    if (untold && parties.size() == 2)
+    const bool unclear = side == AtFault::unclear;
+    found.aspect = difference(*found.unusual, *found.usual, unclear ? "against" : "instead of");
+    if (unclear && parties.size() == 2)
         found.aspect += fmt::format(" ({} against {})", ranks_text(sorted(parties[1].processes)),
                                     ranks_text(sorted(parties[0].processes)));
     found.skipped = habit_of(evidence, comm, collective, parties[1].processes.front()).skipped;
@@ -315,7 +316,8 @@ std::int32_t most_common(const std::map<std::int32_t, int>& counts) {
 // Ranks that share devices on purpose do so everywhere alike: each device in use has as many of them, and
 // each host deals its devices out as the others do. All on the first device is no choice: so it is without
 // one.
-bool shared_on_purpose(const std::map<std::int32_t, std::map<std::int32_t, std::int32_t>>& devices_by_place) {
+bool is_shared_intentionally(
+    const std::map<std::int32_t, std::map<std::int32_t, std::int32_t>>& devices_by_place) {
     if (devices_by_place.empty()) return false;
     const auto& seats = devices_by_place.begin()->second;
     std::map<std::int32_t, std::size_t> users;
@@ -395,7 +397,7 @@ void DevicesInUse::find_odd(const Evidence& evidence, const Attempt& attempt, st
         const Seat& seat = one.second;
         return devices_listed(evidence.text(seat.environment)) >= hosts.at(seat.node).processes;
     });
-    if (!one_each && shared_on_purpose(devices_by_place)) odd_.resize(known);
+    if (!one_each && is_shared_intentionally(devices_by_place)) odd_.resize(known);
 }
 
 std::int32_t DevicesInUse::of(Rank rank) const {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "results/analysis/chores.h"
 #include "results/analysis/lives.h"
@@ -17,6 +18,8 @@ namespace deadrank::results::analysis {
 
 namespace {
 
+// Between two steps: the rank's own time of the second one.
+constexpr Time stands_still = std::chrono::seconds(10);
 constexpr std::int64_t idle_share = 10;  // less than that part of a rank's work for all is nothing
 
 struct Watch {
@@ -26,13 +29,14 @@ struct Watch {
     Time own{0};
     Time turned{-1};                                    // when a phase of this step began or ended last
     std::int32_t open = 0;                              // calls of this step that have not been seen to end
-    std::int32_t trained = 0, starved = 0, untold = 0;  // microseconds
+    std::int32_t trained = 0, starved = 0, unattributed = 0;  // microseconds
     std::int32_t read = 0;                              // samples of this step
     std::int32_t usual = 0;                             // of the first step that read any
     std::int32_t epoch = -1;                            // of the samples read last
     std::uint32_t others = 0;                           // events that were no message
     bool inside = false, saving = false, epoch_begins = false, in_phase = false;
     bool called = false;  // in this step: then `last` is the end of a call or of a save
+    bool idle = false;    // it has done nothing since its step ended, at `last`
 };
 
 // A broadcast, scatter or barrier that ranks have entered, and whose root or last member has not come.
@@ -101,7 +105,7 @@ private:
         const Time since = idle_since(watch);
         const Time work = event.at - (since < Time{0} ? watch.last : since);
         if (++awaited.came == comm->processes.size() && since >= Time{0} &&
-            nothing_beside(awaited.longest, work))
+            is_negligible(awaited.longest, work))
             chores_[event.rank] += work;
         awaited.longest = std::max(awaited.longest, work);
         return Time{0};  // the end of the step decides whether this was a chore
@@ -118,6 +122,8 @@ std::int32_t microseconds(Time time) {
     return static_cast<std::int32_t>(
         std::min<std::int64_t>(time.count() / 1000, std::numeric_limits<std::int32_t>::max()));
 }
+
+Time seconds(double count) { return Time(static_cast<std::int64_t>(count * 1e9)); }
 
 }  // namespace
 
@@ -142,9 +148,11 @@ public:
     // False for all other events.
     bool takes(const Event& event, Watch& watch) {
         if (const auto* begin = event.as<StepBegin>()) {
+            const Time stood = watch.idle ? event.at - watch.last : Time{0};
             watch = {.step = begin->step,
                      .began = event.at,
                      .last = event.at,
+                     .own = stood >= stands_still ? stood : Time{0},
                      .usual = watch.usual,
                      .epoch = watch.epoch,
                      .others = watch.others + 1,
@@ -152,6 +160,7 @@ public:
             errands_.begins_step(event.rank);
             return true;
         }
+        if (acts(event)) watch.idle = false;
         if (event.as<P2pEnter>()) {
             messages_.enters(event, watch.others);
             if (watch.inside) call_begins(event, watch);
@@ -165,7 +174,18 @@ public:
         return true;
     }
 
+    // The rank said so: nothing about this stretch has to be guessed from the ends of its messages.
+    static void message_wait_ends(Time now, Time lasted, Watch& watch) {
+        if (!watch.saving) watch.own += std::max(now - lasted - watch.last, Time{0});
+        watch.last = now;
+    }
+
 private:
+    static bool acts(const Event& event) {
+        return event.as<P2pEnter>() || event.as<CollectiveEnter>() || event.as<PhaseBegin>() ||
+               event.as<results::CheckpointSave>() || event.as<results::RankStart>();
+    }
+
     void call_begins(const Event& event, Watch& watch) {
         const Time for_all = errands_.enters(event, watch);
         if (!watch.saving) watch.own += event.at - watch.last - for_all;
@@ -184,7 +204,7 @@ private:
     static void message_ends(const Event& event, const UnderWay& sent, Watch& watch) {
         if (event.as<P2pLeave>()->op != Op::send) {
             if (sent.mark != watch.others && !watch.saving)
-                watch.untold += microseconds(event.at - watch.last);
+                watch.unattributed += microseconds(event.at - watch.last);
             return call_ends(event, watch);
         }
         if (sent.to <= sent.from || sent.mark != watch.others || watch.saving) return;
@@ -286,7 +306,7 @@ void summarize(StepPace& step) {
         step.starved = std::max(step.starved, pace.starved());
     }
     step.own = median([](const Pace& pace) { return pace.own; });
-    step.at_most = median([](const Pace& pace) { return pace.own + pace.untold(); });
+    step.at_most = median([](const Pace& pace) { return pace.own + pace.unattributed(); });
     step.whole = median([](const Pace& pace) { return pace.whole; });
     step.trained = median([](const Pace& pace) { return Time(std::chrono::microseconds(pace.trained)); });
 }
@@ -310,9 +330,10 @@ struct GatheredStep {
     Rests rests;
 };
 
-void rank_ends(const Event& end, Watch& watch, const Timing& timing, GatheredStep& step) {
+// `last`: of the watch, up to this end.
+void rank_ends(const Event& end, Time last, Watch& watch, const Timing& timing, GatheredStep& step) {
     // A call may be reported to end after the step: then the rank waited, for an unknown time.
-    const Time rest = watch.open > 0 ? Time{0} : end.at - watch.last;
+    const Time rest = watch.open > 0 ? Time{0} : end.at - last;
     if (auto errand = timing.errand_of(end.rank)) {
         errand->place = step.pace.ranks.size();
         step.errands.push_back(*errand);
@@ -324,7 +345,7 @@ void rank_ends(const Event& end, Watch& watch, const Timing& timing, GatheredSte
     if (watch.usual == 0) watch.usual = watch.read;
     if (watch.read > watch.usual) step.portions.push_back({step.pace.ranks.size(), watch.read, watch.usual});
     step.pace.ranks.push_back({end.rank, watch.trained, watch.own + rest, end.at - watch.began, end.at,
-                               watch.starved, watch.untold});
+                               watch.starved, watch.unattributed});
 }
 
 }  // namespace
@@ -342,16 +363,20 @@ Paces::Paces(const Evidence& evidence) {
         if (timing.takes(event, watch) || !watch.inside) continue;
         if (const auto* sample = event.as<ValueSample>()) {
             const std::string_view name = evidence.text(sample->name);
+            if (name == SampleName::message_wait)
+                timing.message_wait_ends(event.at, seconds(sample->value), watch);
             // Either its own thread had no processor, or the library's thread that reports the end of calls.
             if (name == SampleName::processor_wait || name == SampleName::transfer_wait)
-                watch.starved += microseconds(Time(static_cast<std::int64_t>(sample->value * 1e9)));
-            starvation_told_ |= name == SampleName::processor_wait;
+                watch.starved += microseconds(seconds(sample->value));
+            has_starvation_data_ |= name == SampleName::processor_wait;
         } else if (const auto* batch = event.as<DataBatch>()) {
             watch.read += batch->count;
             watch.epoch_begins |= watch.epoch >= 0 && batch->epoch != watch.epoch;
             watch.epoch = static_cast<std::int32_t>(batch->epoch);
         } else if (const auto* end = event.as<StepEnd>()) {
             watch.inside = false;
+            watch.idle = true;
+            const Time before = std::exchange(watch.last, event.at);
             if (end->step != watch.step) continue;
             const int attempt = lives.attempt_at(event.at);
             if (!last || last->pace.attempt != attempt || last->pace.step != end->step) {
@@ -360,7 +385,7 @@ Paces::Paces(const Evidence& evidence) {
                 last->pace.step = end->step;
             }
             last->pace.epoch_begins |= watch.epoch_begins;
-            rank_ends(event, watch, timing, *last);
+            rank_ends(event, before, watch, timing, *last);
         }
     }
     std::vector<Watch>().swap(watches);

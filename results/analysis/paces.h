@@ -8,10 +8,11 @@
 
 namespace deadrank::results::analysis {
 
-// ── A rank's own time in a step is what it did not spend waiting. A stretch up to the start of a call was its
-// own work; a stretch up to the end of a call was waiting. Of a send only the time counts as waiting in which
-// the message was under way. Where a receive ends beside which the rank did something else, nothing tells
-// when the rank began to wait for it: the stretch is waiting or work, and `untold`.
+// ── A rank's own time in a step is what it did not spend waiting. A stretch up to the start of a call was
+// its own work; a stretch up to the end of a call was waiting. Of a send only the time counts as waiting in
+// which the message was under way. Where a receive ends beside which the rank did something else, nothing
+// tells when the rank began to wait for it: the stretch is waiting or work, and `unattributed`. Ranks of the
+// simulated cluster say how long they waited (SampleName::message_wait).
 //
 // Work of one rank for all is not its own either. Rank 0 takes everybody's prompts, asks a server and hands
 // the answers out: the others wait for what it hands out, as the program means them to. It is told from slow
@@ -35,10 +36,10 @@ struct Pace {
     Time ended{0};
     // Microseconds, for the same reason.
     std::int32_t starved_for = 0;  // of its own: ready to work, but without a processor; 0 if not reported
-    std::int32_t untold_for = 0;   // work or waiting, and not part of its own
+    std::int32_t unattributed_for = 0;  // work or waiting, and not part of its own
 
     Time starved() const { return std::chrono::microseconds(starved_for); }
-    Time untold() const { return std::chrono::microseconds(untold_for); }
+    Time unattributed() const { return std::chrono::microseconds(unattributed_for); }
 };
 
 // One training step of one attempt, over all ranks that ended it.
@@ -47,7 +48,7 @@ struct StepPace {
     std::int64_t step = 0;
     std::vector<Pace> ranks = {};
     Time own{0};      // medians; of an even number the lower one
-    Time at_most{0};  // own time, had the ranks worked in all that is untold
+    Time at_most{0};  // own time, had the ranks worked in all that is unattributed
     Time whole{0};
     Time trained{0};
     Time ended{0};              // when the last rank ended it
@@ -85,14 +86,16 @@ public:
 
     const std::vector<StepPace>& steps() const { return steps_; }  // by attempt and step
     bool pipelined() const { return pipelined_; }  // ranks send to each other: stages may legitimately differ
-    bool knows_starvation() const { return starvation_told_; }  // else `starved` is 0 for want of knowledge
+    bool has_starvation_data() const {
+        return has_starvation_data_;
+    }  // else `starved` is 0 for want of knowledge
 
 private:
     void close(StepPace&& step, const std::vector<Errand>& errands, const std::vector<Portion>& portions);
 
     std::vector<StepPace> steps_;
     std::size_t most_ranks_ = 0;  // of a step so far
-    bool pipelined_ = false, starvation_told_ = false;
+    bool pipelined_ = false, has_starvation_data_ = false;
 };
 
 }  // namespace deadrank::results::analysis

@@ -8,7 +8,7 @@ namespace deadrank::results::analysis {
 
 namespace {
 
-Pairs taken_apart(std::string_view text) {
+Pairs parse_pairs(std::string_view text) {
     Pairs pairs;
     while (!text.empty()) {
         const auto end = text.find('\n');
@@ -28,7 +28,7 @@ PairTables::PairTables(const Evidence& evidence, int attempt, Of what) {
         if (!life.start) continue;
         const TextId id = what == Of::environment ? life.start->environment : life.start->versions;
         const auto [table, fresh] = tables_.try_emplace(id);
-        if (fresh) table->second = taken_apart(evidence.text(id));
+        if (fresh) table->second = parse_pairs(evidence.text(id));
         by_process_.back() = &table->second;
     }
 }

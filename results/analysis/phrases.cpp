@@ -32,7 +32,7 @@ bool names_a_checkpoint(std::string_view text) {
 }
 
 // Whether the loss that the line prints is no number, or infinite.
-bool loss_is_lost(std::string_view text) {
+bool has_non_finite_loss(std::string_view text) {
     const auto loss = loss_in(text);
     return loss && !std::isfinite(*loss);
 }
@@ -334,7 +334,7 @@ constexpr Row rows[] = {
      "Attempted loss scale: 1, reducing to 1|Found NaN|found NaN|gradients are nan|grad norm is nan|"
      "NaN loss"},
     {Topic::none, Nearness::own, Symptom::loss_nan_or_divergence, {edge_case, fault},
-     "loss|Loss", loss_is_lost},
+     "loss|Loss", has_non_finite_loss},
     {Topic::loading, Nearness::own, Symptom::model_or_data_loading_failure, {settings},
      "FileNotFoundError|HFValidationError"},
     {Topic::none, Nearness::own, Symptom::model_or_data_loading_failure, {settings},

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -34,19 +35,6 @@ std::string_view trimmed_line(std::string_view line) {
     return line.substr(begin, end - begin + 1);
 }
 
-// `File "train.py", line 88, in main`
-std::optional<std::pair<std::string_view, int>> frame_in(std::string_view line) {
-    constexpr std::string_view head = "File \"", middle = "\", line ";
-    if (!line.starts_with(head)) return std::nullopt;
-    const std::size_t end = line.find(middle);
-    if (end == std::string_view::npos) return std::nullopt;
-    int number = 0;
-    const std::string_view rest = line.substr(end + middle.size());
-    if (std::from_chars(rest.data(), rest.data() + rest.size(), number).ec != std::errc{})
-        return std::nullopt;
-    return std::pair{line.substr(head.size(), end - head.size()), number};
-}
-
 // Reads the log of one rank line by line.
 class StackReader {
 public:
@@ -65,11 +53,11 @@ public:
         if (!open_) return;
         if (at - frame_.at > end_of_stack || (!line.empty() && line.front() != ' ')) return finish();
         const std::string_view words = trimmed_line(line);
-        if (const auto frame = frame_in(words)) {
-            expects_source_ = is_program_file(frame->first);
+        if (const auto frame = read_frame(words)) {
+            expects_source_ = is_program_file(frame->file);
             if (!expects_source_) return;
-            frame_.file = frame->first;
-            frame_.number = frame->second;
+            frame_.file = frame->file;
+            frame_.number = frame->number;
             frame_.source.clear();
         } else if (std::exchange(expects_source_, false)) {
             frame_.source = words;
@@ -88,6 +76,18 @@ private:
 };
 
 }  // namespace
+
+std::optional<StackFrame> read_frame(std::string_view line) {
+    constexpr std::string_view head = "File \"", middle = "\", line ";
+    if (!line.starts_with(head)) return std::nullopt;
+    const std::size_t end = line.find(middle);
+    if (end == std::string_view::npos) return std::nullopt;
+    int number = 0;
+    const std::string_view rest = line.substr(end + middle.size());
+    if (std::from_chars(rest.data(), rest.data() + rest.size(), number).ec != std::errc{})
+        return std::nullopt;
+    return StackFrame{line.substr(head.size(), end - head.size()), number};
+}
 
 bool is_program_file(std::string_view file) {
     // Programs that an environment installs are in its bin; /opt holds what an image installs.
@@ -131,22 +131,28 @@ std::string ProgramLine::text() const {
                        shorten_text(source, source_max));
 }
 
-ProgramLines::ProgramLines(const Evidence& evidence) {
-    std::map<Rank, StackReader> readers;
+void visit_log_lines(const Evidence& evidence, std::string_view words, const LogVisitor& visit) {
+    std::set<Rank> begun;
     for (const Event* event : evidence.each<RankLog>()) {
         if (event->rank < 0) continue;
         std::string_view text = evidence.text(event->as<RankLog>()->line);
-        auto reader = readers.find(event->rank);
-        if (reader == readers.end()) {
-            if (text.find("most recent call last") == std::string_view::npos) continue;
-            reader = readers.emplace(event->rank, StackReader(lines_[event->rank])).first;
+        if (!begun.contains(event->rank)) {
+            if (text.find(words) == std::string_view::npos) continue;
+            begun.insert(event->rank);
         }
         while (!text.empty()) {
             const std::size_t end = text.find('\n');
-            reader->second.read(event->at, text.substr(0, end));
+            visit(event->rank, event->at, text.substr(0, end));
             text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
         }
     }
+}
+
+ProgramLines::ProgramLines(const Evidence& evidence) {
+    std::map<Rank, StackReader> readers;
+    visit_log_lines(evidence, "most recent call last", [&](Rank rank, Time at, std::string_view line) {
+        readers.try_emplace(rank, lines_[rank]).first->second.read(at, line);
+    });
     for (auto& [rank, reader] : readers) reader.finish();
     std::erase_if(lines_, [](const auto& entry) { return entry.second.empty(); });
 }

@@ -3,6 +3,7 @@
 // installed package.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +24,10 @@ struct ProgramLine {
     std::string text() const;  // "train.py:88 loss.backward()"
 };
 
+// Visits the lines of each rank's log, from the record on that has the words, in order of time.
+using LogVisitor = std::function<void(Rank rank, Time at, std::string_view line)>;
+void visit_log_lines(const Evidence& evidence, std::string_view words, const LogVisitor& visit);
+
 class ProgramLines {
 public:
     explicit ProgramLines(const Evidence& evidence);
@@ -38,6 +43,13 @@ private:
 // Whether a file of a stack may be the user's own: neither Python's library, nor an installed package, nor the
 // tree of a framework.
 bool is_program_file(std::string_view file);
+
+// `File "train.py", line 88, in main`, without the space before it.
+struct StackFrame {
+    std::string_view file;
+    int number = 0;
+};
+std::optional<StackFrame> read_frame(std::string_view line);
 
 // "rank 3 raised at train.py:41 check(x); ranks 0-2 waited at train.py:88 loss.backward()", the named ranks
 // first. Empty if no log shows a line of the program.

@@ -17,6 +17,11 @@ namespace deadrank::results::analysis {
 
 std::vector<std::int64_t> samples_of(const Evidence& evidence, const DataBatch& batch);
 
+// One number for the content of each sample. "4:905,17:77" means that sample 4 has content 905, and sample 17
+// has content 77. A stream has no indices, so each content stands for its index: "905:905,77:77". Empty if
+// the batch records no contents.
+std::vector<std::int64_t> contents_of(const Evidence& evidence, const DataBatch& batch);
+
 // Ranks of which some read what others read, and who of them did wrong.
 struct Conflict {
     std::vector<Rank> ranks;
@@ -35,8 +40,24 @@ struct ReadAgain {
 };
 
 // What was read before the step that an attempt resumed at, and is read again after it in the same epoch.
-// Told whatever the number of ranks is: it is the samples that are compared, not who read them.
+// Told whatever the number of ranks is: it is the samples that are compared, not who read them. By their
+// contents, where a rank may number its samples afresh, and if it is known in which epoch the attempt
+// resumed.
 std::optional<ReadAgain> samples_read_again(const Evidence& evidence);
+
+// What a rank read in each step that two attempts took, where it is not the same. With contents, it must be
+// what another step read before: a loader may shuffle anew after a restart.
+struct OtherSamples {
+    const Event* event = nullptr;
+    std::vector<Rank> ranks, in_step;  // all such ranks; those of the event's step
+};
+
+std::optional<OtherSamples> find_other_samples(const Evidence& evidence);
+
+// A program may write later what it took earlier, so that the step of a checkpoint is counted one too high or
+// too low. Then each step of the next attempt repeats, to the last bit, the loss that its neighbour gave
+// before.
+bool step_counts_are_shifted(const Evidence& evidence);
 
 // What a program tells of the work in a step, by name: samples read, and values or settings such as
 // "sequence_length" or "tokens". A quantity per second tells of the pace and not of the work.

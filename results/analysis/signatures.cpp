@@ -40,14 +40,14 @@ std::string LogRead::line() const {
     return fmt::format(
         "import: {} lines read, {} not understood, {} left out, {} files, {} tracebacks without a rank, {} "
         "ranks told, {} stamps",
-        lines, not_understood, untold, files, orphans, ranks_told, stamps);
+        lines, not_understood, omitted, files, orphans, ranks_stated, stamps);
 }
 
 std::optional<LogRead> LogRead::of_line(std::string_view line) {
     if (!line.starts_with("import: ")) return std::nullopt;
     LogRead read;
-    std::int64_t* const fields[] = {&read.lines,   &read.not_understood, &read.untold, &read.files,
-                                    &read.orphans, &read.ranks_told,     &read.stamps};
+    std::int64_t* const fields[] = {&read.lines,   &read.not_understood, &read.omitted, &read.files,
+                                    &read.orphans, &read.ranks_stated,   &read.stamps};
     std::size_t at = 0;
     for (std::int64_t* field : fields) {
         if (field == &read.stamps && line.find(" stamps") == line.npos) {

@@ -20,10 +20,10 @@ bool begins_with_exception(std::string_view line);
 // How much of a job's logs the reader understood. Kept in the evidence as a log line of no rank.
 struct LogRead {
     std::int64_t lines = 0, not_understood = 0;
-    std::int64_t untold = 0;  // left out to bound memory
+    std::int64_t omitted = 0;  // left out to bound memory
     std::int64_t files = 0;
     std::int64_t orphans = 0;     // tracebacks of unknown rank
-    std::int64_t ranks_told = 0;  // the world size, where a line names it
+    std::int64_t ranks_stated = 0;  // the world size, where a line names it
     std::int64_t stamps = 0;      // lines with a time; 0: no time in the log means anything
 
     std::string line() const;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t errands_known_min = 3;  // of what a rank does for all, before one can be a stop
 constexpr std::size_t errands_kept = 32;
 
-bool long_beside(Time lasted, Time usual) { return lasted >= stop_min && lasted >= 10 * usual; }
+bool is_long_stop(Time lasted, Time usual) { return lasted >= stop_min && lasted >= 10 * usual; }
 
 std::vector<Stop> stops_of(std::span<const StepPace> steps) {
     std::vector<Stop> stops;
@@ -24,12 +24,12 @@ std::vector<Stop> stops_of(std::span<const StepPace> steps) {
         if (step.first) errands.clear();
         if (step.first || step.ranks.size() < 2) continue;
         for (const Pace& pace : step.ranks) {
-            if (!long_beside(pace.own - step.own, step.own)) continue;
+            if (!is_long_stop(pace.own - step.own, step.own)) continue;
             stops.push_back({step.attempt, step.step, pace.process, pace.own - step.own, Time{0}, Time{0},
                              step.epoch_begins});
         }
         const Time usual = lower_median({errands.begin(), errands.end()}), excess = step.for_all - usual;
-        if (errands.size() >= errands_known_min && long_beside(excess, usual))
+        if (errands.size() >= errands_known_min && is_long_stop(excess, usual))
             stops.push_back(
                 {step.attempt, step.step, step.worker, excess, step.for_all, usual, step.epoch_begins});
         if (step.worker != no_rank) errands.push_back(step.for_all);
@@ -44,10 +44,10 @@ bool last_alike(const std::vector<const Stop*>& stops) {
     return (*most)->lasted.count() <= (*least)->lasted.count() / 1000 * alike_stops_permille;
 }
 
-bool at_one_distance(const std::vector<const Stop*>& stops, std::int64_t since) {
+bool are_equally_spaced(const std::vector<const Stop*>& stops, std::int64_t since) {
     std::vector<std::int64_t> steps;
     for (const Stop* stop : stops) steps.push_back(stop->step);
-    return every_so_many(steps, since);
+    return has_equal_spacing(steps, since);
 }
 
 // The stops of one rank in one attempt, which began with this step.
@@ -55,7 +55,7 @@ bool recur(const std::vector<const Stop*>& stops, std::int64_t since) {
     if (stops.size() < 2 || !last_alike(stops)) return false;
     const bool with_epochs =
         std::all_of(stops.begin(), stops.end(), [](const Stop* stop) { return stop->epoch_begins; });
-    return with_epochs || at_one_distance(stops, since);
+    return with_epochs || are_equally_spaced(stops, since);
 }
 
 // Which of its node's ranks it is.
@@ -79,7 +79,7 @@ bool one_of_each_node(const Lives& lives, const StepPace& step, const std::vecto
 
 }  // namespace
 
-bool every_so_many(std::span<const std::int64_t> steps, std::int64_t since) {
+bool has_equal_spacing(std::span<const std::int64_t> steps, std::int64_t since) {
     if (steps.size() < 2) return false;
     const std::int64_t first = steps[0], distance = steps[1] - first;
     if (distance < 2) return false;

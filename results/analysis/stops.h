@@ -15,7 +15,7 @@ constexpr std::int64_t alike_stops_permille = 1250;  // the longest of several s
 
 // Whether these are every so many steps from `since` on, counted from step 0 on, as a program does what it
 // plans. Steps that follow each other are not.
-bool every_so_many(std::span<const std::int64_t> steps, std::int64_t since);
+bool has_equal_spacing(std::span<const std::int64_t> steps, std::int64_t since);
 
 struct Stop {
     int attempt = 0;

@@ -22,7 +22,7 @@ using scenarios::Cause;
 namespace {
 
 constexpr std::size_t programs_max = 64;  // a look at each process's habits is not cheap
-constexpr std::size_t told_max = 2;       // circles beside the first one; the ranks of all are named
+constexpr std::size_t further_circles_max = 2;  // circles beside the first one; the ranks of all are named
 
 }  // namespace
 
@@ -32,7 +32,7 @@ std::vector<std::string> Standstill::causes() const {
 
 std::vector<Rank> Standstill::victims() const {
     std::vector<Rank> others;
-    if (left_a_call_out && kind != Root::disagreement)
+    if (call_skipped && kind != Root::disagreement)
         std::set_difference(stuck.begin(), stuck.end(), culprits.begin(), culprits.end(),
                             std::back_inserter(others));
     return others.empty() ? stuck : others;
@@ -165,8 +165,9 @@ bool Waits::find_culprits_in_meeting(Standstill& found) const {
                                     name_of(odd.usual->op), wait.seq, wait.comm->name, odd.aspect);
             found.cause = odd.skipped ? id_of(Cause::rank_divergent_control_flow)
                                       : id_of(Cause::communication_order_divergence);
-            // Who makes another call has made them in another order, or has left this one out.
-            if (!odd.skipped && odd.usual->op != odd.unusual->op)
+            // Who makes another call, or one of another size, has made them in another order, or has left
+            // this one out.
+            if (!odd.skipped && (odd.usual->op != odd.unusual->op || odd.usual->count != odd.unusual->count))
                 found.else_cause = id_of(Cause::rank_divergent_control_flow);
         }
     }
@@ -251,6 +252,13 @@ const Wait* Waits::wait_for(const std::vector<Rank>& culprits) const {
 
 // Questions 4 and 5 of culprits_in.
 std::vector<Rank> Waits::find_culprits_by_habit(const Circle& circle) const {
+    const bool of_messages = std::all_of(circle.members.begin(), circle.members.end(), [&](Rank rank) {
+        return waits_.at(rank).front().collective == nullptr;
+    });
+    if (of_messages) {
+        std::vector<Rank> odd = find_ranks_out_of_order(evidence_, attempt_, circle.behind_it, when_);
+        if (!odd.empty() && odd.size() < circle.behind_it.size()) return odd;
+    }
     std::vector<Rank> unusual;
     std::size_t asked = 0;
     std::map<std::pair<std::string_view, Op>, std::vector<Rank>> sides;
@@ -278,7 +286,7 @@ std::vector<Rank> Waits::find_culprits_by_habit(const Circle& circle) const {
 //   1. Does a rank do something else than its siblings, at the same place in groups that do the same work?
 //   2. Does a rank wait for a message of one that has gone on to a collective? Then that one.
 //   3. Has most of one group come to a collective, and only a few are missing? Then those few.
-//   4. Does a rank do something else than it did after the same calls before?
+//   4. Does a rank do something else than it did after the same calls before, or in its step before?
 //   5. Is one side of the circle smaller than the other? Then the smaller one.
 // Without an answer the whole circle is named. Example: ranks 1-7 wait for rank 0 in an all-reduce of the
 // world, and rank 0 waits for rank 1 in a broadcast of their pair. No siblings differ; most of the world has
@@ -302,13 +310,13 @@ Standstill Waits::find_culprits_in(const Circle& circle) const {
     }
     if (wait) {
         found.last = *wait;
-        found.left_a_call_out = true;
+        found.call_skipped = true;
         const Wait& theirs = waits_.at(found.culprits.front()).front();
         found.why = fmt::format("{} never entered {}, and ", ranks_text(found.culprits), call_text(*wait));
         const bool one = found.culprits.size() == 1;
         found.why += one || theirs.collective
                          ? fmt::format("{} in {}", one ? "waits" : "wait", call_text(theirs))
-                         : told(circle);
+                         : format_circle(circle);
         if (const auto others = find_missing_elsewhere(circle, *wait); !others.empty()) {
             found.why += fmt::format("; {} of another group likewise", ranks_text(others));
             found.culprits.insert(found.culprits.end(), others.begin(), others.end());
@@ -317,9 +325,11 @@ Standstill Waits::find_culprits_in(const Circle& circle) const {
         return found;
     }
     found.culprits = find_culprits_by_habit(circle);
-    found.why = told(circle);
+    found.why = format_circle(circle);
     for (const Rank rank : found.culprits)
         if (const auto at = waits_.find(rank); at != waits_.end()) found.last = at->second.front();
+    if (found.culprits.size() < circle.members.size() && !found.last.collective)
+        found.why += fmt::format("; {} made other calls than in the step before", ranks_text(found.culprits));
     return found;
 }
 
@@ -338,10 +348,10 @@ void Waits::find_culprits_in_circles(Standstill& found) const {
         const bool first = found.culprits.empty();
         if (first) {
             found.last = own.last;
-            found.left_a_call_out = own.left_a_call_out;
+            found.call_skipped = own.call_skipped;
             if (!own.cause.empty()) {
                 found.cause = own.cause;
-            } else if (own.left_a_call_out) {
+            } else if (own.call_skipped) {
                 found.else_cause = found.cause;
                 found.cause = id_of(Cause::rank_divergent_control_flow);
             }
@@ -349,7 +359,7 @@ void Waits::find_culprits_in_circles(Standstill& found) const {
                                  own.culprits.end())) {
             continue;
         }
-        if (first || told++ < told_max) found.why += (first ? "" : "; ") + own.why;
+        if (first || told++ < further_circles_max) found.why += (first ? "" : "; ") + own.why;
         found.culprits.insert(found.culprits.end(), own.culprits.begin(), own.culprits.end());
         found.culprits = sorted(std::move(found.culprits));
     }
@@ -392,7 +402,7 @@ Standstill Waits::standstill() const {
     }
     if (!find_culprits_at_end(found) && !find_culprits_in_meeting(found)) find_culprits_in_circles(found);
     if (!found.last.comm) return {};
-    found.left_a_call_out |= found.kind == Root::absent || found.kind == Root::disagreement;
+    found.call_skipped |= found.kind == Root::absent || found.kind == Root::disagreement;
     explain(found);
     return found;
 }

@@ -35,7 +35,7 @@ struct Standstill {
     std::string cause;            // id of the likely root cause
     std::string else_cause = {};  // of another one that may be, if any
     // The culprits never entered the last wait's call, or entered it with another one.
-    bool left_a_call_out = false;
+    bool call_skipped = false;
 
     std::vector<std::string> causes() const;
     // The stuck ones without the culprits, where those never came, and perhaps wait elsewhere.
@@ -77,7 +77,7 @@ private:
     bool continued_without(const Wait& wait, Rank waiting, Rank missing) const;
     std::string_view raised_by(Rank rank) const;
     bool find_culprits_by_error(const Circle& circle, Standstill& found) const;
-    std::string told(const Circle& circle) const;
+    std::string format_circle(const Circle& circle) const;
     std::string describe_ranks_left_behind(const Standstill& found) const;
     void explain(Standstill& found) const;
 

@@ -33,17 +33,30 @@ std::vector<Time> last_looks(const Evidence& evidence, const Lives& lives, int a
     return looks;
 }
 
+// When the rank last did something new before the look. To be killed later from outside is nothing that it
+// did.
+Time find_last_move(const Evidence& evidence, const Life& life, Time look) {
+    if (life.moved <= look) return std::min(life.moved, life.ended);
+    Time last{0};
+    for (const Event& event : evidence.events()) {
+        if (event.at > look) break;
+        const bool sample = event.as<MemorySample>() || event.as<HostSample>() || event.as<DeviceSample>();
+        if (event.rank == life.process && !sample && !event.as<RankLog>()) last = event.at;
+    }
+    return last;
+}
+
 // The later of two moments: the last rank began to wait, and the culprits last did something new.
-Time still_since(const Lives& lives, int attempt, const Standstill& found) {
+Time find_hang_start(const Evidence& evidence, int attempt, const Standstill& found, Time look) {
     Time since = found.since;
     for (const Rank culprit : found.culprits) {
-        const Life* life = lives.find(attempt, culprit);
-        if (life) since = std::max(since, std::min(life->moved, life->ended));
+        const Life* life = evidence.facts<Lives>().find(attempt, culprit);
+        if (life) since = std::max(since, find_last_move(evidence, *life, look));
     }
     return since;
 }
 
-bool works_aside(const Evidence& evidence, int attempt, Rank rank) {
+bool saves_or_evaluates(const Evidence& evidence, int attempt, Rank rank) {
     const auto aside = [&](const Event& event, Phase phase) {
         return event.rank == rank && evidence.facts<Lives>().attempt_at(event.at) == attempt &&
                (phase == Phase::checkpoint || phase == Phase::evaluate);
@@ -59,7 +72,7 @@ bool works_aside(const Evidence& evidence, int attempt, Rank rank) {
 
 // All steps are done, but ranks do not exit: they wait at the store for their peers. Blame the ranks that
 // never came there; if all came, the store itself.
-std::vector<Finding> stuck_at_the_end(const Evidence& evidence, const Lives& lives, int attempt) {
+std::vector<Finding> find_stuck_at_exit(const Evidence& evidence, const Lives& lives, int attempt) {
     const auto leaving = find_leavings(evidence, attempt);
     std::vector<Rank> stuck, came;
     Time at{0};
@@ -95,7 +108,7 @@ constexpr Time alone_at_the_end = std::chrono::minutes(10);
 
 // All others have ended as they should, and these are silent: in a wait that no call shows, for a child or a
 // thread of their own. Saving or evaluating alone may take longer still.
-std::vector<Finding> never_ending(const Evidence& evidence, const Lives& lives, int attempt) {
+std::vector<Finding> find_unending_ranks(const Evidence& evidence, const Lives& lives, int attempt) {
     if (!evidence.each<JobStop>().empty()) return {};
     std::vector<Rank> left;
     std::size_t ended = 0;
@@ -112,7 +125,7 @@ std::vector<Finding> never_ending(const Evidence& evidence, const Lives& lives, 
     for (const Event* event : evidence.each<EvidenceLost>())
         if (std::find(left.begin(), left.end(), event->rank) != left.end()) return {};
     for (const Rank rank : left)
-        if (works_aside(evidence, attempt, rank)) return {};
+        if (saves_or_evaluates(evidence, attempt, rank)) return {};
     Finding finding{
         .symptom = id_of(Symptom::collective_deadlock_hang),
         .blame = blame_ranks(lives, left),
@@ -132,7 +145,7 @@ Findings collective_hang(const Evidence& evidence) {
     for (const Time look : last_looks(evidence, lives, attempt)) {
         const Standstill found = Waits(evidence, attempt, look).standstill();
         if (!found.any) continue;
-        const Time at = still_since(lives, attempt, found) + lives.hang_after();
+        const Time at = find_hang_start(evidence, attempt, found, look) + lives.hang_after();
         if (at > look) continue;
         Finding finding{.symptom = id_of(Symptom::collective_deadlock_hang),
                         .blame = blame_ranks(lives, found.culprits),
@@ -143,14 +156,14 @@ Findings collective_hang(const Evidence& evidence) {
         if (found.last.op != Op::none) finding.blame.collective = name_of(found.last.op);
         const Rank who = found.culprits.empty() ? found.stuck.front() : found.culprits.front();
         finding.blame.step = step_reached(evidence, who, look);
-        if (found.left_a_call_out && found.last.collective) {
+        if (found.call_skipped && found.last.collective) {
             if (const auto step = find_step_of_missing_call(evidence, *found.last.comm, found.culprits, look))
                 finding.blame.step = step;
         }
         return {finding};
     }
-    if (auto stuck = stuck_at_the_end(evidence, lives, attempt); !stuck.empty()) return stuck;
-    return never_ending(evidence, lives, attempt);
+    if (auto stuck = find_stuck_at_exit(evidence, lives, attempt); !stuck.empty()) return stuck;
+    return find_unending_ranks(evidence, lives, attempt);
 }
 
 extern const DetectorRow collective_hang_row{.name = "collective_hang",

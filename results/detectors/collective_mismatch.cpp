@@ -38,7 +38,7 @@ Time seen_at(const Collective& collective, const Disagreement& found) {
     return std::max(usual, unusual);
 }
 
-bool nobody_left(const Collective& collective) {
+bool no_rank_left(const Collective& collective) {
     return std::none_of(collective.calls.begin(), collective.calls.end(),
                         [](const Call& call) { return call.what && call.left != never; });
 }
@@ -66,7 +66,7 @@ std::vector<std::string> mismatch_causes(const Disagreement& found) {
 }
 
 // For runs in which the calls themselves were not recorded: what the checker printed about them.
-Finding as_said(const Evidence& evidence, const Outbreak& said) {
+Finding finding_from_log(const Evidence& evidence, const Outbreak& said) {
     Finding finding = finding_of(evidence, said, id_of(Symptom::collective_mismatch_error),
                                  {id_of(Cause::communication_order_divergence)});
     if (const OddFingerprint found = find_odd_fingerprint(evidence, said)) {
@@ -105,7 +105,7 @@ Findings collective_mismatch(const Evidence& evidence) {
         }
         const bool apart =
             found && (found.usual->op != found.unusual->op || found.usual->count != found.unusual->count);
-        const bool astray = found && (found.skipped || (apart && nobody_left(*first.collective)));
+        const bool astray = found && (found.skipped || (apart && no_rank_left(*first.collective)));
         if (said == spoken.end() && (!found || astray)) continue;
         Finding finding;
         finding.symptom = id_of(Symptom::collective_mismatch_error);
@@ -119,7 +119,7 @@ Findings collective_mismatch(const Evidence& evidence) {
                             first.collective->seq, first.comm->name, found.aspect);
             finding.causes = mismatch_causes(found);
         } else {
-            finding = as_said(evidence, *said);
+            finding = finding_from_log(evidence, *said);
         }
         findings.push_back(std::move(finding));
     }

@@ -58,7 +58,7 @@ Findings collective_timeout(const Evidence& evidence) {
         if (found.any) finding.blame.collective = name_of(found.last.op);
         finding.blame.step =
             culprits.empty() ? outbreak.step : step_reached(evidence, culprits.front(), outbreak.at);
-        if (found.any && found.left_a_call_out && found.last.collective && !culprits.empty()) {
+        if (found.any && found.call_skipped && found.last.collective && !culprits.empty()) {
             if (const auto step =
                     find_step_of_missing_call(evidence, *found.last.comm, culprits, outbreak.at))
                 finding.blame.step = step;

@@ -63,7 +63,7 @@ std::optional<Rise> rise_until(const Evidence& evidence, const Outbreak& outbrea
 }
 
 // Where all who failed had put something on a device that is another rank's: everybody who did so there.
-std::vector<Rank> strangers_beside(const Evidence& evidence, const Outbreak& outbreak) {
+std::vector<Rank> find_foreign_device_users(const Evidence& evidence, const Outbreak& outbreak) {
     const DevicesInUse& devices = evidence.facts<DevicesInUse>();
     const Lives& lives = evidence.facts<Lives>();
     std::map<std::pair<int, std::int32_t>, std::set<Rank>> strangers;  // by node and device
@@ -100,7 +100,7 @@ Findings device_memory(const Evidence& evidence) {
             finding.says = fmt::format("{} asked for {} bytes of device memory where {} were free",
                                        ranks_text(outbreak.ranks), oom->requested, oom->available);
         }
-        if (const auto strangers = strangers_beside(evidence, outbreak); !strangers.empty()) {
+        if (const auto strangers = find_foreign_device_users(evidence, outbreak); !strangers.empty()) {
             const auto step = finding.blame.step;
             finding.blame = blame_ranks(evidence.facts<Lives>(), strangers);
             finding.blame.step = step;

@@ -34,7 +34,7 @@ struct Suspect {
 };
 
 // The variable that an error is about, if its text does not name it.
-constexpr std::pair<std::string_view, std::string_view> speaks_of[] = {
+constexpr std::pair<std::string_view, std::string_view> variable_by_error[] = {
     {"no socket interface found", "NCCL_SOCKET_IFNAME"},
     {"Unable to find address for", "GLOO_SOCKET_IFNAME"},
     {"Failed to initialize any NET plugin", "NCCL_NET"},
@@ -68,7 +68,7 @@ private:
     }
 
     std::optional<Suspect> named_by_error() const {
-        for (const auto& [words, variable] : speaks_of) {
+        for (const auto& [words, variable] : variable_by_error) {
             std::vector<Rank> ranks;
             for (const Complaint& complaint : evidence_.facts<Complaints>().all()) {
                 const bool says = complaint.text.find(words) != std::string_view::npos;

@@ -42,7 +42,7 @@ struct Curve {
     }
     // A small loss is printed with few digits, and in the end as zero. Its last values are then far below the
     // largest, and a few times the step between two printed numbers, which shows as the smallest change.
-    bool came_down() const {
+    bool has_converged() const {
         const double last = *std::max_element(recent.begin(), recent.end());
         return last * jump <= largest && last <= grain_max * grain && std::isfinite(grain);
     }
@@ -61,7 +61,7 @@ std::string anomaly_of(Curve& curve, const StepEnd& end) {
     }
     if (size > 0) curve.keep(size);
     curve.zeros = size == 0 ? curve.zeros + 1 : 0;
-    if (curve.was_positive && curve.zeros >= zeros_min && !curve.came_down())
+    if (curve.was_positive && curve.zeros >= zeros_min && !curve.has_converged())
         words = fmt::format("a loss of zero for {} steps", curve.zeros);
     curve.was_positive |= size > 0;
     curve.largest = std::max(curve.largest, size);

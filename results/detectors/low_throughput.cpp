@@ -145,7 +145,7 @@ public:
     std::size_t count() const { return steps_.size(); }
     bool planned() const {
         const auto known = static_cast<std::int64_t>(throughput_history_min);  // none is seen before
-        return every_so_many(steps_, since_ + known) &&
+        return has_equal_spacing(steps_, since_ + known) &&
                longest_.count() <= shortest_.count() / 1000 * alike_stops_permille;
     }
 
@@ -164,7 +164,7 @@ bool joins_others(const StepPace& step, bool& together) {
 }
 
 // From some step on all work takes longer, or now and then all of it stalls.
-std::vector<Finding> against_itself(const Evidence& evidence, const Paces& paces) {
+std::vector<Finding> find_own_slowdown(const Evidence& evidence, const Paces& paces) {
     struct Slow {
         const StepPace* step;
         bool stalled;
@@ -301,7 +301,7 @@ std::vector<Finding> against_log(const Evidence& evidence, const Paces& paces) {
             continue;
         Measured& own = measured[event->rank];
         own.add(sample->value);
-        const auto limit = static_cast<double>(own.limit(sample->expected, paces.knows_starvation()));
+        const auto limit = static_cast<double>(own.limit(sample->expected, paces.has_starvation_data()));
         own.streak = sample->value * 1000 > sample->expected * limit ? own.streak + 1 : 0;
         if (own.streak < throughput_streak_min) continue;
         return {throughput_finding(event->at, sample->step,
@@ -375,7 +375,7 @@ Findings low_throughput(const Evidence& evidence) {
     if (auto found = retries(evidence); !found.empty()) return found;
     const Paces& paces = evidence.facts<Paces>();
     if (auto found = against_log(evidence, paces); !found.empty()) return found;
-    if (auto found = against_itself(evidence, paces); !found.empty()) return found;
+    if (auto found = find_own_slowdown(evidence, paces); !found.empty()) return found;
     if (auto found = against_last_attempt(evidence, paces); !found.empty()) return found;
     return against_promise(evidence, paces);
 }

@@ -31,7 +31,7 @@ bool complained(const Evidence& evidence, int attempt, Rank process) {
 
 // Peers of a silently killed rank usually report it when they get stuck or lose their connection. If the
 // launcher ended them first, no other rank does.
-bool told_by_nobody(const Evidence& evidence, const Lives& lives, int attempt, const Life& killed) {
+bool no_peer_reported(const Evidence& evidence, const Lives& lives, int attempt, const Life& killed) {
     bool ended_together = true, others = false;
     for (const Life& life : lives.of(attempt)) {
         if (life.process == killed.process || !life.start) continue;
@@ -83,7 +83,7 @@ Findings native_crash(const Evidence& evidence) {
         const auto before = [&](const Life& life) { return life.failed() && life.ended < first->ended; };
         const auto all = lives.of(attempt);
         const bool others_first = std::any_of(all.begin(), all.end(), before);
-        if (first->signal == 9 && (others_first || !told_by_nobody(evidence, lives, attempt, *first)))
+        if (first->signal == 9 && (others_first || !no_peer_reported(evidence, lives, attempt, *first)))
             continue;
         std::vector<Rank> culprits;
         for (const Life& life : all) {

@@ -190,7 +190,7 @@ Culprit most_accused(const Evidence& evidence, const Lives& lives, const Outbrea
 
 // Cards that were turned away from the memory of devices: of their own node, or of the one that they wrote
 // to.
-Culprit turned_away(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
+Culprit find_refused_cards(const Evidence& evidence, const Lives& lives, const Outbreak& outbreak) {
     std::set<std::int32_t> nodes;
     for (const Complaint& complaint : evidence.facts<Complaints>().all()) {
         if (complaint.attempt != outbreak.attempt || complaint.trouble != Trouble::connection) continue;
@@ -215,7 +215,7 @@ Culprit turned_away(const Evidence& evidence, const Lives& lives, const Outbreak
 
 // The first process to end was asked to (SIGTERM), had complained of nothing, and the job was restarted: its
 // peers only saw it go.
-bool saw_somebody_leave(const Lives& lives, const Outbreak& outbreak) {
+bool peers_saw_exit(const Lives& lives, const Outbreak& outbreak) {
     if (outbreak.attempt + 1 >= lives.attempts()) return false;
     const auto all = lives.of(outbreak.attempt);
     const auto first = std::min_element(all.begin(), all.end(),
@@ -236,7 +236,7 @@ bool others_time_out(const Evidence& evidence, const Outbreak& outbreak) {
 
 // The dead ranks had given up a wait: ranks 0 and 1 wait for each other in two calls and time out, and rank 2,
 // which waits for rank 0, sees its connection closed. The time-out is the failure.
-bool gave_up(const Evidence& evidence, const Outbreak& outbreak, const std::vector<Rank>& dead) {
+bool had_timed_out(const Evidence& evidence, const Outbreak& outbreak, const std::vector<Rank>& dead) {
     const auto& all = evidence.facts<Complaints>().all();
     const auto timed_out = [&](Rank rank) {
         return std::any_of(all.begin(), all.end(), [&](const Complaint& complaint) {
@@ -254,11 +254,11 @@ Findings peer_connection(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     std::vector<Finding> findings;
     for (const Outbreak& outbreak : find_outbreaks(evidence, Trouble::connection)) {
-        if (saw_somebody_leave(lives, outbreak)) continue;
+        if (peers_saw_exit(lives, outbreak)) continue;
         Culprit culprit = host_of_the_store(evidence, outbreak);
         if (culprit.why.empty()) culprit = dead_before(lives, outbreak);
-        if (gave_up(evidence, outbreak, culprit.ranks)) continue;
-        if (culprit.why.empty()) culprit = turned_away(evidence, lives, outbreak);
+        if (had_timed_out(evidence, outbreak, culprit.ranks)) continue;
+        if (culprit.why.empty()) culprit = find_refused_cards(evidence, lives, outbreak);
         if (culprit.why.empty()) culprit = bad_port(evidence, lives, outbreak);
         if (culprit.why.empty()) culprit = most_accused(evidence, lives, outbreak);
         if (culprit.why.empty() && others_time_out(evidence, outbreak)) continue;

@@ -142,7 +142,7 @@ std::vector<Finding> disputed(const Evidence& evidence, const Communicator& comm
     return {std::move(found)};
 }
 
-bool parts_the_world(std::string_view name) {
+bool splits_world(std::string_view name) {
     return std::find(partitions.begin(), partitions.end(), name) != partitions.end();
 }
 
@@ -173,7 +173,7 @@ std::vector<Finding> overlapping(const Evidence& evidence, int attempt) {
                                                    evidence.text(comm.joinings[0].what->members)),
                                        id_of(Cause::group_construction_error))};
         }
-        if (!parts_the_world(comm.name)) continue;
+        if (!splits_world(comm.name)) continue;
         auto& taken = seats[comm.name];
         for (const Rank rank : comm.ranks) {
             const auto place = static_cast<std::size_t>(std::max<Rank>(rank, 0));

@@ -36,7 +36,7 @@ Time find_ranks_left_behind(const Evidence& evidence, const SavedStep& saved) {
     return all;
 }
 
-bool somebody_died_before(const Lives& lives, int attempt, Time time) {
+bool any_rank_died_before(const Lives& lives, int attempt, Time time) {
     for (const Life& life : lives.of(attempt)) {
         if (life.failed() && life.ended <= time) return true;
     }
@@ -68,7 +68,7 @@ std::vector<Finding> at_save(const Evidence& evidence) {
             return {found};
         }
         const Time at = find_ranks_left_behind(evidence, saved);
-        if (saved.whole() || at == never || somebody_died_before(lives, saved.attempt, at)) continue;
+        if (saved.whole() || at == never || any_rank_died_before(lives, saved.attempt, at)) continue;
         const auto missing = saved.missing();
         // If each rank writes one shard, a missing shard names its rank.
         const bool one_each = saved.shards == lives.count();

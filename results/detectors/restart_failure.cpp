@@ -43,7 +43,7 @@ Finding restart_finding(const Lives& lives, std::vector<Rank> ranks, Time at, st
 
 // Another rank had complained of trouble of its own. Exits do not decide: a launcher may end the other ranks
 // before any exit is seen, and the failed rank's exit may be seen last.
-bool somebody_had_failed(const Evidence& evidence, const std::vector<Rank>& others, int attempt, Time by) {
+bool other_rank_had_failed(const Evidence& evidence, const std::vector<Rank>& others, int attempt, Time by) {
     const auto& all = evidence.facts<Complaints>().all();
     return std::any_of(all.begin(), all.end(), [&](const Complaint& one) {
         const bool own = one.trouble != Trouble::connection && one.trouble != Trouble::timeout &&
@@ -74,7 +74,7 @@ std::vector<Finding> lost_node(const Evidence& evidence, const Lives& lives) {
     }
     const auto nodes = lives.whole_nodes(unseen);
     if (nodes.empty() || static_cast<int>(nodes.size()) == lives.nodes()) return {};
-    if (somebody_had_failed(evidence, unseen, attempt, stops.back()->at)) return {};
+    if (other_rank_had_failed(evidence, unseen, attempt, stops.back()->at)) return {};
     if (others_ended_well(lives, attempt, unseen)) return {};
     Time last{0}, first_end = never;
     for (const Rank rank : unseen) last = std::max(last, lives.find(attempt, rank)->last_seen);
@@ -107,7 +107,7 @@ std::vector<Finding> killed_node(const Evidence& evidence, const Lives& lives) {
     }
     const auto nodes = lives.whole_nodes(killed);
     if (killed.size() < 2 || nodes.size() != 1) return {};
-    if (somebody_had_failed(evidence, killed, attempt, first)) return {};
+    if (other_rank_had_failed(evidence, killed, attempt, first)) return {};
     return {restart_finding(lives, killed, stops.back()->at,
                             fmt::format("all ranks of node {} were killed at {}, and the job ended with them",
                                         ranges_text(nodes), duration_text(first)),
@@ -152,7 +152,7 @@ int ending_signal(const Life& life) {
 }
 
 // A rank had complained, or some had waited for so long that it was a hang: somebody may have ended that.
-bool in_trouble_before(const Evidence& evidence, const Lives& lives, int attempt, Time time) {
+bool had_trouble_before(const Evidence& evidence, const Lives& lives, int attempt, Time time) {
     const auto& all = evidence.facts<Complaints>().all();
     if (std::any_of(all.begin(), all.end(), [&](const Complaint& one) { return one.attempt == attempt; }))
         return true;
@@ -187,7 +187,7 @@ std::vector<Finding> preempted(const Evidence& evidence, const Lives& lives) {
         return ending_signal(*life) == 9 && life->ended == first;
     });
     const bool at_once = !asked && ended.size() > 1 && last - first <= std::chrono::seconds(1);
-    if (at_once && well == 0 && !in_trouble_before(evidence, lives, attempt, first))
+    if (at_once && well == 0 && !had_trouble_before(evidence, lives, attempt, first))
         return {restart_finding(lives, {}, first,
                                 fmt::format("all ranks were killed by SIGKILL at {}, and the job did not "
                                             "come back",

@@ -10,6 +10,7 @@
 
 #include "results/analysis/checkpoints.h"
 #include "results/analysis/findings.h"
+#include "results/analysis/samples.h"
 #include "results/detectors/detector.h"
 #include "results/record/event_names.h"
 #include "scenarios/model/taxonomy_ids.h"
@@ -63,7 +64,7 @@ std::int64_t first_other_samples(const Evidence& evidence, const Lives& lives) {
 
 // A job whose checkpoints nobody sees, since it writes and reads them by itself, has steps that are counted
 // from 0 again after a restart: step 0 may be the program's step 4, with another loss.
-bool counts_from_zero_again(const Evidence& evidence, const Lives& lives) {
+bool restarts_step_count(const Evidence& evidence, const Lives& lives) {
     if (!evidence.each<CheckpointSave>().empty() || !evidence.each<CheckpointLoad>().empty()) return false;
     const auto ends = evidence.each<StepEnd>();
     return std::any_of(ends.begin(), ends.end(), [&](const Event* event) {
@@ -71,30 +72,11 @@ bool counts_from_zero_again(const Evidence& evidence, const Lives& lives) {
     });
 }
 
-// A program may write later what it took earlier, so that the step of a checkpoint is counted one too high or
-// too low. Then each step of the next attempt repeats, to the last bit, what its neighbour gave before.
-bool counts_are_shifted_by(std::int64_t shift, const Evidence& evidence, const Lives& lives) {
-    std::map<std::pair<Rank, std::int64_t>, double> before;
-    bool repeats = false;
-    for (const Event* event : evidence.each<StepEnd>()) {
-        const auto* end = event->as<StepEnd>();
-        if (lives.attempt_at(event->at) == 0) {
-            before[{event->rank, end->step}] = end->loss;
-            continue;
-        }
-        const auto known = before.find({event->rank, end->step - shift});
-        if (known == before.end()) continue;
-        if (known->second != end->loss) return false;
-        repeats = true;
-    }
-    return repeats;
-}
-
 // Compares the same step of the same rank in two attempts.
 void compare_attempts(const Evidence& evidence, Regression& found) {
     const Lives& lives = evidence.facts<Lives>();
-    if (lives.attempts() < 2 || counts_from_zero_again(evidence, lives)) return;
-    if (counts_are_shifted_by(1, evidence, lives) || counts_are_shifted_by(-1, evidence, lives)) return;
+    if (lives.attempts() < 2 || restarts_step_count(evidence, lives)) return;
+    if (step_counts_are_shifted(evidence)) return;
     const std::int64_t comparable_until = first_other_samples(evidence, lives);
     // Another number of ranks trains on other samples, and gives its ranks other parts.
     std::map<std::tuple<Rank, Rank, std::int64_t>, std::pair<int, double>> losses;

@@ -11,6 +11,7 @@
 #include "results/analysis/exception_words.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/lives.h"
+#include "results/analysis/stream_races.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "scenarios/model/taxonomy_ids.h"
@@ -34,6 +35,16 @@ bool complained_by(const Evidence& evidence, int attempt, Time time) {
     return std::any_of(all.begin(), all.end(), [&](const Complaint& complaint) {
         return complaint.attempt == attempt && complaint.at <= time;
     });
+}
+
+// What torch's stream sanitizer raises says only how many races there are: the log has both kernels.
+void describe_race(const Evidence& evidence, std::string_view raised, Finding& finding) {
+    if (raised.find("CUDASanitizerErrors") == std::string_view::npos) return;
+    for (const StreamRace& race : find_stream_races(evidence)) {
+        if (!std::binary_search(finding.blame.ranks.begin(), finding.blame.ranks.end(), race.rank)) continue;
+        finding.says = fmt::format("{}: {}", ranks_text(finding.blame.ranks), race.text());
+        return;
+    }
 }
 
 }  // namespace
@@ -68,6 +79,7 @@ std::optional<Finding> unexplained_end(const Evidence& evidence) {
                     .causes = list_exception_causes(line, std::ssize(ranks) == lives.started(attempt))};
     finding.detector = "runtime_exception";
     finding.blame.step = step_at(evidence, leader->process, first);
+    describe_race(evidence, line, finding);
     return finding;
 }
 
@@ -78,6 +90,7 @@ Findings runtime_exception(const Evidence& evidence) {
         const bool everybody = std::ssize(outbreak.ranks) == lives.started(outbreak.attempt);
         findings.push_back(finding_of(evidence, outbreak, id_of(Symptom::framework_runtime_exception),
                                       list_exception_causes(outbreak.text, everybody)));
+        describe_race(evidence, outbreak.text, findings.back());
     }
     return findings;
 }

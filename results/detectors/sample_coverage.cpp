@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "results/analysis/calls.h"
+#include "results/analysis/dealt_samples.h"
 #include "results/analysis/endings.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/samples.h"
@@ -33,7 +34,7 @@ constexpr std::array<std::string_view, 5> together = {"tp", "pp", "cp", "sp", "m
 constexpr std::size_t conflicts_max = 100'000;  // enough to see who is in most of them
 
 // Ranks that say themselves to which replica they belong, by its name; the last word of each rank counts.
-std::map<std::string_view, std::vector<Rank>> told_replicas(const Evidence& evidence, int attempt) {
+std::map<std::string_view, std::vector<Rank>> find_stated_replicas(const Evidence& evidence, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
     std::map<Rank, std::string_view> told;
     for (const Event* event : evidence.each<RankConfig>()) {
@@ -67,7 +68,7 @@ std::vector<Rank> replicas_of(const Evidence& evidence, int attempt) {
             head[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
         }
     }
-    for (const auto& [name, ranks] : told_replicas(evidence, attempt)) {
+    for (const auto& [name, ranks] : find_stated_replicas(evidence, attempt)) {
         for (const Rank rank : ranks) {
             const Rank a = find(ranks.front()), b = find(rank);
             head[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
@@ -104,9 +105,22 @@ std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
     const Event* first = nullptr;
     std::string says;
     std::size_t conflicts = 0;
+    const auto dealings = find_dealings(evidence, attempt);
+    // Example: ranks 0-3 have 2 shares, so that two of them read each sample.
+    const auto is_shared = [&](const Event& event, Rank replica, const Readers& readers) {
+        const auto dealing = dealings.find(event.rank);
+        if (dealing == dealings.end() || readers.empty()) return !readers.empty();
+        std::set<Rank> others;
+        for (const Seen& one : readers) {
+            if (one.replica == replica) return true;
+            others.insert(one.replica);
+        }
+        return std::ssize(others) >= lives.started(attempt) / dealing->second.shares;
+    };
     for (const Event* event : evidence.each<DataBatch>()) {
         const auto* batch = event->as<DataBatch>();
         if (lives.attempt_at(event->at) != attempt || event->rank < 0 || conflicts > conflicts_max) continue;
+        if (!contents_of(evidence, *batch).empty()) continue;  // the indices may be the rank's own
         if (first && batch->step > first->as<DataBatch>()->step) continue;
         const Rank replica = replicas[static_cast<std::size_t>(event->rank)];
         for (const std::int64_t id : samples_of(evidence, *batch)) {
@@ -115,12 +129,16 @@ std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
                 return one.replica == replica && one.step == batch->step;
             });
             if (again) continue;
+            if (!is_shared(*event, replica, readers)) {
+                readers.push_back({replica, event->rank, batch->step});
+                continue;
+            }
             for (const Seen& one : readers) {  // count every pair, or the first reader would stand out
                 partners[event->rank].insert(one.rank);
                 partners[one.rank].insert(event->rank);
                 ++conflicts;
             }
-            if (!first && !readers.empty()) {
+            if (!first) {
                 first = event;
                 says = fmt::format(
                     "sample {} of epoch {} was read by rank {} in step {} and by rank {} in step {}", id,
@@ -133,6 +151,16 @@ std::vector<Finding> overlaps(const Evidence& evidence, int attempt) {
     const Conflict conflict = conflict_of(lives, partners);
     return {sample_finding(
         evidence, conflict.ranks, *first, says + conflict.says,
+        {id_of(Cause::rng_or_seed_coordination_error), id_of(Cause::rank_or_device_derivation_error)})};
+}
+
+// The same of a loader whose indices may be the rank's own.
+std::vector<Finding> overlaps_by_contents(const Evidence& evidence, int attempt) {
+    const SharedSamples shared = find_shared_samples(evidence, attempt, replicas_of(evidence, attempt));
+    if (!shared.first) return {};
+    const Conflict conflict = conflict_of(evidence.facts<Lives>(), shared.partners);
+    return {sample_finding(
+        evidence, conflict.ranks, *shared.first, shared.says + conflict.says,
         {id_of(Cause::rng_or_seed_coordination_error), id_of(Cause::rank_or_device_derivation_error)})};
 }
 
@@ -151,15 +179,23 @@ std::vector<Finding> repeated_order(const Evidence& evidence, int attempt) {
     std::map<std::pair<Rank, std::int64_t>, const Event*> firsts;
     std::map<std::int64_t, Beginnings> epochs;
     std::map<Rank, std::int64_t> repeated;  // the last epoch in which it did
+    const auto dealings = find_dealings(evidence, attempt);
+    const auto shuffles = [&](Rank rank) {
+        const auto dealing = dealings.find(rank);
+        return dealing != dealings.end() && dealing->second.shuffled;
+    };
     for (const Event* event : evidence.each<DataBatch>()) {
         const auto* batch = event->as<DataBatch>();
         if (lives.attempt_at(event->at) != attempt || batch->samples == TextId::none || batch->count < 2)
             continue;
+        if (!contents_of(evidence, *batch).empty() && !shuffles(event->rank)) continue;
         if (!firsts.try_emplace({event->rank, batch->epoch}, event).second) continue;
         Beginnings& here = epochs[batch->epoch];
         ++here.ranks;
         const auto before = firsts.find({event->rank, batch->epoch - 1});
-        if (before == firsts.end() || before->second->as<DataBatch>()->samples != batch->samples) continue;
+        if (before == firsts.end() ||
+            samples_of(evidence, *before->second->as<DataBatch>()) != samples_of(evidence, *batch))
+            continue;
         if (!here.first) here.first = event;
         here.again.push_back(event->rank);
         const auto last = repeated.find(event->rank);
@@ -188,28 +224,12 @@ std::vector<Finding> read_again(const Evidence& evidence) {
 }
 
 std::vector<Finding> lost_position(const Evidence& evidence) {
-    const Lives& lives = evidence.facts<Lives>();
-    if (lives.attempts() < 2) return {};
-    // Another number of ranks shares the data out anew.
-    std::map<std::tuple<Rank, Rank, std::int64_t>, std::pair<int, std::vector<std::int64_t>>> before;
-    std::vector<Rank> ranks, in_step;
-    const Event* shown = nullptr;
-    for (const Event* event : evidence.each<DataBatch>()) {
-        const auto* batch = event->as<DataBatch>();
-        const int attempt = lives.attempt_at(event->at);
-        const auto ids = samples_of(evidence, *batch);
-        const auto [known, fresh] =
-            before.try_emplace({lives.started(attempt), event->rank, batch->step}, attempt, ids);
-        if (fresh || known->second.first == attempt || known->second.second == ids) continue;
-        if (!shown) shown = event;
-        ranks.push_back(event->rank);
-        if (batch->step == shown->as<DataBatch>()->step) in_step.push_back(event->rank);
-    }
-    if (!shown) return {};
+    const auto found = find_other_samples(evidence);
+    if (!found) return {};
     return {sample_finding(
-        evidence, ranks, *shown,
+        evidence, found->ranks, *found->event,
         fmt::format("{} read other samples in step {} after the restart than before it",
-                    ranks_text(sorted(in_step)), shown->as<DataBatch>()->step),
+                    ranks_text(sorted(found->in_step)), found->event->as<DataBatch>()->step),
         {id_of(Cause::incomplete_checkpoint_state), id_of(Cause::layout_dependent_checkpoint_format)})};
 }
 
@@ -227,7 +247,7 @@ std::vector<Rank> readers_together(const Communicator& comm) {
 
 // False where the group's first call after the reading passes samples on, as integers or from one rank: then
 // what the other ranks read does not matter. False as well for a rank that makes no call.
-bool computes_on_its_own(const Evidence& evidence, const Communicator& comm, const Event& read) {
+bool uses_own_samples(const Evidence& evidence, const Communicator& comm, const Event& read) {
     const Event* first = nullptr;
     const auto look = [&](const Event* event, CommId id) {
         if (event->rank != read.rank || id != comm.id || event->at < read.at) return;
@@ -244,31 +264,34 @@ bool computes_on_its_own(const Evidence& evidence, const Communicator& comm, con
     return !numbers && op != Op::broadcast && op != Op::scatter;
 }
 
-bool same_samples(const Event& a, const Event& b) {
+bool same_samples(const Evidence& evidence, const Event& a, const Event& b) {
     const auto *one = a.as<DataBatch>(), *other = b.as<DataBatch>();
-    return one->samples == other->samples && one->first == other->first && one->count == other->count &&
-           one->stride == other->stride;
+    const bool alike =
+        one->first == other->first && one->count == other->count && one->stride == other->stride;
+    return alike &&
+           (one->samples == other->samples || samples_of(evidence, *one) == samples_of(evidence, *other));
 }
 
 // The ranks that read something else than the majority; all of them if there is no majority.
-std::vector<Rank> unlike_most(const std::vector<const Event*>& reads) {
+std::vector<Rank> find_odd_readers(const Evidence& evidence, const std::vector<const Event*>& reads) {
     std::vector<Rank> all, odd;
     const Event* usual = nullptr;
     for (const Event* one : reads) {
         all.push_back(one->rank);
-        const auto alike = std::count_if(reads.begin(), reads.end(),
-                                         [&](const Event* other) { return same_samples(*one, *other); });
+        const auto alike = std::count_if(reads.begin(), reads.end(), [&](const Event* other) {
+            return same_samples(evidence, *one, *other);
+        });
         if (static_cast<std::size_t>(alike) * 2 > reads.size()) usual = one;
     }
     if (!usual) return all;
     for (const Event* one : reads) {
-        if (!same_samples(*one, *usual)) odd.push_back(one->rank);
+        if (!same_samples(evidence, *one, *usual)) odd.push_back(one->rank);
     }
     return odd;
 }
 
 // Ranks that compute one sample together were given different ones.
-std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
+std::vector<Finding> find_mismatched_inputs(const Evidence& evidence, int attempt) {
     struct Together {
         const Communicator* comm;  // nullptr: they say so themselves
         std::string_view name;
@@ -280,7 +303,7 @@ std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
         if (auto readers = readers_together(comm); readers.size() > 1)
             groups.push_back({&comm, comm.name, std::move(readers)});
     }
-    for (auto& [name, ranks] : told_replicas(evidence, attempt))
+    for (auto& [name, ranks] : find_stated_replicas(evidence, attempt))
         if (ranks.size() > 1) groups.push_back({nullptr, name, ranks});
     if (groups.empty()) return {};
     std::map<std::int64_t, std::map<Rank, const Event*>> steps;
@@ -299,16 +322,16 @@ std::vector<Finding> fed_apart(const Evidence& evidence, int attempt) {
                     readings.push_back(read->second);
             }
             const auto other = std::find_if(readings.begin(), readings.end(), [&](const Event* one) {
-                return !same_samples(*one, *readings.front());
+                return !same_samples(evidence, *one, *readings.front());
             });
             if (other == readings.end()) continue;
             if (group.comm && !std::all_of(readings.begin(), readings.end(), [&](const Event* one) {
-                    return computes_on_its_own(evidence, *group.comm, *one);
+                    return uses_own_samples(evidence, *group.comm, *one);
                 })) {
                 group.readers.clear();  // samples passed on in one step are passed on in all
                 continue;
             }
-            const auto unlike = unlike_most(readings);
+            const auto unlike = find_odd_readers(evidence, readings);
             odd.insert(odd.end(), unlike.begin(), unlike.end());
             if (shown) continue;
             shown = *other;
@@ -394,8 +417,9 @@ std::vector<Finding> ended_early(const Evidence& evidence) {
 
 Findings sample_coverage(const Evidence& evidence) {
     for (int attempt = 0; attempt < evidence.facts<Lives>().attempts(); ++attempt) {
-        if (auto found = fed_apart(evidence, attempt); !found.empty()) return found;
+        if (auto found = find_mismatched_inputs(evidence, attempt); !found.empty()) return found;
         if (auto found = overlaps(evidence, attempt); !found.empty()) return found;
+        if (auto found = overlaps_by_contents(evidence, attempt); !found.empty()) return found;
         if (auto found = repeated_order(evidence, attempt); !found.empty()) return found;
     }
     if (auto found = wrongly_counted(evidence); !found.empty()) return found;

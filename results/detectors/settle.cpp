@@ -59,13 +59,13 @@ bool earlier(const Finding& root, const Finding& other, Time tie) {
     return root.at < other.at && other.at - root.at <= aftermath;
 }
 
-bool about_saved_state(const Finding& finding) {
+bool concerns_saved_state(const Finding& finding) {
     return finding.symptom == Symptom::checkpoint_unreadable ||
            finding.symptom == Symptom::reshard_restore_failure ||
            finding.symptom == Symptom::checkpoint_save_failure;
 }
 
-bool vague(const Finding& finding) {
+bool is_vague(const Finding& finding) {
     return finding.symptom == Symptom::native_crash_or_illegal_access ||
            finding.symptom == Symptom::framework_runtime_exception ||
            causality_of(finding).layer == Layer::consequence;
@@ -75,12 +75,12 @@ bool failure_explains(const Finding& root, const Finding& other) {
     const bool recovery = root.symptom == Symptom::restart_or_recovery_failure;
     const bool other_recovery = other.symptom == Symptom::restart_or_recovery_failure;
     // A checkpoint was wrong already before the crash after which it was loaded.
-    if (vague(root) && about_saved_state(other)) return false;
+    if (is_vague(root) && concerns_saved_state(other)) return false;
     // Who caught an error goes on: that the job then stands still is not over with it.
     if (root.outlived && is_standstill(other)) return false;
     // Keep the finding that the job does not come back, unless the failure that stopped it says more.
-    if (recovery && vague(other)) return true;
-    if (other_recovery && vague(root)) return false;
+    if (recovery && is_vague(other)) return true;
+    if (other_recovery && is_vague(root)) return false;
     if (other.symptom == Symptom::collective_deadlock_hang) {
         return root.symptom == Symptom::collective_timeout_abort ||
                root.at <= other.at + causality_of(other).lead;
@@ -99,7 +99,7 @@ bool value_explains(const Finding& root, const Finding& other) {
 }
 
 // low_throughput_uniform usually blames no rank. If it does, that rank's log says why it is late.
-bool says_why_late(const Finding& root, const Finding& other) {
+bool explains_lateness(const Finding& root, const Finding& other) {
     return root.symptom == Symptom::low_throughput_uniform && !root.blame.ranks.empty() &&
            other.symptom == Symptom::straggler_step_time_skew && root.blame.ranks == other.blame.ranks;
 }
@@ -138,7 +138,7 @@ bool explains(const Finding& root, const Finding& other) {
         // If an operation then refuses the wrong shard, that refusal is the finding to keep.
         if (from_the_start(other)) return root.symptom == Symptom::tensor_shape_or_dtype_error;
         // A crash ends an attempt, but is no reason for the next one to resume with other numbers.
-        if (other.symptom == Symptom::resume_state_regression) return about_saved_state(root);
+        if (other.symptom == Symptom::resume_state_regression) return concerns_saved_state(root);
         // … nor to compute or to read something else; what is wrong at once, the crash may have spoilt.
         const bool of_the_next = other.symptom == Symptom::wrong_intermediate_value ||
                                  other.symptom == Symptom::wrong_sample_coverage ||
@@ -153,18 +153,19 @@ bool explains(const Finding& root, const Finding& other) {
     if (mine == Layer::value && breaks(theirs))
         return root.at < other.at - causality_of(other).lead && other.at - root.at <= 60s;
     if (mine == Layer::speed && theirs == Layer::speed) {
-        if (says_why_late(root, other)) return true;
-        return !says_why_late(other, root) && causality_of(root).weight < causality_of(other).weight;
+        if (explains_lateness(root, other)) return true;
+        return !explains_lateness(other, root) && causality_of(root).weight < causality_of(other).weight;
     }
     return false;
 }
 
 namespace {
 
-// A failure that says what it is ends its attempt. The next one begins anew: what fails in it is told too.
+// A failure that says what it is ends its attempt. The next one begins anew: what fails in it is reported
+// too.
 bool of_a_later_attempt(const analysis::Lives* lives, const Finding& root, const Finding& other) {
     const auto says_what = [](const Finding& one) {
-        return causality_of(one).layer == Layer::failure && !vague(one) &&
+        return causality_of(one).layer == Layer::failure && !is_vague(one) &&
                one.symptom != Symptom::restart_or_recovery_failure;
     };
     return lives && root.symptom != other.symptom && says_what(root) && says_what(other) &&
@@ -172,7 +173,7 @@ bool of_a_later_attempt(const analysis::Lives* lives, const Finding& root, const
 }
 
 // Findings of one run, in order of time.
-struct Told {
+struct FindingSet {
     std::vector<Finding> findings;
     const analysis::Lives* lives = nullptr;
 
@@ -181,7 +182,7 @@ struct Told {
                !of_a_later_attempt(lives, findings[root], findings[other]);
     }
     // If two explain each other, the earlier one is the cause.
-    bool lies_behind(std::size_t root, std::size_t other) const {
+    bool is_cause_of(std::size_t root, std::size_t other) const {
         if (root == other || !explains(root, other)) return false;
         return !explains(other, root) || root < other;
     }
@@ -189,13 +190,13 @@ struct Told {
 
 // Strikes out every finding that this one explains, and what those explain in turn. What they leave standing
 // still is no finding of its own; the first one keeps it.
-void strike_out(Told& told, std::size_t first, std::size_t root, std::vector<bool>& open) {
+void drop_explained(FindingSet& reported, std::size_t first, std::size_t root, std::vector<bool>& open) {
     open[root] = false;
     for (std::size_t i = 0; i < open.size(); ++i) {
-        if (!open[i] || !told.lies_behind(root, i)) continue;
-        if (is_standstill(told.findings[i]) && !is_standstill(told.findings[first]))
-            told.findings[first].followed_by.push_back(told.findings[i]);
-        strike_out(told, first, i, open);
+        if (!open[i] || !reported.is_cause_of(root, i)) continue;
+        if (is_standstill(reported.findings[i]) && !is_standstill(reported.findings[first]))
+            reported.findings[first].followed_by.push_back(reported.findings[i]);
+        drop_explained(reported, first, i, open);
     }
 }
 
@@ -212,27 +213,27 @@ std::size_t best_of_ring(const std::vector<Finding>& findings, const std::vector
 }
 
 std::vector<Finding> settle_among(std::vector<Finding> unsettled, const analysis::Lives* lives) {
-    Told told{std::move(unsettled), lives};
-    std::vector<Finding>& findings = told.findings;
+    FindingSet reported{std::move(unsettled), lives};
+    std::vector<Finding>& findings = reported.findings;
     std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
         return std::tie(a.at, a.symptom, a.detector) < std::tie(b.at, b.symptom, b.detector);
     });
     std::vector<bool> open(findings.size(), true), stays(findings.size(), false);
     const auto is_root = [&](std::size_t i) {
         for (std::size_t k = 0; k < findings.size(); ++k) {
-            if (open[k] && told.lies_behind(k, i)) return false;
+            if (open[k] && reported.is_cause_of(k, i)) return false;
         }
         return bool{open[i]};
     };
     for (std::size_t i = 0; i < findings.size(); ++i) stays[i] = is_root(i);
     for (std::size_t i = 0; i < findings.size(); ++i) {
-        if (stays[i]) strike_out(told, i, i, open);
+        if (stays[i]) drop_explained(reported, i, i, open);
     }
     // A crash, the load that failed after it and the restart that failed for that may form a ring.
     for (std::size_t i = best_of_ring(findings, open); i < findings.size();
          i = best_of_ring(findings, open)) {
         stays[i] = true;
-        strike_out(told, i, i, open);
+        drop_explained(reported, i, i, open);
     }
     std::vector<Finding> kept;
     for (std::size_t i = 0; i < findings.size(); ++i) {

@@ -14,6 +14,8 @@
 #include "results/analysis/setup_words.h"
 #include "results/analysis/store_sought.h"
 #include "results/analysis/unset_key.h"
+#include "results/analysis/waits.h"
+#include "results/detectors/setup_waits.h"
 #include "results/detectors/shared.h"
 #include "scenarios/model/taxonomy_ids.h"
 
@@ -87,7 +89,7 @@ std::vector<Complaint> setup_complaints(const Evidence& evidence, int attempt) {
 }
 
 // "connect to node1<41743> returned No route to host": all that is reached of that host is the store.
-std::vector<Rank> behind_closed_ports(const Evidence& evidence, std::string_view text) {
+std::vector<Rank> find_blocked_store_ranks(const Evidence& evidence, std::string_view text) {
     if (text.find("No route to host") == std::string_view::npos) return {};
     for (const Event* start : evidence.each<RankStart>()) {
         const std::string_view host = evidence.text(start->as<RankStart>()->host);
@@ -105,14 +107,15 @@ std::vector<Rank> named(const Evidence& evidence, const Complaint& complaint) {
     const auto at = complaint.text.find("Duplicate GPU detected");
     if (at == std::string_view::npos && refused_by_loopback(complaint.text))
         return find_ranks_never_refused(evidence, complaint.attempt);
-    if (at == std::string_view::npos) return behind_closed_ports(evidence, complaint.text);
+    if (at == std::string_view::npos) return find_blocked_store_ranks(evidence, complaint.text);
     const std::string_view words = complaint.text.substr(at, complaint.text.find(" both on", at) - at);
     std::vector<Rank> processes;
     for (const Rank rank : parse_members(words)) {
         processes.push_back(evidence.facts<Calls>().process_of(complaint.attempt, rank));
     }
-    processes = on_the_device_of(evidence, complaint.attempt, sorted(std::move(processes)), complaint.at);
-    const auto off = off_their_local_ranks(evidence, complaint.attempt, processes, complaint.at);
+    processes =
+        find_ranks_on_device_of(evidence, complaint.attempt, sorted(std::move(processes)), complaint.at);
+    const auto off = find_ranks_off_local_device(evidence, complaint.attempt, processes, complaint.at);
     return off.empty() ? processes : off;
 }
 
@@ -168,8 +171,8 @@ bool failed_by_themselves(const Evidence& evidence, int attempt, const std::vect
 
 // Rank 0 keeps the store. If rank 0 itself looks for one on its own machine, nobody serves it; if it looks on
 // a machine without ranks, the address is wrong for every rank.
-bool rank_0_seeks(Sought where, const Evidence& evidence, int attempt,
-                  const std::vector<Complaint>& complaints) {
+bool rank_0_connects_to(Sought where, const Evidence& evidence, int attempt,
+                        const std::vector<Complaint>& complaints) {
     const Rank first = evidence.facts<Calls>().process_of(attempt, 0);
     return std::any_of(complaints.begin(), complaints.end(), [&](const Complaint& complaint) {
         return complaint.process == first && weight_of(complaint) == cannot_reach &&
@@ -179,7 +182,7 @@ bool rank_0_seeks(Sought where, const Evidence& evidence, int attempt,
 
 // A rank that made more steps than the one that complains, and ended well, had passed the place at which that
 // one waits: it is finished, and no one waits for it there. A rank that left early has made no more steps.
-bool had_passed(const Life& life, const Life* waiting) {
+bool finished_more_steps(const Life& life, const Life* waiting) {
     return life.code == 0 && life.signal == 0 && waiting && life.finished > waiting->finished;
 }
 
@@ -198,7 +201,7 @@ Beliefs beliefs_of(const Evidence& evidence, int attempt) {
 }
 
 // As many ranks as the meeting expects have come to it, and no other rank goes there: that world is complete.
-bool leave_out_worlds_of_their_own(Beliefs& beliefs) {
+bool drop_complete_worlds(Beliefs& beliefs) {
     const auto shared = [&](const auto& belief) {
         return std::count_if(beliefs.begin(), beliefs.end(), [&](const auto& other) {
                    return other.first.second == belief.first.second;
@@ -225,7 +228,7 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Compla
     Beliefs beliefs = beliefs_of(evidence, attempt);
     std::set<Rank> came;
     for (const auto& [belief, ranks] : beliefs) came.insert(ranks.begin(), ranks.end());
-    leave_out_worlds_of_their_own(beliefs);
+    drop_complete_worlds(beliefs);
     if (beliefs.size() > 1) {
         const auto most = std::max_element(beliefs.begin(), beliefs.end(), [&](const auto& a, const auto& b) {
             const bool a_fits = a.first.first == evidence.world_size(),
@@ -243,7 +246,8 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Compla
     const Life* waiting = lives.find(attempt, complaint.process);
     for (Rank rank = 0; rank < lives.count(); ++rank) {
         const Life* life = lives.find(attempt, rank);
-        const bool gone = life && life->ended < told && !had_passed(*life, waiting);  // on its way there
+        const bool gone =
+            life && life->ended < told && !finished_more_steps(*life, waiting);  // on its way there
         if (came.count(rank) == 0 || gone) absent.push_back(rank);
     }
     return absent;
@@ -252,12 +256,12 @@ std::vector<Rank> waited_for(const Evidence& evidence, int attempt, const Compla
 // Every rank waited for a world of another size than the launcher started.
 bool other_world(const Evidence& evidence, int attempt) {
     Beliefs beliefs = beliefs_of(evidence, attempt);
-    if (beliefs.empty() || leave_out_worlds_of_their_own(beliefs)) return false;
+    if (beliefs.empty() || drop_complete_worlds(beliefs)) return false;
     return std::none_of(beliefs.begin(), beliefs.end(),
                         [&](const auto& belief) { return belief.first.first == evidence.world_size(); });
 }
 
-Rank world_waited_for(const Evidence& evidence, int attempt) {
+Rank find_expected_world_size(const Evidence& evidence, int attempt) {
     Rank most = 0;
     for (const Event* event : evidence.each<RendezvousEnter>()) {
         if (evidence.facts<Lives>().attempt_at(event->at) == attempt)
@@ -325,7 +329,7 @@ Spoilers spoilers_of(const Evidence& evidence, int attempt, const std::vector<Co
         found.never_set = !found.ranks.empty();
     }
     if (found.ranks.empty() && least == cannot_reach &&
-        rank_0_seeks(Sought::at_rank_0, evidence, attempt, complaints))
+        rank_0_connects_to(Sought::at_rank_0, evidence, attempt, complaints))
         found.ranks = {evidence.facts<Calls>().process_of(attempt, 0)};
     if (!found.ranks.empty()) return found;
     for (const Complaint& complaint : complaints) {
@@ -340,7 +344,7 @@ void add_further_evidence(const Evidence& evidence, int attempt, const std::vect
     const Sought where = classify_store_address(evidence, attempt, first.text);
     if (where == Sought::at_another) finding.blame.variable = "MASTER_ADDR";
     if (where == Sought::at_none && has_value_in_text(evidence, first, "MASTER_ADDR") &&
-        rank_0_seeks(where, evidence, attempt, complaints)) {
+        rank_0_connects_to(where, evidence, attempt, complaints)) {
         finding.blame.variable = "MASTER_ADDR";
         finding.says += fmt::format("; no rank runs on {}", find_store_host(first.text));
         finding.causes = {id_of(Cause::misconfigured_environment_variable),
@@ -369,8 +373,27 @@ void add_further_evidence(const Evidence& evidence, int attempt, const std::vect
     if (weight_of(first) != waited || !other_world(evidence, attempt)) return;
     finding.blame.variable = "WORLD_SIZE";
     finding.says += fmt::format("; the launcher started {}", evidence.world_size());
-    if (const Rank wanted = world_waited_for(evidence, attempt); wanted > evidence.world_size())
+    if (const Rank wanted = find_expected_world_size(evidence, attempt); wanted > evidence.world_size())
         finding.says += fmt::format(", and not ranks {}-{}", evidence.world_size(), wanted - 1);
+}
+
+// Creations of communicators timed out by that moment, and each rank that they miss had long been in a call.
+bool waited_for_ranks_in_a_call(const Evidence& evidence, int attempt, Time told) {
+    const Waits waits(evidence, attempt, told - Time{1});
+    const Time by = told - evidence.facts<Lives>().hang_after();
+    std::set<Rank> missing, at_setup;
+    for (const Communicator& comm : evidence.facts<Calls>().communicators()) {
+        const auto gave_up = [&](const Joining& joining) {
+            return joining.result == Code::timeout && joining.left <= told;
+        };
+        if (comm.attempt != attempt || std::none_of(comm.joinings.begin(), comm.joinings.end(), gave_up))
+            continue;
+        for (const Joining& joining : comm.joinings) at_setup.insert(joining.process);
+        missing.merge(find_members_that_never_joined(evidence, comm));
+    }
+    return !missing.empty() && std::all_of(missing.begin(), missing.end(), [&](Rank rank) {
+        return is_held_by_call(waits, rank, at_setup, by);
+    });
 }
 
 }  // namespace
@@ -386,6 +409,7 @@ Findings setup_failure(const Evidence& evidence) {
             [](const Complaint& a, const Complaint& b) { return weight_of(a) < weight_of(b); });
         const Spoilers spoilers = spoilers_of(evidence, attempt, complaints, *first);
         if (spoilers.of_something_else) continue;
+        if (weight_of(*first) == waited && waited_for_ranks_in_a_call(evidence, attempt, first->at)) continue;
         Finding finding{.symptom = id_of(Symptom::communication_setup_failure),
                         .blame = blame_ranks(lives, spoilers.ranks),
                         .at = first->at,

@@ -10,6 +10,7 @@
 #include "results/analysis/call_order.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/findings.h"
+#include "results/detectors/setup_waits.h"
 #include "results/detectors/shared.h"
 #include "results/record/words.h"
 #include "scenarios/model/taxonomy_ids.h"
@@ -36,7 +37,7 @@ Time looked_until(const Evidence& evidence, const Lives& lives, int attempt, Ran
 }
 
 // Its client logged, as torch's does at each try, that it cannot reach the store.
-bool says_it_is_cut_off(const Evidence& evidence, int attempt, Rank process) {
+bool logged_unreachable_store(const Evidence& evidence, int attempt, Rank process) {
     const Lives& lives = evidence.facts<Lives>();
     const auto logs = evidence.each<RankLog>();
     return std::any_of(logs.begin(), logs.end(), [&](const Event* event) {
@@ -72,7 +73,7 @@ Hold at_store(const Evidence& evidence, int attempt) {
     }
     if (!hold.awaited.empty()) return hold;
     for (const auto& [rank, since] : hold.waiting) {
-        if (says_it_is_cut_off(evidence, attempt, rank)) hold.awaited.insert(rank);
+        if (logged_unreachable_store(evidence, attempt, rank)) hold.awaited.insert(rank);
     }
     return hold;
 }
@@ -80,13 +81,11 @@ Hold at_store(const Evidence& evidence, int attempt) {
 Hold at_communicator(const Evidence& evidence, const Communicator& comm) {
     const Lives& lives = evidence.facts<Lives>();
     Hold hold{.where = fmt::format("creating {}", comm.name)};
-    std::set<Rank> came;
     for (const Joining& joining : comm.joinings) {
-        came.insert(joining.process);
         // A rank that gave up after a long wait has waited all the same.
-        const bool gave_up = joining.result == Code::timeout && joining.left != never &&
-                             joining.left - joining.entered >= lives.hang_after();
-        if (gave_up) hold.waiting[joining.process] = joining.entered;
+        const bool had_timed_out = joining.result == Code::timeout && joining.left != never &&
+                                   joining.left - joining.entered >= lives.hang_after();
+        if (had_timed_out) hold.waiting[joining.process] = joining.entered;
         const bool stays = joining.left == never;
         const Life* life = lives.find(comm.attempt, joining.process);
         if (stays && life && !life->failed()) hold.waiting[joining.process] = joining.entered;
@@ -95,10 +94,7 @@ Hold at_communicator(const Evidence& evidence, const Communicator& comm) {
             hold.waiting[joining.process] = joining.entered;
         }
     }
-    for (const Rank rank : comm.ranks) {
-        const Rank process = evidence.facts<Calls>().process_of(comm.attempt, rank);
-        if (process != no_rank && came.count(process) == 0) hold.awaited.insert(process);
-    }
+    hold.awaited = find_members_that_never_joined(evidence, comm);
     return hold;
 }
 
@@ -168,7 +164,13 @@ Findings setup_hang(const Evidence& evidence) {
     }
     if (stuck.empty() || since + lives.hang_after() > evidence.observed_until()) return {};
     stuck = sorted(std::move(stuck));
-    const std::vector<Rank> culprits = culprits_of(holds);
+    std::vector<Rank> culprits = culprits_of(holds);
+    const Waits waits(evidence, attempt, since + lives.hang_after());
+    const std::set<Rank> at_setup(stuck.begin(), stuck.end());
+    const auto held = std::erase_if(culprits, [&](Rank culprit) {
+        return is_held_by_call(waits, culprit, at_setup, since + lives.hang_after() / 2);
+    });
+    if (held > 0 && culprits.empty()) return {};  // the call's own finding covers it
     // Who is waited for may wait as well, somewhere else; nobody is said to wait for himself.
     std::vector<Rank> others;
     std::set_difference(stuck.begin(), stuck.end(), culprits.begin(), culprits.end(),

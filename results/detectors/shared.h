@@ -29,14 +29,14 @@ std::optional<Finding> unexplained_end(const Evidence& evidence);
 
 // These ranks, which are on one device, and all others of their host that had taken it by then, as far as
 // that is known.
-std::vector<Rank> on_the_device_of(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks,
-                                   Time until);
+std::vector<Rank> find_ranks_on_device_of(const Evidence& evidence, int attempt,
+                                          const std::vector<Rank>& ranks, Time until);
 
 // Those of these ranks that had taken another device by then than their LOCAL_RANK says, or their place on
 // the host where it is not set or several have the same. Empty where the device of one is not known, or where
 // CUDA_VISIBLE_DEVICES numbers the devices anew.
-std::vector<Rank> off_their_local_ranks(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks,
-                                        Time until);
+std::vector<Rank> find_ranks_off_local_device(const Evidence& evidence, int attempt,
+                                              const std::vector<Rank>& ranks, Time until);
 
 // The limits beyond which a detector reports, to be shown to readers. Each is taken from its constant, at the
 // end of the detector's file.

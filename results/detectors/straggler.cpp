@@ -65,11 +65,11 @@ bool slow(const Pace& pace, Time usual, const StepPace& step, std::int64_t limit
            late >= late_min && late >= scatter_factor * scatter;
 }
 
-enum class Late { no, yes, untold };
+enum class Late { no, yes, unclear };
 
-Late by_less_than_a_time_slice(const Pace& pace, const StepPace& step, Time scatter) {
+Late classify_lateness(const Pace& pace, const StepPace& step, Time scatter) {
     const Time late = pace.own - step.own - pace.starved();
-    if (step.starved * disturbed_share > std::max(late, short_late_min)) return Late::untold;
+    if (step.starved * disturbed_share > std::max(late, short_late_min)) return Late::unclear;
     const bool by_far = permille(pace.own - pace.starved(), step.own) >= short_permille &&
                         late >= short_late_min && late * short_share >= step.whole &&
                         late >= scatter_factor * scatter;
@@ -148,7 +148,7 @@ public:
           stops_(std::move(stops)),
           limit_(paces.pipelined() ? slow_stage_permille : straggler_slow_permille),
           pipelined_(paces.pipelined()),
-          short_steps_(paces.knows_starvation() && !paces.pipelined()) {}
+          short_steps_(paces.has_starvation_data() && !paces.pipelined()) {}
 
     std::vector<Finding> look_at(const StepPace& step) {
         if (step.attempt != attempt_) {
@@ -165,14 +165,13 @@ public:
         if (auto found = pause(step); !found.empty()) return found;
         const Time scatter = scatter_.usual();
         const auto is_late = [&](const Pace& pace) {
-            const bool late = slow(pace, step.own, step, limit_, scatter) && told_apart(pace, step, scatter);
+            const bool late =
+                slow(pace, step.own, step, limit_, scatter) && is_clearly_late(pace, step, scatter);
             if (!late && pipelined_) keep(habits_[pace.process], pace.own);
             return late ? Late::yes : Late::no;
         };
         if (auto found = fixed(step, streaks_, straggler_streak_min, is_late); !found.empty()) return found;
-        const auto is_far_behind = [&](const Pace& pace) {
-            return by_less_than_a_time_slice(pace, step, scatter);
-        };
+        const auto is_far_behind = [&](const Pace& pace) { return classify_lateness(pace, step, scatter); };
         if (auto found = short_steps_ ? fixed(step, short_streaks_, short_streak_min, is_far_behind)
                                       : std::vector<Finding>();
             !found.empty())
@@ -186,7 +185,7 @@ private:
     }
 
     // Later than the others could have been, or than it was itself.
-    bool told_apart(const Pace& pace, const StepPace& step, Time scatter) {
+    bool is_clearly_late(const Pace& pace, const StepPace& step, Time scatter) {
         if (step.at_most == step.own || slow(pace, step.at_most, step, limit_, scatter)) return true;
         const std::vector<Time>& before = habits_[pace.process];
         return std::ssize(before) >= habit_min && slow(pace, lower_median(before), step, limit_, scatter);
@@ -217,8 +216,8 @@ private:
         Time worst{0};
         for (const Pace& pace : step.ranks) {
             auto& [streak, since] = streaks[pace.process];
-            const Late late = profiled_.has(pace.process, step.step) ? Late::untold : is_late(pace);
-            if (late == Late::untold) continue;
+            const Late late = profiled_.has(pace.process, step.step) ? Late::unclear : is_late(pace);
+            if (late == Late::unclear) continue;
             if (late == Late::no) {
                 streak = 0;
                 continue;

@@ -59,7 +59,7 @@ std::string link_of(const Evidence& evidence, const Blame& blame) {
 }
 
 // TCP although the machine has an RDMA port, or another group of the job uses one.
-std::vector<Finding> chosen_badly(const Evidence& evidence) {
+std::vector<Finding> find_wrong_transport(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     bool rdma = false;
     for (const Event* event : evidence.each<LinkSample>()) {
@@ -231,7 +231,7 @@ std::vector<Finding> slower_than_promised(const Evidence& evidence) {
 }
 
 // How much a call must delay a step before it is worth an alarm.
-Time felt(const Evidence& evidence) {
+Time alarm_delay_min(const Evidence& evidence) {
     const Time least =
         by_processor(evidence) ? Time(std::chrono::milliseconds(5)) : Time(std::chrono::microseconds(20));
     return std::max(least, evidence.facts<Lives>().median_step() / 20);
@@ -268,14 +268,14 @@ private:
 
 // The call that completes a streak of slow ones after which most stay slow: a bad link stays slow, a busy
 // machine does not.
-const Transfer* onset(const std::vector<Transfer>& calls, Time felt, const std::vector<Rank>& ranks,
-                      const Starvation& starvation, Time& usual) {
+const Transfer* onset(const std::vector<Transfer>& calls, Time alarm_delay_min,
+                      const std::vector<Rank>& ranks, const Starvation& starvation, Time& usual) {
     std::vector<std::int64_t> before;
     std::vector<bool> slow;
     for (const Transfer& call : calls) {
         usual = Time{median(before)};
         slow.push_back(before.size() >= transport_history_min && call.lasted > 2 * usual &&
-                       call.lasted - usual > felt + starvation.around(ranks, call.at));
+                       call.lasted - usual > alarm_delay_min + starvation.around(ranks, call.at));
         if (!slow.back()) before.push_back(call.lasted.count());
     }
     for (std::size_t first = 0; first + std::size_t{transport_streak_min} <= slow.size(); ++first) {
@@ -294,7 +294,8 @@ std::vector<Finding> slower_than_before(const Evidence& evidence, const std::vec
     for (const CommTransfers& transfers : all) {
         for (const auto& [kind, calls] : transfers.kinds) {
             Time usual{0};
-            const Transfer* call = onset(calls, felt(evidence), transfers.comm->processes, starvation, usual);
+            const Transfer* call =
+                onset(calls, alarm_delay_min(evidence), transfers.comm->processes, starvation, usual);
             if (!call) continue;
             found.push_back(transport_finding(
                 lives, transfers.comm->processes, call->at,
@@ -322,7 +323,8 @@ std::vector<Finding> slower_than_last_attempt(const Evidence& evidence,
             const Time now{median(std::move(lasted))};
             usual.try_emplace({comm.attempt, comm.name, comm.processes, kind}, now);
             const auto before = usual.find({comm.attempt - 1, comm.name, comm.processes, kind});
-            if (before == usual.end() || now <= 2 * before->second || now - before->second <= felt(evidence))
+            if (before == usual.end() || now <= 2 * before->second ||
+                now - before->second <= alarm_delay_min(evidence))
                 continue;
             const auto change = change_between({evidence, comm.attempt - 1, PairTables::Of::versions},
                                                {evidence, comm.attempt, PairTables::Of::versions});
@@ -368,7 +370,7 @@ std::vector<Finding> slower_than_equals(const Evidence& evidence, const std::vec
         std::sort(groups.begin(), groups.end());
         const auto& [slowest, comm, at] = groups.back();
         const Time usual = std::get<0>(groups[(groups.size() - 1) / 2]);
-        if (slowest <= 2 * usual || slowest - usual <= felt(evidence)) continue;
+        if (slowest <= 2 * usual || slowest - usual <= alarm_delay_min(evidence)) continue;
         Finding found = transport_finding(
             lives, comm->processes, at,
             fmt::format("{} over {} takes {}, {} in groups like it", name_of(std::get<4>(key).op), comm->name,
@@ -383,7 +385,7 @@ std::vector<Finding> slower_than_equals(const Evidence& evidence, const std::vec
 }  // namespace
 
 Findings transport_degraded(const Evidence& evidence) {
-    for (const auto look : {chosen_badly, copied_badly, lossy, slower_than_promised})
+    for (const auto look : {find_wrong_transport, copied_badly, lossy, slower_than_promised})
         if (auto found = look(evidence); !found.empty()) return found;
     const auto all = transfers_of(evidence);
     auto slow = slower_than_before(evidence, all);

@@ -34,7 +34,7 @@ constexpr std::int64_t rise_share = 64;   // of the device, at least, by each ri
 constexpr std::int64_t peers_factor = 3;  // times what a peer's least differs meanwhile
 
 // What other ranks put on a device where they do not compute.
-std::vector<Finding> strangers_on_devices(const Evidence& evidence) {
+std::vector<Finding> find_foreign_memory(const Evidence& evidence) {
     const DevicesInUse& devices = evidence.facts<DevicesInUse>();
     std::vector<Rank> ranks;
     std::vector<std::int32_t> on;
@@ -128,7 +128,7 @@ private:
     std::map<Rank, Climb> ranks_;
 };
 
-std::vector<Finding> more_and_more(const Evidence& evidence) {
+std::vector<Finding> find_memory_growth(const Evidence& evidence) {
     Stairs stairs(evidence);
     for (const Event* event : evidence.each<MemorySample>()) {
         if (event->rank < 0) continue;
@@ -138,12 +138,12 @@ std::vector<Finding> more_and_more(const Evidence& evidence) {
 }
 
 // By role: how much a usual device holds, and of how many of its ranks it is known.
-using Middles = std::map<std::size_t, std::int64_t>;
+using Medians = std::map<std::size_t, std::int64_t>;
 
-Middles middles_of(const Roles& roles, const std::map<Rank, std::int64_t>& used) {
+Medians compute_medians(const Roles& roles, const std::map<Rank, std::int64_t>& used) {
     std::map<std::size_t, std::vector<std::int64_t>> all;
     for (const auto& [rank, bytes] : used) all[roles.of(rank)].push_back(bytes);
-    Middles middles;
+    Medians middles;
     for (auto& [role, bytes] : all) {
         const auto lower = bytes.begin() + static_cast<std::ptrdiff_t>((bytes.size() - 1) / 2);
         std::nth_element(bytes.begin(), lower, bytes.end());
@@ -157,13 +157,13 @@ std::vector<Finding> much_more(const Evidence& evidence) {
     const Roles& roles = evidence.facts<Roles>();
     std::map<Rank, std::int64_t> used;
     std::map<Rank, int> above;
-    Middles middles;
+    Medians middles;
     std::size_t looks = 0;
     for (const Event* event : evidence.each<MemorySample>()) {
         const auto* sample = event->as<MemorySample>();
         used[event->rank] = sample->used;
         if (used.size() < std::max<std::size_t>(ranks, 2) || sample->limit <= 0) continue;
-        if (looks++ % ranks == 0) middles = middles_of(roles, used);  // once a round is often enough
+        if (looks++ % ranks == 0) middles = compute_medians(roles, used);  // once a round is often enough
         const std::int64_t middle = middles[roles.of(event->rank)];
         const bool high = sample->used > middle / 2 * 3 && sample->used - middle > sample->limit / 10;
         above[event->rank] = high ? above[event->rank] + 1 : 0;
@@ -182,9 +182,9 @@ std::vector<Finding> much_more(const Evidence& evidence) {
 }  // namespace
 
 Findings unbalanced_memory(const Evidence& evidence) {
-    if (auto found = strangers_on_devices(evidence); !found.empty()) return found;
+    if (auto found = find_foreign_memory(evidence); !found.empty()) return found;
     if (auto found = much_more(evidence); !found.empty()) return found;
-    return more_and_more(evidence);
+    return find_memory_growth(evidence);
 }
 
 extern const DetectorRow unbalanced_memory_row{.name = "unbalanced_memory",

@@ -34,7 +34,7 @@ Finding parallelization_finding(const Evidence& evidence, std::vector<Rank> rank
     return found;
 }
 
-std::vector<Finding> worlds_of_one(const Evidence& evidence) {
+std::vector<Finding> find_single_rank_worlds(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const std::int32_t started = evidence.world_size();
     std::map<std::pair<int, Rank>, const Event*> entered;
@@ -91,7 +91,7 @@ std::vector<Finding> small_groups(const Evidence& evidence) {
                                     id_of(Cause::misconfigured_resource_or_distributed_settings))};
 }
 
-std::vector<Finding> strangers_in_groups(const Evidence& evidence) {
+std::vector<Finding> find_isolated_groups(const Evidence& evidence) {
     const auto lone = find_isolated_replicas(evidence);
     if (!lone) return {};
     Finding found = parallelization_finding(
@@ -141,9 +141,9 @@ std::vector<Finding> left_before_training(const Evidence& evidence) {
 }  // namespace
 
 Findings unexpected_parallelization(const Evidence& evidence) {
-    if (auto found = worlds_of_one(evidence); !found.empty()) return found;
+    if (auto found = find_single_rank_worlds(evidence); !found.empty()) return found;
     if (auto found = small_groups(evidence); !found.empty()) return found;
-    if (auto found = strangers_in_groups(evidence); !found.empty()) return found;
+    if (auto found = find_isolated_groups(evidence); !found.empty()) return found;
     return left_before_training(evidence);
 }
 

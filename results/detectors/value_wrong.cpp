@@ -64,7 +64,7 @@ Finding wrong_value(const Evidence& evidence, std::vector<Rank> ranks, const Eve
 }
 
 // The ranks that differ from the value of more than half, or, in a tie, from the value that all had before.
-std::vector<Rank> apart_from_most(const ByRank& values, std::optional<double>& most) {
+std::vector<Rank> find_minority(const ByRank& values, std::optional<double>& most) {
     std::map<double, std::size_t> counts;
     for (const auto& [rank, event] : values) ++counts[value_of(*event)];
     for (const auto& [value, count] : counts) {
@@ -84,7 +84,7 @@ std::optional<Finding> rate_unlike_its_peers(const Evidence& evidence, const ByS
     std::set<Rank> alike;
     std::optional<double> most;
     for (const auto& [step, values] : rates) {
-        std::vector<Rank> odd = apart_from_most(values, most);
+        std::vector<Rank> odd = find_minority(values, most);
         const std::set<Rank> left(odd.begin(), odd.end());
         std::erase_if(odd, [&](Rank rank) { return !alike.contains(rank); });
         if (!odd.empty()) {
@@ -143,7 +143,7 @@ std::optional<Finding> rate_unlike_its_configuration(const Evidence& evidence, c
 }
 
 // Ranks that train on different samples draw from one random stream.
-std::optional<Finding> seeds_that_coincide(const Evidence& evidence) {
+std::optional<Finding> find_equal_seeds(const Evidence& evidence) {
     const BySteps seeds = logged(evidence, "dropout.seed");
     if (seeds.empty()) return std::nullopt;
     const auto& [step, values] = *seeds.begin();
@@ -171,50 +171,50 @@ std::optional<Finding> seeds_that_coincide(const Evidence& evidence) {
 
 // A measure of one's own time, memory or work differs between ranks though it may have been the same for a
 // while. The loss is replicas' own as often as it is everybody's.
-bool of_ones_own(std::string_view name) {
+bool is_rank_specific(std::string_view name) {
     return has_any(name, {"time",       "wait",   "second", "_ms",     "per_",   "/s",    "tps",
                           "throughput", "memory", "bytes",  "latency", "length", "token", "sample",
                           "batch",      "count",  "queue",  "retr",    "loss",   "seed",  "rank"});
 }
 
-using Told = std::map<std::string, BySteps>;
+using ValuesByName = std::map<std::string, BySteps>;
 
-// What ranks of one role told by one name in the first attempt, and the norm of the gradient.
-Told told_by_peers(const Evidence& evidence) {
+// What ranks of one role reported by one name in the first attempt, and the norm of the gradient.
+ValuesByName collect_role_values(const Evidence& evidence) {
     const Lives& lives = evidence.facts<Lives>();
     const Roles& roles = evidence.facts<Roles>();
-    Told told;
+    ValuesByName reported;
     const auto add = [&](const Event& event, std::string_view name, std::int64_t step) {
         if (event.rank < 0 || lives.attempt_at(event.at) > 0) return;
-        told[fmt::format("{} {}", roles.of(event.rank), name)][step].try_emplace(event.rank, &event);
+        reported[fmt::format("{} {}", roles.of(event.rank), name)][step].try_emplace(event.rank, &event);
     };
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* sample = event->as<ValueSample>();
         const std::string name = lowered(evidence.text(sample->name));
-        if (std::isnan(sample->expected) && name != SampleName::learning_rate && !of_ones_own(name))
+        if (std::isnan(sample->expected) && name != SampleName::learning_rate && !is_rank_specific(name))
             add(*event, evidence.text(sample->name), sample->step);
     }
     for (const Event* event : evidence.each<StepEnd>()) add(*event, "grad_norm", event->as<StepEnd>()->step);
-    return told;
+    return reported;
 }
 
-double told_value(const Event& event) {
+double reported_value(const Event& event) {
     const auto* end = event.as<StepEnd>();
     return end ? end->gradient_norm : value_of(event);
 }
 
 // The first step in which peers do not hold one value, after they did in several and it was another one each
 // time. What differs from the start, or never changes, may be a rank's own. Null if all is well.
-const std::pair<const std::int64_t, ByRank>* first_parting(const BySteps& steps) {
+const std::pair<const std::int64_t, ByRank>* find_first_split(const BySteps& steps) {
     std::size_t peers = 0;
     for (const auto& [step, values] : steps) peers = std::max(peers, values.size());
     std::set<double> seen;
     for (const auto& one : steps) {
         const ByRank& values = one.second;
         if (values.size() < std::max<std::size_t>(peers, 2)) continue;
-        const double first = told_value(*values.begin()->second);
+        const double first = reported_value(*values.begin()->second);
         const bool alike = std::all_of(values.begin(), values.end(), [&](const auto& entry) {
-            const double value = told_value(*entry.second);
+            const double value = reported_value(*entry.second);
             return value == first || (std::isnan(value) && std::isnan(first));
         });
         if (!alike) return seen.size() >= alike_steps_min ? &one : nullptr;
@@ -223,26 +223,26 @@ const std::pair<const std::int64_t, ByRank>* first_parting(const BySteps& steps)
     return nullptr;
 }
 
-std::optional<Finding> peers_that_part(const Evidence& evidence) {
-    const Told told = told_by_peers(evidence);
-    const std::pair<const std::int64_t, ByRank>* parting = nullptr;
+std::optional<Finding> find_diverging_peers(const Evidence& evidence) {
+    const ValuesByName reported = collect_role_values(evidence);
+    const std::pair<const std::int64_t, ByRank>* divergence = nullptr;
     std::string_view name;
-    for (const auto& [key, steps] : told) {
-        const auto* here = first_parting(steps);
-        if (!here || (parting && parting->first <= here->first)) continue;
-        parting = here;
+    for (const auto& [key, steps] : reported) {
+        const auto* here = find_first_split(steps);
+        if (!here || (divergence && divergence->first <= here->first)) continue;
+        divergence = here;
         name = std::string_view(key).substr(key.find(' ') + 1);
     }
-    if (!parting) return std::nullopt;
+    if (!divergence) return std::nullopt;
     std::map<double, std::vector<Rank>> by_value;
     Time at{0};
-    for (const auto& [rank, event] : parting->second) {
-        by_value[told_value(*event)].push_back(rank);
+    for (const auto& [rank, event] : divergence->second) {
+        by_value[reported_value(*event)].push_back(rank);
         at = std::max(at, event->at);
     }
     std::vector<Rank> blamed;
     for (const auto& [value, ranks] : by_value)
-        if (2 * ranks.size() <= parting->second.size())
+        if (2 * ranks.size() <= divergence->second.size())
             blamed.insert(blamed.end(), ranks.begin(), ranks.end());
     std::vector<std::vector<Rank>> parties;
     for (const auto& [value, ranks] : by_value) parties.push_back(ranks);
@@ -253,11 +253,11 @@ std::optional<Finding> peers_that_part(const Evidence& evidence) {
         .at = at,
         .says = fmt::format("{} differs between ranks in step {}, from {} to {}, where all held one "
                             "value in each step before; {}",
-                            name, parting->first, number_text(one, other), number_text(other, one),
+                            name, divergence->first, number_text(one, other), number_text(other, one),
                             parties_text(evidence, std::move(parties))),
         .causes = {id_of(Cause::gradient_scaling_or_reduction_error),
                    id_of(Cause::stale_or_missing_state_update)}};
-    finding.blame.step = parting->first;
+    finding.blame.step = divergence->first;
     finding.blame.variable = name;
     return finding;
 }
@@ -283,7 +283,7 @@ const Communicator* group_of_the_factor(const Evidence& evidence, const Finding&
     return factor ? groups.at(*factor) : nullptr;
 }
 
-Finding unlike_its_definition(const Evidence& evidence, Finding finding) {
+Finding as_wrong_intermediate_value(const Evidence& evidence, Finding finding) {
     finding.symptom = id_of(Symptom::wrong_intermediate_value);
     const Communicator* group = group_of_the_factor(evidence, finding);
     if (group)
@@ -293,8 +293,8 @@ Finding unlike_its_definition(const Evidence& evidence, Finding finding) {
     return finding;
 }
 
-// Whether an evaluation's wrong count of samples was told in that step before this value. Of two numbers that
-// differ from what they should be the first that was told stands for both.
+// Whether an evaluation's wrong count of samples was reported in that step before this value. Of two numbers
+// that differ from what they should be the first that was reported stands for both.
 bool counted_wrong_before(const Evidence& evidence, const Finding& finding) {
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* sample = event->as<ValueSample>();
@@ -313,7 +313,7 @@ bool counted_wrong_before(const Evidence& evidence, const Finding& finding) {
 Findings value_wrong(const Evidence& evidence) {
     if (auto finding = find_first_wrong_value(evidence, Origin::definition)) {
         if (counted_wrong_before(evidence, *finding)) return {};
-        return {unlike_its_definition(evidence, std::move(*finding))};
+        return {as_wrong_intermediate_value(evidence, std::move(*finding))};
     }
     const BySteps rates = logged(evidence, "learning_rate");
     auto rate = rate_unlike_its_peers(evidence, rates);
@@ -323,10 +323,10 @@ Findings value_wrong(const Evidence& evidence) {
                         id_of(Cause::misconfigured_resource_or_distributed_settings)};
         return {*rate};
     }
-    auto seeds = seeds_that_coincide(evidence);
+    auto seeds = find_equal_seeds(evidence);
     if (!seeds) {
-        const auto parting = peers_that_part(evidence);
-        return parting ? Findings{*parting} : Findings{};
+        const auto divergence = find_diverging_peers(evidence);
+        return divergence ? Findings{*divergence} : Findings{};
     }
     seeds->causes = {id_of(Cause::rng_or_seed_coordination_error)};
     return {*seeds};

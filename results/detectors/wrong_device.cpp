@@ -40,8 +40,8 @@ std::string_view variable_of(const PairTables& environments, Rank rank, std::str
 
 }  // namespace
 
-std::vector<Rank> on_the_device_of(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks,
-                                   Time until) {
+std::vector<Rank> find_ranks_on_device_of(const Evidence& evidence, int attempt,
+                                          const std::vector<Rank>& ranks, Time until) {
     const auto bound = devices_by(evidence, attempt, until);
     const PairTables environments(evidence, attempt, PairTables::Of::environment);
     const auto place_of = [&](Rank rank) {
@@ -59,8 +59,8 @@ std::vector<Rank> on_the_device_of(const Evidence& evidence, int attempt, const 
     return all;
 }
 
-std::vector<Rank> off_their_local_ranks(const Evidence& evidence, int attempt, const std::vector<Rank>& ranks,
-                                        Time until) {
+std::vector<Rank> find_ranks_off_local_device(const Evidence& evidence, int attempt,
+                                              const std::vector<Rank>& ranks, Time until) {
     const auto bound = devices_by(evidence, attempt, until);
     const PairTables environments(evidence, attempt, PairTables::Of::environment);
     const Lives& lives = evidence.facts<Lives>();

@@ -29,7 +29,7 @@ bool is_wait(const Finding& finding) {
            finding.symptom == Symptom::remote_peer_connection_error;
 }
 
-Time last_heard(const Evidence& evidence, Rank rank, Time before) {
+Time last_event_time(const Evidence& evidence, Rank rank, Time before) {
     Time last{0};
     for (const Event& event : evidence.events()) {
         if (event.at > before) break;
@@ -39,7 +39,8 @@ Time last_heard(const Evidence& evidence, Rank rank, Time before) {
 }
 
 // The ranks that were waited for: in another call of their own, between calls, or gone.
-void absent_ones(const Evidence& evidence, int attempt, const Standstill& found, Time when, Clues& clues) {
+void add_absent_ranks(const Evidence& evidence, int attempt, const Standstill& found, Time when,
+                      Clues& clues) {
     const Lives& lives = evidence.facts<Lives>();
     for (const Rank rank : found.culprits) {
         const Life* life = lives.find(attempt, rank);
@@ -52,7 +53,7 @@ void absent_ones(const Evidence& evidence, int attempt, const Standstill& found,
                                                  rank, name_of(program.steps()[unusual].act.op))});
             return;
         }
-        if (last_heard(evidence, rank, when) + lives.hang_after() > when + Time{1}) return;
+        if (last_event_time(evidence, rank, when) + lives.hang_after() > when + Time{1}) return;
         clues.push_back({"silent_between_calls",
                          fmt::format("rank {} is there, in no call, and was last heard of in step {}", rank,
                                      life->step)});
@@ -67,7 +68,7 @@ void standstill(const Evidence& evidence, const Finding& finding, Clues& clues) 
     if (!found.any) return;
     if (found.kind == Root::circle) clues.push_back({"circle", found.why});
     if (found.kind == Root::all_came) clues.push_back({"everybody_came", found.why});
-    if (found.kind == Root::absent) absent_ones(evidence, attempt, found, finding.at - Time{1}, clues);
+    if (found.kind == Root::absent) add_absent_ranks(evidence, attempt, found, finding.at - Time{1}, clues);
     for (const Rank rank : found.culprits) {
         if (std::find(found.stuck.begin(), found.stuck.end(), rank) == found.stuck.end()) continue;
         clues.push_back({"culprit_waits_too", fmt::format("rank {} waits in a call itself", rank)});

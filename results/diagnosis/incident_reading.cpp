@@ -156,7 +156,7 @@ const StopWords* stop_in(std::string_view text) {
 }
 
 // The digits of an address or a time differ from rank to rank; the words of one and the same error do not.
-std::string gist_of_error(std::string_view text) {
+std::string normalize_error(std::string_view text) {
     std::string gist;
     for (const char c : text.substr(0, 400))
         if (std::isalpha(static_cast<unsigned char>(c)) && !std::isxdigit(static_cast<unsigned char>(c)))
@@ -237,7 +237,7 @@ std::vector<std::string> causes_of_exception(std::string_view words) {
 }
 
 // "[INFO|2026-01-31 10:00:00] …", "WARNING:root:…": a level in capitals, as loggers put it before the text.
-bool said_calmly(std::string_view text) {
+bool is_below_error_level(std::string_view text) {
     const auto letter = [&](std::size_t at) {
         return at < text.size() && (std::isalpha(static_cast<unsigned char>(text[at])) || text[at] == '_');
     };
@@ -275,7 +275,7 @@ public:
     Incidents(const Evidence& evidence, const std::vector<Finding>& findings)
         : evidence_(evidence), findings_(findings) {
         for (const Event& event : evidence.events()) gather(event);
-        drop_the_end_of_a_stop();
+        drop_shutdown_errors();
         incident_.vendor = find_vendor();
     }
 
@@ -286,7 +286,7 @@ public:
         if (calls_told && !findings_.empty()) {
             by_detectors(best, findings_.front());
         } else if (best && best->meant.nearness < Nearness::stopped && !best->meant.symptom.empty() &&
-                   !went_on(*best) && !got_over(*best)) {
+                   !went_on(*best) && !was_handled(*best)) {
             by_words(*best);
         } else if (const Finding* found = find_detectors_finding();
                    found && finished_ == 0 && !scheduler_ended_it_) {
@@ -312,7 +312,7 @@ private:
         if (!log) return;
         const std::string_view text = evidence_.text(log->line);
         if (event.rank == no_rank && text.starts_with("import: heard")) {
-            read_heard(text);
+            read_last_lines(text);
             return;
         }
         constexpr std::string_view of_host = "import: host ";
@@ -342,7 +342,7 @@ private:
         if (known->nearness == Nearness::finished) finished_ = all_.size() + 1;
         // c10d warns of each address that it tries in vain, libraries of what they can do without. NCCL's
         // warnings are its errors.
-        const bool warned = log->level <= 1 || (!block && said_calmly(text));
+        const bool warned = log->level <= 1 || (!block && is_below_error_level(text));
         // A loss is logged at the usual level, whatever its value is.
         const bool outlived = log->level == 0 && known->nearness < Nearness::ending;
         const bool mild = warned && (known->nearness == Nearness::own || outlived) &&
@@ -354,7 +354,7 @@ private:
     }
 
     // "import: heard last=12000000000 wait=3000000000 0=12000000000 1=9000000000"
-    void read_heard(std::string_view text) {
+    void read_last_lines(std::string_view text) {
         for (std::size_t at = text.find(' ', 13); at != text.npos; at = text.find(' ', at + 1)) {
             const std::size_t equal = text.find('=', at);
             if (equal == text.npos) return;
@@ -365,13 +365,13 @@ private:
             else if (key == "wait")
                 longest_wait_ = value;
             else
-                heard_[static_cast<Rank>(number_behind(text.substr(at), " ", no_rank))] = value;
+                last_line_at_[static_cast<Rank>(number_behind(text.substr(at), " ", no_rank))] = value;
         }
     }
 
     // What processes say while a scheduler ends them is no cause of the end: broken connections, killed
     // workers.
-    void drop_the_end_of_a_stop() {
+    void drop_shutdown_errors() {
         const auto stop = std::find_if(all_.begin(), all_.end(), [](const Complained& one) {
             return one.meant.nearness == Nearness::stopped && stop_in(one.text) && !one.mild;
         });
@@ -422,7 +422,7 @@ private:
 
     // An exception that was logged and not raised again, or a warning in a job that was stopped from outside:
     // no process is known to have ended because of it.
-    bool got_over(const Complained& complained) const {
+    bool was_handled(const Complained& complained) const {
         if (!complained.mild || !failed_exits().empty() || any(Nearness::ending)) return false;
         return complained.over || any(Nearness::stopped);
     }
@@ -452,16 +452,16 @@ private:
 
     // The ranks that it is about: all that say the same. Where the line names none, another line about the
     // same trouble may.
-    std::vector<Rank> said_of(const Complained& best) const {
+    std::vector<Rank> find_ranks_reporting(const Complained& best) const {
         std::set<Rank> ranks;
         const auto about = [&](const Complained& one) {
             return one.rank != no_rank && one.meant.nearness == best.meant.nearness &&
                    one.meant.symptom == best.meant.symptom;
         };
-        const std::string gist = gist_of_error(analysis::find_key_line(best.text));
+        const std::string gist = normalize_error(analysis::find_key_line(best.text));
         for (const Complained& one : all_) {
             if (about(one) && one.mild == best.mild &&
-                gist_of_error(analysis::find_key_line(one.text)) == gist)
+                normalize_error(analysis::find_key_line(one.text)) == gist)
                 ranks.insert(one.rank);
         }
         if (best.rank != no_rank) ranks.insert(best.rank);
@@ -495,7 +495,7 @@ private:
         (void)best;
         std::erase_if(named, [&](Rank rank) { return complaining.contains(rank); });
         if (!named.empty()) return {named.begin(), named.end()};
-        const auto world = incident_.reading.ranks_told;
+        const auto world = incident_.reading.ranks_stated;
         const auto silent = world - static_cast<std::int64_t>(complaining.size());
         if (world < 3 || silent < 1 || silent * 2 > world || complaining.empty() ||
             *complaining.rbegin() >= world)
@@ -560,7 +560,7 @@ private:
 
     // The first complaint about the same trouble: the store that could not listen, not the group then
     // missing.
-    const Complained& began_with(const Complained& best) const {
+    const Complained& find_first_complaint(const Complained& best) const {
         if (best.meant.words.empty()) return best;
         for (const Complained& one : all_) {
             if (!one.mild && one.meant.nearness == best.meant.nearness && !one.meant.words.empty() &&
@@ -591,12 +591,12 @@ private:
         finding.symptom = best.meant.symptom;
         finding.detector = "log_reading";
         finding.at = best.event->at;
-        for (const std::string_view cause : began_with(best).meant.causes) {
+        for (const std::string_view cause : find_first_complaint(best).meant.causes) {
             if (!cause.empty()) finding.causes.emplace_back(cause);
         }
         if (finding.causes.empty()) finding.causes = best.causes;
         const bool echo = best.meant.nearness == Nearness::echo;
-        std::vector<Rank> ranks = echo ? lost_peers(best) : said_of(best);
+        std::vector<Rank> ranks = echo ? lost_peers(best) : find_ranks_reporting(best);
         std::string says = analysis::quoted(best.text);
         const auto exits = failed_exits();
         if (best.meant.nearness == Nearness::waiting) {
@@ -705,11 +705,11 @@ private:
     void find_silence(Time stopped) {
         constexpr Time standstill = std::chrono::minutes(10), apart = std::chrono::minutes(1);
         Time last{0};
-        for (const auto& [rank, at] : heard_)
+        for (const auto& [rank, at] : last_line_at_)
             if (at < stopped) last = std::max(last, at);
-        if (heard_.size() < 2) last = last_line_;
+        if (last_line_at_.size() < 2) last = last_line_;
         if (stopped - last < standstill) return;
-        if (heard_.size() < 2) {
+        if (last_line_at_.size() < 2) {
             // Its lines name no ranks, so only its usual pace tells a standstill from a rare line.
             if (last < Time{0} || stopped - last < 2 * longest_wait_ || is_zone(stopped - last)) return;
             incident_.silence = stopped - last;
@@ -717,7 +717,7 @@ private:
         }
         incident_.silence = stopped - last;
         incident_.lines_name_ranks = true;
-        for (const auto& [rank, at] : heard_)
+        for (const auto& [rank, at] : last_line_at_)
             if (at + apart <= last) incident_.silent_first.push_back(rank);
     }
 
@@ -730,7 +730,7 @@ private:
     const Evidence& evidence_;
     const std::vector<Finding>& findings_;
     Time last_line_{-1}, longest_wait_{0};  // last_line_ below 0: no line has a time
-    std::map<Rank, Time> heard_;  // the last line of each rank
+    std::map<Rank, Time> last_line_at_;     // the last line of each rank
     std::string_view next_host_;  // of the line that comes next
     bool scheduler_ended_it_ = false;
     Incident incident_;

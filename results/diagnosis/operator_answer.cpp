@@ -332,7 +332,7 @@ std::string_view name_of(Certainty certainty) {
     return names[static_cast<std::size_t>(certainty)];
 }
 
-std::string sure_text(const Incident& incident) {
+std::string certainty_text(const Incident& incident) {
     const auto words = [](Certainty certainty, const char* why) {
         return fmt::format("{}: {}", name_of(certainty), why);
     };
@@ -408,7 +408,7 @@ std::string answer_text(const Diagnosis& diagnosis, const std::string& place,
     text += row(style, AnswerRow::cause, cause_text(diagnosis));
     const auto next = next_looks(diagnosis);
     if (!next.empty() && !options.more) text += row(style, AnswerRow::next, next.front());
-    text += row(style, AnswerRow::sure, sure_text(incident));
+    text += row(style, AnswerRow::sure, certainty_text(incident));
     if (incident.outcome == IncidentOutcome::healthy && !diagnosis.finding) return text;
     if (!options.more)
         return text + row(style, "", style.paint(Ink::dim, "--more shows all lines, causes and fixes"));

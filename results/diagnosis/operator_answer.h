@@ -26,13 +26,13 @@ bool has_times(const analysis::LogRead& reading);
 // What to look at next, for that symptom.
 std::vector<std::string> next_looks(const Diagnosis& diagnosis);
 // How certain an answer is, and why: "fair: …". Empty where nothing was found.
-std::string sure_text(const Incident& incident);
+std::string certainty_text(const Incident& incident);
 
 // The rows of an answer, by the word at their head.
 enum class AnswerRow { what, who, why, lines, cause, next, sure, read };
 std::string_view name_of(AnswerRow row);
 
-// The first words of sure_text().
+// The first words of certainty_text().
 enum class Certainty { high, fair, low };
 std::string_view name_of(Certainty certainty);
 

@@ -20,7 +20,7 @@ using namespace analysis;
 
 namespace {
 
-bool about_values(const Finding& finding) {
+bool concerns_values(const Finding& finding) {
     for (const std::string_view symptom :
          {id_of(Symptom::replica_state_divergence), id_of(Symptom::wrong_intermediate_value),
           id_of(Symptom::parallel_result_mismatch), id_of(Symptom::loss_nan_or_divergence),
@@ -150,7 +150,7 @@ void chance(const Evidence& evidence, Clues& clues) {
 void value_clues(const Evidence& evidence, const Finding& finding, Clues& clues) {
     if (const Findings overlaps = detectors::shard_mismatch(evidence); !overlaps.empty())
         clues.push_back({"shards_overlap", overlaps.front().says});
-    if (!about_values(finding)) return;
+    if (!concerns_values(finding)) return;
     factors(evidence, clues);
     place(evidence, finding, clues);
     call_counts(evidence, finding, clues);

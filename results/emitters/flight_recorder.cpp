@@ -197,7 +197,7 @@ private:
         one["input_dtypes"] = dtype;
         one["output_sizes"] = Json::array({Json::array({out})});
         one["output_dtypes"] = dtype;
-        one["state"] = scenarios::word_of(state);
+        one["state"] = scenarios::enum_name(state);
         const Json no_time = json ? Json(0) : Json(nullptr);
         one["time_discovered_started_ns"] =
             state == State::scheduled ? no_time : Json(wall_clock(entry.entered));

@@ -297,7 +297,7 @@ std::string ras_text(const RasReport& report) {
         int per_node = 0;
         for (const RasRank& rank : comm.ranks) per_node = std::max(per_node, ++nodes[rank.host]);
         text += fmt::format("{:5}  {:8}  {:8}  {:8}  {:8}  {:8}  {:>8}  {:>6}\n", group, 1, nodes.size(),
-                            per_node, comm.size, comm.ranks.size(), scenarios::word_of(health.status),
+                            per_node, comm.size, comm.ranks.size(), scenarios::enum_name(health.status),
                             health.text());
         errors += missing_text(comm, group);
         warnings += mismatch_text(comm, group);

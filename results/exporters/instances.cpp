@@ -19,7 +19,7 @@ constexpr Mount mounts[] = {{"/dev/md0", "ext4", "/"},
 
 std::string job_name(const Profile& profile, const Metric& metric) {
     const std::string key = metric.exporter == ExporterId::inspector
-                                ? std::string(scenarios::word_of(ExporterId::node))
+                                ? std::string(scenarios::enum_name(ExporterId::node))
                                 : metric.exporter;
     return profile.job_of(key, metric.job);
 }

@@ -35,7 +35,7 @@ constexpr auto enum_words(ExporterId) {
         {"dcgm", "inspector", "node", "nvidia-nvml", "nvidia-smi", "prometheus", "training"});
 }
 constexpr bool operator==(std::string_view name, ExporterId exporter) {
-    return name == scenarios::word_of(exporter);
+    return name == scenarios::enum_name(exporter);
 }
 
 // What a metric has one series for.

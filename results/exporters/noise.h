@@ -22,7 +22,7 @@ inline std::uint64_t hash_of(std::string_view text) {
 }
 
 // Roughly a normal distribution, as the sum of four uniform ones; never beyond 3.5.
-inline double tremble(std::uint64_t key, std::uint64_t sample) {
+inline double normal_noise(std::uint64_t key, std::uint64_t sample) {
     const std::uint64_t bits = mixed(key ^ mixed(sample));
     double sum = 0;
     for (int i = 0; i < 4; ++i) sum += static_cast<double>((bits >> (16 * i)) & 0xffff) / 65535.0 - 0.5;

@@ -113,8 +113,8 @@ private:
             if (!change.noise) trembles = false;
         }
         if (!trembles) return value;
-        return rounded(value + metric_.noise * tremble(key_, static_cast<std::uint64_t>(
-                                                                 static_cast<std::int64_t>(sample))),
+        return rounded(value + metric_.noise * normal_noise(key_, static_cast<std::uint64_t>(
+                                                                      static_cast<std::int64_t>(sample))),
                        metric_.quantum);
     }
 

@@ -35,7 +35,7 @@ bool downs(const Series& series, const Change& change, const Profile& profile) {
     if (change.down_target.empty()) return false;
     if (change.down_target == "*") return series.node >= 0 && series.metric->instance.empty();
     std::string exporter = series.metric->exporter;
-    if (exporter == ExporterId::inspector) exporter = scenarios::word_of(ExporterId::node);
+    if (exporter == ExporterId::inspector) exporter = scenarios::enum_name(ExporterId::node);
     if (exporter != ExporterId::prometheus) return exporter == change.down_target;
     const std::string name = profile.job_of(change.down_target, change.down_target == ExporterId::training
                                                                     ? "training"

@@ -105,25 +105,25 @@ std::vector<std::string_view> CommandDetector::symptoms() const {
     return {words.begin(), words.end()};
 }
 
-Result<Answer> CommandDetector::ask(const Evidence& evidence) const {
+Result<Answer> CommandDetector::analyse(const Evidence& evidence) const {
     auto scratch = Scratch::make();
     if (!scratch) return tl::unexpected(scratch.error());
     const auto file = scratch->path() / "evidence.jsonl";
     return write_evidence(evidence, file).and_then([&] {
-        return ask_about(scratch->path(), {known_, evidence.world_size(), evidence.observed_until()});
+        return analyse_directory(scratch->path(), {known_, evidence.world_size(), evidence.observed_until()});
     });
 }
 
-Result<Answer> CommandDetector::ask_bytes(std::string_view file, const Limits& limits) const {
+Result<Answer> CommandDetector::analyse_bytes(std::string_view file, const Limits& limits) const {
     auto scratch = Scratch::make();
     if (!scratch) return tl::unexpected(scratch.error());
     if (auto written = write_text(file, scratch->path() / "evidence.jsonl"); !written)
         return tl::unexpected(written.error());
-    return ask_about(scratch->path(), limits);
+    return analyse_directory(scratch->path(), limits);
 }
 
-Result<Answer> CommandDetector::ask_about(const std::filesystem::path& directory,
-                                          const Limits& limits) const {
+Result<Answer> CommandDetector::analyse_directory(const std::filesystem::path& directory,
+                                                  const Limits& limits) const {
     const std::string place = directory.string();
     std::vector<std::string> argv;
     for (const std::string& word : command_.argv) argv.push_back(replaced(word, place));
@@ -132,7 +132,7 @@ Result<Answer> CommandDetector::ask_about(const std::filesystem::path& directory
         processes::run_bounded(argv, bounds_, input, {"DEADRANK_PROTOCOL=1", "DEADRANK_EVIDENCE=" + place});
     if (!answer) return tl::unexpected(answer.error());
     if (!answer->well()) {
-        const std::string said = answer->last_words();
+        const std::string said = answer->last_error_text();
         return refuse(ErrorCode::environment, fmt::format("{} {}{}{}", command_.name, answer->how(),
                                                           said.empty() ? "" : "; it said: ", said));
     }
@@ -149,13 +149,13 @@ Result<Answer> CommandDetector::ask_about(const std::filesystem::path& directory
 }
 
 std::vector<Finding> CommandDetector::examine(const Evidence& evidence) const {
-    auto answer = ask(evidence);
+    auto answer = analyse(evidence);
     if (!answer) throw std::runtime_error(answer.error().text());
     return std::move(answer->findings);
 }
 
 Result<Answer> CommandDetector::introduce() {
-    auto answer = ask(Evidence{});
+    auto answer = analyse(Evidence{});
     if (answer && !answer->symptoms.empty()) reports_ = answer->symptoms;
     return answer;
 }

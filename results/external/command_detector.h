@@ -35,15 +35,16 @@ public:
     std::vector<Finding> examine(const Evidence& evidence) const override;
 
     // The same, with the failure as an Error.
-    scenarios::Result<Answer> ask(const Evidence& evidence) const;
+    scenarios::Result<Answer> analyse(const Evidence& evidence) const;
     // The same for an evidence file's bytes as they are, to see what it does with malformed ones.
-    scenarios::Result<Answer> ask_bytes(std::string_view file, const Limits& limits) const;
+    scenarios::Result<Answer> analyse_bytes(std::string_view file, const Limits& limits) const;
 
     // Asks it about a run without events, and remembers its name and the symptoms that it reports.
     scenarios::Result<Answer> introduce();
 
 private:
-    scenarios::Result<Answer> ask_about(const std::filesystem::path& directory, const Limits& limits) const;
+    scenarios::Result<Answer> analyse_directory(const std::filesystem::path& directory,
+                                                const Limits& limits) const;
 
     DetectorCommand command_;
     std::vector<std::string> known_, reports_;

@@ -34,7 +34,7 @@ public:
     const std::string& version() const { return version_; }
 
 private:
-    Memo::Answer ask(const std::string& log) const;
+    Memo::Answer query(const std::string& log) const;
     std::string program_, version_;
     processes::Bounds bounds_;
     mutable Memo memo_;  // most nodes have nothing to say
@@ -52,7 +52,7 @@ struct RasTrouble {
 
 // Errors: bad_input, when it is not a RAS status in JSON.
 scenarios::Result<emitters::RasReport> read_ras_json(std::string_view text);
-std::vector<RasTrouble> troubles_in(const emitters::RasReport& report);
+std::vector<RasTrouble> find_troubles(const emitters::RasReport& report);
 
 // ── PyTorch's Flight Recorder analyser as a detector, and its report as findings.
 

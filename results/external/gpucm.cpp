@@ -40,7 +40,7 @@ Result<Gpucm> Gpucm::find(const processes::Bounds& bounds) {
                              "`./dev tools` installs it (gpucm of PyPI)");
 }
 
-Memo::Answer Gpucm::ask(const std::string& log) const {
+Memo::Answer Gpucm::query(const std::string& log) const {
     auto scratch = Scratch::make();
     if (!scratch) return tl::unexpected(scratch.error());
     make_dmesg(scratch->path(), log);
@@ -59,12 +59,12 @@ std::vector<Finding> Gpucm::examine(const Evidence& evidence) const {
         nodes[place.host] = place.node;
     std::vector<Finding> findings;
     for (const auto& file : emitters::kernel_logs(evidence, snapshot)) {
-        const auto answer = memo_.ask({{"dmesg", file.bytes}}, [&] { return ask(file.bytes); });
+        const auto answer = memo_.query({{"dmesg", file.bytes}}, [&] { return query(file.bytes); });
         if (!answer) throw std::runtime_error(answer.error().text());
         if (answer->out.find("OK - xid") != std::string::npos) continue;
         if (answer->out.find(" - xid errors") == std::string::npos)
             throw std::runtime_error(
-                fmt::format("gpucm {} {}; it said: {}", version_, answer->how(), answer->last_words()));
+                fmt::format("gpucm {} {}; it said: {}", version_, answer->how(), answer->last_error_text()));
         const std::string host = fs::path(file.name).stem().string();
         Finding finding{.symptom = id_of(Symptom::device_fault_reported),
                         .detector = std::string(name()),

@@ -19,7 +19,8 @@ Memo::Key Memo::key_of(const std::vector<emitters::EmittedFile>& files) {
     return {hash.high64, hash.low64};
 }
 
-Memo::Answer Memo::ask(const std::vector<emitters::EmittedFile>& files, const std::function<Answer()>& tool) {
+Memo::Answer Memo::query(const std::vector<emitters::EmittedFile>& files,
+                         const std::function<Answer()>& tool) {
     const Key key = key_of(files);
     {
         const std::lock_guard lock(inside_->mutex);

@@ -20,9 +20,9 @@ class Memo {
 public:
     using Answer = scenarios::Result<processes::BoundedAnswer>;
 
-    // The earlier answer to the same files; else that of `tool`, kept if it ended by itself. Threads may ask
-    // at the same time: at worst the tool runs twice.
-    Answer ask(const std::vector<emitters::EmittedFile>& files, const std::function<Answer()>& tool);
+    // The earlier answer to the same files; else that of `tool`, kept if it ended by itself. Threads may
+    // query at the same time: at worst the tool runs twice.
+    Answer query(const std::vector<emitters::EmittedFile>& files, const std::function<Answer()>& tool);
 
 private:
     using Key = std::pair<std::uint64_t, std::uint64_t>;

@@ -77,7 +77,7 @@ Result<Installed> installed(const std::string& tool, const std::string& module,
 }
 
 std::string failure_words(const processes::BoundedAnswer& answer, std::string_view who) {
-    return fmt::format("{} {}; it said: {}", who, answer.how(), answer.last_words());
+    return fmt::format("{} {}; it said: {}", who, answer.how(), answer.last_error_text());
 }
 
 template <class T>
@@ -118,7 +118,7 @@ std::vector<Finding> NvrxRestartAgent::examine(const Evidence& evidence) const {
     for (const auto& file : emitters::kernel_logs(evidence, snapshot)) log.bytes += file.bytes;
     for (const auto& file : emitters::c10d_logs(evidence, snapshot)) log.bytes += file.bytes;
     log.bytes += emitters::torchrun_files(evidence, snapshot).front().bytes;
-    const auto answer = need(memo_.ask({log}, [&]() -> Memo::Answer {
+    const auto answer = need(memo_.query({log}, [&]() -> Memo::Answer {
         const auto scratch = need(Scratch::make());
         need(emitters::write_files({log}, scratch.path()).map([] { return 0; }));
         return processes::run_bounded(
@@ -159,7 +159,7 @@ std::vector<Finding> NvrxAttribution::examine(const Evidence& evidence) const {
     if (dumps.empty()) return {};
     const auto files =
         emitters::flight_recorder_files(evidence, snapshot, emitters::DumpForm::pickle, "_dump_");
-    const auto answer = need(memo_.ask(files, [&]() -> Memo::Answer {
+    const auto answer = need(memo_.query(files, [&]() -> Memo::Answer {
         const auto scratch = need(Scratch::make());
         need(emitters::write_files(files, scratch.path()).map([] { return 0; }));
         return processes::run_bounded(

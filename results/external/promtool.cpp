@@ -28,19 +28,34 @@ Result<Promtool> Promtool::find(const std::string& name) {
     auto answer = processes::run_bounded({tool.path_, "--version"}, processes::Bounds::none());
     if (!answer) return tl::unexpected(answer.error());
     const std::string said = answer->out + answer->err;  // 2.x prints on stderr or stdout, by release
-    const std::size_t at = said.find("version ");
+    constexpr std::string_view name_and = "promtool, version ";
+    const std::size_t at = said.find(name_and);
     if (answer->code != 0 || at == std::string::npos) {
         return refuse(ErrorCode::environment, "'" + tool.path_ + "' does not answer as promtool does",
                       "give --promtool the path of a promtool");
     }
-    const std::size_t end = said.find_first_of(" ,\n", at + 8);
-    tool.version_ = said.substr(at + 8, end - at - 8);
+    const std::size_t begin = at + name_and.size(), end = said.find_first_of(" ,\n", begin);
+    tool.version_ = said.substr(begin, end - begin);
     return tool;
 }
+
+namespace {
+
+// promtool ends with 0, with 1 where it found something, and with 3 where it only warns. Anything else is no
+// answer.
+Result<void> check_ending(const processes::BoundedAnswer& answer) {
+    const bool usual = answer.code == 0 || answer.code == 1 || answer.code == 3;
+    if (answer.ending == processes::Ending::by_itself && usual) return {};
+    return refuse(ErrorCode::environment, fmt::format("promtool {}", answer.how()),
+                  "see whether this machine lacks memory, and run it again");
+}
+
+}  // namespace
 
 Result<std::vector<LoadTrouble>> Promtool::check_rules(const std::string& file) const {
     auto answer = processes::run_bounded({path_, "check", "rules", file}, processes::Bounds::none());
     if (!answer) return tl::unexpected(answer.error());
+    if (auto ended = check_ending(*answer); !ended) return tl::unexpected(ended.error());
     std::vector<LoadTrouble> troubles;
     if (answer->code == 0) return troubles;
     const TestAnswer read = read_test_output(answer->code, "", answer->err);
@@ -61,6 +76,7 @@ Result<TestAnswer> Promtool::test_rules(const std::string& test_file,
                                          processes::Bounds::none(stopped), {}, {"GOGC=400", "GOMAXPROCS=1"});
     if (!answer) return tl::unexpected(answer.error());
     if (stopped && stopped()) return refuse(ErrorCode::environment, "promtool was stopped");
+    if (auto ended = check_ending(*answer); !ended) return tl::unexpected(ended.error());
     TestAnswer read = read_test_output(answer->code, answer->out, answer->err);
     read.cpu_seconds = answer->cpu_seconds;
     return read;

@@ -62,7 +62,7 @@ scenarios::Result<emitters::RasReport> read_ras_json(std::string_view text) {
     }
 }
 
-std::vector<RasTrouble> troubles_in(const emitters::RasReport& report) {
+std::vector<RasTrouble> find_troubles(const emitters::RasReport& report) {
     std::vector<RasTrouble> troubles;
     for (const auto& comm : report.communicators) {
         std::int64_t most = 0;

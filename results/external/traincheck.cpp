@@ -140,7 +140,7 @@ std::vector<Finding> TraincheckLint::examine(const Evidence& evidence) const {
     const auto configurations = linted_configurations(evidence);
     std::vector<Finding> findings;
     for (const LintedConfiguration& one : configurations) {
-        const auto answer = memo_.ask({{"job.yaml", one.yaml}}, [&]() -> Memo::Answer {
+        const auto answer = memo_.query({{"job.yaml", one.yaml}}, [&]() -> Memo::Answer {
             auto scratch = Scratch::make();
             if (!scratch) return tl::unexpected(scratch.error());
             if (auto written = emitters::write_files({{"job.yaml", one.yaml}}, scratch->path()); !written)
@@ -151,8 +151,8 @@ std::vector<Finding> TraincheckLint::examine(const Evidence& evidence) const {
         if (!answer) throw std::runtime_error(answer.error().text());
         const auto violations = read_lint(answer->out);
         if (!violations)
-            throw std::runtime_error(
-                fmt::format("traincheck {} {}; it said: {}", version_, answer->how(), answer->last_words()));
+            throw std::runtime_error(fmt::format("traincheck {} {}; it said: {}", version_, answer->how(),
+                                                 answer->last_error_text()));
         for (const LintViolation& violation : *violations) {
             const Rule* rule = find_rule(violation.rule);
             if (!rule) continue;

@@ -66,12 +66,12 @@ void record_dump_entry(const Read& read, Rank rank, const KnownGroup* group, Sto
     const bool p2p = op == Op::send || op == Op::recv;
     const std::int64_t seq = p2p ? read.p2p_seq : read.collective_seq;
     // The group gets its number at the end, so it is looked up then.
-    story.tell(read.created, rank, [=](Evidence&) -> Payload {
+    story.add_event(read.created, rank, [=](Evidence&) -> Payload {
         if (p2p) return P2pEnter{group->id, seq, read.count, read.op.peer, 0, op, read.dtype};
         return CollectiveEnter{group->id, seq, read.count, -1, op, read.dtype, ReduceOp::none};
     });
     if (read.ended == no_time) return;
-    story.tell(read.ended, rank, [=](Evidence&) -> Payload {
+    story.add_event(read.ended, rank, [=](Evidence&) -> Payload {
         if (p2p) return P2pLeave{group->id, seq, read.op.peer, op, Code::ok};
         return CollectiveLeave{group->id, seq, op, Code::ok};
     });

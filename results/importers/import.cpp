@@ -234,9 +234,10 @@ Result<Imported> import_paths(const std::vector<fs::path>& places, const ImportO
             listable(place) ? fs::directory_options::skip_permission_denied : fs::directory_options::none;
         for (fs::recursive_directory_iterator at(place, inside, trouble), end; !trouble && at != end;
              at.increment(trouble)) {
-            if (at->is_directory() && !listable(at->path()))
+            std::error_code unseen;  // a link that leads to itself
+            if (at->is_directory(unseen) && !listable(at->path()))
                 left_out.push_back({at->path(), {}, "it cannot be listed: Permission denied"});
-            if (!at->is_regular_file()) continue;
+            if (!at->is_regular_file(unseen)) continue;
             if (no_log_by_name(at->path()))
                 left_out.push_back({at->path(), {}, "its name is not that of a log's"});
             else

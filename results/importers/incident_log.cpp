@@ -22,8 +22,8 @@ namespace {
 using analysis::Nearness;
 
 constexpr std::size_t longest_block = 1 << 15, suspects_most = 12;
-constexpr std::int64_t lines_of_a_goodbye = 20;  // launchers and exit handlers print no more than that
-constexpr std::int64_t progress_of_a_survivor = 5;
+constexpr std::int64_t shutdown_lines_max = 20;  // launchers and exit handlers print no more than that
+constexpr std::int64_t survivor_progress_min = 5;
 constexpr std::size_t pending_most = 64;
 constexpr std::int64_t ticks_every = 1 << 26;
 
@@ -169,7 +169,7 @@ void LogReader::timed(const Unwrapped& line) {
     timed(line.at);
 }
 
-std::size_t LogReader::say(Rank rank, int level, std::string words) {
+std::size_t LogReader::add_log_line(Rank rank, int level, std::string words) {
     const std::size_t told = story_.log(last_, rank, level, std::move(words));
     if (last_ == no_time && told != Story::nothing) untimed_.push_back(told);
     return told;
@@ -197,17 +197,17 @@ void LogReader::take_line(std::string& raw) {
     ++story_.reading().lines;
     Unwrapped line = unwrap(raw, prefixes_, story_.year_or(place_.year));
     timed(line);
-    if (line.mislabelled) story_.tasks_are_no_ranks();
+    if (line.mislabelled) story_.ignore_task_numbers();
     story_.heard(line.rank != no_rank ? line.rank : place_.rank, last_);
     // What the scheduler prints as it ends a job is none of the job's own lines.
     const bool of_scheduler = line.text.starts_with("slurmstepd") || line.text.starts_with("srun: ") ||
                               line.text.find("CANCELLED AT ") != std::string_view::npos;
     if (!of_scheduler && !line.text.empty()) story_.note_line(last_);
     // A worker that printed its rank once has that rank in its other lines.
-    if (line.pid > 0 && line.rank != no_rank) spoken_[line.source] = line.rank;
+    if (line.pid > 0 && line.rank != no_rank) rank_by_stream_[line.source] = line.rank;
     if (line.pid > 0 && line.rank == no_rank) {
-        const auto known = spoken_.find(line.source);
-        if (known != spoken_.end()) line.rank = known->second;
+        const auto known = rank_by_stream_.find(line.source);
+        if (known != rank_by_stream_.end()) line.rank = known->second;
     }
     Block& block = blocks_[line.source];
     if (continues(block, line)) return;
@@ -333,12 +333,13 @@ void LogReader::flush(Block& block) {
     }
     ++tracebacks_;
     if (done.ignored) {
-        if (const std::size_t told = say(done, done.rank, 1); told != Story::nothing) story_.outlived(told);
+        if (const std::size_t told = add_log_line(done, done.rank, 1); told != Story::nothing)
+            story_.mark_survived(told);
         return;
     }
-    if (done.logged) return wait_and_see(say(done, done.rank, 2), done.source);
+    if (done.logged) return add_pending_error(add_log_line(done, done.rank, 2), done.source);
     const Rank rank = done.rank != no_rank ? done.rank : parse_rank(done.text);
-    const std::size_t told = say(done, rank, 2);
+    const std::size_t told = add_log_line(done, rank, 2);
     if (told == Story::nothing) {
         if (rank == no_rank) story_.orphan_again(done.text);
         return;
@@ -372,27 +373,27 @@ void LogReader::plain(const Unwrapped& line) {
     if (meant && rank == no_rank && !line.raylet && !prefixed_) rank = parse_rank(line.text);
     if (meant && meant->only_last) {
         std::string text(line.text.substr(0, 400));
-        const auto before = std::find_if(goodbyes_.begin(), goodbyes_.end(),
-                                         [&](const Goodbye& one) { return one.text == text; });
-        if (before != goodbyes_.end()) {
+        const auto before = std::find_if(clean_ends_.begin(), clean_ends_.end(),
+                                         [&](const CleanEnd& one) { return one.text == text; });
+        if (before != clean_ends_.end()) {
             story_.forget(before->told);
-            goodbyes_.erase(before);
+            clean_ends_.erase(before);
         }
         const std::size_t told = story_.log_again(last_, std::string(text));
         if (last_ == no_time) untimed_.push_back(told);
-        goodbyes_.push_back({told, story_.reading().lines, std::move(text)});
-        if (goodbyes_.size() > pending_most) {
-            story_.forget(goodbyes_.front().told);
-            goodbyes_.pop_front();
+        clean_ends_.push_back({told, story_.reading().lines, std::move(text)});
+        if (clean_ends_.size() > pending_most) {
+            story_.forget(clean_ends_.front().told);
+            clean_ends_.pop_front();
         }
         ++known_;
         return;
     }
     if (meant) {
         ++known_;
-        if (rank == no_rank && meant->nearness <= Nearness::own) say_host(line.host);
+        if (rank == no_rank && meant->nearness <= Nearness::own) add_log_host(line.host);
         const std::size_t told =
-            say(rank, meant->nearness == Nearness::finished ? 0 : 2, std::string(line.text));
+            add_log_line(rank, meant->nearness == Nearness::finished ? 0 : 2, std::string(line.text));
         if (told == Story::nothing) return;
         if (line.task) story_.by_task(told);
         follow_loss(line.text, told);
@@ -404,13 +405,13 @@ void LogReader::plain(const Unwrapped& line) {
         ++known_;
         const bool progresses = !noise(line.text);
         progress_ += progresses;
-        if (rank != no_rank && progresses) say(line, rank, 0, std::string(line.text));
+        if (rank != no_rank && progresses) add_log_line(line, rank, 0, std::string(line.text));
         return;
     }
     ++story_.reading().not_understood;
     if (sounds_bad(line.text)) suspect(line);
     if (rank == no_rank) return;
-    say(line, rank, level_of(line.text), std::string(line.text));
+    add_log_line(line, rank, level_of(line.text), std::string(line.text));
     ++plain_;
 }
 
@@ -428,24 +429,24 @@ void LogReader::follow_loss(std::string_view text, std::size_t told) {
     }
 }
 
-std::size_t LogReader::say(const Unwrapped& line, Rank rank, int level, std::string words) {
-    const std::size_t told = say(rank, level, std::move(words));
+std::size_t LogReader::add_log_line(const Unwrapped& line, Rank rank, int level, std::string words) {
+    const std::size_t told = add_log_line(rank, level, std::move(words));
     if (line.task && told != Story::nothing) story_.by_task(told);
     return told;
 }
 
 // The host of the line that comes next, where no line names its rank.
-std::size_t LogReader::say_host(const std::string& host) {
-    return host.empty() ? Story::nothing : say(no_rank, 0, "import: host " + host);
+std::size_t LogReader::add_log_host(const std::string& host) {
+    return host.empty() ? Story::nothing : add_log_line(no_rank, 0, "import: host " + host);
 }
 
 // A block stands where it began. Its last line is known when its stream prints something else, which may be
 // long after: "2: ValueError", "srun: error: task 2: Exited", "STEP CANCELLED", and no further line of 2.
-std::size_t LogReader::say(const Block& block, Rank rank, int level) {
+std::size_t LogReader::add_log_line(const Block& block, Rank rank, int level) {
     const std::int64_t now = std::exchange(last_, block.at != no_time ? block.at : last_);
     const bool hosted = rank == no_rank && !block.ignored && !block.logged;
-    const std::size_t host = hosted ? say_host(block.host) : Story::nothing;
-    const std::size_t told = say(rank, level, block.text);
+    const std::size_t host = hosted ? add_log_host(block.host) : Story::nothing;
+    const std::size_t told = add_log_line(rank, level, block.text);
     for (const std::size_t one : {host, told})
         if (one != Story::nothing) story_.began(one, block.order);
     last_ = now;
@@ -466,8 +467,8 @@ bool LogReader::missing_ranks(const Unwrapped& line) {
     const bool listed = digits != text.npos && digits > 0 && text.substr(digits).starts_with(": [");
     lists_missing_ = labelled || listed;
     if (!lists_missing_) return false;
-    say(no_rank, 2,
-        fmt::format("Missing ranks: {}", labelled ? line.rank : static_cast<Rank>(number_in(text))));
+    add_log_line(no_rank, 2,
+                 fmt::format("Missing ranks: {}", labelled ? line.rank : static_cast<Rank>(number_in(text))));
     return true;
 }
 
@@ -493,11 +494,12 @@ bool LogReader::shell(const Unwrapped& line) {
         line.text.find(": can't open file '") == line.text.npos &&
         !line.text.starts_with("CommandNotFoundError: "))
         return false;
-    wait_and_see(say(line.rank != no_rank ? line.rank : place_.rank, 2, std::string(line.text)), line.source);
+    add_pending_error(add_log_line(line.rank != no_rank ? line.rank : place_.rank, 2, std::string(line.text)),
+                      line.source);
     return true;
 }
 
-void LogReader::wait_and_see(std::size_t told, const std::string& source) {
+void LogReader::add_pending_error(std::size_t told, const std::string& source) {
     if (told == Story::nothing) return;
     pending_.push_back({told, source, story_.reading().lines, progress_});
     if (pending_.size() <= pending_most) return;
@@ -508,8 +510,8 @@ void LogReader::wait_and_see(std::size_t told, const std::string& source) {
 // An error if the log ended soon after it and nothing was done any more, else only information.
 void LogReader::settle(const Pending& one) {
     const bool last =
-        !one.went_on && story_.reading().lines - one.line <= lines_of_a_goodbye && progress_ == one.progress;
-    if (!last) story_.outlived(one.told);
+        !one.went_on && story_.reading().lines - one.line <= shutdown_lines_max && progress_ == one.progress;
+    if (!last) story_.mark_survived(one.told);
 }
 
 // The last few lines that sound bad, shown when nothing was understood.
@@ -522,13 +524,13 @@ std::string LogReader::finish() {
     for (auto& [source, block] : blocks_) flush(block);
     for (const Pending& one : pending_) settle(one);
     for (const auto& [told, made] : outlived_) {
-        if (progress_ - made >= progress_of_a_survivor) story_.outlived(told);
+        if (progress_ - made >= survivor_progress_min) story_.mark_survived(told);
     }
-    for (const Goodbye& one : goodbyes_) {
-        if (story_.reading().lines - one.line > lines_of_a_goodbye) story_.forget(one.told);
+    for (const CleanEnd& one : clean_ends_) {
+        if (story_.reading().lines - one.line > shutdown_lines_max) story_.forget(one.told);
     }
     for (auto& [rank, words] : suspects_) {
-        if (rank == no_rank && place_.rank == no_rank) say(no_rank, 1, words);
+        if (rank == no_rank && place_.rank == no_rank) add_log_line(no_rank, 1, words);
     }
     std::string what;
     const auto add = [&](int lines, const char* name) {

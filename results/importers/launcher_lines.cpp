@@ -60,7 +60,7 @@ std::vector<Rank> tasks_in(std::string_view list) {
     return ranks;
 }
 
-int signal_said(std::string_view words) {
+int parse_signal(std::string_view words) {
     struct Named {
         std::string_view words;
         int signal;
@@ -83,7 +83,7 @@ bool LogReader::agent(const Unwrapped& line) {
     if (!agent_head(line.text, head)) return false;
     if (const auto stamp = read_stamp(line.text.substr(1), story_.year_or(place_.year))) timed(stamp->at);
     ++agent_;
-    story_.tasks_are_no_ranks();
+    story_.ignore_task_numbers();
     if (head.words.starts_with("====")) {
         Block& block = blocks_[line.source];
         block.kind = Block::report, block.text = head.words, block.at = last_;
@@ -91,12 +91,12 @@ bool LogReader::agent(const Unwrapped& line) {
     }
     agent_words(head.words);
     const bool proof = head.words.find("successfully finished") != head.words.npos;
-    const std::size_t told = say(no_rank, head.level, std::string(head.words));
+    const std::size_t told = add_log_line(no_rank, head.level, std::string(head.words));
     const bool shuts_down = head.words.find("failed to shutdown the rendezvous") != head.words.npos;
     if (shuts_down || head.words.find("failed to send a keep-alive heartbeat") != head.words.npos)
         store_warned(told);
-    if (shuts_down) outlive_the_store();
-    if (proof) say(no_rank, 0, std::string(head.words));
+    if (shuts_down) clear_store_warnings();
+    if (proof) add_log_line(no_rank, 0, std::string(head.words));
     return true;
 }
 
@@ -106,8 +106,8 @@ void LogReader::store_warned(std::size_t told) {
 
 // An agent that has ended its work tells the store so. If the host of the store ended first, c10d and the
 // agent warn; no process fails by that.
-void LogReader::outlive_the_store() {
-    for (const std::size_t told : store_warnings_) story_.outlived(told);
+void LogReader::clear_store_warnings() {
+    for (const std::size_t told : store_warnings_) story_.mark_survived(told);
     store_warnings_.clear();
 }
 
@@ -134,9 +134,9 @@ void LogReader::agent_words(std::string_view words) {
 
 // The entries of torchrun's report; those under "Root Cause" failed first.
 void LogReader::report(const std::string& text) {
-    story_.tasks_are_no_ranks();
-    say(no_rank, 2, text);
-    story_.tell(last_, no_rank, [](Evidence&) -> Payload { return JobStop{1, TextId::none}; });
+    story_.ignore_task_numbers();
+    add_log_line(no_rank, 2, text);
+    story_.add_event(last_, no_rank, [](Evidence&) -> Payload { return JobStop{1, TextId::none}; });
     Story::Failure failure;
     bool root = false;
     const auto close = [&] {
@@ -234,7 +234,8 @@ bool LogReader::accounting(const Unwrapped& line) {
     const bool step = row[id].find('.') != text.npos;
     const std::string ended = row[state].substr(0, row[state].find_first_of(" +"));
     if (step && ended == "COMPLETED") return true;
-    say(no_rank, ended == "COMPLETED" ? 0 : 2,
+    add_log_line(
+        no_rank, ended == "COMPLETED" ? 0 : 2,
         fmt::format("sacct: {} {} ended {}{}", step ? "step" : "job", row[id], ended,
                     code < row.size() && !row[code].empty() ? fmt::format(" (ExitCode {})", row[code]) : ""));
     return true;
@@ -249,14 +250,14 @@ bool LogReader::scheduler(const Unwrapped& line) {
             std::string_view list = after(text, ": task");
             if (list.starts_with('s')) list.remove_prefix(1);
             if (list.starts_with(' ')) list.remove_prefix(1);
-            const int signal = signal_said(text);
+            const int signal = parse_signal(text);
             const auto code = after(text, "exit code ");
             const std::string host(between(text, "srun: error: ", ": task"));
             for (const Rank rank : tasks_in(list))
                 story_.task_ended(last_, rank, signal > 0 ? -signal : static_cast<int>(number_in(code)),
                                   signal, host);
         }
-        if (text.starts_with("srun: error")) say(no_rank, 2, std::string(text));
+        if (text.starts_with("srun: error")) add_log_line(no_rank, 2, std::string(text));
         return true;
     }
     // The line itself often has no stamp before it.
@@ -266,7 +267,7 @@ bool LogReader::scheduler(const Unwrapped& line) {
     if (accounting(line)) return true;
     if (text.starts_with("slurmstepd")) {
         ++launcher_;
-        say(no_rank, 2, std::string(text));
+        add_log_line(no_rank, 2, std::string(text));
         return true;
     }
     return false;
@@ -278,7 +279,7 @@ bool LogReader::launcher(const Unwrapped& line) {
     const auto ended = [&](Rank rank, int code, int signal) {
         ++launcher_;
         if (rank != no_rank) story_.exits(last_, rank, code, signal);
-        say(no_rank, 2, std::string(text));
+        add_log_line(no_rank, 2, std::string(text));
         return true;
     };
     if (text.find("sigkill_handler] Killing subprocess") != text.npos ||
@@ -291,12 +292,12 @@ bool LogReader::launcher(const Unwrapped& line) {
         const int value = static_cast<int>(number_in(code));
         const bool only = killed_subprocesses_ == 1 && local.starts_with('0') && line.host.empty();
         killed_subprocesses_ = 0;
-        story_.tasks_are_no_ranks();
+        story_.ignore_task_numbers();
         return ended(only ? 0 : no_rank, value, value < 0 ? -value : 0);
     }
     if (text == "Killed") {
         ++launcher_;
-        return say(no_rank, 2, "shell: Killed"), true;
+        return add_log_line(no_rank, 2, "shell: Killed"), true;
     }
     if (text.find("noticed that process rank ") != text.npos) {
         const int signal = static_cast<int>(number_in(after(text, "exited on signal ")));
@@ -334,7 +335,7 @@ bool LogReader::launcher(const Unwrapped& line) {
     // JAX: "Task /job:jax_worker/replica:0/task:3 heartbeat timeout"
     if (text.find("heartbeat timeout") != text.npos && text.find("/task:") != text.npos) {
         ++launcher_;
-        say(static_cast<Rank>(number_in(after(text, "/task:"))), 2, std::string(text));
+        add_log_line(static_cast<Rank>(number_in(after(text, "/task:"))), 2, std::string(text));
         return true;
     }
     return false;

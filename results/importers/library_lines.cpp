@@ -78,7 +78,7 @@ bool LogReader::nccl(const Unwrapped& line) {
     Rank rank = story_.rank_of(host.data(), pid);
     if (rank == no_rank) rank = place_.rank;
     if (rank == no_rank) {
-        if (warns) say(no_rank, analysis::signature_in(words) ? 2 : 1, std::string(text));
+        if (warns) add_log_line(no_rank, analysis::signature_in(words) ? 2 : 1, std::string(text));
         return true;
     }
     KnownProcess& process = story_.process(rank);
@@ -86,9 +86,9 @@ bool LogReader::nccl(const Unwrapped& line) {
     for (const auto& [name, value] : versions_) process.versions[name] = value;
     for (const auto& [name, value] : environment_) process.environment[name] = value;
     if (!warns) return true;
-    if (say(rank, 1, std::string(text)) == Story::nothing) return true;
+    if (add_log_line(rank, 1, std::string(text)) == Story::nothing) return true;
     const std::string message(words);
-    story_.tell(last_, rank, [message](Evidence& evidence) -> Payload {
+    story_.add_event(last_, rank, [message](Evidence& evidence) -> Payload {
         return CommError{1, Code::system_error, evidence.text(message)};
     });
     return true;
@@ -140,7 +140,7 @@ bool LogReader::c10d(const Unwrapped& line) {
     const bool down = words.find("taking the entire process down") != words.npos;
     const int level = level_of_letter(text[1]);
     if (level > 0 || rank != no_rank) {
-        const std::size_t told = say(rank, level, std::move(words));
+        const std::size_t told = add_log_line(rank, level, std::move(words));
         if (level == 1 && text.substr(0, close).find("TCPStore.cpp") != text.npos) store_warned(told);
     }
     if (down && rank != no_rank) story_.exits(last_, rank, -sigabrt, sigabrt);
@@ -173,7 +173,7 @@ bool LogReader::kernel(const Unwrapped& line) {
     const std::string_view code = after(words, "): ");
     if (words.find("NVRM: Xid") != words.npos && !code.empty()) {
         const auto xid = static_cast<std::int32_t>(number_in(code));
-        const std::size_t told = story_.tell(last_, no_rank, [xid, said](Evidence& evidence) -> Payload {
+        const std::size_t told = story_.add_event(last_, no_rank, [xid, said](Evidence& evidence) -> Payload {
             return DeviceError{xid, evidence.text(said)};
         });
         if (last_ == no_time) untimed_.push_back(told);
@@ -181,13 +181,13 @@ bool LogReader::kernel(const Unwrapped& line) {
         return true;
     }
     if (!analysis::signature_in(words)) return true;
-    say(no_rank, 2, said);
+    add_log_line(no_rank, 2, said);
     if (const auto victim = after(words, "illed process "); !victim.empty()) {
         const Rank rank =
             story_.rank_of(host == "node" ? "" : host, static_cast<std::int32_t>(number_in(victim)));
         if (rank != no_rank) {
-            story_.tell(last_, rank, [](Evidence& evidence) -> Payload {
-                return MemoryOom{0, 0, evidence.text(scenarios::word_of(MemoryPlace::host))};
+            story_.add_event(last_, rank, [](Evidence& evidence) -> Payload {
+                return MemoryOom{0, 0, evidence.text(scenarios::enum_name(MemoryPlace::host))};
             });
             story_.exits(last_, rank, -sigkill, sigkill);
         }

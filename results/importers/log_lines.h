@@ -56,7 +56,7 @@ private:
         bool went_on = false;  // the same stream printed something later
     };
     // A proof of a good end that counts only among the last lines.
-    struct Goodbye {
+    struct CleanEnd {
         std::size_t told = 0;
         std::int64_t line = 0;
         std::string text;
@@ -69,14 +69,14 @@ private:
     void suspect(const Unwrapped& line);
     void follow_loss(std::string_view text, std::size_t told);
     bool shell(const Unwrapped& line);
-    void wait_and_see(std::size_t told, const std::string& source);
+    void add_pending_error(std::size_t told, const std::string& source);
     void settle(const Pending& one);
     bool missing_ranks(const Unwrapped& line);
     bool device_table(const Unwrapped& line);
-    std::size_t say_host(const std::string& host);
-    std::size_t say(const Block& block, Rank rank, int level);
-    std::size_t say(const Unwrapped& line, Rank rank, int level, std::string words);
-    std::size_t say(Rank rank, int level, std::string words);
+    std::size_t add_log_host(const std::string& host);
+    std::size_t add_log_line(const Block& block, Rank rank, int level);
+    std::size_t add_log_line(const Unwrapped& line, Rank rank, int level, std::string words);
+    std::size_t add_log_line(Rank rank, int level, std::string words);
     void timed(std::int64_t at);
     void timed(const Unwrapped& line);
 
@@ -89,7 +89,7 @@ private:
     void banner(const Block& block);
     void agent_words(std::string_view words);
     void store_warned(std::size_t told);
-    void outlive_the_store();
+    void clear_store_warnings();
     void report(const std::string& text);
     bool scheduler(const Unwrapped& line);
     bool accounting(const Unwrapped& line);
@@ -104,9 +104,9 @@ private:
     std::map<std::string, Block, std::less<>> blocks_;
     std::map<std::string, std::string> environment_, versions_;
     std::deque<std::pair<Rank, std::string>> suspects_;
-    std::map<std::string, Rank, std::less<>> spoken_;  // by stream
+    std::map<std::string, Rank, std::less<>> rank_by_stream_;  // by stream
     std::deque<Pending> pending_;
-    std::deque<Goodbye> goodbyes_;
+    std::deque<CleanEnd> clean_ends_;
     std::vector<std::pair<std::size_t, std::int64_t>> outlived_;  // an error, and the progress made by then
     std::int64_t progress_ = 0;                                   // lines of progress
     bool chained_ = false;        // the next traceback continues the last pending one

@@ -32,36 +32,36 @@ std::string members_text(const std::vector<Rank>& ranks) {
 
 }  // namespace
 
-std::size_t Story::tell(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what) {
+std::size_t Story::add_event(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what) {
     if (at != no_time) seen_until(at);
-    told_.push_back({.at = at, .rank = rank, .what = std::move(what), .order = ++orders_});
-    return told_.size() - 1;
+    events_.push_back({.at = at, .rank = rank, .what = std::move(what), .order = ++orders_});
+    return events_.size() - 1;
 }
 
 // The same line of the same rank twice is one event in two files; a time in either of them is kept.
 std::size_t Story::log(std::int64_t at, Rank rank, int level, std::string line) {
     std::size_t& kept = kept_[rank];
     if (kept >= (level == 0 ? calm_lines_most : lines_most)) {
-        ++reading_.untold;
+        ++reading_.omitted;
         if (level == 0) return nothing;
         late_[rank].push_back({at, level, std::move(line)});
         if (late_[rank].size() > late_lines_most) late_[rank].pop_front();
         return nothing;
     }
-    const auto [known, fresh] = logged_.try_emplace({rank, line}, told_.size());
-    std::int64_t& before = fresh ? at : told_[known->second].at;
+    const auto [known, fresh] = logged_.try_emplace({rank, line}, events_.size());
+    std::int64_t& before = fresh ? at : events_[known->second].at;
     if (!fresh && (before == no_time || at == no_time || at == before)) {
         if (before == no_time && at != no_time) before = at, seen_until(at);
         return nothing;
     }
     ++kept;
-    return tell(at, rank, [level, line = std::move(line)](Evidence& evidence) -> Payload {
+    return add_event(at, rank, [level, line = std::move(line)](Evidence& evidence) -> Payload {
         return RankLog{level, evidence.text(line)};
     });
 }
 
 std::size_t Story::log_again(std::int64_t at, std::string line) {
-    return tell(at, no_rank, [line = std::move(line)](Evidence& evidence) -> Payload {
+    return add_event(at, no_rank, [line = std::move(line)](Evidence& evidence) -> Payload {
         return RankLog{0, evidence.text(line)};
     });
 }
@@ -86,7 +86,7 @@ void Story::task_ended(std::int64_t at, Rank task, int code, int signal, std::st
 
 void Story::heard(Rank rank, std::int64_t at) {
     if (rank == no_rank || at == no_time) return;
-    std::int64_t& last = heard_.try_emplace(rank, at).first->second;
+    std::int64_t& last = last_line_at_.try_emplace(rank, at).first->second;
     last = std::max(last, at);
 }
 
@@ -101,9 +101,9 @@ void Story::note_line(std::int64_t at) {
 void Story::settle_tasks() {
     std::set<std::size_t> guesses(by_task_.begin(), by_task_.end());
     Rank highest = no_rank, highest_task = no_rank;
-    for (std::size_t i = 0; i < told_.size(); ++i)
+    for (std::size_t i = 0; i < events_.size(); ++i)
         (guesses.contains(i) ? highest_task : highest) =
-            std::max(guesses.contains(i) ? highest_task : highest, told_[i].rank);
+            std::max(guesses.contains(i) ? highest_task : highest, events_[i].rank);
     std::set<std::string> hosts;
     for (const Failure& task : tasks_) {
         hosts.insert(task.host);
@@ -112,7 +112,7 @@ void Story::settle_tasks() {
     if (!tasks_.empty() && hosts.size() == tasks_.size() && highest >= 2 * (highest_task + 1))
         tasks_are_ranks_ = false;
     if (tasks_are_ranks_) return;
-    for (const std::size_t told : by_task_) told_[told].rank = no_rank;
+    for (const std::size_t told : by_task_) events_[told].rank = no_rank;
 }
 
 // The launcher's own traceback says nothing about a rank.
@@ -149,20 +149,20 @@ void Story::claim_orphans() {
     });
     const bool all = orphans_.size() == known.size();
     for (std::size_t i = 0; i < orphans_.size() && i < known.size() && (all || i == 0); ++i) {
-        Told& one = told_[orphans_[i]];
+        StoryEvent& one = events_[orphans_[i]];
         const Rank rank = known[i]->rank;
         --reading_.orphans;
         if (one.rank == no_rank) {
             one.rank = rank;
         } else {
             const std::size_t order = one.order;
-            began(tell(one.at, rank, std::function(one.what)), order);
+            began(add_event(one.at, rank, std::function(one.what)), order);
         }
     }
 }
 
 void Story::settle_exits() {
-    const bool ranks_told = !failures_.empty() || !exits_.empty();
+    const bool ranks_stated = !failures_.empty() || !exits_.empty();
     for (const Failure& failure : failures_) {
         // A local rank is the rank where the launcher's workers are the whole world.
         const bool whole_world = world_ <= std::max(static_cast<std::int32_t>(workers_.size()), 1);
@@ -172,7 +172,7 @@ void Story::settle_exits() {
         if (rank != no_rank && failure.root) roots_.insert(rank);
         if (failure.rank != no_rank && !failure.host.empty()) process(failure.rank).host = failure.host;
     }
-    if (ranks_told || !tasks_are_ranks_) return;
+    if (ranks_stated || !tasks_are_ranks_) return;
     for (const Failure& task : tasks_) {
         exits(task.at, task.rank, task.code, task.code < 0 ? -task.code : 0);
         if (!task.host.empty() && !processes_.contains(task.rank)) process(task.rank).host = task.host;
@@ -222,7 +222,7 @@ Rank Story::count() const {
     Rank count = world_;
     for (const auto& [rank, process] : processes_) count = std::max(count, rank + 1);
     for (const auto& [rank, exit] : exits_) count = std::max(count, rank + 1);
-    for (const Told& one : told_) count = std::max(count, one.rank + 1);
+    for (const StoryEvent& one : events_) count = std::max(count, one.rank + 1);
     for (const auto& [key, group] : groups_) {
         for (const Rank rank : group.ranks) count = std::max(count, rank + 1);
     }
@@ -283,11 +283,11 @@ void Story::nccl_joined(const std::string& comm, Rank process, std::int64_t at) 
 void Story::record_last_lines() {
     for (auto& [rank, lines] : late_) {
         for (Late& one : lines) {
-            tell(one.at, rank,
-                 [level = one.level, line = std::move(one.line)](Evidence& evidence) -> Payload {
-                     return RankLog{level, evidence.text(line)};
-                 });
-            --reading_.untold;
+            add_event(one.at, rank,
+                      [level = one.level, line = std::move(one.line)](Evidence& evidence) -> Payload {
+                          return RankLog{level, evidence.text(line)};
+                      });
+            --reading_.omitted;
         }
     }
 }
@@ -314,7 +314,7 @@ void Story::record_start(Evidence& evidence) const {
     }
     const auto all = std::max<std::int32_t>(static_cast<std::int32_t>(nodes.size()), 1);
     evidence.record({Time{0}, no_rank,
-                     JobStart{count(), all, most, evidence.text(scenarios::word_of(JobOrigin::imported))}});
+                     JobStart{count(), all, most, evidence.text(scenarios::enum_name(JobOrigin::imported))}});
     for (Rank rank = 0; rank < count(); ++rank) {
         const auto found = processes_.find(rank);
         const KnownProcess known = found == processes_.end() ? KnownProcess{} : found->second;
@@ -386,7 +386,7 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     const auto earlier = [&](std::int64_t at) {
         if (at != no_time) ending.zero = std::min(ending.zero, at);
     };
-    for (const Told& one : told_) earlier(one.at);
+    for (const StoryEvent& one : events_) earlier(one.at);
     earlier(last_line_);  // of a job that then printed nothing any more
     for (const auto& [rank, exit] : exits_) earlier(exit.first);
     for (const auto& [name, comm] : comms_) {
@@ -399,12 +399,12 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
     record_start(evidence);
     record_groups(evidence, ending.zero);
     if (groups_.empty()) record_nccl_comms(evidence, ending.zero);
-    std::stable_sort(told_.begin(), told_.end(),
-                     [](const Told& a, const Told& b) { return a.order < b.order; });
-    for (const Told& one : told_) {
+    std::stable_sort(events_.begin(), events_.end(),
+                     [](const StoryEvent& a, const StoryEvent& b) { return a.order < b.order; });
+    for (const StoryEvent& one : events_) {
         if (one.forgotten) continue;
         Payload what = one.what(evidence);
-        if (auto* log = std::get_if<RankLog>(&what); log && one.calm) log->level = 0;
+        if (auto* log = std::get_if<RankLog>(&what); log && one.informational) log->level = 0;
         evidence.record({when(one.at), one.rank, std::move(what)});
     }
     // The rank that a launcher names as the first failure comes first among those of the same second.
@@ -415,13 +415,13 @@ Story::Ending Story::finish(std::optional<std::int64_t> observed_until) {
         }
     }
     // An agent that ends its workers names each of them: their number is the world size if no file states it.
-    reading_.ranks_told = world_ > 0 ? world_ : static_cast<std::int64_t>(workers_.size());
+    reading_.ranks_stated = world_ > 0 ? world_ : static_cast<std::int64_t>(workers_.size());
     if (reading_.lines > 0)
         evidence.record({when(until_), no_rank, RankLog{0, evidence.text(reading_.line())}});
     if (last_line_ != no_time) {
         std::string heard =
             fmt::format("import: heard last={} wait={}", when(last_line_).count(), longest_wait_);
-        for (const auto& [rank, at] : heard_) heard += fmt::format(" {}={}", rank, when(at).count());
+        for (const auto& [rank, at] : last_line_at_) heard += fmt::format(" {}={}", rank, when(at).count());
         evidence.record({when(until_), no_rank, RankLog{0, evidence.text(heard)}});
     }
     evidence.finish(when(std::max(observed_until.value_or(until_), until_)));

@@ -17,11 +17,11 @@ namespace deadrank::results::importers {
 
 inline constexpr std::int64_t no_time = -1;  // the file does not say; the event gets the latest moment known
 
-struct Told {
+struct StoryEvent {
     std::int64_t at = no_time;
     Rank rank = no_rank;
     std::function<Payload(Evidence&)> what;  // texts go into the evidence that is being made
-    bool calm = false;                       // a log line whose level becomes that of information
+    bool informational = false;              // a log line whose level becomes that of information
     bool forgotten = false;                  // it meant nothing, as the rest of the log shows
     std::size_t order = 0;                   // among those of the same time: where it began in its log
 };
@@ -43,16 +43,16 @@ class Story {
 public:
     // Each told event has a number, by which its time can be set later.
     static constexpr std::size_t nothing = static_cast<std::size_t>(-1);
-    std::size_t tell(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what);
+    std::size_t add_event(std::int64_t at, Rank rank, std::function<Payload(Evidence&)> what);
     // Returns `nothing` when the same rank printed it before, or when there is too much to keep.
     std::size_t log(std::int64_t at, Rank rank, int level, std::string line);
     // A line of information that the same process may have printed before: only its last place counts.
     std::size_t log_again(std::int64_t at, std::string line);
-    void place(std::size_t told, std::int64_t at) { told_[told].at = at; }
+    void place(std::size_t told, std::int64_t at) { events_[told].at = at; }
     // What is told as a whole later, as a traceback is at its last line, began before what is told from now
     // on.
     std::size_t order_now() { return ++orders_; }
-    void began(std::size_t told, std::size_t order) { told_[told].order = order; }
+    void began(std::size_t told, std::size_t order) { events_[told].order = order; }
 
     analysis::LogRead& reading() { return reading_; }
     // Stamps without a year take it from dated lines, else from the file's own date.
@@ -75,10 +75,10 @@ public:
     // The rank of that event is the number of a task.
     void by_task(std::size_t told) { by_task_.push_back(told); }
     // A launcher within the tasks starts the ranks, or a task's number and its rank differ.
-    void tasks_are_no_ranks() { tasks_are_ranks_ = false; }
+    void ignore_task_numbers() { tasks_are_ranks_ = false; }
     // The program went on after that error: no complaint any more.
-    void outlived(std::size_t told) { told_[told].calm = true; }
-    void forget(std::size_t told) { told_[told].forgotten = true; }
+    void mark_survived(std::size_t told) { events_[told].informational = true; }
+    void forget(std::size_t told) { events_[told].forgotten = true; }
     // That the process printed something, even if the line is not kept.
     void heard(Rank rank, std::int64_t at);
     // The same of a job whose lines name no rank: when its last line came, and the longest wait for one.
@@ -140,7 +140,7 @@ private:
     std::vector<std::string> lacks() const;
     Rank count() const;
 
-    std::vector<Told> told_;
+    std::vector<StoryEvent> events_;
     std::size_t orders_ = 0;
     std::map<Rank, KnownProcess> processes_;
     std::map<std::pair<std::string, std::int32_t>, Rank> ranks_;
@@ -163,7 +163,7 @@ private:
     std::set<Rank> roots_;  // first failures, as launchers say
     std::vector<std::size_t> by_task_;
     bool tasks_are_ranks_ = true;
-    std::map<Rank, std::int64_t> heard_;  // the last line of each rank
+    std::map<Rank, std::int64_t> last_line_at_;  // the last line of each rank
     std::int64_t last_line_ = no_time, longest_wait_ = 0;
     std::vector<std::size_t> orphans_;  // the same number twice: two processes printed it
     analysis::LogRead reading_;

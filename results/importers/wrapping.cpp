@@ -80,7 +80,7 @@ public:
     Unwrapped done() {
         for (int layers = 0; layers < 8 && layer(); ++layers) {
         }
-        behind_a_bar();
+        split_progress_bar();
         repeated();
         if (line_.source.empty() && line_.rank != no_rank) line_.source = "r" + std::to_string(line_.rank);
         return std::move(line_);
@@ -351,7 +351,7 @@ private:
     }
 
     // A progress bar does not end with a line feed: what is printed next follows it on the same line.
-    void behind_a_bar() {
+    void split_progress_bar() {
         const std::string_view all = text();
         if (const std::size_t at = c10d_within(all); at != all.npos && at > 0) {
             drop(at);

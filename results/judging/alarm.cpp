@@ -93,7 +93,7 @@ Alarm wrong_blame(const Weighing& weighing, const Finding& finding) {
     std::string what = fmt::format("blamed {}", blame_text(said, fields));
     if (says_nothing_of_them && !(said == Blame{})) {
         what = "names";
-        for (const BlameField field : fields) what += fmt::format(" no {}", scenarios::word_of(field));
+        for (const BlameField field : fields) what += fmt::format(" no {}", scenarios::enum_name(field));
     }
     return {
         .verdict = Verdict::fail,
@@ -208,14 +208,14 @@ void add(const std::vector<T>& more, std::vector<T>& all) {
 
 // One fault may stop two groups or fill two hosts, and a detector may report each by itself: findings of the
 // due symptom that blame only culprits count as one, made when the last of them was.
-struct Together {
+struct JointFindings {
     std::vector<Finding> findings;     // the joint one instead of all its parts
     std::vector<std::size_t> indices;  // index of each before; of the joint one, its last part's
     std::size_t parts = 0;
 };
 
-Together put_together(const Weighing& weighing, const std::vector<Finding>& findings) {
-    Together all;
+JointFindings join_findings(const Weighing& weighing, const std::vector<Finding>& findings) {
+    JointFindings all;
     std::optional<Finding> joint;
     std::size_t last = 0;
     for (std::size_t i = 0; i < findings.size(); ++i) {
@@ -259,11 +259,11 @@ Alarm weigh_alarm(const scenarios::Expectation& expect, const Blame& culprit, Ti
         return {.verdict = Verdict::unknown,
                 .outcome = Outcome::unjudged,
                 .reason = fmt::format("the scenario wants the {} named, but the truth names none",
-                                      scenarios::word_of(nameless.front()))};
+                                      scenarios::enum_name(nameless.front()))};
     }
     const Alarm alone = weigh_each(weighing, findings, others);
     if (alone.outcome != Outcome::wrong_rank) return alone;
-    const Together together = put_together(weighing, findings);
+    const JointFindings together = join_findings(weighing, findings);
     if (together.parts < 2) return alone;
     Alarm alarm =
         weigh_each(weighing, together.findings, list_unexpected_findings(expect, together.findings));
@@ -312,8 +312,12 @@ Blame culprit_of(const scenarios::Expectation& expect, const Record& record) {
 
 namespace {
 
-bool ends_a_process(const scenarios::FaultSpec& fault) {
-    return fault.kind == scenarios::FaultId::exit_rank || fault.kind == scenarios::FaultId::kill_rank;
+// The ranks whose processes the fault ended; none if it ends no process.
+std::vector<Rank> ended_ranks(const scenarios::FaultSpec& fault, const Mark& mark) {
+    if (fault.kind == scenarios::FaultId::lose_node) return mark.blame.ranks;
+    if (fault.kind != scenarios::FaultId::exit_rank && fault.kind != scenarios::FaultId::kill_rank) return {};
+    const std::vector<std::int64_t> ranks = fault.ranks();
+    return {ranks.begin(), ranks.end()};
 }
 
 bool reports_provoked_end(const Finding& finding, const scenarios::Plan& plan, const Truth& truth) {
@@ -326,10 +330,8 @@ bool reports_provoked_end(const Finding& finding, const scenarios::Plan& plan, c
         const auto index = static_cast<std::size_t>(std::max(mark.fault, 0));
         if (mark.kind != MarkKind::applied || index >= plan.faults.size()) return false;
         const scenarios::FaultSpec& fault = plan.faults[index];
-        const std::vector<std::int64_t> ranks = fault.ranks();
-        return fault.provokes && ends_a_process(fault) && finding.at >= mark.at &&
-               finding.at - mark.at <= std::chrono::seconds(1) &&
-               within({finding.blame.ranks.begin(), finding.blame.ranks.end()}, ranks);
+        return fault.provokes && finding.at >= mark.at && finding.at - mark.at <= std::chrono::seconds(1) &&
+               within(finding.blame.ranks, ended_ranks(fault, mark));
     });
 }
 

@@ -58,7 +58,7 @@ Case unknown_case(const scenarios::Scenario& scenario, std::uint64_t seed, std::
     return unknown;
 }
 
-std::string_view name_of(Verdict verdict) { return scenarios::word_of(verdict); }
+std::string_view name_of(Verdict verdict) { return scenarios::enum_name(verdict); }
 
 std::string_view name_of(Outcome outcome) {
     static constexpr std::array<std::string_view, 18> names = {

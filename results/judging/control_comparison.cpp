@@ -93,14 +93,14 @@ private:
 };
 
 // A hundredth more is noise that no user would ask about.
-bool as_fast(const Work& seen, const Work& right) {
+bool speed_matches(const Work& seen, const Work& right) {
     return std::all_of(right.took.begin(), right.took.end(), [&](const auto& entry) {
         const auto beside = seen.took.find(entry.first);
         return beside != seen.took.end() && beside->second <= entry.second + entry.second / 100;
     });
 }
 
-bool as_small(const Work& seen, const Work& right) {
+bool memory_matches(const Work& seen, const Work& right) {
     return std::all_of(seen.memory.begin(), seen.memory.end(), [&](const auto& entry) {
         const auto beside = right.memory.find(entry.first);
         return beside != right.memory.end() && entry.second.used <= beside->second.used &&
@@ -110,7 +110,7 @@ bool as_small(const Work& seen, const Work& right) {
 
 // The calls of each communicator are the control's, or all of its members still make the same ones in the
 // same order.
-bool as_agreed(const Work& seen, const Work& right) {
+bool calls_match(const Work& seen, const Work& right) {
     return std::all_of(seen.collectives.begin(), seen.collectives.end(), [&](const auto& entry) {
         const auto beside = right.collectives.find(entry.first);
         if (beside != right.collectives.end() && beside->second == entry.second) return true;
@@ -124,8 +124,8 @@ bool as_agreed(const Work& seen, const Work& right) {
 
 std::string explain_missing_effect(const Evidence& run, const Evidence& control) {
     const Work seen = WorkReader(run).work(), right = WorkReader(control).work();
-    const bool same = seen.lines == right.lines && seen.messages == right.messages && as_fast(seen, right) &&
-                      as_small(seen, right) && as_agreed(seen, right);
+    const bool same = seen.lines == right.lines && seen.messages == right.messages &&
+                      speed_matches(seen, right) && memory_matches(seen, right) && calls_match(seen, right);
     if (!same) return {};
     std::string kinds;
     for (const auto& [kind, lines] : seen.kinds) {

@@ -61,7 +61,7 @@ void count_checks(Strictness& checks, const scenarios::Scenario& scenario) {
     else if (!heal.is_the_control())
         ++checks.heals_set;
     else
-        checks.heals_unsaid.push_back(scenario.id);
+        checks.heals_missing.push_back(scenario.id);
 }
 
 void count(Coverage& coverage, const scenarios::Scenario& scenario) {

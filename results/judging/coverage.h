@@ -46,7 +46,7 @@ struct Strictness {
     std::size_t heals_set = 0;         // a fix: all faults go, and settings change
     std::size_t heals_workaround = 0;  // no fix, but what users did for want of one
     std::size_t heals_control = 0;     // the healed run is the control, with a reason
-    std::vector<std::string> heals_unsaid;
+    std::vector<std::string> heals_missing;
 };
 
 struct Coverage {

@@ -160,7 +160,7 @@ void judge_healed(Judgement& judgement, const scenarios::Plan& plan, const Recor
 }
 
 // The fix must absorb the faults that it leaves in place, so at least one of them must have happened.
-void judge_what_was_kept(Judgement& judgement, const Truth& truth) {
+void judge_kept_faults(Judgement& judgement, const Truth& truth) {
     for (const Mark& mark : truth.marks) {
         if (mark.kind != MarkKind::missed || truth.applied()) continue;
         set(judgement, Verdict::unknown, Outcome::not_applied,
@@ -209,7 +209,7 @@ Judgement judge(const scenarios::Plan& plan, const Record& record, const std::ve
     else if (plan.variant == Variant::fault)
         judge_effect(judgement, plan, record, control);
     else if (plan.variant == Variant::healed)
-        judge_what_was_kept(judgement, record.truth);
+        judge_kept_faults(judgement, record.truth);
     return judgement;
 }
 

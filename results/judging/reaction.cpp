@@ -211,8 +211,9 @@ std::string difference(const EndResult& seen, const EndResult& right, bool resta
         const auto found = seen.last.find(rank);
         if (found == seen.last.end()) return fmt::format("rank {} ended without a loss", rank);
         if (!ends_with_right_loss(seen, right, rank))
-            return fmt::format("rank {} ends with a loss of {:.6g} where {:.6g} was right", rank,
-                               found->second.loss, last.loss);
+            return fmt::format("rank {} ends with a loss of {} where {} was right", rank,
+                               number_text(found->second.loss, last.loss),
+                               number_text(last.loss, found->second.loss));
     }
     for (const auto& [key, digest] : right.parameters) {
         const auto found = seen.parameters.find(key);
@@ -255,7 +256,7 @@ public:
 
 private:
     Grade by_ending() const {
-        const Time still = stillness();
+        const Time still = idle_time();
         const bool past = job_.timeout.count() > 0 && still > bound();
         if (!ended_ || (ending_.has_failed() && past)) return hang(still, past);
         return ending_.has_failed() ? error() : completion();
@@ -263,7 +264,7 @@ private:
 
     Time bound() const { return hang_multiple * job_.timeout; }
 
-    Time stillness() const {
+    Time idle_time() const {
         const Time closed = ended_ && ending_.closing != never
                                 ? std::min(at_ - ending_.closing, launchers_patience)
                                 : Time{0};

@@ -23,7 +23,7 @@ std::string_view reaction_text(Reaction reaction) {
         "it ended with a clear error",
         "it ended with a misleading error",
         "it ended with an error that blames the wrong rank",
-        "it refused to start",
+        "it ended with an error before its first step",
         "it restarted and completed",
         "it hung",
         "it completed with a wrong result",

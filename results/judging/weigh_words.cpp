@@ -134,7 +134,7 @@ public:
 
     Words weigh() const {
         const Blame& culprit = job_.culprit;
-        if (culprit == Blame{} && !texts_.empty()) return {Reaction::clear_error, quoted(last_words())};
+        if (culprit == Blame{} && !texts_.empty()) return {Reaction::clear_error, quoted(last_error())};
         if (is_culprit(root_) && !everybody() && !signal_.empty())
             return {Reaction::clear_error, fmt::format("rank {}: {}", root_, signal_)};
         if (const ErrorText* cause = cause_text()) return {Reaction::clear_error, quoted(*cause)};
@@ -142,7 +142,7 @@ public:
         if (one_was_blamed && !is_culprit(root_))
             return {Reaction::wrong_rank, fmt::format("rank {} is called the root cause; it was rank {}",
                                                       root_, ranges_text(culprit.ranks))};
-        return {Reaction::misleading_error, texts_.empty() ? "no words at all" : quoted(last_words())};
+        return {Reaction::misleading_error, texts_.empty() ? "no words at all" : quoted(last_error())};
     }
 
 private:
@@ -211,7 +211,7 @@ private:
                            [&](std::int32_t node) { return says(text, fmt::format("node{}", node)); });
     }
 
-    const ErrorText& last_words() const {
+    const ErrorText& last_error() const {
         for (const ErrorText& error : texts_) {
             const std::string text = lowered(error.text);
             if (text.find("error:") != text.npos && text.find("frame #") == text.npos) return error;

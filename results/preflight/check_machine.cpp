@@ -14,7 +14,7 @@ constexpr std::int64_t megabyte = 1 << 20;
 
 // NCCL's filter: "^" excludes, "=" matches the whole name, otherwise names are prefixes. gloo takes whole
 // names.
-bool lets_through(std::string_view filter, std::string_view name) {
+bool matches_filter(std::string_view filter, std::string_view name) {
     const bool excludes = filter.starts_with('^');
     if (excludes) filter.remove_prefix(1);
     const bool exact = filter.starts_with('=');
@@ -40,7 +40,8 @@ void check_filter(const Job& job, std::string_view variable, Remarks& remarks) {
     const auto without = processes_where(job, [&](const Snapshot& one) {
         if (!one.has(variable) || one.interfaces.empty()) return false;
         return std::none_of(one.interfaces.begin(), one.interfaces.end(), [&](const Interface& interface) {
-            return interface.up && interface.address && lets_through(one.variable(variable), interface.name);
+            return interface.up && interface.address &&
+                   matches_filter(one.variable(variable), interface.name);
         });
     });
     if (without.empty()) return;

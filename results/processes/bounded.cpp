@@ -96,7 +96,7 @@ std::string BoundedAnswer::how() const {
     return {};
 }
 
-std::string BoundedAnswer::last_words() const {
+std::string BoundedAnswer::last_error_text() const {
     constexpr std::size_t most = 300;
     std::string words;
     for (const char c : err) words += c == '\n' || c == '\r' || c == '\t' ? ' ' : c;

@@ -35,7 +35,7 @@ struct BoundedAnswer {
     bool well() const { return ending == Ending::by_itself && code == 0; }
     std::string how() const;  // "ended with code 3", "was still running after 60 s and was ended"
     // The last lines of its standard error, joined into one line for an error message.
-    std::string last_words() const;
+    std::string last_error_text() const;
 };
 
 // The program leads a process group, so that ending it ends its children too. `input`: a file for its

@@ -120,7 +120,7 @@ bool place_streams(const Prepared& prepared) {
 
 // A handler of ours would run in the child until execve, and what we ignore the program would ignore too.
 void reset_signals() {
-    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2})
+    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGHUP, SIGUSR1, SIGUSR2, SIGXFSZ})
         std::signal(signal, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
@@ -162,6 +162,9 @@ private:
 };
 
 tl::unexpected<scenarios::Error> not_started(const std::string& program, int why) {
+    if (why == EAGAIN || why == ENOMEM || why == EMFILE || why == ENFILE)
+        return refuse(ErrorCode::io, fmt::format("cannot start '{}': {}", program, std::strerror(why)),
+                      "free memory, or raise the limits on processes and open files");
     return refuse(ErrorCode::environment, fmt::format("cannot start '{}': {}", program, std::strerror(why)),
                   "name a program that exists and may be executed");
 }
@@ -282,8 +285,7 @@ Result<Child> Child::start(const Command& command) {
 Result<Child> Child::fork(const std::function<int(int output)>& work) {
     Pipe pipe;
     if (!pipe.opened()) {
-        return refuse(ErrorCode::environment,
-                      fmt::format("no pipe could be opened: {}", std::strerror(errno)),
+        return refuse(ErrorCode::io, fmt::format("no pipe could be opened: {}", std::strerror(errno)),
                       "raise the limit on open files");
     }
     Child child;
@@ -294,8 +296,7 @@ Result<Child> Child::fork(const std::function<int(int output)>& work) {
         _exit(getppid() == parent ? work(pipe.write_end()) : code_not_started);
     }
     if (child.pid_ < 0) {
-        return refuse(ErrorCode::environment,
-                      fmt::format("no process could be created: {}", std::strerror(errno)),
+        return refuse(ErrorCode::io, fmt::format("no process could be created: {}", std::strerror(errno)),
                       "raise the limit on processes");
     }
     child.output = Stream(pipe.take_read_end());

@@ -37,10 +37,11 @@ enum class SampleName : std::uint8_t {
     resident_memory,     // bytes that a process holds
     processor_wait,      // seconds that a rank's own thread had no processor
     transfer_wait,       // the same of the library's thread that reports the end of calls
+    message_wait,        // seconds until now that a rank's own thread waited for messages, sent or received
 };
 constexpr auto enum_words(SampleName) {
     return std::to_array<std::string_view>({"step_time", "learning_rate", "loss_scale", "evaluation.samples",
-                                            "resident_memory", "processor_wait", "transfer_wait"});
+                                            "resident_memory", "processor_wait", "transfer_wait", "message_wait"});
 }
 
 // Of ParametersDigest: what a checkpoint gave back.
@@ -67,16 +68,26 @@ constexpr auto enum_words(GroupName) { return std::to_array<std::string_view>({"
 enum class JobOrigin : std::uint8_t { imported };
 constexpr auto enum_words(JobOrigin) { return std::to_array<std::string_view>({"imported"}); }
 
-constexpr bool operator==(std::string_view text, ConfigName name) { return text == scenarios::word_of(name); }
-constexpr bool operator==(std::string_view text, SampleName name) { return text == scenarios::word_of(name); }
-constexpr bool operator==(std::string_view text, DigestName name) { return text == scenarios::word_of(name); }
-constexpr bool operator==(std::string_view text, BoundPart part) { return text == scenarios::word_of(part); }
-constexpr bool operator==(std::string_view text, MemoryPlace place) {
-    return text == scenarios::word_of(place);
+constexpr bool operator==(std::string_view text, ConfigName name) {
+    return text == scenarios::enum_name(name);
 }
-constexpr bool operator==(std::string_view text, GroupName name) { return text == scenarios::word_of(name); }
+constexpr bool operator==(std::string_view text, SampleName name) {
+    return text == scenarios::enum_name(name);
+}
+constexpr bool operator==(std::string_view text, DigestName name) {
+    return text == scenarios::enum_name(name);
+}
+constexpr bool operator==(std::string_view text, BoundPart part) {
+    return text == scenarios::enum_name(part);
+}
+constexpr bool operator==(std::string_view text, MemoryPlace place) {
+    return text == scenarios::enum_name(place);
+}
+constexpr bool operator==(std::string_view text, GroupName name) {
+    return text == scenarios::enum_name(name);
+}
 constexpr bool operator==(std::string_view text, JobOrigin origin) {
-    return text == scenarios::word_of(origin);
+    return text == scenarios::enum_name(origin);
 }
 
 }  // namespace deadrank::results

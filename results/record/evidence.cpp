@@ -229,7 +229,7 @@ public:
 
     scenarios::Result<void> head(const std::string& line);
     scenarios::Result<void> next(const std::string& line, bool torn);
-    Evidence done();
+    scenarios::Result<Evidence> done();
 
 private:
     tl::unexpected<scenarios::Error> refuse(std::string what, std::string remedy) const {
@@ -242,6 +242,8 @@ private:
     int number_ = 0;
     Evidence evidence_;
     Time observed_until_{0};
+    std::uint64_t came_ = 0;               // events
+    std::optional<std::uint64_t> stated_;  // how many there are, by the first line
     std::map<std::string, int> unknown_;
 };
 
@@ -263,6 +265,10 @@ scenarios::Result<void> Reading::head(const std::string& line) {
                       "give nanoseconds");
     }
     observed_until_ = Time{until.get<std::int64_t>()};
+    if (observed_until_ < Time{0})
+        return refuse("observed_until is before the job's start", "give nanoseconds");
+    if (const Json events = object.value("events", Json()); events.is_number_unsigned())
+        stated_ = events.get<std::uint64_t>();
     return {};
 }
 
@@ -270,7 +276,10 @@ scenarios::Result<void> Reading::next(const std::string& line, bool torn) {
     ++number_;
     if (line.empty()) return {};
     const Json object = Json::parse(line, nullptr, false);
-    if (object.is_object()) return take(object);
+    if (object.is_object()) {
+        ++came_;
+        return take(object);
+    }
     if (!torn) return refuse("this line is not a JSON object", "repair or remove the line");
     evidence_.note(fmt::format("{}:{}: the last line is incomplete and was skipped", file_, number_));
     return {};
@@ -292,21 +301,33 @@ scenarios::Result<void> Reading::take(const Json& object) {
             return refuse(fmt::format("{} is no number of a rank", rank),
                           fmt::format("a job has at most {} ranks", most_ranks));
         }
-        evidence_.record({Time{object.at("t").get<std::int64_t>()}, static_cast<Rank>(rank), *payload});
+        const Time at{object.at("t").get<std::int64_t>()};
+        if (at < Time{0}) return refuse("the event is before the job's start", "give nanoseconds since then");
+        if (const auto* start = std::get_if<JobStart>(&*payload); start && start->world_size < 0)
+            return refuse(fmt::format("a job of {} ranks", start->world_size),
+                          "give the number of its ranks");
+        evidence_.record({at, static_cast<Rank>(rank), *payload});
     } catch (const Json::exception& problem) {
-        return refuse(fmt::format("this event cannot be read: {}", problem.what()),
+        const std::string_view said = problem.what();  // "[json.exception.type_error.302] type must be …"
+        return refuse(fmt::format("this event cannot be read: {}",
+                                  said.substr(std::min(said.find("] "), said.size() - 2) + 2)),
                       "an event has t (nanoseconds), rank, kind, and the fields of that kind");
     }
     return {};
 }
 
-Evidence Reading::done() {
+// A file that lost its end tells of a job in which nothing happened after it.
+scenarios::Result<Evidence> Reading::done() {
+    if (stated_ && *stated_ != came_)
+        return refuse(
+            fmt::format("{} of its {} events are there: the file was cut or changed", came_, *stated_),
+            R"(copy it again, or take "events" out of its first line)");
     for (const auto& [kind, count] : unknown_) {
         evidence_.note(fmt::format("{}: {} event{} of the unknown kind '{}' left out", file_, count,
                                    count == 1 ? "" : "s", kind));
     }
     evidence_.finish(observed_until_);
-    return std::move(evidence_);
+    return scenarios::Result<Evidence>(std::move(evidence_));
 }
 
 }  // namespace
@@ -337,8 +358,8 @@ bool same_events(const Evidence& one, const Evidence& other) {
 
 scenarios::Result<void> write_evidence(const Evidence& evidence, const std::filesystem::path& file) {
     std::ofstream out(file, std::ios::binary);
-    out << fmt::format(R"({{"deadrank":"{}","version":{},"observed_until":{}}})", format_name,
-                       evidence_version, evidence.observed_until().count())
+    out << fmt::format(R"({{"deadrank":"{}","version":{},"observed_until":{},"events":{}}})", format_name,
+                       evidence_version, evidence.observed_until().count(), evidence.events().size())
         << '\n';
     for (const Event& event : evidence.events()) out << to_json_line(evidence, event) << '\n';
     out.flush();

@@ -77,6 +77,14 @@ std::string after_text(Time delay, std::string_view what) {
     return delay == Time{0} ? "at once" : fmt::format("{} after {}", duration_text(delay), what);
 }
 
+std::string number_text(double number, double beside) {
+    for (const int figures : {6, 9, 12}) {
+        std::string text = fmt::format("{:.{}g}", number, figures);
+        if (number == beside || text != fmt::format("{:.{}g}", beside, figures)) return text;
+    }
+    return fmt::format("{}", number);
+}
+
 std::string ranges_text(const std::vector<std::int32_t>& numbers) {
     std::string text;
     for (std::size_t i = 0; i < numbers.size();) {

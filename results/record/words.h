@@ -21,6 +21,9 @@ std::string duration_text(Time time);
 // How long after something: "at once", "60.0 s after the fault".
 std::string after_text(Time delay, std::string_view what);
 
+// Six figures, or as many as tell the number from the one that it is compared with.
+std::string number_text(double number, double beside);
+
 // "0-3,7"; for few ranks this reads well, for many it stays short.
 std::string ranges_text(const std::vector<std::int32_t>& numbers);
 

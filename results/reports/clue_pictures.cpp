@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "results/record/event_names.h"
 #include "results/record/words.h"
 #include "results/reports/clues.h"
 #include "results/reports/style.h"
@@ -299,6 +300,7 @@ Clue sample_clue(const Evidence& evidence, const Evidence* good) {
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* what = event->as<ValueSample>();
         const std::string name(evidence.text(what->name));
+        if (name == SampleName::message_wait) continue;
         const Place place{event->rank, what->step, name};
         const auto found = then.find(place);
         const std::size_t nth = times[place]++;

@@ -114,7 +114,7 @@ public:
 
     bool describe(const Event& event, LogLine& line) const {
         line.at = event.at;
-        return std::visit([&](const auto& what) { return tell(event, what, line); }, event.what);
+        return std::visit([&](const auto& what) { return fill_line(event, what, line); }, event.what);
     }
 
 private:
@@ -126,68 +126,68 @@ private:
         return true;
     }
 
-    bool tell(const Event& event, const RankLog& what, LogLine& line) const {
+    bool fill_line(const Event& event, const RankLog& what, LogLine& line) const {
         return put(line, event.rank == no_rank ? LogSource::launcher : LogSource::rank, what.level,
                    std::string(text(what.line)));
     }
-    bool tell(const Event&, const RankExit& what, LogLine& line) const {
+    bool fill_line(const Event&, const RankExit& what, LogLine& line) const {
         return put(line, LogSource::exit_status, what.code != 0 || what.signal != 0 ? 2 : 0, exit_line(what));
     }
-    bool tell(const Event&, const DeviceError& what, LogLine& line) const {
+    bool fill_line(const Event&, const DeviceError& what, LogLine& line) const {
         const std::string message(text(what.message));
         const bool whole = message.find("Xid") != std::string::npos;
         return put(line, LogSource::kernel_log, 2,
                    whole ? message : fmt::format("NVRM: Xid: {}, {}", what.xid, message));
     }
-    bool tell(const Event& event, const CommError& what, LogLine& line) const {
+    bool fill_line(const Event& event, const CommError& what, LogLine& line) const {
         if (printed_nearby(errors_, event)) return false;
         return put(line, LogSource::rank, 2, fmt::format("NCCL WARN {}", text(what.message)));
     }
-    bool tell(const Event&, const TestResult& what, LogLine& line) const {
+    bool fill_line(const Event&, const TestResult& what, LogLine& line) const {
         if (what.passed) return put(line, LogSource::rank, 0, fmt::format("PASSED {}", text(what.name)));
         return put(line, LogSource::rank, 2,
                    fmt::format("FAILED {} - {}", text(what.name), text(what.problem)));
     }
-    bool tell(const Event&, const JobStart& what, LogLine& line) const {
+    bool fill_line(const Event&, const JobStart& what, LogLine& line) const {
         return put(line, LogSource::launcher, 0,
                    fmt::format("started {} ranks on {}", what.world_size,
                                counted(static_cast<std::size_t>(what.nodes), "node")));
     }
-    bool tell(const Event&, const JobStop& what, LogLine& line) const {
+    bool fill_line(const Event&, const JobStop& what, LogLine& line) const {
         const std::string_view reason = text(what.reason);
         return put(line, LogSource::launcher, what.code == 0 ? 0 : 1,
                    fmt::format("ended with code {}{}{}", what.code, reason.empty() ? "" : ": ", reason));
     }
-    bool tell(const Event&, const Restart& what, LogLine& line) const {
+    bool fill_line(const Event&, const Restart& what, LogLine& line) const {
         const std::string_view reason = text(what.reason);
         return put(line, LogSource::launcher, 1,
                    fmt::format("starts all ranks again, attempt {}{}{}", what.attempt,
                                reason.empty() ? "" : ": ", reason));
     }
     // The errors of a rank itself stand in its own traceback; without one, as in an imported job, here.
-    bool tell(const Event& event, const MemoryOom& what, LogLine& line) const {
+    bool fill_line(const Event& event, const MemoryOom& what, LogLine& line) const {
         if (printed_nearby(errors_, event) || what.requested <= 0) return false;
         return put(line, LogSource::rank, 2,
                    fmt::format("out of {} memory: tried to allocate {} bytes, {} are free", text(what.where),
                                what.requested, what.available));
     }
-    bool tell(const Event& event, const PackageLoad& what, LogLine& line) const {
+    bool fill_line(const Event& event, const PackageLoad& what, LogLine& line) const {
         if (what.result == Code::ok || printed_nearby(errors_, event)) return false;
         return put(line, LogSource::rank, 2,
                    fmt::format("import of {}: {}", text(what.name), text(what.problem)));
     }
-    bool tell(const Event& event, const CheckpointSave& what, LogLine& line) const {
+    bool fill_line(const Event& event, const CheckpointSave& what, LogLine& line) const {
         if (what.result == Code::ok || printed_nearby(errors_, event)) return false;
         return put(line, LogSource::rank, 2,
                    fmt::format("save of {}: {}", text(what.path), name_of(what.result)));
     }
-    bool tell(const Event& event, const CheckpointLoad& what, LogLine& line) const {
+    bool fill_line(const Event& event, const CheckpointLoad& what, LogLine& line) const {
         if (what.result == Code::ok || printed_nearby(errors_, event)) return false;
         return put(line, LogSource::rank, 2,
                    fmt::format("load of {}: {}", text(what.path), name_of(what.result)));
     }
     template <class Other>
-    bool tell(const Event&, const Other&, LogLine&) const {
+    bool fill_line(const Event&, const Other&, LogLine&) const {
         return false;
     }
 
@@ -316,18 +316,18 @@ void fold_packages(std::vector<LogLine>& lines) {
 }
 
 // The first of alike lines stays, with the ranks and the number of all.
-struct Alike {
+struct RepeatedLine {
     LogLine line;
     std::size_t count = 1;
 };
 
-std::vector<Alike> fold_alike(std::vector<LogLine> lines) {
-    std::vector<Alike> folded;
+std::vector<RepeatedLine> fold_alike(std::vector<LogLine> lines) {
+    std::vector<RepeatedLine> folded;
     FirstLines firsts;
     for (LogLine& line : lines) {
         FirstLines::Key key{line.source, without_own_number(line)};
         if (const auto place = firsts.find(key, line.at)) {
-            Alike& first = folded[*place];
+            RepeatedLine& first = folded[*place];
             first.line.ranks.insert(first.line.ranks.end(), line.ranks.begin(), line.ranks.end());
             std::sort(first.line.ranks.begin(), first.line.ranks.end());
             ++first.count;
@@ -359,7 +359,7 @@ Clue log_clue(const Evidence& evidence, std::size_t lines_most) {
         }
         const std::string from = line.source == LogSource::rank
                                      ? who_text(line.ranks)
-                                     : std::string(scenarios::word_of(line.source));
+                                     : std::string(scenarios::enum_name(line.source));
         std::string before = fmt::format("{:>10}  {}  ", duration_text(line.at), pad_right(from, 12));
         std::string_view rest = line.text;
         while (rest.ends_with('\n')) rest.remove_suffix(1);

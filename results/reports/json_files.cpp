@@ -69,7 +69,7 @@ Json expectation_json(const scenarios::Expectation& expect) {
                  {"blames", scenarios::words_of(expect.blames)},
                  {"within", expect.within},
                  {"also", expect.also},
-                 {"reaction", scenarios::word_of(expect.reaction)}};
+                 {"reaction", scenarios::enum_name(expect.reaction)}};
     if (!expect.alternatives.empty()) json["symptoms"] = expect.symptoms();
     if (!expect.unseen.empty()) json["unseen"] = expect.unseen;
     return json;

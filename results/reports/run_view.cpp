@@ -169,7 +169,7 @@ Json logs_view(const Evidence& evidence) {
     Json list = Json::array();
     for (const LogLine& line : logs.lines) {
         list.push_back({micros_of(line.at), ranges_text(line.ranks), line.level,
-                        scenarios::word_of(line.source), Style{}.cut(line.text, letters_most)});
+                        scenarios::enum_name(line.source), Style{}.cut(line.text, letters_most)});
     }
     return {{"lines", list}, {"left_out", logs.left_out}};
 }

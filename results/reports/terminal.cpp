@@ -73,7 +73,7 @@ private:
 std::string due(const Case& one) {
     std::string text = one.expect.symptom_text();
     if (!one.expect.unseen.empty()) return "silence, since " + one.expect.unseen;
-    if (!one.expect.blames.empty() && one.fault) {
+    if (!one.expect.blames.empty() && one.fault && one.fault->verdict != Verdict::unknown) {
         text += " about " + blame_text(one.fault->culprit, one.expect.blames);
     }
     return text + ", within " + duration_text(Time{one.expect.within});
@@ -161,7 +161,7 @@ std::string noticed(const Case& one, std::size_t columns) {
     return one_line(one.fault->reason);
 }
 
-std::string how_soon(const Case& one) {
+std::string format_delay(const Case& one) {
     if (!one.fault || one.fault->noticed_at == never || one.fault->fault_at == never) return "";
     if (one.fault->noticed_at < one.fault->fault_at) return "";
     const Time delay = one.fault->noticed_at - one.fault->fault_at;
@@ -209,7 +209,7 @@ std::string scenario_line(const std::vector<Case>& seeds, std::size_t name_colum
                                                    : style.paint(Ink::yellow, "–");
     return fmt::format("  {} {}{}{}  {}{}\n", mark, pad_right(style.cut(name, name_columns), name_columns),
                        style.paint(Ink::dim, share),
-                       style.paint(Ink::cyan, pad_left(how_soon(one), soon_columns)),
+                       style.paint(Ink::cyan, pad_left(format_delay(one), soon_columns)),
                        style.paint(documented ? Ink::yellow : verdict_ink(one.verdict), label),
                        one.verdict == Verdict::pass ? style.paint(Ink::dim, words) : words);
 }

@@ -184,7 +184,7 @@ private:
 }  // namespace
 
 std::string_view SliceKind::colour() const {
-    return group == SliceGroup::phase ? name_of(phase) : scenarios::word_of(group);
+    return group == SliceGroup::phase ? name_of(phase) : scenarios::enum_name(group);
 }
 
 Timeline timeline_of(const Evidence& evidence) { return Slicer(evidence).take(); }
@@ -195,7 +195,7 @@ namespace {
 
 constexpr std::size_t bytes_per_slice = 7;  // generous estimate for one encoded slice
 constexpr std::size_t rows_compared_most = 64;    // with one rank; bounds the work with 1,024 different ranks
-constexpr std::int64_t least_visible = 2'000;     // busy time / this: the shortest that a picture can show
+constexpr std::int64_t picture_resolution = 2'000;  // busy time / this: the shortest that a picture can show
 
 // By kind of slice, the first kind that is the same deed: ranks that save files of their own did the same.
 std::vector<std::uint32_t> deeds_by_kind(const std::vector<SliceKind>& kinds) {
@@ -316,7 +316,7 @@ Folded fold(const Timeline& timeline, const std::set<Rank>& apart, std::size_t b
         return bytes_of(timeline, folded.rows) <= bytes_most;
     };
     // What no picture shows is not told apart, however few the rows.
-    const Time unseen = std::max<Time>(1us, busy_time(timeline) / least_visible);
+    const Time unseen = std::max<Time>(1us, busy_time(timeline) / picture_resolution);
     if (try_with(unseen)) return folded;
     for (const Time tolerance : tolerances) {
         if (tolerance > unseen && try_with(tolerance)) return folded;

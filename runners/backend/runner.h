@@ -41,7 +41,7 @@ public:
 
     // Checks, without starting anything, whether all of the plan would be played. Errors: unsupported, for
     // what a run would refuse, and for what it would leave out, which matters only for comparisons.
-    virtual scenarios::Result<void> on_paper(const scenarios::Plan&) { return {}; }
+    virtual scenarios::Result<void> check_plan(const scenarios::Plan&) { return {}; }
 
     // Whether RunOptions::branches can be had. Errors: unsupported.
     virtual scenarios::Result<void> can_branch() const {
@@ -61,6 +61,8 @@ public:
     scenarios::Result<Record> run(const scenarios::Plan& plan, const RunOptions& options);
 
 private:
+    // Whether ranks are processes of this machine, which the kernel may end.
+    virtual bool starts_processes() const { return true; }
     // May throw std::bad_alloc and std::system_error.
     virtual scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) = 0;
 };

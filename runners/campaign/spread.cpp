@@ -133,7 +133,7 @@ private:
             if (!started) return started;
         }
         for (auto message = crew_ ? crew_->receive() : std::nullopt; message; message = crew_->receive()) {
-            if (auto heard = hear(*message); !heard) return heard;
+            if (auto heard = handle_message(*message); !heard) return heard;
         }
         for (const Ended& ended : children_.wait(crew_ ? look_every : milliseconds(100))) {
             if (auto taken = answer(ended, 0); !taken) return taken;
@@ -142,7 +142,7 @@ private:
     }
 
     // "hello DEFINITION", "more", or an answer, which also asks for more.
-    Result<void> hear(const Message& message) {
+    Result<void> handle_message(const Message& message) {
         if (message.text.starts_with("hello ")) {
             if (message.text.substr(6) == work_.definition) return {};
             return scenarios::refuse(

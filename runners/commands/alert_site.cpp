@@ -10,6 +10,7 @@
 #include "results/exporters/toml_file.h"
 #include "runners/alerts/scenario_incident.h"
 #include "runners/backends/sim/sim_runner.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/selection.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/text.h"
@@ -126,7 +127,7 @@ void add_site(CLI::App& app, SiteOptions& options) {
     app.add_option("--fault-at", options.fault_at, "When the failure strikes [15m]")->type_name("TIME");
     app.add_option("--history", options.history, "Healthy time before, for rules with offset 1d [0s]")
         ->type_name("TIME");
-    app.add_option("--seed", options.seed, "Decides the noise [1]")->type_name("N");
+    app.add_option("--seed", options.seed, "Decides the noise [1]")->type_name("N")->check(whole_number());
     app.add_option("--catalog", options.catalog, "Directory of scenarios")->type_name("DIR");
 }
 

@@ -12,11 +12,15 @@ namespace deadrank::runners::commands {
 
 void add_real_limit(CLI::App& command, std::int64_t& seconds) {
     command
-        .add_option(
-            "--real-limit", seconds,
-            "Of a program on the simulated cluster: real time without a call of any rank, after which the run "
-            "is unknown [120]")
+        .add_option("--real-limit", seconds,
+                    "Of a program on the simulated cluster: real time without a call of any rank, after "
+                    "which the run "
+                    "is unknown, as 120 or 2min [120]")
         ->type_name("SECONDS")
+        ->transform([](const std::string& text) {  // "2min" as well as 120, as --compute takes its time
+            const auto time = scenarios::parse_value(scenarios::ValueType::duration, text);
+            return time ? std::to_string(time->number / 1'000'000'000) : text;
+        })
         ->check(CLI::Range(1, 86400).description(""));
 }
 

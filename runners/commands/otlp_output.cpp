@@ -106,8 +106,8 @@ void OtlpOutput::write(const std::string& resources) {
                         "look whether the disk is full"};
         return;
     }
-    const auto answer = serve::ask(*collector_, {.method = "POST", .target = "", .body = line},
-                                   {{"Content-Type", "application/json"}}, collector_seconds);
+    const auto answer = serve::fetch(*collector_, {.method = "POST", .target = "", .body = line},
+                                     {{"Content-Type", "application/json"}}, collector_seconds);
     if (!answer)
         trouble_ = {ErrorCode::io, answer.error().what, "start the collector first; its receiver for OTLP over HTTP"};
     else if (answer->status / 100 != 2)

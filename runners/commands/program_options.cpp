@@ -7,6 +7,7 @@
 
 #include "results/reports/terminal.h"
 #include "runners/commands/gpu_options.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/under_test.h"
 #include "runners/extension/extension.h"
@@ -24,7 +25,9 @@ void add_program_options(CLI::App& command, ProgramOptions& options) {
     command.add_option("--nodes", options.nodes, "Spread the ranks evenly over so many nodes")
         ->type_name("N")
         ->check(CLI::Range(1, 100000).description(""));
-    command.add_option("--seed", options.seed, "Seed of every draw [1]")->type_name("N");
+    command.add_option("--seed", options.seed, "Seed of every draw [1]")
+        ->type_name("N")
+        ->check(whole_number());
     add_gpus(command, options.gpus);
     add_real_limit(command, options.real_limit);
     add_compute(command, options.compute);

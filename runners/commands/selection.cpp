@@ -11,6 +11,7 @@
 #include "results/record/words.h"
 #include "runners/backend/memory.h"
 #include "runners/backends/catalog/backend.h"
+#include "runners/commands/ranges.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/document.h"
 
@@ -62,7 +63,9 @@ void add_catalog(CLI::App& app, std::string& catalog) {
 void add_json(CLI::App& app, bool& json, const std::string& what) { app.add_flag("--json", json, what); }
 
 void add_seeds(CLI::App& app, SeedOptions& options) {
-    auto* seed = app.add_option("--seed", options.seed, "The seed that makes every draw [1]")->type_name("N");
+    auto* seed = app.add_option("--seed", options.seed, "The seed that makes every draw [1]")
+                     ->type_name("N")
+                     ->check(whole_number());
     app.add_option("--seeds", options.range, "Each seed from A to B, as in 1..20; or one number")
         ->type_name("A..B")
         ->excludes(seed);
@@ -114,8 +117,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string or_nearest(std::string_view word, const std::vector<std::string>& known,
-                       const std::string& otherwise) {
+std::string suggest_nearest(std::string_view word, const std::vector<std::string>& known,
+                            const std::string& otherwise) {
     const std::string near = scenarios::nearest(word, known);
     return near.empty() ? otherwise : fmt::format("did you mean '{}'?", near);
 }
@@ -125,7 +128,7 @@ Result<void> check_ids(const std::vector<std::string>& wanted, const std::vector
     for (const std::string& word : wanted) {
         if (has(known, word)) continue;
         return refuse(ErrorCode::usage, fmt::format("{} '{}' is not in the taxonomy", option, word),
-                      or_nearest(word, known, "deadrank list taxonomy lists what is"));
+                      suggest_nearest(word, known, "deadrank list taxonomy lists what is"));
     }
     return {};
 }
@@ -201,7 +204,7 @@ Result<void> add_ids(const Library& library, const std::string& name, const std:
     std::vector<std::string> words = known;
     for (const std::string& id : known) words.push_back(id.substr(id.rfind('/') + 1));
     return refuse(ErrorCode::usage, fmt::format("'{}' is not a scenario, file or directory", name),
-                  or_nearest(name, words, "deadrank list shows the catalog"));
+                  suggest_nearest(name, words, "deadrank list shows the catalog"));
 }
 
 Result<Files> files_of(const Library& library, const std::vector<std::string>& names) {

@@ -174,9 +174,9 @@ results::ResilienceCell standing_of(const Trialled& trial, const std::string& wo
 using namespace std::string_view_literals;
 
 bool takes_program(std::string_view command) {
-    static constexpr std::array takers = {"run"sv,   "watch"sv, "inject"sv,
-                                          "sweep"sv, "test"sv,  "replay determinism"sv};
-    return std::find(takers.begin(), takers.end(), command) != takers.end();
+    static constexpr std::array setting_handlers = {"run"sv,   "watch"sv, "inject"sv,
+                                                    "sweep"sv, "test"sv,  "replay determinism"sv};
+    return std::find(setting_handlers.begin(), setting_handlers.end(), command) != setting_handlers.end();
 }
 
 std::vector<std::string> with_program(std::string_view command, std::vector<std::string> words) {

@@ -30,6 +30,6 @@ std::string describe_moments(const results::Evidence& healthy, results::Rank ran
 
 // With ManagedSettings::tell_lines, a line of rank.log that begins so names the line of the program that the rank is
 // at: "deadrank: at train.py:88 loss.backward()".
-inline constexpr std::string_view told_line = "deadrank: at ";
+inline constexpr std::string_view source_line_prefix = "deadrank: at ";
 
 }  // namespace deadrank::runners::explore

@@ -18,21 +18,21 @@ using results::Event;
 using results::Evidence;
 using scenarios::Result;
 
-struct Deed {
+struct RankEvent {
     const Event* event;
     std::string what, line;
 };
 
 // What each rank does, one after the other, with the line of the program that it is at.
-std::map<results::Rank, std::vector<Deed>> deeds_of(const Evidence& evidence) {
-    std::map<results::Rank, std::vector<Deed>> all;
+std::map<results::Rank, std::vector<RankEvent>> list_rank_events(const Evidence& evidence) {
+    std::map<results::Rank, std::vector<RankEvent>> all;
     std::map<results::Rank, std::string> at;
     for (const Event& event : evidence.events()) {
         if (event.rank == results::no_rank) continue;
         if (const auto* log = event.as<results::RankLog>()) {
             const std::string_view text = evidence.text(log->line);
-            if (text.starts_with(told_line)) {
-                at[event.rank] = text.substr(told_line.size());
+            if (text.starts_with(source_line_prefix)) {
+                at[event.rank] = text.substr(source_line_prefix.size());
                 continue;
             }
         }
@@ -43,22 +43,22 @@ std::map<results::Rank, std::vector<Deed>> deeds_of(const Evidence& evidence) {
 
 std::optional<OrderDifference> first_difference(const Evidence& usual, const Evidence& drawn) {
     std::optional<OrderDifference> first;
-    auto there = deeds_of(usual);
-    for (const auto& [rank, deeds] : deeds_of(drawn)) {
-        const std::vector<Deed>& others = there[rank];
+    auto there = list_rank_events(usual);
+    for (const auto& [rank, rank_events] : list_rank_events(drawn)) {
+        const std::vector<RankEvent>& others = there[rank];
         std::size_t i = 0;
-        while (i < deeds.size() && i < others.size() && deeds[i].what == others[i].what) ++i;
-        if (i == deeds.size() && i == others.size()) continue;
+        while (i < rank_events.size() && i < others.size() && rank_events[i].what == others[i].what) ++i;
+        if (i == rank_events.size() && i == others.size()) continue;
         OrderDifference one{.rank = rank, .at = {}, .usual = {}, .drawn = {}, .usual_line = {}, .drawn_line = {}};
         if (i < others.size()) {
             one.at = others[i].event->at;
             one.usual = others[i].what;
             one.usual_line = others[i].line;
         }
-        if (i < deeds.size()) {
-            one.at = deeds[i].event->at;
-            one.drawn = deeds[i].what;
-            one.drawn_line = deeds[i].line;
+        if (i < rank_events.size()) {
+            one.at = rank_events[i].event->at;
+            one.drawn = rank_events[i].what;
+            one.drawn_line = rank_events[i].line;
         }
         if (!first || one.at < first->at) first = std::move(one);
     }

@@ -207,7 +207,7 @@ std::vector<char> play_places(ProgramTrials& trials, ProgramSweep& sweep, Runner
 }
 
 // Two places ended alike if fault, outcome, alarm and the words without numbers are the same.
-std::string likeness(const SweepPlace& place) {
+std::string similarity_key(const SweepPlace& place) {
     return fmt::format("{}/{}/{}{}", place.row, name_of(place.outcome), place.alarm,
                        words_without_numbers(place.says));
 }
@@ -243,7 +243,7 @@ Result<ProgramSweep> sweep_program(ProgramTrials& trials, const ProgramSweepOpti
     for (std::size_t i = 0; i < sweep.places.size(); ++i) {
         if (!played[i]) continue;
         SweepPlace& place = sweep.places[i];
-        place.like = alike.emplace(likeness(place), kept.size()).first->second;
+        place.like = alike.emplace(similarity_key(place), kept.size()).first->second;
         kept.push_back(std::move(place));
     }
     sweep.places = std::move(kept);

@@ -246,7 +246,7 @@ Result<std::shared_ptr<const Played>> ProgramTrials::control(Runner& runner) {
     return control_;
 }
 
-PipelineOptions ProgramTrials::beside_control() const {
+PipelineOptions ProgramTrials::options_with_control() const {
     PipelineOptions options = options_;
     options.left_files = true;
     options.healthy_left = &control_->record.left;
@@ -256,7 +256,7 @@ PipelineOptions ProgramTrials::beside_control() const {
 Result<std::string> ProgramTrials::difference_of_two(Runner& runner) {
     const auto first = control(runner);
     if (!first) return tl::unexpected(first.error());
-    const auto second = play_plan(healthy_, runner, beside_control());
+    const auto second = play_plan(healthy_, runner, options_with_control());
     if (!second) return tl::unexpected(second.error());
     const Evidence& one = (*first)->record.evidence;
     const Evidence& other = second->record.evidence;
@@ -278,7 +278,7 @@ Result<std::string> ProgramTrials::difference_of_two(Runner& runner) {
 Result<ProgramRun> ProgramTrials::play(const scenarios::Plan& plan, Runner& runner, Runner* again) {
     auto healthy = control(runner);
     if (!healthy) return tl::unexpected(healthy.error());
-    auto played = play_plan(plan, runner, beside_control());
+    auto played = play_plan(plan, runner, options_with_control());
     if (!played) return tl::unexpected(played.error());
     ProgramRun run{.control = *healthy, .fault = std::move(*played), .grade = {}, .says = {}};
     judge_run(run);
@@ -310,7 +310,7 @@ std::set<std::int32_t> ProgramTrials::find_innocent(const ProgramRun& run, Runne
     for (std::size_t i = 0; i < run.fault.plan.faults.size(); ++i) {
         scenarios::Plan others = run.fault.plan;
         others.faults.erase(others.faults.begin() + static_cast<std::ptrdiff_t>(i));
-        const auto played = play_plan(others, runner, beside_control());
+        const auto played = play_plan(others, runner, options_with_control());
         if (!played) continue;
         const results::Truth& truth = played->record.truth;
         if (truth.interrupted || !truth.applied() || truth.refusal() || missed_any(truth)) continue;
@@ -321,7 +321,7 @@ std::set<std::int32_t> ProgramTrials::find_innocent(const ProgramRun& run, Runne
 }
 
 Result<Played> ProgramTrials::play_healthy(std::optional<std::uint64_t> order_seed, Runner& runner) const {
-    PipelineOptions options = beside_control();
+    PipelineOptions options = options_with_control();
     options.order_seed = order_seed;
     return play_plan(healthy_, runner, options);
 }
@@ -342,7 +342,7 @@ Result<ProgramRun> ProgramTrials::play_order(std::uint64_t order_seed, Runner& r
 
 Result<void> ProgramTrials::play_branches(const scenarios::Plan& plan, Runner& runner,
                                           Branches& branches) const {
-    PipelineOptions options = beside_control();
+    PipelineOptions options = options_with_control();
     options.branches = &branches;
     const auto played = play_plan(plan, runner, options);
     if (!played) return tl::unexpected(played.error());

@@ -94,7 +94,7 @@ public:
     ProgramRun judge(const scenarios::Plan& plan, Record record) const;
 
 private:
-    PipelineOptions beside_control() const;  // after control()
+    PipelineOptions options_with_control() const;  // after control()
     // Plays the plan without each of its faults.
     std::set<std::int32_t> find_innocent(const ProgramRun& run, Runner& runner) const;
 

@@ -30,6 +30,7 @@ scenarios::Vocabulary vocabulary(const Extension& extension) {
     for (const inject::FaultRow& kind : extension.all_faults()) words.faults.push_back(kind.words);
     for (const sim::WorkloadKind& kind : sim::workload_catalog()) words.workloads.push_back(kind.words);
     words.workloads.push_back(scenarios::python_kind());
+    words.workloads.push_back(sim::recorded_workload().words);
     for (const sim::WorkloadKind& kind : extension.workloads) words.workloads.push_back(kind.words);
     return words;
 }

@@ -79,13 +79,14 @@ void add(CurvePoint& point, const Shot& shot) {
 
 class Measuring {
 public:
-    Measuring(const CurveOptions& options, const Volley& volley) : options_(options), volley_(volley) {}
+    Measuring(const CurveOptions& options, const ShootSeeds& volley)
+        : options_(options), shoot_seeds_(volley) {}
 
     Curve run(const std::vector<Shot>& healthy) {
         for (const Shot& shot : healthy) take(curve_.healthy, shot);
         for (const std::int64_t magnitude : grid(options_.low, options_.high, options_.points)) {
             const bool end = magnitude == options_.low || magnitude == options_.high;
-            (void)ask(end ? magnitude : rounded_to(magnitude, options_.finest));
+            (void)measure_at(end ? magnitude : rounded_to(magnitude, options_.finest));
         }
         for (const double share : options_.shares) cross(share);
         judge_order();
@@ -102,12 +103,12 @@ private:
     }
 
     // Null after a stop.
-    const CurvePoint* ask(std::int64_t magnitude) {
+    const CurvePoint* measure_at(std::int64_t magnitude) {
         if (const CurvePoint* known = curve_.at(magnitude)) return known;
         if (stopped()) return nullptr;
         if (options_.progress) options_.progress(magnitude);
         CurvePoint point{.magnitude = magnitude};
-        for (const Shot& shot : volley_(magnitude, options_.seeds)) take(point, shot);
+        for (const Shot& shot : shoot_seeds_(magnitude, options_.seeds)) take(point, shot);
         if (stopped()) return nullptr;  // an incomplete volley gives no point
         std::sort(point.delays.begin(), point.delays.end());
         const auto place =
@@ -129,7 +130,7 @@ private:
             const auto [low, high] = std::minmax(found->unseen, found->seen);
             const std::int64_t middle = rounded_to(between(low, high, 0.5), options_.finest);
             if (middle <= low || middle >= high) break;
-            const CurvePoint* point = ask(middle);
+            const CurvePoint* point = measure_at(middle);
             if (!point) break;
             (point->share() >= share ? found->seen : found->unseen) = middle;
         }
@@ -152,7 +153,7 @@ private:
     }
 
     const CurveOptions& options_;
-    const Volley& volley_;
+    const ShootSeeds& shoot_seeds_;
     Curve curve_;
 };
 
@@ -183,7 +184,7 @@ std::vector<std::int64_t> grid(std::int64_t low, std::int64_t high, std::size_t 
     return magnitudes;
 }
 
-Curve measure(const CurveOptions& options, const Volley& volley, const std::vector<Shot>& healthy) {
+Curve measure(const CurveOptions& options, const ShootSeeds& volley, const std::vector<Shot>& healthy) {
     CHECK(!options.seeds.empty());
     return Measuring(options, volley).run(healthy);
 }

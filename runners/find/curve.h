@@ -45,7 +45,7 @@ struct Shot {
 };
 
 // The shots of all seeds at one magnitude, in their order; fewer after a stop.
-using Volley =
+using ShootSeeds =
     std::function<std::vector<Shot>(std::int64_t magnitude, const std::vector<std::uint64_t>& seeds)>;
 
 struct CurvePoint {
@@ -90,6 +90,6 @@ struct CurveOptions {
 std::vector<std::int64_t> grid(std::int64_t low, std::int64_t high, std::size_t points);
 
 // Crossings are narrowed until their ends differ by at most a sixteenth, or are adjacent.
-Curve measure(const CurveOptions& options, const Volley& volley, const std::vector<Shot>& healthy);
+Curve measure(const CurveOptions& options, const ShootSeeds& volley, const std::vector<Shot>& healthy);
 
 }  // namespace deadrank::runners::find

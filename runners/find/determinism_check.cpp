@@ -56,7 +56,7 @@ Workers workers_of(const MakeRunner& make_runner, const CheckOptions& options) {
 // Runs the other process over all trials, while we play them here.
 class Other {
 public:
-    Other(const Elsewhere& elsewhere, const CheckOptions& options)
+    Other(const OtherProcess& elsewhere, const CheckOptions& options)
         : thread_([this, command = elsewhere.prints(), &options] {
               output_ = output_of(command, stop_of(options));
           }) {}
@@ -86,7 +86,7 @@ private:
 class Check {
 public:
     Check(const std::vector<Job>& jobs, const MakeRunner& make_runner,
-          const scenarios::Vocabulary& vocabulary, const Elsewhere& elsewhere, const CheckOptions& options)
+          const scenarios::Vocabulary& vocabulary, const OtherProcess& elsewhere, const CheckOptions& options)
         : jobs_(jobs),
           make_runner_(make_runner),
           vocabulary_(vocabulary),
@@ -164,11 +164,11 @@ private:
         const Tracer here = [&](const Window& window) {
             return trace_one(job, checked.what.variant, window, runner, vocabulary_, options_.line);
         };
-        auto parting = find_first_divergence(here, other);
-        if (!parting) {
-            checked.reason = parting.error().text();
-        } else if (*parting) {
-            checked.parting = std::move(**parting);
+        auto divergence = find_first_divergence(here, other);
+        if (!divergence) {
+            checked.reason = divergence.error().text();
+        } else if (*divergence) {
+            checked.divergence = std::move(**divergence);
         } else {
             checked.reason = "played again, the runs were the same: it does not differ every time";
         }
@@ -177,7 +177,7 @@ private:
     const std::vector<Job>& jobs_;
     const MakeRunner& make_runner_;
     const scenarios::Vocabulary& vocabulary_;
-    const Elsewhere& elsewhere_;
+    const OtherProcess& elsewhere_;
     const CheckOptions& options_;
     std::vector<Checked> checked_;
     std::vector<char> played_;  // not bool: several threads write neighbouring elements
@@ -199,7 +199,7 @@ void print_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
 }
 
 std::vector<Checked> check_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
-                               const scenarios::Vocabulary& vocabulary, const Elsewhere& elsewhere,
+                               const scenarios::Vocabulary& vocabulary, const OtherProcess& elsewhere,
                                const CheckOptions& options) {
     return Check(jobs, make_runner, vocabulary, elsewhere, options).all();
 }

@@ -26,7 +26,7 @@ scenarios::Result<std::string> output_of(const std::vector<std::string>& command
 
 // How another process of this program is started. Each function returns a command, which prints one line per
 // answer.
-struct Elsewhere {
+struct OtherProcess {
     std::function<std::vector<std::string>()> prints;  // of all trials
     std::function<std::vector<std::string>(const Job&, scenarios::Variant, const Window&)> trace;
 };
@@ -37,7 +37,7 @@ struct Checked {
     TrialDigest print;    // of the first run
     std::string against;  // which run differs: "the second run here", "the run in another process"
     Disagreement what;    // what differs
-    std::optional<Parting> parting;
+    std::optional<Divergence> divergence;
     std::string reason;  // why it is unknown, or why no event can be named
 };
 
@@ -54,7 +54,7 @@ void print_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
 
 // In the order of `jobs`, without those that a stop left unplayed.
 std::vector<Checked> check_all(const std::vector<Job>& jobs, const MakeRunner& make_runner,
-                               const scenarios::Vocabulary& vocabulary, const Elsewhere& elsewhere,
+                               const scenarios::Vocabulary& vocabulary, const OtherProcess& elsewhere,
                                const CheckOptions& options);
 
 // One variant of a trial, with a window of its trace kept.

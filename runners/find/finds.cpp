@@ -71,7 +71,7 @@ bool points_at(const Blame& said, const Blame& meant, int ranks_per_node) {
 
 bool names_a_place(const Blame& blame) { return !blame.ranks.empty() || !blame.nodes.empty(); }
 
-bool is_nowhere(const Blame& blame) {
+bool has_no_place(const Blame& blame) {
     return !names_a_place(blame) && blame.variable.empty() && blame.component.empty() && blame.shard.empty();
 }
 
@@ -89,7 +89,7 @@ Naming naming_of(const results::Finding& finding, const std::vector<Blame>& culp
     const auto points = [&](const Blame& meant) { return points_at(finding.blame, meant, ranks_per_node); };
     if (std::any_of(culprits.begin(), culprits.end(), points)) return Naming::culprit;
     const bool missable = std::none_of(culprits.begin(), culprits.end(), [](const Blame& one) {
-        return is_nowhere(one) || !names_a_place(one);
+        return has_no_place(one) || !names_a_place(one);
     });
     return names_a_place(finding.blame) && missable ? Naming::bystander : Naming::nobody;
 }
@@ -214,7 +214,7 @@ std::string expect_table(const scenarios::Bug& bug, const scenarios::Expectation
     text += "within = " + scenarios::toml_duration(expect.within) + "\n";
     if (!expect.also.empty()) text += "also = " + toml_list(expect.also) + "\n";
     if (expect.reaction != scenarios::WantedReaction::any)
-        text += "reaction = " + toml_text(word_of(expect.reaction)) + "\n";
+        text += "reaction = " + toml_text(enum_name(expect.reaction)) + "\n";
     if (expect.recovers_within >= 0)
         text += "recovers_within = " + scenarios::toml_duration(expect.recovers_within) + "\n";
     if (!expect.unseen.empty()) text += "unseen = " + toml_text(expect.unseen) + "\n";

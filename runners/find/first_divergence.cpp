@@ -27,16 +27,16 @@ std::size_t first_unlike(const std::vector<T>& one, const std::vector<T>& other)
         one.begin());
 }
 
-std::optional<Parting> compare(const Traced& one, const Traced& other) {
+std::optional<Divergence> compare(const Traced& one, const Traced& other) {
     const std::size_t at = first_unlike(one.watched, other.watched);
     if (at == one.watched.size() && at == other.watched.size()) return {};
-    Parting parting;
-    if (at < one.watched.size()) parting.one = one.watched[at];
-    if (at < other.watched.size()) parting.other = other.watched[at];
+    Divergence divergence;
+    if (at < one.watched.size()) divergence.one = one.watched[at];
+    if (at < other.watched.size()) divergence.other = other.watched[at];
     const std::size_t line = first_unlike(one.evidence, other.evidence);
-    if (line < one.evidence.size()) parting.evidence_one = one.evidence[line];
-    if (line < other.evidence.size()) parting.evidence_other = other.evidence[line];
-    return parting;
+    if (line < one.evidence.size()) divergence.evidence_one = one.evidence[line];
+    if (line < other.evidence.size()) divergence.evidence_other = other.evidence[line];
+    return divergence;
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ std::optional<Traced> traced_from_line(std::string_view line) {
     }
 }
 
-Result<std::optional<Parting>> find_first_divergence(const Tracer& one, const Tracer& other) {
+Result<std::optional<Divergence>> find_first_divergence(const Tracer& one, const Tracer& other) {
     constexpr int tries = 5;
     Window window;  // empty at first: only the checkpoints are needed
     for (int i = 0; i < tries; ++i) {
@@ -89,11 +89,11 @@ Result<std::optional<Parting>> find_first_divergence(const Tracer& one, const Tr
         if (!b) return tl::unexpected(b.error());
         const Window now = window_of(a->checkpoints, b->checkpoints);
         if (now.first >= window.first) {
-            if (auto parting = compare(*a, *b)) return parting;
+            if (auto divergence = compare(*a, *b)) return divergence;
         }
         window = now;
     }
-    return std::optional<Parting>();
+    return std::optional<Divergence>();
 }
 
 std::string text_of(const std::optional<TraceEvent>& event) {

@@ -19,7 +19,7 @@ namespace {
 
 using scenarios::Plan;
 
-Shot untold(std::string why) { return {.known = false, .trouble = std::move(why)}; }
+Shot unknown_shot(std::string why) { return {.known = false, .trouble = std::move(why)}; }
 
 bool counts(const results::Finding& finding, const std::string& symptom) {
     return symptom.empty() || finding.symptom == symptom;
@@ -33,10 +33,10 @@ const results::Finding* crash_in(const std::vector<results::Finding>& findings) 
 }
 
 Shot shot_of(const TrialedPlan& tried, const std::string& symptom) {
-    if (const auto* crash = crash_in(tried.fault.findings)) return untold(crash->says);
-    if (!tried.is_job()) return untold("the job does not end even without the fault");
+    if (const auto* crash = crash_in(tried.fault.findings)) return unknown_shot(crash->says);
+    if (!tried.is_job()) return unknown_shot("the job does not end even without the fault");
     const results::Truth& truth = tried.fault.record.truth;
-    if (!truth.applied()) return untold("the fault never came: its `when` was never met");
+    if (!truth.applied()) return unknown_shot("the fault never came: its `when` was never met");
     Shot shot{.harmed = tried.harm != Harm::none};
     const auto culprits = culprits_of(truth);
     for (const results::Finding& finding : tried.fault.findings) {
@@ -58,22 +58,22 @@ std::vector<Shot> DetectorProbe::all(const std::function<Plan(const Plan&)>& cha
     for_each_index(plans_.size(), workers_, [&](std::size_t index, Runner& runner) {
         const Plan plan = change(plans_[index]);
         if (const auto wrong = scenarios::contradiction(plan)) {
-            shots[index] = untold(wrong->what);
+            shots[index] = unknown_shot(wrong->what);
             return;
         }
         PlanTrials trials(runner, &detectors_, workers_.stop);
         if (healthy) {
             const auto played = trials.repeat(control_of(plan));
-            if (!played) return void(shots[index] = untold(played.error().text()));
+            if (!played) return void(shots[index] = unknown_shot(played.error().text()));
             if (const auto* crash = crash_in(played->findings))
-                return void(shots[index] = untold(crash->says));
+                return void(shots[index] = unknown_shot(crash->says));
             const bool rang = std::any_of(played->findings.begin(), played->findings.end(),
                                           [&](const auto& one) { return counts(one, symptom_); });
             shots[index] = Shot{.seen = rang};
             return;
         }
         const auto tried = trials.try_plan(plan);
-        shots[index] = tried ? shot_of(*tried, symptom_) : untold(tried.error().text());
+        shots[index] = tried ? shot_of(*tried, symptom_) : unknown_shot(tried.error().text());
     });
     std::vector<Shot> known;
     for (auto& shot : shots) {

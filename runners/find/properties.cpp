@@ -18,14 +18,14 @@ namespace {
 using Ways = std::vector<std::string>;
 using results::Finding;
 
-std::string who_said(const Finding& finding) {
+std::string describe_finding(const Finding& finding) {
     return fmt::format("{} by {}", finding.symptom, finding.detector);
 }
 
-Ways ways_said(const std::vector<Finding>& findings, const auto& counts) {
+Ways collect_ways(const std::vector<Finding>& findings, const auto& counts) {
     std::set<std::string> ways;
     for (const Finding& finding : findings) {
-        if (!finding.detector_failed && counts(finding)) ways.insert(who_said(finding));
+        if (!finding.detector_failed && counts(finding)) ways.insert(describe_finding(finding));
     }
     return {ways.begin(), ways.end()};
 }
@@ -42,7 +42,7 @@ Ways no_detector_crashes(const TrialedPlan& tried) {
 
 Ways healthy_is_quiet(const TrialedPlan& tried) {
     if (!tried.is_job()) return {};
-    return ways_said(tried.control->findings, [](const Finding&) { return true; });
+    return collect_ways(tried.control->findings, [](const Finding&) { return true; });
 }
 
 // A fault that was refused, or never triggered, proves nothing about the job.
@@ -63,7 +63,7 @@ Ways bystanders(const TrialedPlan& tried, bool alone) {
     if (!took_place(tried)) return {};
     const auto culprits = culprits_of(tried.fault.record.truth);
     if (any_names_culprit(tried, culprits) == alone) return {};
-    return ways_said(tried.fault.findings, [&](const Finding& finding) {
+    return collect_ways(tried.fault.findings, [&](const Finding& finding) {
         return naming_of(finding, culprits, tried.ranks_per_node) == Naming::bystander;
     });
 }
@@ -74,7 +74,7 @@ Ways nobody_else_is_blamed(const TrialedPlan& tried) { return bystanders(tried, 
 Ways nothing_rings_too_early(const TrialedPlan& tried) {
     if (!took_place(tried)) return {};
     const results::Time begin = tried.fault.record.truth.first_fault();
-    return ways_said(tried.fault.findings, [&](const Finding& finding) { return finding.at < begin; });
+    return collect_ways(tried.fault.findings, [&](const Finding& finding) { return finding.at < begin; });
 }
 
 Ways expectation_is_met(const TrialedPlan& tried) {
@@ -86,7 +86,7 @@ Ways expectation_is_met(const TrialedPlan& tried) {
     return {fmt::format("{}, {} was due", results::name_of(judged.outcome), expect.symptom_text())};
 }
 
-bool all_taken_back(const TrialedPlan& tried) {
+bool all_reverted(const TrialedPlan& tried) {
     std::size_t applied = 0, reverted = 0;
     for (const results::Mark& mark : tried.fault.record.truth.marks) {
         applied += mark.kind == results::MarkKind::applied ? 1 : 0;
@@ -104,7 +104,7 @@ Ways guarded_job_ends(const TrialedPlan& tried) {
 }
 
 Ways job_outlives_its_faults(const TrialedPlan& tried) {
-    if (!took_place(tried) || !all_taken_back(tried) || tried.harm != Harm::hung) return {};
+    if (!took_place(tried) || !all_reverted(tried) || tried.harm != Harm::hung) return {};
     return {"it hung although every fault was taken back"};
 }
 
@@ -200,7 +200,7 @@ bool all_may_return(const scenarios::Plan& plan) {
 }
 
 // Nobody stood still for so long that the others went on without it to the end.
-bool none_stood_still(const scenarios::Plan& plan) {
+bool no_rank_paused(const scenarios::Plan& plan) {
     return std::none_of(plan.faults.begin(), plan.faults.end(),
                         [](const auto& fault) { return fault.kind == scenarios::FaultId::pause_rank; });
 }
@@ -211,7 +211,7 @@ Ways ends_as_undisturbed(const TrialedPlan& tried) {
     if (right.empty()) return {};
     const auto& [last, wanted] = *right.rbegin();
     const auto found = seen.find(last);
-    const bool returns = all_may_return(tried.fault.plan) && none_stood_still(tried.fault.plan);
+    const bool returns = all_may_return(tried.fault.plan) && no_rank_paused(tried.fault.plan);
     std::set<std::string> ways;
     for (const auto& [rank, digest] : wanted) {
         const bool there = found != seen.end() && found->second.contains(rank);
@@ -257,7 +257,7 @@ Ways samples_count_once(const TrialedPlan& tried) {
     if (!promises_to_survive(tried) || goes_back_to_checkpoints(tried.fault.plan)) return {};
     const auto right = samples_of_steps(tried.control->record.evidence);
     const auto seen = samples_of_steps(tried.fault.record.evidence);
-    const bool all_seen = none_stood_still(tried.fault.plan);
+    const bool all_seen = no_rank_paused(tried.fault.plan);
     std::set<std::string> ways;
     for (const auto& [step, wanted] : right) {
         const auto found = seen.find(step);
@@ -303,7 +303,7 @@ Ways harms(const TrialedPlan& tried) { return {std::string(name_of(tried.harm))}
 
 Ways some_name_the_culprit(const TrialedPlan& tried) {
     const auto culprits = culprits_of(tried.fault.record.truth);
-    return ways_said(tried.fault.findings, [&](const Finding& finding) {
+    return collect_ways(tried.fault.findings, [&](const Finding& finding) {
         return naming_of(finding, culprits, tried.ranks_per_node) == Naming::culprit;
     });
 }

@@ -66,13 +66,13 @@ std::optional<Traced> traced_from_line(std::string_view line);
 // One side of the comparison: plays the plan again, here or in another process.
 using Tracer = std::function<scenarios::Result<Traced>(const Window&)>;
 
-struct Parting {
+struct Divergence {
     std::optional<TraceEvent> one, other;      // absent: that run had ended
     std::string evidence_one, evidence_other;  // the first line of evidence that differs near it; may be none
 };
 
 // Nothing if the runs were equal every time they were played again.
-scenarios::Result<std::optional<Parting>> find_first_divergence(const Tracer& one, const Tracer& other);
+scenarios::Result<std::optional<Divergence>> find_first_divergence(const Tracer& one, const Tracer& other);
 
 // "event 57 at 0.1 s, rank 3, value.sample"
 std::string text_of(const std::optional<TraceEvent>& event);

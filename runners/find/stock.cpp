@@ -18,12 +18,12 @@ using scenarios::Parameter;
 using scenarios::Value;
 using scenarios::ValueType;
 
-struct Felt {
+struct EffectiveValue {
     std::string_view kind, parameter, value;
 };
 
 // Required parameters, and optional ones that must be set for the fault to have an effect.
-constexpr Felt felt[] = {
+constexpr EffectiveValue effective_values[] = {
     {"break_package", "package", "nccl"},
     {"leak_memory", "bytes", "8GiB"},
     {"limit_host", "shared_memory", "1MiB"},
@@ -45,7 +45,7 @@ constexpr Felt felt[] = {
 };
 
 std::optional<Value> felt_value(const std::string& kind, const Parameter& parameter) {
-    for (const Felt& one : felt) {
+    for (const EffectiveValue& one : effective_values) {
         if (one.kind != kind || one.parameter != parameter.name) continue;
         if (parameter.type == ValueType::text || parameter.type == ValueType::choice)
             return Value{.type = parameter.type, .text = std::string(one.value)};

@@ -117,7 +117,7 @@ public:
 
     void take(std::uint64_t seed, Seen&& seen) {
         if (!seen.played) {
-            ++result.untold;
+            ++result.not_played;
             if (result.trouble.empty()) result.trouble = seen.trouble;
             return;
         }

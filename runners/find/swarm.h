@@ -43,7 +43,7 @@ struct Group {
 struct Swarm {
     std::size_t planned = 0, played = 0;
     std::size_t no_job = 0;          // drawn shapes that did not work even without faults
-    std::size_t untold = 0;          // could not be played; the first sentence is in `trouble`
+    std::size_t not_played = 0;      // could not be played; the first sentence is in `trouble`
     std::size_t without_effect = 0;  // no fault was triggered
     std::string trouble;
     std::vector<Group> groups;  // most often seen first

@@ -37,8 +37,8 @@ std::vector<std::string> rivals(const scenarios::Bug& bug, const scenarios::Taxo
     return ids;
 }
 
-Challenge ask_why(const scenarios::Scenario& scenario, const scenarios::Taxonomy& taxonomy,
-                  std::uint64_t seed) {
+Challenge make_cause_challenge(const scenarios::Scenario& scenario, const scenarios::Taxonomy& taxonomy,
+                               std::uint64_t seed) {
     Chance chance(scenario.id, seed);
     std::vector<std::string> near = rivals(scenario.bug, taxonomy);
     near.resize(std::min<std::size_t>(near.size(), 6));
@@ -56,7 +56,7 @@ Challenge ask_why(const scenarios::Scenario& scenario, const scenarios::Taxonomy
     return challenge;
 }
 
-Challenge ask_for(std::string asks, std::vector<std::int32_t> numbers, std::int64_t highest) {
+Challenge make_number_challenge(std::string asks, std::vector<std::int32_t> numbers, std::int64_t highest) {
     Challenge challenge;
     challenge.asks = std::move(asks);
     challenge.numbers = std::move(numbers);
@@ -75,19 +75,19 @@ std::vector<Challenge> challenges_for(const scenarios::Scenario& scenario,
     const auto half = static_cast<std::size_t>(plan.world_size() / 2);
     if (expect.asks_for(BlameField::rank) && !culprit.ranks.empty() && culprit.ranks.size() <= half) {
         challenges.push_back(
-            ask_for(culprit.ranks.size() == 1 ? "Which rank is it?" : "Which ranks are they?", culprit.ranks,
-                    plan.world_size() - 1));
+            make_number_challenge(culprit.ranks.size() == 1 ? "Which rank is it?" : "Which ranks are they?",
+                                  culprit.ranks, plan.world_size() - 1));
     } else if (expect.asks_for(BlameField::node) && !culprit.nodes.empty()) {
         challenges.push_back(
-            ask_for(culprit.nodes.size() == 1 ? "Which node is it?" : "Which nodes are they?", culprit.nodes,
-                    scenarios::cluster_number(plan, "nodes", 1) - 1));
+            make_number_challenge(culprit.nodes.size() == 1 ? "Which node is it?" : "Which nodes are they?",
+                                  culprit.nodes, scenarios::cluster_number(plan, "nodes", 1) - 1));
     }
     const bool dated = results::lowered(scenario.teach.question).find("since when") != std::string::npos;
     if ((expect.asks_for(BlameField::step) || dated) && culprit.step) {
-        challenges.push_back(ask_for("Since which step? Steps count from 0.",
-                                     {static_cast<std::int32_t>(*culprit.step)}, 100'000));
+        challenges.push_back(make_number_challenge("Since which step? Steps count from 0.",
+                                                   {static_cast<std::int32_t>(*culprit.step)}, 100'000));
     }
-    challenges.push_back(ask_why(scenario, taxonomy, trial.outcome.seed));
+    challenges.push_back(make_cause_challenge(scenario, taxonomy, trial.outcome.seed));
     return challenges;
 }
 

@@ -26,7 +26,7 @@ void say(const std::string& text) {
     results::reports::flush_out();
 }
 
-std::optional<std::string> ask(Talk& talk, std::string_view prompt) {
+std::optional<std::string> prompt_for_line(Console& talk, std::string_view prompt) {
     say(talk.style.paint(Ink::cyan, fmt::format("  {} > ", prompt)));
     std::string line;
     if (!std::getline(talk.in, line)) {
@@ -41,13 +41,13 @@ std::optional<std::string> ask(Talk& talk, std::string_view prompt) {
 // The reader's way through one question.
 class Asking {
 public:
-    Asking(const Lesson& lesson, Talk& talk, Done& done) : lesson_(lesson), talk_(talk), done_(done) {}
+    Asking(const Lesson& lesson, Console& talk, Done& done) : lesson_(lesson), console_(talk), done_(done) {}
 
     // Unsolved after three tries, or when the reader asked for the answer.
     Way run(const Challenge& challenge, bool& solved) {
-        say(challenge_text(challenge, talk_.style));
+        say(challenge_text(challenge, console_.style));
         for (int tries = 0; tries < tries_most;) {
-            const auto line = ask(talk_, "answer, h for a hint, s to be shown, q to leave");
+            const auto line = prompt_for_line(console_, "answer, h for a hint, s to be shown, q to leave");
             if (!line || *line == "q") return Way::quit;
             if (*line == "s") break;
             if (*line == "h") {
@@ -55,43 +55,44 @@ public:
             } else if (!line->empty()) {
                 const Reply reply = challenge.read(*line);
                 if (reply.sense == Reply::unclear) {
-                    say(paragraph(reply.help, talk_.style));
+                    say(paragraph(reply.help, console_.style));
                     continue;
                 }
                 ++tries;
                 ++done_.tries;
                 if (reply.sense == Reply::right) {
-                    say("  " + talk_.style.paint(Ink::green, "✔ Yes.") + "\n");
+                    say("  " + console_.style.paint(Ink::green, "✔ Yes.") + "\n");
                     solved = true;
                     return Way::on;
                 }
-                say("  " + talk_.style.paint(Ink::red, tries < tries_most ? "✘ No. Look again." : "✘ No.") +
+                say("  " +
+                    console_.style.paint(Ink::red, tries < tries_most ? "✘ No. Look again." : "✘ No.") +
                     "\n");
             }
         }
-        say(paragraph("It is " + challenge.solution(), talk_.style));
+        say(paragraph("It is " + challenge.solution(), console_.style));
         return Way::on;
     }
 
 private:
     void hint() {
         if (hints_ < lesson_.hints.size()) {
-            say(paragraph("Hint: " + lesson_.hints[hints_++], talk_.style));
+            say(paragraph("Hint: " + lesson_.hints[hints_++], console_.style));
             ++done_.hints;
         } else {
-            say(paragraph("There are no more hints; s shows the answer.", talk_.style));
+            say(paragraph("There are no more hints; s shows the answer.", console_.style));
         }
     }
 
     const Lesson& lesson_;
-    Talk& talk_;
+    Console& console_;
     Done& done_;
     std::size_t hints_ = 0;
 };
 
 }  // namespace
 
-Way teach(const Lesson& lesson, Talk& talk, Done& done) {
+Way teach(const Lesson& lesson, Console& talk, Done& done) {
     say(opening_text(lesson, talk.style));
     Asking asking(lesson, talk, done);
     bool all = true;
@@ -105,13 +106,13 @@ Way teach(const Lesson& lesson, Talk& talk, Done& done) {
     return Way::on;
 }
 
-Way examine(const Lesson& lesson, Talk& talk, std::size_t& right, std::size_t& asked) {
+Way examine(const Lesson& lesson, Console& talk, std::size_t& right, std::size_t& asked) {
     say(opening_text(lesson, talk.style));
     for (const Challenge& challenge : lesson.challenges) {
         say(challenge_text(challenge, talk.style));
         Reply reply;
         while (reply.sense == Reply::unclear) {
-            const auto line = ask(talk, "answer, q to leave");
+            const auto line = prompt_for_line(talk, "answer, q to leave");
             if (!line || *line == "q") return Way::quit;
             reply = challenge.read(*line);
             if (!reply.help.empty()) say(paragraph(reply.help, talk.style));

@@ -45,16 +45,16 @@ private:
 
 enum class Way { on, quit };
 
-struct Talk {
+struct Console {
     std::istream& in;
     Style style;
     bool echo = false;  // print a script's answers, so that its transcript is readable
 };
 
 // Ends with the answer, unless the reader leaves. `done` gets the result to keep.
-Way teach(const Lesson& lesson, Talk& talk, Done& done);
+Way teach(const Lesson& lesson, Console& talk, Done& done);
 
 // One try for each question and no hints; the number of right answers is added.
-Way examine(const Lesson& lesson, Talk& talk, std::size_t& right, std::size_t& asked);
+Way examine(const Lesson& lesson, Console& talk, std::size_t& right, std::size_t& asked);
 
 }  // namespace deadrank::runners::learn

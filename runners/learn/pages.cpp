@@ -307,35 +307,70 @@ int minutes_of(const std::vector<Lesson>& lessons) {
 std::string index_page(const std::vector<Lesson>& lessons) {
     std::string body = "<h1>Bugs of distributed training, to be diagnosed</h1>\n";
     for (const std::string& words : primer()) body += page_paragraph(words);
-    body += fmt::format("<p><label>Search <input id=\"search\" type=\"search\"></label> <span class=\"where\">{}, "
-                        "{} minutes. For teachers: <a href=\"teacher.html\">what each of them is</a></span></p>\n",
-                        results::counted(lessons.size(), "lesson"), minutes_of(lessons));
+    std::string kinds, rows;
     const Skill* skill = nullptr;
-    std::string rows;
     for (const Lesson& lesson : lessons) {
         if (lesson.skill != skill) {
             skill = lesson.skill;
+            kinds +=
+                fmt::format("<option value=\"{}\">{}</option>", html_text(skill->id), html_text(skill->name));
             const auto before = std::find_if(skills().begin(), skills().end(),
                                              [&](const Skill& one) { return one.id == skill->before; });
             rows += fmt::format(
-                "<tr class=\"skill\"><th colspan=\"4\">{}: {}{}</th></tr>\n", html_text(skill->name),
-                html_text(skill->teaches),
+                "<tr class=\"skill\" data-skill=\"{}\"><th colspan=\"5\">{}: {}{}</th></tr>\n",
+                html_text(skill->id), html_text(skill->name), html_text(skill->teaches),
                 before == skills().end() ? "" : fmt::format(". After {}", html_text(before->name)));
         }
-        rows += fmt::format("<tr><td><a href=\"{0}.html\">{0}</a></td><td>{1}</td><td>{2} min</td><td>{3} <a "
-                            "href=\"{0}.sheet.html\">sheet</a></td></tr>\n",
-                            html_text(lesson.number), difficulty_name(lesson.skill->difficulty), lesson.minutes,
-                            html_text(lesson.sees.empty() ? "The report says: " + lesson.reported : lesson.sees));
+        rows += fmt::format(
+            "<tr data-skill=\"{4}\" data-difficulty=\"{1}\"><td><input type=\"checkbox\" value=\"{0}\" "
+            "aria-label=\"{0} is solved\"></td><td><a href=\"{0}.html\">{0}</a></td><td>{1}</td><td>{2} "
+            "min</td><td>{3} <a href=\"{0}.sheet.html\">sheet</a></td></tr>\n",
+            html_text(lesson.number), difficulty_name(lesson.skill->difficulty), lesson.minutes,
+            html_text(lesson.sees.empty() ? "The report says: " + lesson.reported : lesson.sees),
+            html_text(lesson.skill->id));
     }
+    body += fmt::format(
+        "<p><label>Search <input id=\"search\" type=\"search\"></label> <label>Class <select "
+        "id=\"skill\"><option "
+        "value=\"\">all</option>{2}</select></label> <label>Difficulty <select id=\"difficulty\"><option "
+        "value=\"\">all</option><option>easy</option><option>medium</option><option>hard</option></select></"
+        "label> "
+        "<label><input id=\"open\" type=\"checkbox\"> not solved yet</label></p>\n<p class=\"where\">{0}, "
+        "{1} minutes, "
+        "<span id=\"progress\"></span>. For teachers: <a href=\"teacher.html\">what each of them "
+        "is</a></p>\n",
+        results::counted(lessons.size(), "lesson"), minutes_of(lessons), kinds);
     body += around("table id=\"lessons\"", rows);
-    // A row stays if it has every word; headings stay.
+    // What was solved stays in the browser. A heading stays as long as one of its rows does.
     body += R"js(<script>
 "use strict";
-document.getElementById("search").addEventListener("input", (event) => {
-  const words = event.target.value.toLowerCase().split(" ").filter(Boolean);
-  for (const row of document.querySelectorAll("#lessons tr:not(.skill)"))
-    row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
-});
+const field = (id) => document.getElementById(id);
+const rows = [...document.querySelectorAll("#lessons tr:not(.skill)")];
+const box = (row) => row.querySelector("input");
+const kept = (change) => {
+  try { return change(window.localStorage); } catch { return null; }
+};
+const show = () => {
+  const words = field("search").value.toLowerCase().split(" ").filter(Boolean);
+  for (const row of rows)
+    row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word)) ||
+      (field("skill").value && row.dataset.skill !== field("skill").value) ||
+      (field("difficulty").value && row.dataset.difficulty !== field("difficulty").value) ||
+      (field("open").checked && box(row).checked);
+  for (const heading of document.querySelectorAll("#lessons tr.skill"))
+    heading.hidden = !rows.some((row) => !row.hidden && row.dataset.skill === heading.dataset.skill);
+  field("progress").textContent = `${rows.filter((row) => box(row).checked).length} solved`;
+};
+for (const row of rows) {
+  const name = `deadrank.solved.${box(row).value}`;
+  box(row).checked = kept((store) => store.getItem(name)) === "yes";
+  box(row).addEventListener("change", () => {
+    kept((store) => box(row).checked ? store.setItem(name, "yes") : store.removeItem(name));
+    show();
+  });
+}
+for (const id of ["search", "skill", "difficulty", "open"]) field(id).addEventListener("input", show);
+show();
 </script>
 )js";
     return frame("deadrank learn", body, "lesson");

@@ -27,7 +27,7 @@ using results::Finding;
 constexpr std::size_t scenarios_most = 3;
 
 // Is there still a finding with the same symptom and blame?
-bool still_said(const Finding& finding, const std::vector<Finding>& all) {
+bool is_still_found(const Finding& finding, const std::vector<Finding>& all) {
     return std::any_of(all.begin(), all.end(), [&](const Finding& one) {
         return one.symptom == finding.symptom && one.blame.ranks == finding.blame.ranks &&
                one.blame.nodes == finding.blame.nodes;
@@ -53,7 +53,8 @@ std::vector<std::string> needed_kinds(const Detector& detector, const std::vecto
     std::vector<std::string> needed;
     for (const std::string_view kind : kinds) {
         const auto rest = detector.examine(without(evidence, kind, texts));
-        if (!std::all_of(said.begin(), said.end(), [&](const Finding& one) { return still_said(one, rest); }))
+        if (!std::all_of(said.begin(), said.end(),
+                         [&](const Finding& one) { return is_still_found(one, rest); }))
             needed.emplace_back(kind);
     }
     return needed;

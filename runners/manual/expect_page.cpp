@@ -6,7 +6,7 @@
 #include "results/record/words.h"
 #include "runners/manual/manual_pages.h"
 #include "runners/manual/markdown.h"
-#include "runners/manual/told.h"
+#include "runners/manual/symptom_rows.h"
 #include "scenarios/model/python_program.h"
 
 namespace deadrank::runners::manual {
@@ -55,7 +55,7 @@ says again what was said, equal but for times in it: "still waiting after 20 s".
 it can have no meaning in this job; `[expect] blames = ["variable"]` otherwise fails.
 )";
 
-std::string example_cell(const Library& library, const ToldRow& row) {
+std::string example_cell(const Library& library, const SymptomRow& row) {
     std::string text = fmt::format("`{}`", row.scenario);
     if (row.scenario.empty()) {
         text.clear();
@@ -71,7 +71,7 @@ std::string example_cell(const Library& library, const ToldRow& row) {
     const auto scenario = load_scenario(library, library.catalog / fmt::format("{}.toml", row.scenario));
     if (scenario && scenario->workload_kind == scenarios::python_workload)
         return text;  // this page needs no torch
-    const auto example = play_told(library, row);
+    const auto example = play_symptom_example(library, row);
     if (!example) return text;
     const std::string who = results::blame_text(
         example->finding.blame,
@@ -86,7 +86,7 @@ std::string example_cell(const Library& library, const ToldRow& row) {
 std::string expect_page(const Library& library) {
     std::string text(opening);
     std::string_view part;
-    for (const ToldRow& row_of : told_rows()) {
+    for (const SymptomRow& row_of : symptom_rows()) {
         if (row_of.part != part)
             text += fmt::format("\n## {}\n\n", row_of.part) +
                     heading_row({"symptom", "what shows", "who is named", "how soon", "for example"});

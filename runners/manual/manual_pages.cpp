@@ -67,8 +67,10 @@ Page scenario_page(const Library& library) {
         heading_row({"key", "meaning"}) +
         row({"`provokes`",
              "true: no part of the bug. It only brings about what shows it, and is not to be "
-             "named. Where it ends a process, a finding within a second that this process raised an error or "
-             "crashed is no false alarm, in the faulty and in the healed run; the bug's own symptom is"}) +
+             "named. Where it ends a process or loses a node, a finding within a second that this process "
+             "raised an error or "
+             "crashed, or that its peers lost it, is no false alarm, in the faulty and in the healed run; "
+             "the bug's own symptom is"}) +
         row({"`hardware`",
              "true: a defect of the machine. Restarts meet it again, and a spare node is "
              "without it"}) +
@@ -212,6 +214,7 @@ std::vector<Page> pages_of(const Library& library, const std::vector<Page>& more
         pages.push_back({fmt::format("workloads/{}.md", kind.words.name),
                          fmt::format("Workload {}", kind.words.name), workload_page(kind)});
     pages.push_back({"workloads/python.md", "Workload python", python_page()});
+    pages.push_back({"workloads/recording.md", "Workload recording", recording_page()});
     pages.push_back(faults_page(library));
     pages.push_back(words_page());
     pages.push_back({"detectors.md", "Detectors, the evidence that they need, and their thresholds",

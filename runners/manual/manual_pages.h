@@ -24,6 +24,7 @@ std::vector<Page> pages_of(const Library& library, const std::vector<Page>& more
 // Markdown. The run is played on the default cluster.
 std::string workload_page(const sim::WorkloadKind& kind);
 std::string python_page();  // of the workload `python`, whose ranks are real processes
+std::string recording_page();
 
 // The settings that every training job has, with their defaults.
 std::vector<scenarios::Parameter> settings_of_every_job();

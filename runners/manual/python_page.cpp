@@ -58,7 +58,7 @@ A bug may also be a setting or an outside event: `set_env`, `kill_rank`, or any 
 `[cluster]` states nodes, `gpus_per_node` (ranks of a node) and the launcher. torchrun's variables are set, and
 `init_process_group()` reads them. `nccl` gives NCCL's semantics, with or without GPUs: a lost peer is silence
 until the watchdog ends the call. `gloo` gives gloo's: `Connection closed by peer`. With `gpus = true` tensors
-are real `cuda` tensors whose operators run on the CPU. Ranks of a node share the memory of its devices, `device_memory` of `[cluster]`.
+are real `cuda` tensors whose operators run on the CPU; frameworks that shard for GPUs alone, as Accelerate's FSDP, need it. Ranks of a node share the memory of its devices, `device_memory` of `[cluster]`.
 
 Files are real and lie in a directory of the run's own, which all ranks share and restarts keep.
 
@@ -73,7 +73,7 @@ The program need not say anything. The hook of `watch` observes it:
 | steps, phases, losses, gradient norms | forward passes, `backward()` and `step()` of modules and optimizers |
 | where a step begins | the first batch or forward pass after an optimizer's step; without any module the first backward pass |
 | digests of parameters | replicas, found by the reductions of their gradients |
-| batches and samples | `DataLoader`, samplers |
+| which samples a rank reads | a `DataLoader` that deals its samples out to ranks: torch's `DistributedSampler`, or any sampler, batch sampler, dataset or stream that holds or asks for a rank and a number of ranks. Samples are told apart by what they hold, not by their indices. Where nothing deals them out, and the ranks that average their gradients shuffle alike, that too. What another rank reads and hands on, and what no `DataLoader` reads, is not observed: state it with `samples(ids)` |
 | checkpoints | `torch.save`, `torch.load`, `torch.distributed.checkpoint` |
 | calls, groups, stores | the process group itself |
 | exceptions, log lines, exit codes | the process |
@@ -90,10 +90,11 @@ from deadrank import block, check, digest, loss, phase, samples, seam, step
 | `check("reference.loss", value, expected)` | a value beside that of the same training on one rank: a `parallel_result_mismatch` where they differ |
 | `check("evaluation.samples", counted, expected)` | samples that an evaluation counted, and those of its set |
 | `check("weights.sum", held, expected)` | what the model holds after a load, and what the file has |
+| `check("step_time", seconds, expected)` | how long a step took, and how long it takes elsewhere: a `low_throughput` where it is longer |
 | `digest("weights", tensor, group="replica")` | ranks of a group must hold the same |
 | `loss(value)` | of a loop without `backward()` |
-| `samples(ids, epoch=0, group=None)` | of a loop without `DataLoader` |
-| `step()`, `step(7)` | a step begins here. Forward passes, backward passes and optimizers begin none then |
+| `samples(ids, epoch=0, group=None)` | which samples of the common set this rank's batch has |
+| `step()`, `step(7)` | a step begins here, or has begun with the batch that came just before. Forward passes, backward passes and optimizers begin none then |
 | `with phase("data"):` | data, forward, backward, reduce, optimizer, checkpoint, evaluate, serve |
 | `seam("name", 3)`, `if block("name"):` | a number and a block that the faults `bend_value` and `skip_block` act on |
 

@@ -34,13 +34,13 @@ constexpr std::string_view launcher_ended = "the launcher ended ";
 
 // Where both say the same, and the real run names fewer ranks because the launcher had ended the others: who
 // they were. Empty if that is not the whole difference.
-std::string ended_before_they_spoke(const std::vector<results::Finding>& simulated,
-                                    const std::vector<results::Finding>& real,
-                                    const results::Evidence& evidence) {
-    constexpr int asked_to_end = 15;  // SIGTERM
+std::string list_ranks_ended_early(const std::vector<results::Finding>& simulated,
+                                   const std::vector<results::Finding>& real,
+                                   const results::Evidence& evidence) {
+    constexpr int end_signal = 15;  // SIGTERM
     std::set<results::Rank> ended, silent;
     for (const results::Event* event : evidence.each<results::RankExit>()) {
-        if (event->as<results::RankExit>()->signal == asked_to_end) ended.insert(event->rank);
+        if (event->as<results::RankExit>()->signal == end_signal) ended.insert(event->rank);
     }
     if (simulated.size() != real.size()) return {};
     for (const results::Finding& here : simulated) {
@@ -82,11 +82,11 @@ scenarios::Result<scenarios::Scenario> at_most(const scenarios::Scenario& scenar
 }
 
 // Real PyTorch processes use gloo here, so the simulator must be compared with gloo, not NCCL.
-scenarios::Scenario over_the_library_of(const Runner& reality, scenarios::Scenario scenario) {
+scenarios::Scenario with_library_of(const Runner& reality, scenarios::Scenario scenario) {
     if (reality.name() != scenarios::BackendId::local || scenario.cluster.contains("library"))
         return scenario;
     scenario.cluster["library"].options = {
-        {.type = scenarios::ValueType::choice, .text = std::string(word_of(scenarios::LibraryKind::gloo))}};
+        {.type = scenarios::ValueType::choice, .text = std::string(enum_name(scenarios::LibraryKind::gloo))}};
     return scenario;
 }
 
@@ -107,7 +107,7 @@ std::string why_not_on_paper(const scenarios::Scenario& written, scenarios::Seed
     if (!scenario) return scenario.error().what;
     const auto trial = scenarios::resolve(*scenario, seed, reality.capabilities(), vocabulary);
     if (!trial) return trial.error().what;
-    const auto able = reality.on_paper(trial->fault);
+    const auto able = reality.check_plan(trial->fault);
     return able ? std::string() : able.error().what;
 }
 
@@ -147,7 +147,7 @@ Compared compare(const scenarios::Scenario& written, scenarios::Seed seed, Runne
         if (!options.out.empty()) here.out = options.out / runner.name();
         return play(one, seed, runner, vocabulary, here);
     };
-    const Trialled simulated = play_on(sim, over_the_library_of(reality, scenario));
+    const Trialled simulated = play_on(sim, with_library_of(reality, scenario));
     const Trialled real = simulated.fault ? play_on(reality, scenario) : Trialled{};
     // If a lever was refused half-way, it is a different bug.
     if (!simulated.fault || !real.fault || !real.fault->record.truth.took_place()) {
@@ -161,8 +161,8 @@ Compared compare(const scenarios::Scenario& written, scenarios::Seed seed, Runne
     const auto reason = scenario.parity.find(std::string(reality.name()));
     conclude(compared, reason == scenario.parity.end() ? "" : reason->second);
     if (compared.parity == Parity::differ)
-        conclude(compared, ended_before_they_spoke(simulated.fault->findings, real.fault->findings,
-                                                   real.fault->record.evidence));
+        conclude(compared, list_ranks_ended_early(simulated.fault->findings, real.fault->findings,
+                                                  real.fault->record.evidence));
     return compared;
 }
 
@@ -175,8 +175,7 @@ void simulate_again(Compared& compared, const scenarios::Scenario& written, Runn
     PipelineOptions options;
     options.control = options.healed = false;
     if (scenario)
-        take_simulated(compared,
-                       play(over_the_library_of(reality, *scenario), seed, sim, vocabulary, options));
+        take_simulated(compared, play(with_library_of(reality, *scenario), seed, sim, vocabulary, options));
     const auto reason = written.parity.find(std::string(reality.name()));
     const bool ended = compared.why.starts_with(launcher_ended) && compared.simulated == before;
     const std::string seen = ended ? compared.why : "";

@@ -121,7 +121,7 @@ std::int64_t stated(const scenarios::Settings& settings, const std::string& name
                                                                         : 0;
 }
 
-bool is_written_so(const scenarios::Scenario& scenario, std::int64_t ranks) {
+bool has_stated_nodes(const scenarios::Scenario& scenario, std::int64_t ranks) {
     const std::int64_t nodes = stated(scenario.cluster, "nodes");
     return nodes > 1 && nodes * stated(scenario.cluster, "gpus_per_node") == ranks &&
            scenario.cluster.count("ranks") == 0;
@@ -130,7 +130,7 @@ bool is_written_so(const scenarios::Scenario& scenario, std::int64_t ranks) {
 }  // namespace
 
 scenarios::Scenario scaled(scenarios::Scenario scenario, std::int64_t ranks) {
-    if (is_written_so(scenario, ranks)) return scenario;
+    if (has_stated_nodes(scenario, ranks)) return scenario;
     const std::int64_t nodes = ranks % 2 == 0 ? 2 : 1;
     set(scenario.cluster, "nodes", nodes);
     set(scenario.cluster, "gpus_per_node", ranks / nodes);

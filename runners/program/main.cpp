@@ -1,4 +1,5 @@
 // runners/program/main.cpp — The program's entry point. The commands are in runners/commands.
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -21,7 +22,9 @@ using deadrank::scenarios::is_host_failure;
     } catch (const std::exception& error) {
         if (is_host_failure(error)) {
             constexpr char words[] =
-                "deadrank: this machine ran out of memory, threads or files; nothing was judged\n";
+                "deadrank: this machine ran out of memory, threads or files; nothing was judged. `deadrank "
+                "undo` "
+                "removes what is left\n";
             [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words, sizeof words - 1);
             ::_exit(deadrank::runners::commands::exit_unknown);
         }
@@ -34,6 +37,7 @@ using deadrank::scenarios::is_host_failure;
 
 int main(int argc, char** argv) {
     std::set_terminate(end_at_once);
+    std::signal(SIGXFSZ, SIG_IGN);  // a write beyond `ulimit -f` fails and is told, as on a full disk
     try {
         return deadrank::runners::run_program(argc, argv);
     } catch (const std::exception& error) {

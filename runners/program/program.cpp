@@ -203,6 +203,21 @@ std::optional<Error> check_dashes(const std::string& path, const Words& words) {
     return std::nullopt;
 }
 
+// An empty word is a variable of the shell that is not set, as in `--seeds "$SEEDS"`: no usual value is
+// meant.
+std::optional<Error> check_values(const Words& words) {
+    for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+        if (!words[i].starts_with("--")) continue;
+        const std::size_t equals = words[i].find('=');
+        const bool empty = equals == std::string::npos ? i + 1 < words.size() && words[i + 1].empty()
+                                                       : equals + 1 == words[i].size();
+        if (empty)
+            return Error{ErrorCode::usage, fmt::format("{} has an empty value", words[i].substr(0, equals)),
+                         "leave the option out, or give it a value"};
+    }
+    return std::nullopt;
+}
+
 // A verb stands behind its command and nowhere else.
 struct MisplacedVerb {
     std::string_view command, verb;
@@ -258,8 +273,10 @@ int run_commands(int argc, const char* const* argv, const Extension& given) {
         return session.code;
     }
     const std::string path = chosen.path();
-    if (const auto error = check_dashes(path, words)) {
-        session.complain(*error);
+    auto refused = check_dashes(path, words);
+    if (!refused) refused = check_values(words);
+    if (refused) {
+        session.complain(*refused);
         return session.code;
     }
     CLI::App app(program_description, "deadrank");

@@ -18,10 +18,10 @@ using scenarios::Result;
 
 namespace {
 
-const std::vector<Deed> deeds_of_workers = {Deed::kill,    Deed::kill_after, Deed::raise,
-                                            Deed::stop,    Deed::wait,       Deed::slow,
-                                            Deed::corrupt, Deed::jump_clock, Deed::fill_disk};
-const std::vector<Deed> deeds_of_others = {Deed::kill, Deed::cut, Deed::tear};
+const std::vector<ActionKind> worker_actions = {
+    ActionKind::kill, ActionKind::kill_after, ActionKind::raise,      ActionKind::stop,     ActionKind::wait,
+    ActionKind::slow, ActionKind::corrupt,    ActionKind::jump_clock, ActionKind::fill_disk};
+const std::vector<ActionKind> other_actions = {ActionKind::kill, ActionKind::cut, ActionKind::tear};
 
 double number_of(Reader& reader, std::string_view key, double otherwise) {
     const Node* node = reader.find(key);
@@ -80,16 +80,16 @@ FaultAction action_of(const Node& node, Problems& problems) {
     action.on =
         known_word<Target>(reader, "on", on.substr(0, blank), scenarios::list_words<Target>(), problems);
     if (blank != std::string::npos) action.number = std::atoi(on.c_str() + blank + 1);
-    const auto& deeds = action.on == Target::worker ? deeds_of_workers : deeds_of_others;
-    action.does =
-        known_word<Deed>(reader, "does", reader.required_text("does"), scenarios::words_of(deeds), problems);
+    const auto& deeds = action.on == Target::worker ? worker_actions : other_actions;
+    action.does = known_word<ActionKind>(reader, "does", reader.required_text("does"),
+                                         scenarios::words_of(deeds), problems);
     action.phase =
         reader.one_of("phase", {"restore", "forward", "collective", "optimizer", "save"}, "forward");
     action.step = static_cast<int>(reader.integer("step", action.step));
     action.life = static_cast<int>(reader.integer("life", action.life));
     action.seconds = number_of(reader, "seconds", 0);
     action.back = number_of(reader, "back", action.back);
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     return action;
 }
 
@@ -105,7 +105,7 @@ SubjectProcess process_of(const Node& node, Problems& problems) {
     process.node = static_cast<int>(reader.integer("node", 0));
     process.service = reader.flag("service", false);
     process.again = reader.one_of("again", StartAgain::never);
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     return process;
 }
 
@@ -122,7 +122,7 @@ Promise promise_of(const Node& node, const std::vector<std::string>& faults, Pro
     if (asks.empty()) problems.add(node.place, "[[promise]] asks for nothing", "add asks = [\"finishes\"]");
     promise.within = number_of(reader, "within", 0);
     promise.redone = static_cast<int>(reader.integer("redone", 0));
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     return promise;
 }
 
@@ -190,10 +190,10 @@ Result<std::vector<PromisedFault>> parse_faults(std::string_view toml, const std
         PromisedFault fault{reader.required_text("name"), reader.required_text("says"), {}};
         for (const Node* action : reader.tables("action"))
             fault.actions.push_back(action_of(*action, problems));
-        reader.refuse_the_rest();
+        reader.refuse_unknown_keys();
         faults.push_back(std::move(fault));
     }
-    top.refuse_the_rest();
+    top.refuse_unknown_keys();
     if (!problems.empty()) return tl::unexpected(scenarios::joined(problems.sorted()));
     return faults;
 }
@@ -207,7 +207,7 @@ Result<PromiseSubject> parse_subject(std::string_view toml, const std::string& f
     PromiseSubject subject;
     subject.name = fs::path(file).stem().string();
     read_subject(top, faults, subject);
-    top.refuse_the_rest();
+    top.refuse_unknown_keys();
     if (!problems.empty()) return tl::unexpected(scenarios::joined(problems.sorted()));
     return subject;
 }

@@ -21,8 +21,20 @@ constexpr auto enum_words(Target) {
 
 // What an action does. The last two are done to others than workers alone, and of the rest only `kill` to
 // others.
-enum class Deed { kill, kill_after, raise, stop, wait, slow, corrupt, jump_clock, fill_disk, cut, tear };
-constexpr auto enum_words(Deed) {
+enum class ActionKind {
+    kill,
+    kill_after,
+    raise,
+    stop,
+    wait,
+    slow,
+    corrupt,
+    jump_clock,
+    fill_disk,
+    cut,
+    tear
+};
+constexpr auto enum_words(ActionKind) {
     return std::to_array<std::string_view>({"kill", "kill_after", "raise", "stop", "wait", "slow", "corrupt",
                                             "jump_clock", "fill_disk", "cut", "tear"});
 }
@@ -32,7 +44,7 @@ constexpr auto enum_words(Deed) {
 struct FaultAction {
     Target on = Target::worker;
     int number = 0;  // of the worker, agent, node or link
-    Deed does = Deed::kill;
+    ActionKind does = ActionKind::kill;
     std::string phase = "forward";
     int step = 6;
     int life = 1;        // not before this life of the worker

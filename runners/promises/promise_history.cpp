@@ -82,7 +82,7 @@ bool same_losses(const Lineage& one, const Lineage& other) {
 
 // Seconds from the last fault until a step is done that is later than any before it, and later than the step
 // it hit, which a surviving worker may still finish.
-std::optional<double> until_progress(const PlayedRun& run) {
+std::optional<double> seconds_until_progress(const PlayedRun& run) {
     if (!run.last_fault) return std::nullopt;
     int before = run.fault_step;
     for (const WorkerEvent& event : run.events) {
@@ -129,7 +129,7 @@ std::optional<WorkerEvent> worker_event(std::string_view line) {
         event.pid = json.value("pid", 0);
         event.kind = scenarios::read_word<EventKind>(json.value("event", "")).value_or(EventKind::other);
         event.phase = json.value("phase", "");
-        event.does = scenarios::read_word<Deed>(json.value("do", ""));
+        event.does = scenarios::read_word<ActionKind>(json.value("do", ""));
         event.loss = json.value("loss", "");
         event.step = json.value("step", -1);
         event.life = json.value("life", 0);
@@ -147,7 +147,7 @@ std::optional<WorkerEvent> worker_event(std::string_view line) {
 namespace {
 
 // Counts the workers that a fault ended and that never came back.
-int gone_for_good(const PlayedRun& run) {
+int count_lost_workers(const PlayedRun& run) {
     int gone = 0;
     for (const int unit : run.hit) {
         const bool back = std::any_of(run.events.begin(), run.events.end(), [&](const WorkerEvent& event) {
@@ -165,7 +165,7 @@ Measured measure(const PlayedRun& run, const PlayedRun& control) {
     Measured measured;
     const int finals = static_cast<int>(mine.finals.size()),
               expected = static_cast<int>(theirs.finals.size());
-    measured.finished = run.over && !run.failed && finals > 0 && finals >= expected - gone_for_good(run);
+    measured.finished = run.over && !run.failed && finals > 0 && finals >= expected - count_lost_workers(run);
     measured.same_parameters = measured.finished && same_digests(mine, theirs, "parameters");
     measured.same_optimizer = measured.finished && same_digests(mine, theirs, "optimizer");
     measured.same_random = measured.finished && same_digests(mine, theirs, "random");
@@ -173,7 +173,7 @@ Measured measure(const PlayedRun& run, const PlayedRun& control) {
     measured.replicas_agree = measured.finished && all_alike(mine);
     count_samples(mine, theirs, measured);
     count_lives(run, measured);
-    measured.goes_on = until_progress(run);
+    measured.goes_on = seconds_until_progress(run);
     if (run.failure && run.last_fault)
         measured.ended_after = static_cast<double>(*run.failure - *run.last_fault) / 1e9;
     measured.processes_left = run.processes_left;

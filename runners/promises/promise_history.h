@@ -26,7 +26,7 @@ struct WorkerEvent {
     Moment at = 0;
     int unit = 0, pid = 0;
     EventKind kind = EventKind::other;
-    std::optional<Deed> does;  // of a fault
+    std::optional<ActionKind> does;  // of a fault
     std::string phase, loss;
     int step = -1, life = 0;
     double seconds = 0;
@@ -51,7 +51,7 @@ struct PlayedRun {
     std::vector<int> hit;  // workers ended by a fault, each listed once
     std::string unpulled;  // why a fault did not happen; empty = all did
     int processes_left = 0, files_left = 0;
-    std::string last_words;  // output of the process that failed first
+    std::string last_output;  // output of the process that failed first
     double waited = 0;       // for a processor: largest share of any ten seconds
 };
 

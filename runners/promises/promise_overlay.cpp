@@ -86,10 +86,10 @@ Result<Overlay> prepare_overlay(const PromiseSubject& subject, const std::atomic
     fs::remove_all(fresh, trouble);
     if (!answer) return tl::unexpected(answer.error());
     if (!answer->well())
-        return scenarios::refuse(
-            ErrorCode::environment,
-            fmt::format("pip, fetching {}, {}: {}", subject.package, answer->how(), answer->last_words()),
-            "look at the network, or set PIP_INDEX_URL");
+        return scenarios::refuse(ErrorCode::environment,
+                                 fmt::format("pip, fetching {}, {}: {}", subject.package, answer->how(),
+                                             answer->last_error_text()),
+                                 "look at the network, or set PIP_INDEX_URL");
     return overlay_of(subject);
 }
 

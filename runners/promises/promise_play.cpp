@@ -140,7 +140,7 @@ private:
 
     bool fills_disk() const {
         return std::any_of(fault_->actions.begin(), fault_->actions.end(),
-                           [](const FaultAction& action) { return action.does == Deed::fill_disk; });
+                           [](const FaultAction& action) { return action.does == ActionKind::fill_disk; });
     }
 
     Result<PlayedRun> play() {
@@ -166,7 +166,7 @@ private:
         run_.files_left = run_.over ? files_below(place_.directory / "tmp") : 0;
         run_.failed = processes.failed();
         run_.failure = processes.failure();
-        run_.last_words = processes.last_words();
+        run_.last_output = processes.last_output();
         if (!started) return tl::unexpected(started.error());
         std::stable_sort(run_.events.begin(), run_.events.end(),
                          [](const WorkerEvent& a, const WorkerEvent& b) { return a.at < b.at; });
@@ -207,9 +207,9 @@ private:
             of_job_.insert(event.pid);
             if (event.kind == EventKind::fault) {
                 pulled(event.at, event.step);
-                if (event.does == Deed::kill || event.does == Deed::raise) hit(event.unit);
-                if (event.does == Deed::kill) hit_pids_.insert(event.pid);
-                if (event.does == Deed::stop) {  // the framework may kill it, as promised
+                if (event.does == ActionKind::kill || event.does == ActionKind::raise) hit(event.unit);
+                if (event.does == ActionKind::kill) hit_pids_.insert(event.pid);
+                if (event.does == ActionKind::stop) {  // the framework may kill it, as promised
                     hit(event.unit);
                     hit_pids_.insert(event.pid);
                     wakes_.push_back({event.at + static_cast<Moment>(event.seconds * 1e9), event.pid});
@@ -264,8 +264,8 @@ private:
         if (action.on == Target::link && action.seconds > 0)
             mends_.push_back({now + static_cast<Moment>(action.seconds * 1e9), action.number});
         if (!did)
-            run_.unpulled = fmt::format("there was no {} {} to {}", scenarios::word_of(action.on),
-                                        action.number, scenarios::word_of(action.does));
+            run_.unpulled = fmt::format("there was no {} {} to {}", scenarios::enum_name(action.on),
+                                        action.number, scenarios::enum_name(action.does));
     }
 
     // Also deletes the node's checkpoints, if the subject keeps any on node disks.
@@ -340,7 +340,7 @@ std::string cannot_have(const PromiseSubject& subject, const PromisedFault& faul
             if (how_many([&](const SubjectProcess& one) { return one.role == role_of(action.on); }) <=
                 action.number)
                 return fmt::format("it has no {}{} of its own", action.number == 0 ? "" : "second ",
-                                   scenarios::word_of(action.on));
+                                   scenarios::enum_name(action.on));
         }
     }
     return {};

@@ -101,7 +101,7 @@ void Processes::gone(Child& child, Moment now, const std::set<int>& hit) {
     if (well || was_hit || child.row->service) return;
     if (!failure_) {
         failure_ = now;
-        last_words_ = fmt::format("{}: {}", child.row->name, last_line(child.tail));
+        last_output_ = fmt::format("{}: {}", child.row->name, last_line(child.tail));
     }
 }
 

@@ -45,7 +45,7 @@ public:
 
     bool failed() const { return failure_.has_value(); }
     std::optional<Moment> failure() const { return failure_; }
-    std::string last_words() const { return last_words_; }
+    std::string last_output() const { return last_output_; }
     std::string trouble() const { return trouble_; }  // in restarting a process
     static std::string node_mark(int node, const std::filesystem::path& logs);
 
@@ -68,7 +68,7 @@ private:
     ProcessPlace place_;
     std::vector<Child> children_;
     std::optional<Moment> failure_;
-    std::string last_words_, trouble_;
+    std::string last_output_, trouble_;
 };
 
 }  // namespace deadrank::runners::promises

@@ -155,7 +155,7 @@ private:
                 control_ = std::move(*played);
             } else if (attempt == 2) {
                 control_trouble_ = "the healthy run does not finish: " +
-                                   (played->stuck.empty() ? played->last_words : played->stuck);
+                                   (played->stuck.empty() ? played->last_output : played->stuck);
             }
         }
         return control_ ? &*control_ : nullptr;

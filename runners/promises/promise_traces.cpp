@@ -36,7 +36,7 @@ std::string list_worker_settings(const PromisedFault& fault) {
     for (const FaultAction& action : fault.actions) {
         if (action.on != Target::worker) continue;
         list.push_back({{"unit", action.number},
-                        {"do", scenarios::word_of(action.does)},
+                        {"do", scenarios::enum_name(action.does)},
                         {"phase", action.phase},
                         {"step", action.step},
                         {"life", action.life},

@@ -20,19 +20,19 @@ constexpr std::array<Word, 5> words_of_cells = {{{Kept::kept, "kept", "kept"},
                                                  {Kept::not_promised, "not_promised", "not promised"},
                                                  {Kept::unknown, "unknown", "unknown"}}};
 
-const Word& word_of(Kept kept) {
+const Word& row_of(Kept kept) {
     return *std::find_if(words_of_cells.begin(), words_of_cells.end(),
                          [&](const Word& word) { return word.kept == kept; });
 }
 
 std::string ending_of(const PlayedRun& run) {
-    if (run.failed) return run.last_words;
+    if (run.failed) return run.last_output;
     if (!run.stuck.empty()) return run.stuck;
     return "not every worker reported its final state";
 }
 
 // Empty if the ask holds.
-std::string broken_ask(Ask ask, const Promise& promise, const PlayedRun& run, const Measured& m) {
+std::string describe_violation(Ask ask, const Promise& promise, const PlayedRun& run, const Measured& m) {
     switch (ask) {
         case Ask::finishes:
             return m.finished ? "" : "the training does not finish: " + ending_of(run);
@@ -89,8 +89,8 @@ std::optional<double> took(const Promise& promise, const Measured& measured) {
 
 }  // namespace
 
-std::string_view text_of(Kept kept) { return word_of(kept).text; }
-std::string_view id_of(Kept kept) { return word_of(kept).id; }
+std::string_view text_of(Kept kept) { return row_of(kept).text; }
+std::string_view id_of(Kept kept) { return row_of(kept).id; }
 
 std::optional<Kept> kept_of(std::string_view id) {
     const auto found = std::find_if(words_of_cells.begin(), words_of_cells.end(),
@@ -105,7 +105,7 @@ PromiseVerdict verdict_of(const PromiseSubject& subject, const Promise& promise,
     if (run.interrupted || !run.unpulled.empty()) {
         verdict.kept = Kept::unknown;
         verdict.why = run.unpulled.empty() ? run.stuck : run.unpulled;
-        if (run.failed) verdict.why += "; " + run.last_words;
+        if (run.failed) verdict.why += "; " + run.last_output;
         return verdict;
     }
     if (returned_too_late(run)) {
@@ -114,7 +114,7 @@ PromiseVerdict verdict_of(const PromiseSubject& subject, const Promise& promise,
         return verdict;
     }
     for (const Ask ask : promise.asks) {
-        if (const std::string why = broken_ask(ask, promise, run, measured); !why.empty()) {
+        if (const std::string why = describe_violation(ask, promise, run, measured); !why.empty()) {
             verdict.kept = Kept::broken;
             verdict.why = why;
             if (!run.stuck.empty() && !run.failed && run.waited > too_busy) {

@@ -102,8 +102,8 @@ std::string Cost::text() const {
     return text;
 }
 
-scenarios::Result<void> prepare(const std::vector<ReleaseBug>& bugs, const Pins& pins, const Saying& say,
-                                const std::atomic<bool>* stop) {
+scenarios::Result<void> prepare(const std::vector<ReleaseBug>& bugs, const Pins& pins,
+                                const ProgressSink& say, const std::atomic<bool>* stop) {
     const ReleaseCache cache;
     const std::vector<Pin> wanted = pins_of(bugs);
     const Cost cost = cost_of(wanted, pins, cache);
@@ -126,7 +126,8 @@ scenarios::Result<void> prepare(const std::vector<ReleaseBug>& bugs, const Pins&
     return first;
 }
 
-scenarios::Result<void> pin_all(Collection& collection, const Saying& say, const std::atomic<bool>* stop) {
+scenarios::Result<void> pin_all(Collection& collection, const ProgressSink& say,
+                                const std::atomic<bool>* stop) {
     const auto python = best_python();
     if (!python) return tl::unexpected(python.error());
     const ReleaseCache cache;

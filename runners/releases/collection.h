@@ -47,11 +47,12 @@ std::vector<scenarios::Pin> pins_of(const std::vector<ReleaseBug>& bugs);
 
 // Announces size and time, then fetches what is missing. Errors: those of ReleaseCache::prepare, for the
 // first release that failed; the others are still fetched.
-scenarios::Result<void> prepare(const std::vector<ReleaseBug>& bugs, const Pins& pins, const Saying& say,
-                                const std::atomic<bool>* stop);
+scenarios::Result<void> prepare(const std::vector<ReleaseBug>& bugs, const Pins& pins,
+                                const ProgressSink& say, const std::atomic<bool>* stop);
 
 // Asks the index for every release that a scenario names and pins.txt lacks, and adds it there. Errors:
 // environment, io.
-scenarios::Result<void> pin_all(Collection& collection, const Saying& say, const std::atomic<bool>* stop);
+scenarios::Result<void> pin_all(Collection& collection, const ProgressSink& say,
+                                const std::atomic<bool>* stop);
 
 }  // namespace deadrank::runners::releases

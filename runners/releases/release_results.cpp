@@ -21,7 +21,7 @@ using results::Evidence;
 namespace {
 
 constexpr std::array<std::string_view, 4> in_logs = {"job.start", "job.stop", "rank.exit", "rank.log"};
-constexpr std::array<std::string_view, 3> told_by_the_program = {"value.sample", "shard.layout",
+constexpr std::array<std::string_view, 3> self_reported_kinds = {"value.sample", "shard.layout",
                                                                  "data.batch"};
 
 template <std::size_t N>
@@ -46,7 +46,7 @@ scenarios::Result<JudgedRun> kept_run(const Library& library, const fs::path& ru
     return judge_directory(library, runs / bug.scenario.id / "1");
 }
 
-std::string how_it_stood(const JudgedRun& run) {
+std::string describe_reaction(const JudgedRun& run) {
     if (!run.outcome.fault || !run.fault) return "";
     const results::Grade& grade = run.outcome.fault->job;
     return grade.untold.empty() ? std::string(results::name_of(grade.reaction)) : "not told";
@@ -83,7 +83,7 @@ std::string row_text(const ReleaseRow& row) {
 EvidenceKind evidence_kind(const results::Event& event) {
     const std::string_view kind = results::kind_name(event);
     if (among(in_logs, kind)) return EvidenceKind::plain;
-    return among(told_by_the_program, kind) ? EvidenceKind::asserted : EvidenceKind::observed;
+    return among(self_reported_kinds, kind) ? EvidenceKind::asserted : EvidenceKind::observed;
 }
 
 Evidence evidence_up_to(const Evidence& evidence, EvidenceKind most, std::uint32_t texts) {
@@ -110,14 +110,14 @@ std::vector<ReleaseRow> rows_of(const Library& library, const Collection& collec
             row.plain = evidence_text_of_kind(evidence, EvidenceKind::plain);
             row.observed = evidence_text_of_kind(evidence, EvidenceKind::observed);
             row.asserted = evidence_text_of_kind(evidence, EvidenceKind::asserted);
-            row.job = how_it_stood(*run);
+            row.job = describe_reaction(*run);
             row.verdict = outcome->fault->verdict;
         } else {
             row.why_not = !run ? run.error().what : outcome->reason;
         }
         if (!detail.empty()) {
             const auto louder = kept_run(library, detail, bug);
-            row.detail = louder ? how_it_stood(*louder) : "";
+            row.detail = louder ? describe_reaction(*louder) : "";
         }
         rows.push_back(std::move(row));
     }

@@ -13,7 +13,7 @@ using results::Time;
 using results::external::Answer;
 using results::external::CommandDetector;
 using results::external::Limits;
-using Asked = scenarios::Result<Answer>;
+using AnswerResult = scenarios::Result<Answer>;
 
 constexpr int lines_of_a_long_log = 200'000;
 
@@ -44,18 +44,18 @@ std::string found(const Answer& answer) {
                        first.symptom, first.blame.text());
 }
 
-ConformanceCheck answered(std::string name, const Asked& asked) {
+ConformanceCheck answered(std::string name, const AnswerResult& asked) {
     if (!asked) return {std::move(name), false, asked.error().text()};
     return {std::move(name), true, found(*asked)};
 }
 
-ConformanceCheck silent(std::string name, const Asked& asked) {
+ConformanceCheck silent(std::string name, const AnswerResult& asked) {
     ConformanceCheck check = answered(std::move(name), asked);
     check.passed = asked && asked->findings.empty();
     return check;
 }
 
-ConformanceCheck same(std::string name, const Asked& first, const Asked& second) {
+ConformanceCheck same(std::string name, const AnswerResult& first, const AnswerResult& second) {
     ConformanceCheck check = answered(std::move(name), second);
     if (!first || !second) return {check.name, false, "there are no two answers to compare"};
     check.passed = first->findings == second->findings;
@@ -72,18 +72,18 @@ std::vector<ConformanceCheck> check_conformance(const CommandDetector& detector,
     const Limits healthy_limits{material.symptoms, healthy.world_size(), healthy.observed_until()};
     const Limits faulty_limits{material.symptoms, faulty.world_size(), faulty.observed_until()};
     std::vector<ConformanceCheck> checks;
-    const Asked nothing = detector.ask(Evidence{});
+    const AnswerResult nothing = detector.analyse(Evidence{});
     checks.push_back(silent("a run without events: it ends well, and is silent", nothing));
-    checks.push_back(silent("a healthy job: silent", detector.ask(healthy)));
-    const Asked first = detector.ask(faulty);
+    checks.push_back(silent("a healthy job: silent", detector.analyse(healthy)));
+    const AnswerResult first = detector.analyse(faulty);
     checks.push_back(answered("a job that hangs: it ends well, with findings or without", first));
-    checks.push_back(same("the same evidence again: the same findings", first, detector.ask(faulty)));
+    checks.push_back(same("the same evidence again: the same findings", first, detector.analyse(faulty)));
     const std::string strange = R"({"t":0,"rank":0,"kind":"kind.of.the.future","field":[1,{"a":null}]})"
                                 "\n";
     checks.push_back(same("an event of a kind unknown to it: the same findings", first,
-                          detector.ask_bytes(bytes_of(faulty, strange), faulty_limits)));
+                          detector.analyse_bytes(bytes_of(faulty, strange), faulty_limits)));
     checks.push_back(silent(fmt::format("{} lines of log: in time, and silent", lines_of_a_long_log),
-                            detector.ask_bytes(with_long_log(healthy), healthy_limits)));
+                            detector.analyse_bytes(with_long_log(healthy), healthy_limits)));
     return checks;
 }
 

@@ -69,7 +69,7 @@ private:
         const results::Finding* answer = judged.answering();
         if (judged.outcome != Outcome::caught || !answer) return;
         const auto& causes = answer->causes;
-        auto& list = causes.empty()                         ? proofs_.causes_unsaid
+        auto& list = causes.empty()                         ? proofs_.causes_missing
                      : causes.front() == scenario.bug.cause ? proofs_.causes_right
                      : std::count(causes.begin(), causes.end(), scenario.bug.cause) > 0
                          ? proofs_.causes_second

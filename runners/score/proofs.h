@@ -43,7 +43,7 @@ struct Proofs {
     std::vector<std::string> loose;  // allow more than bound_multiple × what is needed, no reason
     BySource caught{};               // of the scenarios
     std::map<std::string, BySource> caught_by;  // detector → the same, for those that it catches
-    std::vector<std::string> causes_right, causes_second, causes_wrong, causes_unsaid;
+    std::vector<std::string> causes_right, causes_second, causes_wrong, causes_missing;
 };
 
 // Plays each scenario under each seed; if seeds differ, the worst counts. `mute`: also plays it once per kind

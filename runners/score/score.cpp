@@ -29,8 +29,8 @@ bool in_field(const Tool& tool, const scenarios::Expectation& expect) {
 }
 
 // Plays without detectors; the tools are asked later.
-Trialled play_unheard(const Job& job, Runner& runner, const scenarios::Vocabulary& vocabulary,
-                      std::atomic<bool>* stop) {
+Trialled play_without_detectors(const Job& job, Runner& runner, const scenarios::Vocabulary& vocabulary,
+                                std::atomic<bool>* stop) {
     static const results::Detectors nobody;
     PipelineOptions options;
     options.detectors = &nobody;
@@ -95,7 +95,7 @@ std::vector<std::vector<ToolCase>> score_tools(const std::vector<Tool>& tools, c
     const auto stopped = [&] { return options.stop && options.stop->load(); };
     const Workers workers{make_runner, options.threads, options.stop, options.progress};
     for_each_index(jobs.size(), workers, [&](std::size_t i, Runner& runner) {
-        const Trialled played = play_unheard(jobs[i], runner, vocabulary, options.stop);
+        const Trialled played = play_without_detectors(jobs[i], runner, vocabulary, options.stop);
         for (std::size_t tool = 0; tool < tools.size() && !stopped(); ++tool) {
             if (!tools[tool].missing.empty()) continue;
             ToolCase judged = judge_tool(tools[tool], played);

@@ -24,7 +24,7 @@ struct ToolCase {
     bool in_field = true;                         // the tool can report the expected symptom at all
     const results::KnownLimit* pinned = nullptr;  // a known mistake of this release here
 
-    bool as_pinned() const { return !pinned || outcome.fault->outcome == pinned->outcome; }
+    bool matches_pin() const { return !pinned || outcome.fault->outcome == pinned->outcome; }
 };
 
 // What a tool is expected to report: only what it can name, and nothing about the job's reaction. A symptom

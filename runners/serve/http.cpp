@@ -284,8 +284,9 @@ scenarios::Result<Address> address_of(const std::string& url) {
     return there;
 }
 
-scenarios::Result<HttpResponse> ask(const Address& there, const HttpRequest& request,
-                                    const std::map<std::string, std::string>& headers, int timeout_seconds) {
+scenarios::Result<HttpResponse> fetch(const Address& there, const HttpRequest& request,
+                                      const std::map<std::string, std::string>& headers,
+                                      int timeout_seconds) {
     asio::io_context context;
     beast::tcp_stream stream(context);
     beast::error_code trouble;
@@ -323,9 +324,10 @@ scenarios::Result<HttpResponse> ask(const Address& there, const HttpRequest& req
                         std::string(answer[http::field::location])};
 }
 
-scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request,
-                                    const std::map<std::string, std::string>& headers, int timeout_seconds) {
-    return ask({"127.0.0.1", std::to_string(port), ""}, request, headers, timeout_seconds);
+scenarios::Result<HttpResponse> fetch(int port, const HttpRequest& request,
+                                      const std::map<std::string, std::string>& headers,
+                                      int timeout_seconds) {
+    return fetch({"127.0.0.1", std::to_string(port), ""}, request, headers, timeout_seconds);
 }
 
 std::string form_value(std::string_view text) {
@@ -343,7 +345,7 @@ scenarios::Result<void> await_server(results::processes::Child& server, const st
                                      int port, const std::string& path, int seconds) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
     while (std::chrono::steady_clock::now() < deadline && !server.poll()) {
-        auto answer = ask(port, {"GET", path, ""}, {}, 5);
+        auto answer = fetch(port, {"GET", path, ""}, {}, 5);
         if (answer && answer->status == 200) return {};
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }

@@ -34,7 +34,7 @@ struct HttpLimits {
 };
 
 // Answers with its own threads until destroyed. The handler may be called from several threads at once.
-// A request's Host must name this server, so that a page of a stranger in a browser cannot ask it under a
+// A request's Host must name this server, so that a page of a stranger in a browser cannot fetch it under a
 // name of the stranger's (421 otherwise). On loopback these are localhost, 127.0.0.1 and [::1] with the port;
 // on another address any IP address and this machine's name with the port, too. A connection that is silent
 // for 30 s is closed, at most a quarter of the process's descriptors are connections, and no child inherits
@@ -66,13 +66,13 @@ scenarios::Result<Address> address_of(const std::string& url);
 std::string random_access();
 
 // Sends one request there. Errors: io, one sentence that names the host; also on time-out.
-scenarios::Result<HttpResponse> ask(const Address& there, const HttpRequest& request,
-                                    const std::map<std::string, std::string>& headers, int timeout_seconds);
+scenarios::Result<HttpResponse> fetch(const Address& there, const HttpRequest& request,
+                                      const std::map<std::string, std::string>& headers, int timeout_seconds);
 
 // Sends one request to 127.0.0.1. Errors: io.
-scenarios::Result<HttpResponse> ask(int port, const HttpRequest& request,
-                                    const std::map<std::string, std::string>& headers = {},
-                                    int timeout_seconds = 60);
+scenarios::Result<HttpResponse> fetch(int port, const HttpRequest& request,
+                                      const std::map<std::string, std::string>& headers = {},
+                                      int timeout_seconds = 60);
 
 // Percent-encodes characters that a form value may not contain.
 std::string form_value(std::string_view text);

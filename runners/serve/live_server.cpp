@@ -32,7 +32,7 @@ using scenarios::Result;
 std::string selector_text(const std::string& metric, const std::vector<Matcher>& matchers) {
     std::vector<std::string> parts;
     for (const Matcher& one : matchers)
-        parts.push_back(one.label + std::string(scenarios::word_of(one.op)) +
+        parts.push_back(one.label + std::string(scenarios::enum_name(one.op)) +
                         results::exporters::label_value(one.value));
     return parts.empty() ? metric : fmt::format("{}{{{}}}", metric, fmt::join(parts, ","));
 }
@@ -52,7 +52,7 @@ Json rule_of(const Json& told) {
     return rule;
 }
 
-std::string says_of(int status, const std::string& body) {
+std::string read_error_text(int status, const std::string& body) {
     const Json json = Json::parse(body, nullptr, false);
     const std::string words = json.is_object() ? json.value("error", "") : "";
     return words.empty() ? fmt::format("HTTP {}", status) : words;
@@ -61,7 +61,7 @@ std::string says_of(int status, const std::string& body) {
 }  // namespace
 
 Result<std::string> LiveServer::data(const std::string& path) const {
-    auto answer = ask(there_, {"GET", "/api/v1/" + path, ""}, {}, timeout_);
+    auto answer = fetch(there_, {"GET", "/api/v1/" + path, ""}, {}, timeout_);
     if (!answer) {
         scenarios::Error error = answer.error();
         error.remedy = "is the address right, and may this machine reach it?";
@@ -77,7 +77,7 @@ Result<std::string> LiveServer::data(const std::string& path) const {
                       "forward a port of the server itself: no password is taken here");
     if (answer->status != 200)
         return refuse(ErrorCode::io,
-                      fmt::format("{} refuses: {}", url_, says_of(answer->status, answer->body)),
+                      fmt::format("{} refuses: {}", url_, read_error_text(answer->status, answer->body)),
                       "is this a Prometheus, and is a prefix missing (http://HOST:PORT/PREFIX)?");
     const Json json = Json::parse(answer->body, nullptr, false);
     if (!json.is_object() || json.value("status", "") != "success" || !json.contains("data"))

@@ -45,7 +45,7 @@ class Pager {
 public:
     Pager(int port, double group_wait) : port_(port), group_wait_(group_wait) {}
 
-    Result<void> ask_row(const Study& study, Row& row) {
+    Result<void> page_row(const Study& study, Row& row) {
         std::map<double, std::vector<Ring>> rings;
         for (std::size_t i = 0; i < row.cells.size(); ++i) {
             if (!row.cells[i].noticed() && row.cells[i].verdict != results::alerts::AlertVerdict::wrong_place)
@@ -61,7 +61,7 @@ public:
         }
         std::set<std::string> pages;
         for (const auto& [time, some] : rings) {
-            if (auto done = ask_time(study, row, time, some, pages); !done) return done;
+            if (auto done = post_alerts(study, row, time, some, pages); !done) return done;
         }
         row.pages = static_cast<int>(pages.size());
         return {};
@@ -69,8 +69,8 @@ public:
 
 private:
     // What fires at this time is posted, and what fired before and does not now is resolved.
-    Result<void> ask_time(const Study& study, Row& row, double time, const std::vector<Ring>& rings,
-                          std::set<std::string>& pages) {
+    Result<void> post_alerts(const Study& study, Row& row, double time, const std::vector<Ring>& rings,
+                             std::set<std::string>& pages) {
         std::set<Labels> now;
         for (std::size_t i = 0; i < study.rules.size(); ++i) {
             for (const Instance& one : row.played.activity[i]) {
@@ -97,7 +97,7 @@ private:
         }
         posted_ = now;
         auto answer =
-            ask(port_, {"POST", "/api/v2/alerts", all.dump()}, {{"Content-Type", "application/json"}});
+            fetch(port_, {"POST", "/api/v2/alerts", all.dump()}, {{"Content-Type", "application/json"}});
         if (!answer) return tl::unexpected(answer.error());
         if (answer->status != 200)
             return refuse(ErrorCode::io, "Alertmanager refuses the alerts: " + answer->body);
@@ -108,7 +108,7 @@ private:
     Result<Json> settled(const std::set<Labels>& now) {
         std::string before;
         for (int attempt = 0; attempt < 100; ++attempt) {
-            auto answer = ask(port_, {"GET", "/api/v2/alerts/groups", ""});
+            auto answer = fetch(port_, {"GET", "/api/v2/alerts/groups", ""});
             if (!answer) return tl::unexpected(answer.error());
             Json groups = Json::parse(answer->body, nullptr, false);
             if (groups.is_discarded()) return refuse(ErrorCode::io, "Alertmanager's answer is no JSON");
@@ -166,7 +166,7 @@ private:
 
 }  // namespace
 
-Result<void> ask_pager(Study& study, const std::string& program, const std::filesystem::path& config) {
+Result<void> query_pager(Study& study, const std::string& program, const std::filesystem::path& config) {
     auto kept = results::alerts::read_pager_config(config);
     if (!kept) return tl::unexpected(kept.error());
     if (results::processes::find_program(program).empty())
@@ -196,7 +196,7 @@ Result<void> ask_pager(Study& study, const std::string& program, const std::file
     Pager pager(port, kept->group_wait);
     for (Row& row : study.rows) {
         if (!row.trouble.empty()) continue;
-        if (auto done = pager.ask_row(study, row); !done) return done;
+        if (auto done = pager.page_row(study, row); !done) return done;
     }
     return {};
 }

@@ -13,7 +13,7 @@ namespace deadrank::runners::serve {
 // keeps its answers in the rows and cells. It routes, groups and inhibits as the configuration says;
 // receivers keep their names alone, so that nobody is called. Errors: environment, when there is no such
 // program; bad_input with its words, when it refuses the configuration; io.
-scenarios::Result<void> ask_pager(results::alerts::Study& study, const std::string& program,
-                                  const std::filesystem::path& config);
+scenarios::Result<void> query_pager(results::alerts::Study& study, const std::string& program,
+                                    const std::filesystem::path& config);
 
 }  // namespace deadrank::runners::serve

@@ -242,7 +242,7 @@ std::vector<results::Finding> RasPoller::examine(const results::Evidence& eviden
                              .blame = {},
                              .at = at,
                              .says = {}};
-    for (const RasTrouble& trouble : results::external::troubles_in(*report)) {
+    for (const RasTrouble& trouble : results::external::find_troubles(*report)) {
         const auto found = processes.find({trouble.who.host, trouble.who.pid});
         if (found == processes.end()) continue;
         finding.blame.ranks.push_back(found->second);

@@ -24,7 +24,7 @@
 #include "runners/backends/process/event_reader.h"
 #include "runners/backends/process/job_processes.h"
 #include "runners/backends/process/launch.h"
-#include "runners/watch/hook_talk.h"
+#include "runners/watch/hook_channel.h"
 #include "scenarios/model/document.h"
 
 namespace deadrank::runners::watch {
@@ -43,12 +43,12 @@ constexpr std::int64_t blind_after = 16;  // steps
 
 // What a signal's handler knows: to which process it goes on, and which one was to end the job, as Ctrl-C or
 // a scheduler's time limit does.
-std::atomic<int> told{0}, asked_to_end{0};
+std::atomic<int> told{0}, end_signal{0};
 
 constexpr auto passed_on = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 void pass_on(int signal) {
-    if (signal != SIGUSR1 && signal != SIGUSR2) asked_to_end = signal;
+    if (signal != SIGUSR1 && signal != SIGUSR2) end_signal = signal;
     if (signal != SIGINT && signal != SIGQUIT) kill(told, signal);  // a terminal sends those to all itself
 }
 
@@ -81,7 +81,7 @@ public:
 
     scenarios::Result<Watched> run() {
         if (auto begun = begin(); !begun) return tl::unexpected(begun.error());
-        while (!wait_a_moment()) {
+        while (!wait_for_events()) {
             read();
             if (time() >= next_look_) look(false);
         }
@@ -127,7 +127,7 @@ private:
                 fmt::format("no evidence can be kept in {}: {}", spec_.directory.string(), failed.message()),
                 "name another place with --record, or another TMPDIR");
         pipe_.open(spec_.directory / "evidence");
-        asked_to_end = 0;
+        end_signal = 0;
         for (const int signal : passed_on) std::signal(signal, pass_on);
         auto started =
             results::processes::Child::start({.argv = spec_.command,
@@ -145,12 +145,12 @@ private:
     }
 
     // True when the command has ended.
-    bool wait_a_moment() {
+    bool wait_for_events() {
         std::vector<pollfd> open;
         for (const auto& [pid, process] : processes_) open.push_back({process.descriptor, POLLIN, 0});
         const Time before = time();
         poll(open.data(), open.size(), 100);
-        if (asked_to_end != 0 && !asked_at_) asked_at_ = before;
+        if (end_signal != 0 && !asked_at_) asked_at_ = before;
         for (const pollfd& one : open) {
             if (one.revents == 0) continue;
             const auto found = std::find_if(processes_.begin(), processes_.end(), [&](const auto& entry) {
@@ -178,7 +178,7 @@ private:
         if (status) {
             exit = {WIFEXITED(*status) ? WEXITSTATUS(*status) : 0,
                     WIFSIGNALED(*status) ? WTERMSIG(*status) : 0};
-        } else if (!goodbyes_.contains(pid)) {
+        } else if (!clean_ends_.contains(pid)) {
             exit = {pid == child_->pid() ? done_.code : 1, pid == child_->pid() ? done_.signal : 0};
         }
         evidence().record({time(), process.rank, exit});
@@ -194,9 +194,9 @@ private:
     }
 
     void take(std::string_view line) {
-        if (line.find("\"kind\": \"hook.") != std::string_view::npos) return take_word(line);
+        if (line.find("\"kind\": \"hook.") != std::string_view::npos) return handle_hook_message(line);
         if (full_) return;
-        if (evidence().events().size() >= events_most) return keep_no_more();
+        if (evidence().events().size() >= events_most) return stop_recording();
         const std::size_t before = evidence().events().size();
         if (!read_event(line, started_, evidence()) || evidence().events().size() == before) {
             unreadable_ += !nlohmann::json::accept(line);
@@ -218,13 +218,13 @@ private:
     }
 
     // A hook's message about itself: its rank is ending normally.
-    void take_word(std::string_view line) {
+    void handle_hook_message(std::string_view line) {
         if (const std::size_t at = line.find("\"pid\": ");
             line.find("hook.goodbye") != std::string_view::npos && at != std::string_view::npos)
-            goodbyes_.insert(std::atoi(line.substr(at + std::strlen("\"pid\": ")).data()));
+            clean_ends_.insert(std::atoi(line.substr(at + std::strlen("\"pid\": ")).data()));
     }
 
-    void keep_no_more() {
+    void stop_recording() {
         full_ = true;
         for (auto& [rank, state] : standing_.ranks) {
             state.watched = false;
@@ -250,8 +250,8 @@ private:
         }
         const int descriptor = results::processes::open_pidfd(start.pid);
         if (descriptor >= 0 && !processes_.contains(start.pid)) processes_[start.pid] = {rank, descriptor};
-        if (world_ > 0 && !job_told_) {
-            job_told_ = true;
+        if (world_ > 0 && !job_reported_) {
+            job_reported_ = true;
             const std::string name = fs::path(spec_.command.front()).filename().string();
             evidence().record(
                 {Time(0), results::no_rank,
@@ -309,9 +309,9 @@ private:
     // Once a program has taken some steps: it may run for weeks.
     void report_blind_spots(bool last) {
         const auto far = [](const auto& one) { return one.second.step >= blind_after; };
-        if (!last && (blind_told_ || std::none_of(standing_.ranks.begin(), standing_.ranks.end(), far)))
+        if (!last && (blind_reported_ || std::none_of(standing_.ranks.begin(), standing_.ranks.end(), far)))
             return;
-        blind_told_ = true;
+        blind_reported_ = true;
         for (std::string& spot : results::blind_spots(evidence())) {
             if (!told_.insert(spot).second) continue;
             spot = "blind: " + spot;
@@ -350,7 +350,7 @@ private:
         }
         if (asked_at_)
             note(fmt::format("the job was asked to end by {} after {}: what followed was not judged",
-                             results::signal_name(asked_to_end), results::duration_text(*asked_at_)));
+                             results::signal_name(end_signal), results::duration_text(*asked_at_)));
         if (!whole())
             note(fmt::format("{} of {} ranks ran here: what concerns all of them was not looked at",
                              standing_.ranks.size(), world_));
@@ -362,14 +362,14 @@ private:
     Nanoseconds started_;
     std::optional<results::processes::Child> child_;
     int world_ = 0, attempt_ = 0;
-    bool job_told_ = false, blind_told_ = false, trains_ = false, full_ = false;
+    bool job_reported_ = false, blind_reported_ = false, trains_ = false, full_ = false;
     Follow follow_{Follow::Fills::through_memory};
     results::Detectors detectors_ = results::all_detectors();
     std::map<int, Process> processes_;
-    std::set<int> goodbyes_;
+    std::set<int> clean_ends_;
     std::map<Rank, std::pair<std::int64_t, Time>> begun_;
     std::set<std::string> seen_, known_, told_;
-    ToldPipe pipe_;
+    HookPipe pipe_;
     std::size_t unreadable_ = 0;  // lines that were cut short
     Time next_look_ = first_look;
     std::optional<Time> asked_at_;

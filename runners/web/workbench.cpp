@@ -110,7 +110,7 @@ private:
 namespace {
 
 Json job_view(const JobView& job) {
-    return {{"job", job.number},           {"kind", scenarios::word_of(job.kind)},
+    return {{"job", job.number},           {"kind", scenarios::enum_name(job.kind)},
             {"state", name_of(job.state)}, {"ahead", job.ahead},
             {"seconds", job.seconds},      {"progress", job.progress},
             {"trouble", job.trouble},      {"code", job.code}};

@@ -148,7 +148,7 @@ Found outside(const std::string& setting, std::string_view noun, const std::vect
     return std::nullopt;
 }
 
-Found after_the_end(const Plan& plan, const std::string& setting, std::int64_t step) {
+Found find_step_after_end(const Plan& plan, const std::string& setting, std::int64_t step) {
     const auto steps = plan.workload.find("steps");
     if (steps == plan.workload.end() || step < steps->second.number) return std::nullopt;
     return Contradiction{setting, fmt::format("step {} is after the end", step),
@@ -166,7 +166,7 @@ Found fault_contradiction(const Plan& plan, const FaultSpec& fault, const std::s
         if (found) return found;
     }
     const Trigger& when = fault.when;
-    if (auto found = after_the_end(plan, path + ".when.step", when.step)) return found;
+    if (auto found = find_step_after_end(plan, path + ".when.step", when.step)) return found;
     if (when.until_step >= 0 && when.until_step < when.step) {
         return Contradiction{path + ".when.until_step",
                              fmt::format("until_step {} is before step {}", when.until_step, when.step),
@@ -222,7 +222,7 @@ Found contradiction(const Plan& plan) {
         if (auto found = fault_contradiction(plan, plan.faults[i], fmt::format("fault.{}", i))) return found;
     }
     if (auto found = outside("expect.ranks", "rank", plan.expect.ranks, plan.world_size())) return found;
-    return after_the_end(plan, "expect.step", plan.expect.step.value_or(-1));
+    return find_step_after_end(plan, "expect.step", plan.expect.step.value_or(-1));
 }
 
 // A setting is turned on by any value but its default; without a default, by any but 0, false and the first
@@ -240,7 +240,7 @@ bool turned_on(const Plan& plan, const Parameter& parameter) {
     return said->second.number != 0 || !said->second.text.empty();
 }
 
-bool has_what_it_needs(const Plan& plan, const Kind& kind, std::string_view needs) {
+bool meets_needs(const Plan& plan, const Kind& kind, std::string_view needs) {
     return any_needed(needs, [&](std::string_view name) {
         return std::any_of(kind.parameters.begin(), kind.parameters.end(),
                            [&](const Parameter& one) { return one.name == name && turned_on(plan, one); });
@@ -269,7 +269,7 @@ Found phase_of_fault(const Plan& plan, const Kind& kind, const Vocabulary& vocab
     for (const PhaseWord& one : kind.phases) {
         known.push_back(one.name);
         if (one.name != phase) continue;
-        if (one.needs.empty() || has_what_it_needs(plan, kind, one.needs)) return std::nullopt;
+        if (one.needs.empty() || meets_needs(plan, kind, one.needs)) return std::nullopt;
         return Contradiction{path,
                              fmt::format("{} never enters phase {} without {}", kind.name, phase, one.needs),
                              fmt::format("set {}, or wait for another phase", one.needs)};
@@ -293,7 +293,7 @@ Found rest_of_a_cut(const Plan& plan, const Parameter& parameter) {
 // Of a flag that "divides" several settings, "batch/micro_batches/rounds": the first is cut into so many
 // parts in so many rounds, and under the flag the parts of a round differ in pairs. Each must hold two or
 // more.
-Found parts_without_a_pair(const Plan& plan, const Parameter& parameter) {
+Found find_unpaired_parts(const Plan& plan, const Parameter& parameter) {
     std::vector<std::int64_t> numbers;
     for (const std::string_view setting : parts_of(parameter.divides, '/')) {
         const std::string name(setting);
@@ -330,7 +330,7 @@ Found launcher_contradiction(const Plan& plan, const Vocabulary& vocabulary) {
     if (!kind || !kind->launcher.empty() || launcher != LauncherKind::replicas) return std::nullopt;
     std::vector<std::string> able;
     for (const Kind& other : vocabulary.workloads)
-        if (other.launcher == word_of(launcher)) able.push_back(other.name);
+        if (other.launcher == enum_name(launcher)) able.push_back(other.name);
     return Contradiction{"cluster.launcher",
                          fmt::format("{} cannot go on without one of its ranks", kind->name),
                          fmt::format("play {}, or say another launcher", fmt::join(able, " or "))};
@@ -342,12 +342,12 @@ Found needs_contradiction(const Plan& plan, const Vocabulary& vocabulary, const 
     for (const Parameter& parameter : kind->parameters) {
         if (!among.contains(parameter.name) || !turned_on(plan, parameter)) continue;
         if (!parameter.divides.empty()) {
-            auto found = parameter.type == ValueType::boolean ? parts_without_a_pair(plan, parameter)
+            auto found = parameter.type == ValueType::boolean ? find_unpaired_parts(plan, parameter)
                                                               : rest_of_a_cut(plan, parameter);
             if (found) return found;
         }
         if (parameter.needs.empty()) continue;
-        if (has_what_it_needs(plan, *kind, parameter.needs)) continue;
+        if (meets_needs(plan, *kind, parameter.needs)) continue;
         return Contradiction{"workload." + parameter.name,
                              fmt::format("{} does nothing without {}", parameter.name, parameter.needs),
                              fmt::format("set {} as well, or leave {} out", parameter.needs, parameter.name)};

@@ -16,7 +16,7 @@ Settings read_changes(Reader& heal, std::string_view key, const std::vector<Para
     if (!table) return {};
     Reader reader(*table, fmt::format("[heal.{}]", key), heal.problems());
     Settings settings = read_settings(reader, parameters);
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     return settings;
 }
 
@@ -132,7 +132,7 @@ Heal read_heal(Reader& top, const Kind* workload, const std::vector<FaultSetting
     if (keeps_a_restart(top, heal, faults)) heal.expect.reaction = WantedReaction::restart;
     if (const Node* expect = reader.table("expect"))
         heal.expect = read_expect_table(*expect, "[heal.expect]", heal.expect, taxonomy, top.problems());
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     if (!faults.empty() && !patched) check_heals(*table, heal, top.problems());
     return heal;
 }

@@ -115,7 +115,7 @@ Bug read_bug(Reader& top, const Taxonomy& taxonomy, const std::filesystem::path&
         bug.patch = read_outside_text(*patch, scenario, {".diff", ".patch"}, top.problems()).text;
     }
     check_reports(reader, bug.replays);
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     return bug;
 }
 
@@ -124,7 +124,7 @@ Settings read_cluster(Reader& top) {
     if (!table) return {};
     Reader reader(*table, "[cluster]", top.problems());
     Settings settings = read_settings(reader, cluster_parameters());
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     return settings;
 }
 
@@ -216,28 +216,27 @@ WorkloadSettings read_workload(Reader& top, const Vocabulary& vocabulary,
         return workload;
     }
     workload.settings = read_settings(reader, workload.kind->parameters);
-    if (workload.kind->own_words) {
+    std::map<std::string, OutsideText> outside;  // by parameter
+    for (const Parameter& parameter : workload.kind->parameters) {
+        const Node* const node = parameter.suffixes.empty() ? nullptr : reader.find(parameter.name);
+        if (!node) continue;
+        OutsideText& read = outside[parameter.name];
+        read = read_outside_text(*node, scenario, parameter.suffixes, top.problems());
+        for (Value& option : workload.settings[parameter.name].options) option.text = read.text;
+    }
+    if (workload.name == python_workload) {
         auto own = std::make_shared<Kind>(*workload.kind);
-        const Node* program = reader.find("program");
-        if (!program) {
+        if (!reader.find("program"))
             top.problems().add(table->place, "python lacks 'program'",
                                "add program = \"train.py\", a file beside the scenario, or its text");
-        } else {
-            const std::string text = read_outside_text(*program, scenario, {".py"}, top.problems()).text;
-            for (Value& option : workload.settings["program"].options) option.text = text;
-            add_program_words(text, *own);
-        }
-        if (const Node* fix = reader.find("fix")) {
-            const OutsideText text = read_outside_text(*fix, scenario, {".diff", ".patch"}, top.problems());
-            for (Value& option : workload.settings["fix"].options) option.text = text.text;
-            check_fix(text, top.problems());
-        }
+        add_program_words(outside["program"].text, *own);
+        check_fix(outside["fix"], top.problems());
         workload.kind = own.get();
         workload.own = std::move(own);
     }
     reader.elsewhere(
         [&](std::string_view word) { return settings_of_others(word, "setting", vocabulary.workloads); });
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     return workload;
 }
 
@@ -338,7 +337,7 @@ void read_because(Reader& reader, Expectation& expect) {
     for (const char* field : {"blames", "reaction", "within"}) {
         if (because.find(field)) expect.because[field] = because.text(field);
     }
-    because.refuse_the_rest();
+    because.refuse_unknown_keys();
 }
 
 }  // namespace
@@ -359,7 +358,7 @@ Expectation read_expect_table(const Node& table, std::string name, Expectation e
     expect.recovers_within = reader.duration("recovers_within", expect.recovers_within);
     expect.unseen = reader.text("unseen");
     read_because(reader, expect);
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     return expect;
 }
 
@@ -401,7 +400,7 @@ std::string places_of_others(std::string_view word, const Vocabulary& vocabulary
 
 // Every option of `key` in a fault or trigger must be one of the known words.
 void check_known_words(const Settings& settings, std::string_view key, const std::vector<std::string>& known,
-                       const std::string& what, const Elsewhere& elsewhere, Problems& problems) {
+                       const std::string& what, const HintSource& elsewhere, Problems& problems) {
     const auto setting = settings.find(std::string(key));
     if (setting == settings.end()) return;
     for (const Value& option : setting->second.options) {
@@ -448,7 +447,7 @@ void read_when(Reader& reader, TriggerSettings& trigger) {
     if (!when) return;
     Reader inner(*when, "'when'", reader.problems());
     trigger.values = read_settings(inner, trigger_parameters());
-    inner.refuse_the_rest();
+    inner.refuse_unknown_keys();
     check_trigger(trigger.values, reader.problems());
 }
 
@@ -478,7 +477,7 @@ FaultSettings read_fault(const Node& table, const Vocabulary& vocabulary, const 
     if (workload) check_words(fault, *workload, vocabulary, problems);
     reader.elsewhere(
         [&](std::string_view word) { return settings_of_others(word, "parameter", vocabulary.faults); });
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     return fault;
 }
 
@@ -498,7 +497,7 @@ void read_fault_change(Reader& reader, const Kind& kind, const Kind* workload, c
     read_when(reader, fault.when);
     fault.parameters = read_settings(reader, kind.parameters);
     if (workload) check_words(fault, *workload, vocabulary, reader.problems());
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     change = {.kept = true, .parameters = std::move(fault.parameters), .when = std::move(fault.when)};
 }
 

@@ -42,7 +42,7 @@ std::string expect_table(const Expectation& expect) {
     if (!expect.ranks.empty()) out += fmt::format("ranks = [{}]\n", fmt::join(expect.ranks, ", "));
     if (expect.step) out += fmt::format("step = {}\n", *expect.step);
     out += fmt::format("within = {}\nalso = {}\nreaction = {}\n", toml_duration(expect.within),
-                       toml_list(expect.also), toml_text(word_of(expect.reaction)));
+                       toml_list(expect.also), toml_text(enum_name(expect.reaction)));
     if (expect.recovers_within >= 0)
         out += fmt::format("recovers_within = {}\n", toml_duration(expect.recovers_within));
     if (!expect.unseen.empty()) out += fmt::format("unseen = {}\n", toml_text(expect.unseen));
@@ -133,7 +133,7 @@ void read_head(Reader& top, Plan& plan) {
     plan.scenario_digest = reader.text("scenario_digest");
     plan.seed.number = read_seed(reader);
     plan.variant = read_variant(reader);
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
 }
 
 void read_plan_faults(Reader& top, Plan& plan, const Kind* workload, const Vocabulary& vocabulary) {
@@ -166,7 +166,7 @@ Plan read_plan(Reader& top, const Taxonomy& taxonomy, const Vocabulary& vocabula
     const Bug healed{.symptom = ""};
     plan.expect = read_expectation(top, plan.variant == Variant::healed ? healed : plan.bug, taxonomy);
     plan.backends = read_backends(top);
-    top.refuse_the_rest();
+    top.refuse_unknown_keys();
     return plan;
 }
 

@@ -152,7 +152,7 @@ std::int64_t Reader::duration(std::string_view key, std::int64_t otherwise) {
     return otherwise;
 }
 
-void Reader::refuse_the_rest() {
+void Reader::refuse_unknown_keys() {
     const std::vector<std::string> known(asked_.begin(), asked_.end());
     for (const Member& member : table_.members) {
         if (asked_.count(member.key) > 0) continue;

@@ -33,7 +33,7 @@ Error joined(const std::vector<Error>& errors);
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
 
 // Where else this word is known, as a sentence: "'stage' is a setting of zero". Empty if nowhere.
-using Elsewhere = std::function<std::string(std::string_view word)>;
+using HintSource = std::function<std::string(std::string_view word)>;
 
 class Reader {
 public:
@@ -49,7 +49,7 @@ public:
     std::string one_of(std::string_view key, const std::vector<std::string>& known, std::string otherwise);
     template <WordEnum Enum>
     Enum one_of(std::string_view key, Enum otherwise) {
-        const std::string word = one_of(key, list_words<Enum>(), std::string(word_of(otherwise)));
+        const std::string word = one_of(key, list_words<Enum>(), std::string(enum_name(otherwise)));
         return read_word<Enum>(word).value_or(otherwise);
     }
     std::vector<std::string> texts(std::string_view key);  // a list, or one text
@@ -58,9 +58,9 @@ public:
     std::int64_t duration(std::string_view key, std::int64_t otherwise);
 
     void know(std::string_view key) { asked_.emplace(key); }
-    void elsewhere(Elsewhere who) { elsewhere_ = std::move(who); }  // added where a key is refused
+    void elsewhere(HintSource who) { elsewhere_ = std::move(who); }  // added where a key is refused
     void renamed(std::string name) { name_ = std::move(name); }     // once it is known what the table is
-    void refuse_the_rest();                                         // call it last
+    void refuse_unknown_keys();                                     // call it last
 
     const Node& node() const { return table_; }
     const std::string& name() const { return name_; }
@@ -73,7 +73,7 @@ private:
     std::string name_;
     Problems& problems_;
     std::set<std::string, std::less<>> asked_;
-    Elsewhere elsewhere_;
+    HintSource elsewhere_;
 };
 
 }  // namespace deadrank::scenarios

@@ -117,7 +117,7 @@ bool read_release(Reader& top, Scenario& scenario) {
         fault.parameters["rank"] = all;
     }
     scenario.faults.push_back(std::move(fault));
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     return true;
 }
 

@@ -42,7 +42,7 @@ Teach read_teach(Reader& top) {
     Reader reader(*table, "[teach]", top.problems());
     Teach teach{reader.text("title"),  reader.text("sees"), reader.text("question"),
                 reader.text("answer"), reader.text("why"),  reader.texts("hints")};
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     return teach;
 }
 
@@ -54,7 +54,7 @@ std::map<std::string, std::string> read_parity(Reader& top) {
     for (const std::string& backend : list_words<BackendId>()) {
         if (reader.find(backend)) parity.emplace(backend, reader.text(backend));
     }
-    reader.refuse_the_rest();
+    reader.refuse_unknown_keys();
     return parity;
 }
 
@@ -133,7 +133,7 @@ void read_all(Reader& top, Scenario& scenario, const Taxonomy& taxonomy, const V
     scenario.teach = read_teach(top);
     scenario.parity = read_parity(top);
     scenario.backends = read_backends(top);
-    top.refuse_the_rest();
+    top.refuse_unknown_keys();
 }
 
 struct Loaded {
@@ -148,21 +148,20 @@ Loaded read(std::string_view text, const std::filesystem::path& file, const Taxo
     if (!document) return {{}, {document.error()}};
     loaded.scenario.id = id_of(file);
     loaded.scenario.file = file;
-    loaded.scenario.digest = fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
     loaded.scenario.story = story_of(text);
     Problems problems;
     Reader top(*document, "a scenario", problems);
     read_all(top, loaded.scenario, taxonomy, vocabulary);
     loaded.errors = problems.sorted();
-    const auto program = loaded.scenario.workload.find("program");
-    if (loaded.scenario.workload_kind == python_workload && program != loaded.scenario.workload.end()) {
-        std::string all(text);  // with the files beside it
-        for (const Value& option : program->second.options) all += option.text;
-        if (const auto fix = loaded.scenario.workload.find("fix"); fix != loaded.scenario.workload.end())
-            for (const Value& option : fix->second.options) all += option.text;
-        all += loaded.scenario.bug.patch;
-        loaded.scenario.digest = fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
-    }
+    // Texts that a file beside it may hold belong to it.
+    std::string all(text);
+    if (const Kind* const kind = vocabulary.workload(loaded.scenario.workload_kind))
+        for (const Parameter& parameter : kind->parameters)
+            if (const auto read = loaded.scenario.workload.find(parameter.name);
+                !parameter.suffixes.empty() && read != loaded.scenario.workload.end())
+                for (const Value& option : read->second.options) all += option.text;
+    all += loaded.scenario.bug.patch;
+    loaded.scenario.digest = fmt::format("{:016x}", XXH3_64bits(all.data(), all.size()));
     return loaded;
 }
 

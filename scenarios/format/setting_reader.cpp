@@ -231,7 +231,7 @@ Settings read_settings(Reader& reader, const std::vector<Parameter>& parameters)
         }
         if (node) settings.emplace(parameter.name, read_setting(*node, parameter, reader.problems()));
     }
-    for (auto& [group, table] : inner) table.refuse_the_rest();
+    for (auto& [group, table] : inner) table.refuse_unknown_keys();
     return settings;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "scenarios/format/parts.h"
+#include "scenarios/model/python_program.h"
 #include "scenarios/model/text.h"
 #include "scenarios/model/value.h"
 
@@ -48,7 +49,8 @@ bool is_name(std::string_view text) {
     return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos;
 }
 
-Result<void> check_wish(const SkeletonWish& wish, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
+Result<void> check_options(const SkeletonOptions& wish, const Taxonomy& taxonomy,
+                           const Vocabulary& vocabulary) {
     const auto slash = wish.id.find('/');
     if (slash == std::string::npos || !is_name(std::string_view(wish.id).substr(slash + 1))) {
         return refuse(ErrorCode::usage, fmt::format("'{}' is not a name of a scenario", wish.id),
@@ -66,6 +68,9 @@ Result<void> check_wish(const SkeletonWish& wish, const Taxonomy& taxonomy, cons
     if (!wish.workload.empty() && !vocabulary.workload(wish.workload)) {
         return unknown("workload", wish.workload, names_of(vocabulary.workloads));
     }
+    if (wish.workload == "recording" && wish.recording.empty())
+        return refuse(ErrorCode::usage, "a recording is made of the evidence of a run",
+                      "add --recording with the directory that `deadrank watch --record` has written");
     return {};
 }
 
@@ -80,7 +85,7 @@ std::vector<SymptomCausePair> pairs_of(const Taxonomy& taxonomy, const std::stri
     return pairs;
 }
 
-void choose(SkeletonWish& wish, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
+void choose(SkeletonOptions& wish, const Taxonomy& taxonomy, const Vocabulary& vocabulary) {
     for (const SymptomCausePair& pair : pairs_of(taxonomy, wish.symptom)) {
         if (wish.cause.empty()) wish.cause = pair.cause;
         if (wish.fix.empty() && pair.cause == wish.cause && !pair.fixes.empty())
@@ -91,7 +96,7 @@ void choose(SkeletonWish& wish, const Taxonomy& taxonomy, const Vocabulary& voca
     if (wish.workload.empty()) wish.workload = vocabulary.workloads.front().name;
 }
 
-std::string other_causes(const SkeletonWish& wish, const Taxonomy& taxonomy) {
+std::string other_causes(const SkeletonOptions& wish, const Taxonomy& taxonomy) {
     std::vector<std::string> causes;
     for (const SymptomCausePair& pair : pairs_of(taxonomy, wish.symptom)) {
         if (pair.cause != wish.cause) causes.push_back(pair.cause);
@@ -154,10 +159,11 @@ std::string fault_table(const Kind& fault, const Kind& workload) {
 
 }  // namespace
 
-Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonomy,
+Result<std::string> skeleton(const SkeletonOptions& stated, const Taxonomy& taxonomy,
                              const Vocabulary& vocabulary) {
-    if (auto known = check_wish(stated, taxonomy, vocabulary); !known) return tl::unexpected(known.error());
-    SkeletonWish wish = stated;
+    if (auto known = check_options(stated, taxonomy, vocabulary); !known)
+        return tl::unexpected(known.error());
+    SkeletonOptions wish = stated;
     choose(wish, taxonomy, vocabulary);
     const Kind& workload = *vocabulary.workload(wish.workload);
     std::string out = fmt::format(
@@ -171,9 +177,10 @@ Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonom
         toml_text(wish.id.substr(0, wish.id.find('/'))), toml_text(wish.symptom), toml_text(wish.cause),
         other_causes(wish, taxonomy), toml_text(wish.fix));
     if (!wish.patch.empty()) out += fmt::format("patch = {}  # what makes the bug of the program\n", toml_text(wish.patch));
-    out +=
-        "\n[cluster]  # only what differs from the defaults\nnodes = 2  # or [2, 4]: the seed "
-        "chooses\ngpus_per_node = 4\n";
+    out += fmt::format(
+        "\n[cluster]  # only what differs from the defaults\nnodes = {}  # or [2, 4]: the seed "
+        "chooses\ngpus_per_node = {}\n",
+        wish.nodes, wish.ranks_per_node);
     if (const Kind* fault = vocabulary.fault(wish.fault); fault && fault->kept_store)
         out += "store = \"service\"  # or agent: one that outlives rank 0\n";
     out += "\n";
@@ -184,7 +191,9 @@ Result<std::string> skeleton(const SkeletonWish& stated, const Taxonomy& taxonom
     Kind published = workload;
     if (!wish.program.empty()) {
         out += fmt::format("program = {}  # the fixed one\n", toml_text(wish.program));
-    } else if (workload.own_words) {
+    } else if (!wish.recording.empty()) {
+        out += fmt::format("recording = {}  # what the program did\n", toml_text(wish.recording));
+    } else if (workload.name == python_workload) {
         out += first_program;
         published.seams.insert(published.seams.begin(), "learning_rate");
         published.blocks.insert(published.blocks.begin(), "gradient.reduce");

@@ -8,7 +8,7 @@
 
 namespace deadrank::scenarios {
 
-struct SkeletonWish {
+struct SkeletonOptions {
     std::string id;        // "communication/rank_leaves_all_reduce"
     std::string symptom;   // id
     std::string fault;     // kind
@@ -17,10 +17,12 @@ struct SkeletonWish {
     std::string workload;  // kind; empty = the first of the vocabulary
     std::string program = {};  // a file beside the scenario: the fixed program, of the workload python
     std::string patch = {};    // a file beside it: the bug; then there is no fault
+    std::string recording = {};  // a file beside it, of the workload recording
+    int nodes = 2, ranks_per_node = 4;
 };
 
 // Errors: usage, for an id that is not stage/name and for every unknown word, with the nearest known one.
-Result<std::string> skeleton(const SkeletonWish& wish, const Taxonomy& taxonomy,
+Result<std::string> skeleton(const SkeletonOptions& wish, const Taxonomy& taxonomy,
                              const Vocabulary& vocabulary);
 
 }  // namespace deadrank::scenarios

@@ -36,7 +36,7 @@ void read_shape(Reader& top, Storm& storm) {
     storm.checkpoint_every = shape.duration("checkpoint_every", 30 * minute);
     storm.restart = shape.duration("restart", 15 * minute);
     storm.unnoticed = shape.duration("unnoticed", 480 * minute);
-    shape.refuse_the_rest();
+    shape.refuse_unknown_keys();
 }
 
 void read_rows(Reader& top, Storm& storm) {
@@ -49,7 +49,7 @@ void read_rows(Reader& top, Storm& storm) {
             top.problems().add(item->place, fmt::format("the table {} has no row '{}'", storm.table.id, name),
                                suggestion(name, known));
         storm.scenarios[name] = row.texts("scenarios");
-        row.refuse_the_rest();
+        row.refuse_unknown_keys();
     }
     for (const std::string& name : known) {
         if (storm.scenarios.count(name) == 0)
@@ -100,7 +100,7 @@ void read_gaps(Reader& top, Storm& storm) {
     if (!node) return;
     Reader gaps(*node, "[gaps]", top.problems());
     storm.shape = read_shape_percent(gaps);
-    gaps.refuse_the_rest();
+    gaps.refuse_unknown_keys();
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ Result<Storm> load_storm(const std::filesystem::path& file, const Taxonomy& taxo
         read_rows(top, storm);
     read_shape(top, storm);
     read_gaps(top, storm);
-    top.refuse_the_rest();
+    top.refuse_unknown_keys();
     const bool rate = storm.table.counts_are_weights && storm.table.days > 0 && storm.table.devices > 0;
     const bool shares =
         !storm.table.counts_are_weights && std::all_of(storm.table.rows.begin(), storm.table.rows.end(),
@@ -160,9 +160,9 @@ Result<double> load_gap_shape(const std::filesystem::path& file, const std::stri
         row.integer("high_percent", 0);
         const double own = read_shape_percent(row);
         if (known.back() == machine) shape = own;
-        row.refuse_the_rest();
+        row.refuse_unknown_keys();
     }
-    top.refuse_the_rest();
+    top.refuse_unknown_keys();
     if (problems.empty() && shape == 0)
         problems.add(top.node().place, fmt::format("'{}' is not a machine with fitted gaps", machine),
                      suggestion(machine, known));

@@ -196,9 +196,9 @@ Result<ClueTable> ClueTable::load(const std::filesystem::path& file, const Taxon
     for (const Node* item : top.tables("clue")) {
         Reader row(*item, "[[clue]]", problems);
         table.rules.push_back(rule_from(row, taxonomy));
-        row.refuse_the_rest();
+        row.refuse_unknown_keys();
     }
-    top.refuse_the_rest();
+    top.refuse_unknown_keys();
     if (!problems.empty()) return tl::unexpected(joined(problems.sorted()));
     return table;
 }

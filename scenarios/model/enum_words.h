@@ -21,7 +21,7 @@ concept WordEnum = requires(Enum value) {
 };
 
 template <WordEnum Enum>
-constexpr std::string_view word_of(Enum value) {
+constexpr std::string_view enum_name(Enum value) {
     return enum_words(value)[static_cast<std::size_t>(value)];
 }
 
@@ -48,7 +48,7 @@ const std::vector<std::string>& list_words() {
 template <WordEnum Enum>
 std::vector<std::string> words_of(const std::vector<Enum>& values) {
     std::vector<std::string> words;
-    for (const Enum value : values) words.emplace_back(word_of(value));
+    for (const Enum value : values) words.emplace_back(enum_name(value));
     return words;
 }
 

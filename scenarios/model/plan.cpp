@@ -148,7 +148,9 @@ std::vector<Parameter> meeting_parameters() {
             "torchrun --nnodes=MIN:MAX, of which `nodes` is the most: agents go on with as few nodes as "
             "this. "
             "When one is lost, and when it is back, all ranks end and begin anew, numbered over the nodes "
-            "that are there, from their last checkpoint; restarts_max does not count these",
+            "that are there, from their last checkpoint; restarts_max does not count these, but it counts "
+            "ranks that "
+            "fail first, as gloo's do when a peer is gone",
             1),
         optional("node_returns_after", Type::duration,
                  "after which a lost node is back and is taken in; absent = never", 0),

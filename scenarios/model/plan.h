@@ -73,7 +73,7 @@ enum class BackendId : std::uint8_t { sim, local, mpi, gpu, nccl };
 constexpr auto enum_words(BackendId) {
     return std::to_array<std::string_view>({"sim", "local", "mpi", "gpu", "nccl"});
 }
-constexpr bool operator==(std::string_view name, BackendId backend) { return name == word_of(backend); }
+constexpr bool operator==(std::string_view name, BackendId backend) { return name == enum_name(backend); }
 
 // What a backend can do. A fault whose lever is missing makes the run `unknown` with the reason.
 struct Capabilities {

@@ -129,11 +129,15 @@ const Kind& python_kind() {
             "each rank runs a program of plain Python with torch, in a real process whose process group, "
             "store and clock are simulated",
         .parameters =
-            {{"program", ValueType::text, "", "the fixed program: a file beside the scenario, or its text"},
-             {"fix", ValueType::text, "",
-              "a patch of installed packages that mends the bug, for a report that the installed release "
-              "still has: "
-              "all runs have it but the one with the bug"},
+            {{.name = "program",
+              .type = ValueType::text,
+              .what = "the fixed program: a file beside the scenario, or its text",
+              .suffixes = {".py"}},
+             {.name = "fix",
+              .type = ValueType::text,
+              .what = "a patch of installed packages that mends the bug, for a report that the installed "
+                      "release still has: all runs have it but the one with the bug",
+              .suffixes = {".diff", ".patch"}},
              {"gpus", ValueType::boolean, "false",
               "whether ranks have simulated GPUs: tensors of torch's cuda then compute on the CPU"}},
         .own_words = true,
@@ -214,13 +218,17 @@ tl::expected<std::vector<FilePatch>, PatchMistake> split_patch(std::string_view 
     };
     for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
         // A line that goes may begin with "-- ", one that comes with "++ ": a head has both, one behind the
-        // other.
-        if (!lines[i].starts_with("--- ") || !lines[i + 1].starts_with("+++ ")) continue;
+        // other, or names its file right above a hunk.
+        const bool whole = lines[i].starts_with("--- ") && lines[i + 1].starts_with("+++ ");
+        const bool new_name_alone = lines[i].starts_with("+++ ") && lines[i + 1].starts_with("@@") &&
+                                    lines[i].ends_with(".py") &&
+                                    (i == 0 || !lines[i - 1].starts_with("--- "));
+        if (!whole && !new_name_alone) continue;
         // git's own lines stand in front of it.
         std::size_t first = i;
         while (first > 0 && (lines[first - 1].starts_with("diff ") || lines[first - 1].starts_with("index ")))
             --first;
-        const std::string file = file_of(lines[i + 1]);
+        const std::string file = file_of(lines[whole ? i + 1 : i]);
         if (patch.substr(0, offset_of(first)).find("@@") != std::string_view::npos) {
             parts.push_back({});
             begins.push_back(offset_of(first));

@@ -16,7 +16,7 @@ using Numbers = std::vector<std::int64_t>;
 enum class Base { list, all, first, last, same, others, node };
 
 // What a selector says, without a cluster yet.
-struct Wish {
+struct SelectorSpec {
     Base base = Base::all;
     Numbers list;                      // Base::list
     std::optional<std::int64_t> node;  // of Base::node; absent = a drawn one
@@ -50,9 +50,9 @@ class Grammar {
 public:
     explicit Grammar(std::string_view text) : words_(words_of(text)) {}
 
-    std::optional<Wish> read() {
+    std::optional<SelectorSpec> read() {
         if (words_.empty() || !read_base() || !read_but() || at_ != words_.size()) return std::nullopt;
-        return wish_;
+        return spec_;
     }
 
 private:
@@ -75,34 +75,34 @@ private:
         if (take("same")) return base(Base::same);
         if (take("others")) return base(Base::others);
         if (take("node")) return read_node();
-        if (take("first")) return take("node") ? whole_node(&Wish::first_node) : base(Base::first);
-        if (take("last")) return take("node") ? whole_node(&Wish::last_node) : base(Base::last);
-        wish_.base = Base::list;
-        while (const auto one = take_number()) wish_.list.push_back(*one);
-        return !wish_.list.empty();
+        if (take("first")) return take("node") ? whole_node(&SelectorSpec::first_node) : base(Base::first);
+        if (take("last")) return take("node") ? whole_node(&SelectorSpec::last_node) : base(Base::last);
+        spec_.base = Base::list;
+        while (const auto one = take_number()) spec_.list.push_back(*one);
+        return !spec_.list.empty();
     }
 
     bool read_any() {
         if (take("node")) return base(Base::node);
-        wish_.count = take_number().value_or(1);
-        if (*wish_.count < 1) return false;
+        spec_.count = take_number().value_or(1);
+        if (*spec_.count < 1) return false;
         if (take("other")) return base(Base::others);
         if (take("of")) return (take("same") && base(Base::same)) || (take("node") && read_node());
         return true;
     }
 
     bool read_node() {
-        wish_.node = take_number();
-        return wish_.node && base(Base::node);
+        spec_.node = take_number();
+        return spec_.node && base(Base::node);
     }
 
-    bool whole_node(bool Wish::*which) {
-        wish_.*which = true;
+    bool whole_node(bool SelectorSpec::*which) {
+        spec_.*which = true;
         return base(Base::node);
     }
 
     bool base(Base base) {
-        wish_.base = base;
+        spec_.base = base;
         return true;
     }
 
@@ -111,12 +111,12 @@ private:
         const std::size_t before = at_;
         for (bool more = true; more;) {
             if (const auto one = take_number()) {
-                wish_.but.push_back(*one);
+                spec_.but.push_back(*one);
             } else if (take("first")) {
-                wish_.but_first = true;
+                spec_.but_first = true;
             } else {
                 more = take("last");
-                wish_.but_last = wish_.but_last || more;
+                spec_.but_last = spec_.but_last || more;
             }
         }
         return at_ > before;
@@ -124,7 +124,7 @@ private:
 
     std::vector<std::string_view> words_;
     std::size_t at_ = 0;
-    Wish wish_;
+    SelectorSpec spec_;
 };
 
 std::string selector_remedy(ValueType type) {
@@ -166,7 +166,7 @@ Numbers in_terms_of(ValueType type, const Targets& targets, const Shape& shape) 
 }
 
 // A node itself, or its ranks; for ranks, a node is drawn only from those that have some.
-Result<Numbers> of_a_node(ValueType type, const Wish& wish, const Shape& shape, const Draw& draw) {
+Result<Numbers> of_a_node(ValueType type, const SelectorSpec& wish, const Shape& shape, const Draw& draw) {
     const bool ranks = type == ValueType::ranks;
     const std::int64_t end = ranks ? shape.node_of(shape.ranks - 1) + 1 : shape.nodes;
     constexpr std::uint64_t own_draw = 1'000'000;  // distinct from those of Draw::some
@@ -182,7 +182,7 @@ Result<Numbers> of_a_node(ValueType type, const Wish& wish, const Shape& shape, 
     return ranks ? shape.ranks_of(node) : Numbers{node};
 }
 
-Result<Numbers> candidates(ValueType type, const Wish& wish, const Shape& shape,
+Result<Numbers> candidates(ValueType type, const SelectorSpec& wish, const Shape& shape,
                            const std::vector<Targets>& earlier, const Draw& draw) {
     Numbers all = up_to(type == ValueType::ranks ? shape.ranks : shape.nodes);
     switch (wish.base) {
@@ -254,8 +254,8 @@ std::vector<std::string_view> joined_parts(std::string_view text) {
     return parts;
 }
 
-Result<Numbers> select_part(ValueType type, std::string_view text, const Wish& wish, const Shape& shape,
-                            const std::vector<Targets>& earlier, const Draw& draw) {
+Result<Numbers> select_part(ValueType type, std::string_view text, const SelectorSpec& wish,
+                            const Shape& shape, const std::vector<Targets>& earlier, const Draw& draw) {
     auto found = candidates(type, wish, shape, earlier, draw);
     if (!found) return found;
     if (const auto inside = check_inside(type, *found, shape); !inside) return tl::unexpected(inside.error());

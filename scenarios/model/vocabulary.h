@@ -23,6 +23,8 @@ struct Parameter {
     std::int64_t least = INT64_MIN;         // numbers: the minimum
     std::string divides = {};               // the setting that it must divide without a remainder
     std::string needs = {};  // the setting without which it has no effect; "a or b" where either will do
+    // Texts: a file beside the scenario whose name ends so stands for its content.
+    std::vector<std::string> suffixes = {};
 };
 
 // A phase of a step that a workload's ranks enter.

@@ -134,7 +134,7 @@ bool Cluster::has_env(Rank process, std::string_view name) const {
     return machine_->environment.get(machine_->processes[process], name).has_value();
 }
 
-bool Cluster::has_asked(Rank process, std::string_view name) const {
+bool Cluster::has_requested(Rank process, std::string_view name) const {
     const auto& tampering = machine_->processes[process].tampering;
     return tampering && tampering->asked.contains(name);
 }

@@ -91,7 +91,7 @@ public:
     void unset_env(Rank process, std::string_view name);
     bool has_env(Rank process, std::string_view name) const;
     // Has the process read this variable or version since it was set or taken away?
-    bool has_asked(Rank process, std::string_view name) const;
+    bool has_requested(Rank process, std::string_view name) const;
     void set_version(Rank process, std::string_view package, std::string_view version);
     void swap_ranks(Rank a, Rank b);  // RANK of two processes exchanged; LOCAL_RANK and devices stay
     // `built_for`: "torch 2.4", which makes it whole where it is installed.

@@ -20,8 +20,8 @@ void RankTimer::sleep(Time duration) {
     machine_.processes.settle(process_);
 }
 
-void RankTimer::give_way() {
-    machine_.engine.give_way();
+void RankTimer::yield_turn() {
+    machine_.engine.yield_turn();
     machine_.processes.settle(process_);
 }
 

@@ -16,7 +16,7 @@ public:
     RankTimer(Fabric& machine, Process& process) : machine_(machine), process_(process) {}
     Time now() const override;
     void sleep(Time duration) override;
-    void give_way() override;
+    void yield_turn() override;
 
 private:
     Fabric& machine_;

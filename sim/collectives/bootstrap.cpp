@@ -74,13 +74,14 @@ Bootstrap::Gathering& Bootstrap::gathering(Process& process, const CommRequest& 
 void Bootstrap::wait_for_lead(Process& process, Gathering& met, Rank place, const WaitNote& note,
                               Time patience) {
     if (place == 0) {
-        met.lead_came = true;
+        met.leader_arrived = true;
         for (Process& peer : machine_.processes.all()) {
             if (peer.waits.kind == WaitKind::comm_init) machine_.engine.wake(static_cast<ActorId>(peer.id));
         }
     }
     const Time timeout = patience > Time{0} ? patience : machine_.settings.store_timeout;
-    if (!machine_.wait_until(process, note, machine_.engine.now() + timeout, [&] { return met.lead_came; })) {
+    if (!machine_.wait_until(process, note, machine_.engine.now() + timeout,
+                             [&] { return met.leader_arrived; })) {
         machine_.recorder.record(process.id, results::CommInitLeave{met.id, Code::timeout});
         throw LibraryError(
             Code::timeout,
@@ -302,7 +303,7 @@ std::vector<Rank> Bootstrap::missing(const Process& process) const {
         for (std::size_t place = 0; place < met->ranks.size(); ++place) {
             const bool came = place < met->processes.size() && met->processes[place] != results::no_rank;
             if (!came && machine_.processes.in_crowd(met->ranks[place])) continue;
-            if (!came && (met->lead_came || place == 0)) absent.push_back(met->ranks[place]);
+            if (!came && (met->leader_arrived || place == 0)) absent.push_back(met->ranks[place]);
         }
     }
     return absent;

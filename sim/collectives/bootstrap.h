@@ -94,13 +94,13 @@ struct Bootstrap::Gathering {
     Rank lead = 0;                  // whose unique id it is, as RANK names it
     CommId id = 0;
     State state = State::gathering;
-    bool lead_came = false;
+    bool leader_arrived = false;
     bool over_gloo = false;    // as the first to come asks for it
     bool some_detail = false;  // TORCH_DISTRIBUTED_DEBUG=DETAIL on some members only
     Rank came = 0;
     std::vector<Rank> ranks;        // as the first to come believes
     std::vector<Rank> processes;    // by place; no_rank: not yet
-    std::vector<Rank> turned_away;  // came to a root that had given up
+    std::vector<Rank> refused_ranks;  // came to a root that had given up
     // Who came, without those that a crowd's process plays for; filled in when the root decides.
     struct Member {
         Rank place = 0;

@@ -36,7 +36,7 @@ void Bootstrap::check_in(Process& process, Gathering& met, Rank place, std::size
         met.processes.assign(size, results::no_rank);
     }
     if (met.state == Gathering::State::hung) {
-        met.turned_away.push_back(process.id);
+        met.refused_ranks.push_back(process.id);
         return;
     }
     if (met.processes.size() != size) {
@@ -46,7 +46,7 @@ void Bootstrap::check_in(Process& process, Gathering& met, Rank place, std::size
                 "Bootstrap Root : mismatch in info from procs, nranks {} vs {}, nroots 1 vs 1, iroot 0 vs 0",
                 met.processes.size(), size));
         met.state = Gathering::State::hung;
-        met.turned_away.push_back(process.id);
+        met.refused_ranks.push_back(process.id);
         return;
     }
     Rank& seat = met.processes[static_cast<std::size_t>(place)];
@@ -54,7 +54,7 @@ void Bootstrap::check_in(Process& process, Gathering& met, Rank place, std::size
         warn_root(met, "bootstrap.cc:334",
                   fmt::format("Bootstrap Root : rank {} of {} ranks has already checked in", place, size));
         met.state = Gathering::State::hung;
-        met.turned_away.push_back(process.id);
+        met.refused_ranks.push_back(process.id);
         return;
     }
     seat = process.id;

@@ -43,7 +43,7 @@ SimComm::SimComm(Fabric& machine, Process& process, Communicator* comm, Rank ind
 
 SimComm::~SimComm() {
     if (!comm_) return;
-    comm_->let_go(index_);
+    comm_->close_member(index_);
     machine_.hosts.give_back(process_.node, shared_segment, sockets);
 }
 
@@ -132,9 +132,11 @@ void SimComm::check_sizes(const Offer& offer, Op op) const {
         throw RankFailure("RuntimeError: input tensor must be the same size as output size times world size");
 }
 
-SimComm::Answer SimComm::ask(Offer& offer) { return process_.armed ? ask_interceptor(offer) : Answer::go_on; }
+SimComm::Answer SimComm::intercept_call(Offer& offer) {
+    return process_.armed ? call_interceptor(offer) : Answer::go_on;
+}
 
-SimComm::Answer SimComm::ask_interceptor(Offer& offer) {
+SimComm::Answer SimComm::call_interceptor(Offer& offer) {
     Call call{.kind = CallKind::collective};
     call.comm = name_;
     call.name = results::name_of(offer.op);
@@ -199,7 +201,7 @@ void SimComm::run(Offer offer) {
         return;
     }
     check(offer.op);
-    const Answer answer = ask(offer);
+    const Answer answer = intercept_call(offer);
     if (answer == Answer::skip) return;
     if (answer == Answer::hold) return hold(offer);
     offer.waiting = true;
@@ -215,7 +217,7 @@ void SimComm::run(Offer offer) {
     if (comm_->detail()) check_fingerprint(seq);
     machine_.wait(process_, {.kind = WaitKind::collective, .comm = comm_, .number = seq},
                   [&] { return comm_->completed(index_, seq) || comm_->is_over_for(index_); });
-    const Code result = comm_->completed(index_, seq) ? Code::ok : why_over(*comm_, index_);
+    const Code result = comm_->completed(index_, seq) ? Code::ok : completion_code(*comm_, index_);
     machine_.recorder.record(process_.id, results::CollectiveLeave{id_, seq, offer.op, result});
     if (result != Code::ok) check_usable(machine_, process_, *comm_, index_);
 }
@@ -235,7 +237,7 @@ std::unique_ptr<Work> SimComm::collective(const ByteCall& call) {
 }
 
 std::unique_ptr<Work> SimComm::start(Offer offer, std::unique_ptr<SimWork> work) {
-    const Answer answer = ask(offer);
+    const Answer answer = intercept_call(offer);
     if (answer == Answer::hold) hold(offer);
     if (answer != Answer::go_on) return work;  // never bound: waiting for it returns at once
     offer.work = work.get();

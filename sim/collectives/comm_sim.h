@@ -57,6 +57,8 @@ public:
     std::unique_ptr<Work> send_bytes(std::span<const std::byte> data, Rank peer, int tag,
                                      Dtype dtype) override;
     std::unique_ptr<Work> recv_bytes(std::span<std::byte> data, Rank peer, int tag, Dtype dtype) override;
+    std::unique_ptr<Work> send_size(std::int64_t count, Rank peer, int tag, Dtype dtype) override;
+    std::unique_ptr<Work> recv_size(std::int64_t count, Rank peer, int tag, Dtype dtype) override;
 
     void group_start() override { ++group_depth_; }
     void group_end() override;
@@ -73,8 +75,8 @@ private:
     void check(results::Op op);
     void check_sizes(const Offer& offer, Op op) const;
     enum class Answer { go_on, skip, hold };
-    Answer ask(Offer& offer);
-    Answer ask_interceptor(Offer& offer);
+    Answer intercept_call(Offer& offer);
+    Answer call_interceptor(Offer& offer);
     void refuse(Code code, std::string_view last_error);
     void refuse_call(Code code, results::Op op);
     std::int64_t issue(const Offer& offer);
@@ -87,8 +89,8 @@ private:
     std::unique_ptr<SimP2pWork> p2p(bool is_send, const Number* in, Number* out, std::int64_t size, Rank peer,
                                     int tag, Dtype dtype);
     std::unique_ptr<SimP2pWork> p2p(std::unique_ptr<SimP2pWork> work, Rank peer);
-    std::unique_ptr<Work> message(bool is_send, std::span<const std::byte> in, std::span<std::byte> out,
-                                  Rank peer, int tag, Dtype dtype);
+    std::unique_ptr<Work> message(bool is_send, std::int64_t count, std::span<const std::byte> in,
+                                  std::span<std::byte> out, Rank peer, int tag, Dtype dtype);
     void release_held_p2p(bool is_send);
 
     Fabric& machine_;

@@ -26,23 +26,40 @@ std::unique_ptr<SimP2pWork> SimComm::p2p(bool is_send, const Number* in, Number*
     return p2p(std::move(work), peer);
 }
 
+namespace {
+
+std::int64_t elements_in(std::span<const std::byte> data, Dtype dtype) {
+    return static_cast<std::int64_t>(data.size()) / std::max<std::int64_t>(1, results::size_of(dtype));
+}
+
+}  // namespace
+
 std::unique_ptr<Work> SimComm::send_bytes(std::span<const std::byte> data, Rank peer, int tag, Dtype dtype) {
-    return message(true, data, {}, peer, tag, dtype);
+    return message(true, elements_in(data, dtype), data, {}, peer, tag, dtype);
 }
 
 std::unique_ptr<Work> SimComm::recv_bytes(std::span<std::byte> data, Rank peer, int tag, Dtype dtype) {
-    return message(false, data, data, peer, tag, dtype);
+    return message(false, elements_in(data, dtype), {}, data, peer, tag, dtype);
 }
 
-std::unique_ptr<Work> SimComm::message(bool is_send, std::span<const std::byte> in, std::span<std::byte> out,
-                                       Rank peer, int tag, Dtype dtype) {
+std::unique_ptr<Work> SimComm::send_size(std::int64_t count, Rank peer, int tag, Dtype dtype) {
+    return message(true, count, {}, {}, peer, tag, dtype);
+}
+
+std::unique_ptr<Work> SimComm::recv_size(std::int64_t count, Rank peer, int tag, Dtype dtype) {
+    return message(false, count, {}, {}, peer, tag, dtype);
+}
+
+// Without memory nothing but time is moved.
+std::unique_ptr<Work> SimComm::message(bool is_send, std::int64_t count, std::span<const std::byte> in,
+                                       std::span<std::byte> out, Rank peer, int tag, Dtype dtype) {
     check(is_send ? Op::send : Op::recv);
     auto work = std::make_unique<SimP2pWork>(machine_, process_, *comm_);
     P2pCall& made = work->call();
     made.is_bytes = true;
     if (is_send) made.bytes_in = in;
     made.bytes_out = out;
-    made.count = static_cast<std::int64_t>(in.size()) / std::max<std::int64_t>(1, results::size_of(dtype));
+    made.count = count;
     made.dtype = dtype;
     made.tag = tag;
     made.is_send = is_send;

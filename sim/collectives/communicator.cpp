@@ -145,8 +145,8 @@ void Communicator::try_start() {
     });
     if (front.spoiled || !fitting || (!over_gloo() && !parts_meet(front)) || !one_algorithm || broken_ ||
         !chunks_fit() || !cards_reach_devices() || !peers_reach_each_other()) {
-        front.state = PendingCollective::State::hopeless;
-        if (over_gloo() && !fitting) abort_the_shorter(front);
+        front.state = PendingCollective::State::never_completes;
+        if (over_gloo() && !fitting) abort_shorter_messages(front);
         return;
     }
     compute(front);
@@ -254,7 +254,7 @@ void Communicator::destroy(Rank index) {
     own.destroying = true;
 }
 
-void Communicator::let_go(Rank index) {
+void Communicator::close_member(Rank index) {
     Member& own = member(index);
     if (!std::exchange(own.closed, true) && !own.gone) leave_node(index);
 }

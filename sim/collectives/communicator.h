@@ -114,7 +114,7 @@ public:
     void abort(Rank index);
     // destroy: this member has come to let go of it, and may when may_be_freed() says so.
     void destroy(Rank index);
-    void let_go(Rank index);
+    void close_member(Rank index);
     bool may_be_freed(Rank index);
     // Over gloo alone: a rank's connection to a peer is gone, and the rank is told.
     bool over_gloo() const { return over_gloo_; }
@@ -139,7 +139,7 @@ private:
     void try_start();
     void start(PendingCollective& pending);
     void pace(PendingCollective& pending);
-    void pace_as_a_whole(PendingCollective& pending, const Course& course);
+    void pace_uniformly(PendingCollective& pending, const Course& course);
     void pace_by_chunks(PendingCollective& pending, const Course& course);
     void set_timer(PendingCollective& pending);
     void go_on(std::int64_t seq);
@@ -163,7 +163,7 @@ private:
     void wake_all();
     void leave_node(Rank index);
     void break_waiting_members(Rank lost);
-    void abort_the_shorter(const PendingCollective& pending);
+    void abort_shorter_messages(const PendingCollective& pending);
 
     Fabric& machine_;
     results::CommId id_;

@@ -51,7 +51,7 @@ void Communicator::break_waiting_members(Rank lost) {
 }
 
 // Only where all make the same call: another operation has other messages, and these are waited for.
-void Communicator::abort_the_shorter(const PendingCollective& pending) {
+void Communicator::abort_shorter_messages(const PendingCollective& pending) {
     const Sent first(pending.offers.front(), size());
     std::int64_t longest = 0;
     for (const Offer& offer : pending.offers) {

@@ -115,14 +115,14 @@ void Communicator::release_ports() {
 
 void Communicator::halt(PendingCollective& pending) {
     machine_.engine.cancel(pending.movement.timer);
-    pending.state = PendingCollective::State::hopeless;
+    pending.state = PendingCollective::State::never_completes;
     release_ports();
 }
 
 // Sets, or sets anew, when a member leaves the collective.
 void Communicator::pace(PendingCollective& pending) {
     const Course course = course_of(pending);
-    if (has_crowd() || messages_of(course) > most_messages) return pace_as_a_whole(pending, course);
+    if (has_crowd() || messages_of(course) > most_messages) return pace_uniformly(pending, course);
     LinkConditions now = conditions();
     if (pending.met.empty()) {
         if (now.usual()) {
@@ -194,7 +194,7 @@ void Communicator::go_on(std::int64_t seq) {
 }
 
 // While a hop is down nothing moves, until the sender's retries run out.
-void Communicator::pace_as_a_whole(PendingCollective& pending, const Course& course) {
+void Communicator::pace_uniformly(PendingCollective& pending, const Course& course) {
     if (pending.movement.under_way && !machine_.network.disturbed()) return;
     Time whole = collective_time(course.op, course.bytes, ring_now(nullptr), member(0).algorithm);
     if (whole != results::never && machine_.network.disturbed()) {

@@ -48,7 +48,7 @@ std::int64_t bytes_of(const Offer& offer);
 bool fits(const Offer& offer, const Offer& other);
 
 struct PendingCollective {
-    enum class State : std::uint8_t { gathering, moving, hopeless, failed };
+    enum class State : std::uint8_t { gathering, moving, never_completes, failed };
 
     explicit PendingCollective(Effort& effort) : offers(effort) {}
 

@@ -42,7 +42,7 @@ void P2pBoard::adopt(std::unique_ptr<P2pCall> call) {
 void P2pBoard::post(P2pCall& call) {
     if (waiting_.empty()) waiting_.resize(static_cast<std::size_t>(comm_.size()));
     call.entered = machine_.engine.now();
-    call.held = behind_a_batch(call);
+    call.held = waits_for_batch(call);
     if (call.batch > 0) batched_.push_back(&call);
     if (!call.held) launch(call);
     if (call.peer() != any_source && comm_.member(call.peer()).gone)
@@ -52,17 +52,17 @@ void P2pBoard::post(P2pCall& call) {
 }
 
 // A kernel follows the one before it on its stream.
-bool P2pBoard::behind_a_batch(const P2pCall& call) const {
+bool P2pBoard::waits_for_batch(const P2pCall& call) const {
     return call.batch > 0 && std::any_of(batched_.begin(), batched_.end(), [&](const P2pCall* other) {
                return other->caller() == call.caller() && other->batch < call.batch;
            });
 }
 
 // After a call of its batch has ended: where that was the last one, the next batch begins.
-void P2pBoard::batches_go_on(Rank caller) {
+void P2pBoard::start_next_batch(Rank caller) {
     std::erase_if(batched_, [](const P2pCall* call) { return call->done; });
     for (P2pCall* call : std::vector<P2pCall*>(batched_)) {
-        if (!call->held || call->caller() != caller || behind_a_batch(*call)) continue;
+        if (!call->held || call->caller() != caller || waits_for_batch(*call)) continue;
         call->held = false;
         launch(*call);
     }
@@ -121,10 +121,10 @@ void P2pBoard::match(P2pCall& send, P2pCall& receive) {
 }
 
 void P2pBoard::depart(P2pCall& receive) {
-    if (comm_.never_ends(receive.from, receive.to)) return lay_dead(receive);
+    if (comm_.never_ends(receive.from, receive.to)) return mark_dead(receive);
     if (const std::string problem = comm_.access_problem(receive.from, receive.to); !problem.empty()) {
         broken_ = true;
-        lay_dead(receive);
+        mark_dead(receive);
         return comm_.async_error(receive.from, Code::remote_error, problem);
     }
     moving_.push_back(&receive);
@@ -187,7 +187,7 @@ void P2pBoard::finish(P2pCall& receive) {
         comm_.async_error(
             receive.to, Code::internal_error,
             fmt::format("Message truncated : received {} bytes instead of {}", sent, message_bytes(receive)));
-        if (!batched_.empty()) batches_go_on(receive.from);
+        if (!batched_.empty()) start_next_batch(receive.from);
         return;
     }
     const auto landed =
@@ -204,21 +204,21 @@ void P2pBoard::finish(P2pCall& receive) {
     machine_.engine.wake(static_cast<ActorId>(comm_.member(receive.to).process));
     if (batched_.empty()) return;
     const Rank from = receive.from, to = receive.to;
-    batches_go_on(from);
-    batches_go_on(to);
+    start_next_batch(from);
+    start_next_batch(to);
 }
 
 void P2pBoard::give_up(P2pCall& receive) {
     arrive(receive);
     broken_ = true;
-    lay_dead(receive);
+    mark_dead(receive);
     comm_.async_error(receive.from, Code::remote_error,
                       retries_exceeded_text(machine_.topology.host_name(
                           machine_.processes[comm_.member(receive.to).process].node)));
 }
 
 // A pair that will never end; both are kept, to show what has been pending for so long.
-void P2pBoard::lay_dead(P2pCall& receive) {
+void P2pBoard::mark_dead(P2pCall& receive) {
     for (P2pCall* call : {&receive, receive.partner}) {
         if (!call) continue;
         call->dead = true;
@@ -260,7 +260,7 @@ void P2pBoard::member_gone(Rank index) {
         if (receive->from != index && receive->to != index) continue;
         machine_.engine.cancel(receive->movement.timer);
         arrive(*receive);
-        lay_dead(*receive);
+        mark_dead(*receive);
     }
     for (auto& list : waiting_) {
         std::erase_if(list, [&](const P2pCall* call) { return call->caller() == index; });

@@ -67,8 +67,8 @@ public:
 
 private:
     void launch(P2pCall& call);
-    bool behind_a_batch(const P2pCall& call) const;
-    void batches_go_on(Rank caller);
+    bool waits_for_batch(const P2pCall& call) const;
+    void start_next_batch(Rank caller);
     bool tags_match(const P2pCall& call, const P2pCall& other) const;
     void match(P2pCall& send, P2pCall& receive);
     void pace(P2pCall& receive);
@@ -76,7 +76,7 @@ private:
     void arrive(P2pCall& receive);  // or stop for good
     void finish(P2pCall& receive);
     void give_up(P2pCall& receive);
-    void lay_dead(P2pCall& receive);
+    void mark_dead(P2pCall& receive);
     void forget(std::vector<P2pCall*>& list, const P2pCall& call);
 
     Fabric& machine_;

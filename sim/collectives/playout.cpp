@@ -38,9 +38,9 @@ public:
           size_(course.ring.size),
           ends_(static_cast<std::size_t>(size_), kernel_launch) {}
 
-    PlayoutResult in_rounds();
-    PlayoutResult along_the_chain();
-    PlayoutResult over_two_trees();
+    PlayoutResult play_rounds();
+    PlayoutResult play_chain();
+    PlayoutResult play_two_trees();
 
 private:
     std::size_t at(Rank place) const { return static_cast<std::size_t>(place); }
@@ -109,7 +109,7 @@ PlayoutResult Player::over(bool together) {
     return {std::move(ends_), stalled_, towards_, messages_};
 }
 
-PlayoutResult Player::in_rounds() {
+PlayoutResult Player::play_rounds() {
     const RingCost& ring = course_.ring;
     const bool exchange = course_.op == Op::all_to_all;
     const bool twice = course_.op == Op::all_reduce || course_.op == Op::barrier;
@@ -139,7 +139,7 @@ PlayoutResult Player::in_rounds() {
 }
 
 // The ring of broadcast begins at its root, that of reduce ends there.
-PlayoutResult Player::along_the_chain() {
+PlayoutResult Player::play_chain() {
     const Rank first = course_.op == Op::reduce ? course_.root + 1 : course_.root;
     std::vector<Lane> lanes;
     for (Rank i = 0; i + 1 < size_; ++i) lanes.push_back(lane((first + i) % size_, (first + i + 1) % size_));
@@ -201,7 +201,7 @@ void Player::tree(bool mirrored) {
     }
 }
 
-PlayoutResult Player::over_two_trees() {
+PlayoutResult Player::play_two_trees() {
     tree(false);
     tree(true);
     return over(true);
@@ -225,8 +225,8 @@ std::int64_t messages_of(const Course& course) {
 PlayoutResult play_out(const Course& course, const Links& links) {
     if (course.ring.size < 2) return {.ends = {kernel_launch}};
     Player player(course, links);
-    if (by_tree(course)) return player.over_two_trees();
-    return in_a_chain(course.op) ? player.along_the_chain() : player.in_rounds();
+    if (by_tree(course)) return player.play_two_trees();
+    return in_a_chain(course.op) ? player.play_chain() : player.play_rounds();
 }
 
 }  // namespace deadrank::sim

@@ -23,7 +23,7 @@ Time deadline_after(const Fabric& machine, Time patience) {
 
 }  // namespace
 
-Code why_over(const Communicator& comm, Rank index) {
+Code completion_code(const Communicator& comm, Rank index) {
     const Member& member = comm.member(index);
     return member.aborted || member.async_error == Code::ok ? Code::aborted : member.async_error;
 }
@@ -74,7 +74,7 @@ void SimWork::wait() {
     if (comm_.failed())
         throw RankFailure(fingerprint_mismatch(*comm_.pending(comm_.last_completed() + 1), index_));
     machine_.recorder.record(process_.id,
-                             results::CollectiveLeave{comm_.id(), seq_, op_, why_over(comm_, index_)});
+                             results::CollectiveLeave{comm_.id(), seq_, op_, completion_code(comm_, index_)});
     check_usable(machine_, process_, comm_, index_);
 }
 
@@ -113,7 +113,7 @@ void SimP2pWork::show() {
     machine_.recorder.record(process_.id,
                              results::P2pLeave{comm_.id(), call_->seq, asked_,
                                                call_->is_send ? results::Op::send : results::Op::recv,
-                                               over ? Code::ok : why_over(comm_, call_->caller())});
+                                               over ? Code::ok : completion_code(comm_, call_->caller())});
 }
 
 bool SimP2pWork::ready() {

@@ -80,9 +80,9 @@ private:
     bool shown_ = false;
 };
 
-// why_over: what a call that returned before it was complete reports: aborted, or what its library noticed.
-// check_usable: throws it for a call on a communicator that this rank aborted, or that failed.
-Code why_over(const Communicator& comm, Rank index);
+// completion_code: what a call that returned before it was complete reports: aborted, or what its library
+// noticed. check_usable: throws it for a call on a communicator that this rank aborted, or that failed.
+Code completion_code(const Communicator& comm, Rank index);
 void check_usable(Fabric& machine, Process& process, Communicator& comm, Rank index);
 
 }  // namespace deadrank::sim

@@ -102,7 +102,7 @@ FiberContext* Engine::pump_events() {
         if (living_ == 0) return over(Ending::completed);
         if (queue_.empty()) return over(Ending::deadlock);
         const QueuedEvent event = queue_.pop();
-        foresee();
+        prefetch_next();
         if (event.payload & deadline_bit) {
             if (!is_due(event)) continue;
         } else if (is_stale(event)) {
@@ -124,12 +124,12 @@ FiberContext* Engine::pump_events() {
 
 // Beyond some thousand ranks each event touches cold memory: its handler, its actor, and the actor's stack.
 // The next events are known, so their memory is fetched while this one is played.
-void Engine::foresee() {
-    if (const QueuedEvent* later = queue_.glance(handlers_ahead)) {
+void Engine::prefetch_next() {
+    if (const QueuedEvent* later = queue_.peek_ahead(handlers_ahead)) {
         __builtin_prefetch(&actors_[later->target < actors_.size() ? later->target : 0]);
         if ((later->payload & deadline_bit) == 0) __builtin_prefetch(&actions_.at(later->payload));
     }
-    const QueuedEvent* soon = queue_.glance(stacks_ahead);
+    const QueuedEvent* soon = queue_.peek_ahead(stacks_ahead);
     if (!soon || soon->target >= actors_.size()) return;
     const Actor& actor = actors_[soon->target];
     if (!actor.fiber) return;

@@ -156,7 +156,7 @@ public:
     void sleep_until(Time when);
     void sleep(Time duration) { sleep_until(now() + duration); }
     // Whoever is due at this moment goes first.
-    void give_way();
+    void yield_turn();
 
     // ── Waiting, for a stackless actor: said before woken() returns. Without, it waits for a wake.
 
@@ -190,7 +190,7 @@ private:
     FiberContext* pump() noexcept;  // the event loop: whose turn it is, or null when the run is over
     FiberContext* pump_events();
     void note_failure(ActorId id) noexcept;
-    void foresee();
+    void prefetch_next();
     FiberContext* pick_ready();
     bool event_goes_first();
     void play(std::uint64_t order, ActorId target, std::uint32_t payload);

@@ -80,7 +80,7 @@ void Engine::sleep_until(Time when) {
     suspend("sleep", nobody, 0, when.count());
 }
 
-void Engine::give_way() {
+void Engine::yield_turn() {
     CHECK(current_ != nobody);
     actors_[current_].asleep = true;
     suspend("its next turn", nobody, 0, now_);

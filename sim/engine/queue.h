@@ -37,7 +37,9 @@ public:
         on_wheel_ ? wheel_.remove_if(gone) : heap_.remove_if(gone);
     }
 
-    const QueuedEvent* glance(std::size_t ahead) const { return on_wheel_ ? wheel_.glance(ahead) : nullptr; }
+    const QueuedEvent* peek_ahead(std::size_t ahead) const {
+        return on_wheel_ ? wheel_.peek_ahead(ahead) : nullptr;
+    }
     bool empty() const { return size() == 0; }
     std::size_t size() const { return on_wheel_ ? wheel_.size() : heap_.size(); }
     bool on_wheel() const { return on_wheel_; }

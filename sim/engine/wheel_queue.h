@@ -50,7 +50,7 @@ public:
     }
 
     // The event `ahead` places behind the next one, as far as known; null otherwise. A hint for the cache.
-    const QueuedEvent* glance(std::size_t ahead) const {
+    const QueuedEvent* peek_ahead(std::size_t ahead) const {
         return cursor_ + ahead < due_.size() ? &due_[cursor_ + ahead] : nullptr;
     }
 

@@ -50,7 +50,7 @@ constexpr Break breaks[] = {
      "deepspeed.runtime.fp16.loss_scaler.LossScaler was not an allowed global by default."},
 };
 
-bool knows_better(const Break& known, const Env& env) {
+bool is_adapted(const Break& known, const Env& env) {
     if (known.caller.empty()) return false;
     const std::string version = env.version(known.caller);
     return version.empty() || release_of(version) >= known.adapted;
@@ -61,7 +61,7 @@ bool knows_better(const Break& known, const Env& env) {
 void call_across_releases(World& world, Calling moment) {
     const Env& env = world.env();
     for (const Break& known : breaks) {
-        if (known.moment != moment || knows_better(known, env)) continue;
+        if (known.moment != moment || is_adapted(known, env)) continue;
         if (release_of(env.version(known.callee)) >= known.since)
             throw RankFailure(std::string(known.answer));
     }

@@ -97,7 +97,7 @@ bool on_device(CallKind kind) {
 }  // namespace
 
 // The order of events before a call: the delay passes, then signals arrive, then its own code may raise.
-void Gate::ask(Process& process, Call& call) {
+void Gate::intercept_call(Process& process, Call& call) {
     call.rank = process.id;
     call.step = process.step;
     call.phase = process.phase;

@@ -113,7 +113,7 @@ public:
     // Asks, then waits, stops, kills or raises as the answer says. The caller acts on what is left in `call`.
     // Must run on the process's own fiber.
     void pass(Process& process, Call& call) {
-        if (process.armed && interceptor_) ask(process, call);
+        if (process.armed && interceptor_) intercept_call(process, call);
     }
 
     // Answers that all callers treat alike. True: the call is to be skipped.
@@ -121,7 +121,7 @@ public:
     bool plain(Process& process, Call& call);
 
 private:
-    void ask(Process& process, Call& call);
+    void intercept_call(Process& process, Call& call);
 
     Machine& machine_;
     Interceptor* interceptor_ = nullptr;

@@ -85,9 +85,9 @@ int Devices::allocate(Process& process, std::int64_t bytes, int index) {
     const std::int64_t free = std::max<std::int64_t>(0, total - device.used);
     if (bytes > free) {
         Recorder& recorder = machine_.recorder;
-        recorder.record(
-            process.id,
-            results::MemoryOom{bytes, free, recorder.text(scenarios::word_of(results::MemoryPlace::device))});
+        recorder.record(process.id,
+                        results::MemoryOom{
+                            bytes, free, recorder.text(scenarios::enum_name(results::MemoryPlace::device))});
         throw OutOfMemory(fmt::format(
             "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {}. GPU {} has a total capacity "
             "of "

@@ -62,7 +62,7 @@ std::string joined(const Texts& settings) {
 }
 
 template <class Texts>
-void lay_over(Texts& all, const std::vector<Tampering::Setting>& own) {
+void apply_overrides(Texts& all, const std::vector<Tampering::Setting>& own) {
     for (const auto& [name, value] : own) {
         if (value) {
             all[name] = *value;
@@ -207,7 +207,7 @@ Environment::Texts Environment::all(const Process& process) const {
 std::string Environment::lines(const Process& process, int attempt) const {
     if (process.tampering) {
         Texts own = all(process);
-        lay_over(own, process.tampering->environment);
+        apply_overrides(own, process.tampering->environment);
         return joined(own);
     }
     if (settings_.launcher == LauncherKind::mpirun) return joined(all(process));
@@ -237,7 +237,7 @@ void Environment::show(const Process& process, int attempt) const {
 std::string Environment::version_lines(const Process& process) const {
     if (process.tampering) {
         Texts own(versions_.begin(), versions_.end());
-        lay_over(own, process.tampering->versions);
+        apply_overrides(own, process.tampering->versions);
         return joined(own);
     }
     if (shown_.versions.empty()) shown_.versions = joined(versions_);
@@ -276,13 +276,13 @@ void refuse_package(Machine& machine, Process& process, std::string_view package
 }
 
 // What is broken harms only who asks for it. From public release notes and reports.
-struct Asker {
+struct PackageUser {
     std::string_view package;  // what it asks for
     std::string_view name;
     std::array<int, 3> until;  // the first release that no longer does
 };
 
-constexpr Asker askers[] = {
+constexpr PackageUser package_users[] = {
     // DeepSpeed#5337: the launcher's `log` became `logger`; 0.14.4 asks for neither.
     {"torch.distributed.elastic.agent.server.api", "deepspeed", {0, 14, 4}},
 };
@@ -300,7 +300,7 @@ std::array<int, 3> numbers_of(std::string_view version) {
 }
 
 // The loader takes the first directory of the path that has the library: the bundle's copy, or the system's.
-bool finds_the_bundled_first(const Machine& machine, const Process& process, std::string_view package) {
+bool loads_bundled_library(const Machine& machine, const Process& process, std::string_view package) {
     const std::string path = machine.environment.get(process, "LD_LIBRARY_PATH").value_or("");
     const std::string_view first = std::string_view(path).substr(0, path.find(':'));
     return first.ends_with(fmt::format("site-packages/nvidia/{}/lib", package));
@@ -316,9 +316,9 @@ bool is_installed(const Machine& machine, const Process& process, std::string_vi
 }
 
 bool asks_for(const Machine& machine, const Process& process, const Tampering::BrokenPackage& broken) {
-    if (broken.shadowed && finds_the_bundled_first(machine, process, broken.package)) return false;
+    if (broken.shadowed && loads_bundled_library(machine, process, broken.package)) return false;
     if (is_installed(machine, process, broken.built_for)) return false;
-    for (const Asker& asker : askers) {
+    for (const PackageUser& asker : package_users) {
         if (asker.package != broken.package) continue;
         const std::string version = machine.environment.version(process, asker.name);
         if (!version.empty() && numbers_of(version) >= asker.until) return false;

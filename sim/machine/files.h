@@ -78,8 +78,8 @@ public:
     std::vector<std::string> list(std::string_view prefix) const override;
 
 private:
-    bool ask(CallKind kind, std::string_view path, std::int64_t count, Code& answer,
-             std::int64_t* flip = nullptr);
+    bool intercept_call(CallKind kind, std::string_view path, std::int64_t count, Code& answer,
+                        std::int64_t* flip = nullptr);
 
     Machine& machine_;
     Process& process_;

@@ -69,10 +69,11 @@ void Hosts::allocate(Process& process, std::int64_t bytes, bool pinned) {
         return;
     }
     Recorder& recorder = machine_.recorder;
-    recorder.record(process.id, results::MemoryOom{
-                                    bytes, free,
-                                    recorder.text(scenarios::word_of(pinned ? results::MemoryPlace::pinned
-                                                                            : results::MemoryPlace::host))});
+    recorder.record(
+        process.id,
+        results::MemoryOom{bytes, free,
+                           recorder.text(scenarios::enum_name(pinned ? results::MemoryPlace::pinned
+                                                                     : results::MemoryPlace::host))});
     if (pinned) {
         throw OutOfMemory(fmt::format(
             "torch.AcceleratorError: CUDA error: out of memory (cudaHostAlloc of {} bytes)", bytes));

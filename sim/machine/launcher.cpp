@@ -62,7 +62,7 @@ void Launcher::body() {
         wait_for_trouble();
         if (!end_attempt()) return;
         ++machine_.attempt;
-        recorder.record(results::no_rank, results::Restart{machine_.attempt, recorder.text(why_again_)});
+        recorder.record(results::no_rank, results::Restart{machine_.attempt, recorder.text(restart_reason_)});
         machine_.begin_attempt();
     }
 }
@@ -75,7 +75,7 @@ void Launcher::show_sample() {
     Recorder& recorder = machine_.recorder;
     recorder.record(
         results::no_rank,
-        results::RankConfig{recorder.text(scenarios::word_of(results::ConfigName::observed_ranks)),
+        results::RankConfig{recorder.text(scenarios::enum_name(results::ConfigName::observed_ranks)),
                             recorder.text(rank_list(seen))});
 }
 
@@ -136,7 +136,7 @@ void Launcher::start_processes() {
     number_ranks();
     running_ = static_cast<Rank>(machine_.processes.all().size());
     for (Process& process : machine_.processes.all()) {
-        if (takes_any_number() && machine_.hosts[process.node].down) {
+        if (is_elastic() && machine_.hosts[process.node].down) {
             process.end = ProcessEnd::finished;  // the job goes on without it, and waits for nothing of it
             --running_;
             continue;
@@ -156,11 +156,11 @@ bool Launcher::end_attempt() {
         return false;
     }
     if (!sick_.empty()) {
-        begin_again_without(std::exchange(sick_, {}));
+        restart_without(std::exchange(sick_, {}));
         return true;
     }
     if (settings.launcher == LauncherKind::test) {
-        if (first_failure_ != results::no_rank) sleep_until_next_look(test_interval);
+        if (first_failure_ != results::no_rank) sleep_until_next_poll(test_interval);
         report_test();
         return false;
     }
@@ -192,13 +192,13 @@ bool Launcher::end_attempt() {
         stop_job(code, "");
         return false;
     }
-    sleep_until_next_look(settings.monitor_interval);
+    sleep_until_next_poll(settings.monitor_interval);
     recorder.log(results::no_rank, 2, torchrun_failed_line(failed));
     const std::string report = torchrun_report(settings.job, failed, host, machine_.engine.now());
     end_others();
     recorder.log(results::no_rank, 2, report);
     if (may_start_again()) {
-        why_again_ = fmt::format("rank {} failed", failed.id);
+        restart_reason_ = fmt::format("rank {} failed", failed.id);
         machine_.engine.sleep(start_again);
         return true;
     }
@@ -216,7 +216,7 @@ int Launcher::restart_count(const Process& process) const {
 bool Launcher::queue_again() {
     preempted_ = false;
     machine_.stores.agents_gone();
-    why_again_ = "requeued: " + preempt_reason_;
+    restart_reason_ = "requeued: " + preempt_reason_;
     machine_.engine.sleep(machine_.settings.requeue_after);
     return true;
 }
@@ -264,16 +264,16 @@ bool Launcher::finds_a_sick_node() {
     return !sick_.empty();
 }
 
-void Launcher::begin_again_without(const std::vector<SickNode>& nodes) {
+void Launcher::restart_without(const std::vector<SickNode>& nodes) {
     const std::string first = machine_.topology.host_name(nodes.front().node);
     end_others();
     replace(nodes);
-    why_again_ = fmt::format("{} failed its health check", first);
+    restart_reason_ = fmt::format("{} failed its health check", first);
     machine_.engine.sleep(start_again);
 }
 
 // Launchers check their children at fixed intervals, for the first time after one of them.
-void Launcher::sleep_until_next_look(Time interval) {
+void Launcher::sleep_until_next_poll(Time interval) {
     interval = std::max(interval, Time{1});
     const Time since = machine_.engine.now() - machine_.attempt_started;
     const auto looks = std::max<std::int64_t>(1, (since + interval - Time{1}) / interval);

@@ -39,16 +39,16 @@ private:
     bool finds_a_sick_node();
     bool enough_spares_for(const std::vector<SickNode>& nodes) const;
     void replace(const std::vector<SickNode>& nodes);
-    void begin_again_without(const std::vector<SickNode>& nodes);
+    void restart_without(const std::vector<SickNode>& nodes);
     // Agents that go on with fewer nodes, and take them in when they are back (launcher_nodes.cpp).
-    bool takes_any_number() const;
+    bool is_elastic() const;
     void note_lost(int node);
     Time next_change() const;
     bool change_nodes();
-    bool can_do_without_lost() const;
+    bool can_run_without_lost() const;
     void number_ranks();
     bool may_start_again();
-    void sleep_until_next_look(Time interval);
+    void sleep_until_next_poll(Time interval);
     void report_test();
     void wait_for_trouble();
     void plan_next_life(const Process& process);
@@ -73,7 +73,7 @@ private:
     std::vector<std::pair<Time, int>> back_;  // when lost nodes are back
     bool numbered_ = false;                   // ranks have other numbers than at first
     std::vector<std::pair<Time, Rank>> due_;  // replicas that start again, the next one first
-    std::string why_again_;
+    std::string restart_reason_;
     bool preempted_ = false;
     std::string preempt_reason_;
 };

@@ -12,14 +12,14 @@ namespace deadrank::sim {
 namespace {
 
 constexpr Time keep_alive{15'000'000'000};  // three of an agent's signs of life, five seconds apart
-constexpr Time meet_again{1'000'000'000};
+constexpr Time rejoin_interval{1'000'000'000};
 
 }  // namespace
 
-bool Launcher::takes_any_number() const { return machine_.settings.nodes_min > 0; }
+bool Launcher::is_elastic() const { return machine_.settings.nodes_min > 0; }
 
 void Launcher::note_lost(int node) {
-    if (!takes_any_number()) return;
+    if (!is_elastic()) return;
     const Time now = machine_.engine.now();
     noticed_ = std::min(noticed_, now + keep_alive);
     const Time after = machine_.settings.node_returns_after;
@@ -39,21 +39,22 @@ bool Launcher::change_nodes() {
     const ClusterSettings& settings = machine_.settings;
     const Time now = machine_.engine.now();
     const bool left = now >= noticed_;
-    why_again_ = left ? fmt::format("nodes {} left", fmt::join(machine_.hosts.lost(), ", ")) : "";
+    restart_reason_ = left ? fmt::format("nodes {} left", fmt::join(machine_.hosts.lost(), ", ")) : "";
     for (const auto& [when, node] : back_) {
         if (now < when) continue;
         machine_.replace_node(node);
-        why_again_ = fmt::format("{}{}node {} came back", why_again_, why_again_.empty() ? "" : ", ", node);
+        restart_reason_ =
+            fmt::format("{}{}node {} came back", restart_reason_, restart_reason_.empty() ? "" : ", ", node);
     }
     std::erase_if(back_, [&](const auto& due) { return now >= due.first; });
-    const bool enough = can_do_without_lost();
+    const bool enough = can_run_without_lost();
     machine_.recorder.log(
         results::no_rank, 1,
-        fmt::format("{}: the workers of {} of {} nodes start again", why_again_,
+        fmt::format("{}: the workers of {} of {} nodes start again", restart_reason_,
                     settings.nodes - static_cast<int>(machine_.hosts.lost().size()), settings.nodes));
     end_others();
     if (enough) {
-        machine_.engine.sleep(meet_again);
+        machine_.engine.sleep(rejoin_interval);
         return true;
     }
     const bool met_there = settings.store == StoreLife::agent && machine_.hosts[0].down;
@@ -63,31 +64,31 @@ bool Launcher::change_nodes() {
             ? "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the "
               "C10d store has failed."
             : "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError");
-    stop_job(1, why_again_);
+    stop_job(1, restart_reason_);
     return false;
 }
 
 // What is lost is lost for this attempt: those that are left are enough, and still have a place to meet.
-bool Launcher::can_do_without_lost() const {
+bool Launcher::can_run_without_lost() const {
     const ClusterSettings& settings = machine_.settings;
     const int left = settings.nodes - static_cast<int>(machine_.hosts.lost().size());
     const bool meets = settings.store != StoreLife::agent || !machine_.hosts[0].down;
-    return takes_any_number() && meets && left >= settings.nodes_min;
+    return is_elastic() && meets && left >= settings.nodes_min;
 }
 
 bool Launcher::may_start_again() {
     const int restarts_max = machine_.settings.restarts_max;
-    const int taken = takes_any_number() ? failures_ : machine_.attempt;
+    const int taken = is_elastic() ? failures_ : machine_.attempt;
     ++failures_;
     failures_on_.resize(static_cast<std::size_t>(machine_.settings.nodes), 0);
     ++failures_on_[static_cast<std::size_t>(machine_.processes[first_failure_].node)];
     if (taken >= restarts_max) return false;
-    return take_spare_nodes() || can_do_without_lost();
+    return take_spare_nodes() || can_run_without_lost();
 }
 
 // Ranks are counted over the nodes that are there, in their order; as at first where none is missing.
 void Launcher::number_ranks() {
-    const std::vector<int> lost = takes_any_number() ? machine_.hosts.lost() : std::vector<int>();
+    const std::vector<int> lost = is_elastic() ? machine_.hosts.lost() : std::vector<int>();
     noticed_ = results::never;
     if (lost.empty() && !numbered_) return;
     numbered_ = true;

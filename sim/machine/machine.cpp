@@ -129,8 +129,8 @@ std::int64_t RankDevice::free_on(int device) const {
 // ── A rank's calls to the file system, each of which an interceptor may look at first.
 
 // True: the call is over already, with `answer`.
-bool RankStorage::ask(CallKind kind, std::string_view path, std::int64_t count, Code& answer,
-                      std::int64_t* flip) {
+bool RankStorage::intercept_call(CallKind kind, std::string_view path, std::int64_t count, Code& answer,
+                                 std::int64_t* flip) {
     answer = Code::ok;
     Call call{.kind = kind, .name = path, .count = count};
     machine_.gate.pass(process_, call);
@@ -144,7 +144,8 @@ bool RankStorage::ask(CallKind kind, std::string_view path, std::int64_t count, 
 Code RankStorage::write(std::string_view path, std::span<const Number> content, WriteMode mode) {
     Code answer;
     std::int64_t bit = -1;
-    if (ask(CallKind::storage_write, path, static_cast<std::int64_t>(content.size()), answer, &bit))
+    if (intercept_call(CallKind::storage_write, path, static_cast<std::int64_t>(content.size()), answer,
+                       &bit))
         return answer;
     if (bit < 0 || bit / 64 >= static_cast<std::int64_t>(content.size()))
         return machine_.files.write(process_, path, content, mode);
@@ -157,7 +158,7 @@ Code RankStorage::write(std::string_view path, std::span<const Number> content, 
 Code RankStorage::read(std::string_view path, std::vector<Number>& content) {
     Code answer;
     std::int64_t bit = -1;
-    if (ask(CallKind::storage_read, path, 0, answer, &bit)) return answer;
+    if (intercept_call(CallKind::storage_read, path, 0, answer, &bit)) return answer;
     const Code code = machine_.files.read(process_, path, content);
     if (bit >= 0 && bit / 64 < static_cast<std::int64_t>(content.size())) {
         Number& value = content[static_cast<std::size_t>(bit / 64)];

@@ -63,9 +63,9 @@ void take_versions(ClusterSettings& settings, const Value& value) {
     for (const auto& [package, version] : value.table) settings.versions[package] = version;
 }
 
-using Takers = std::map<std::string, Take, std::less<>>;
+using SettingHandlers = std::map<std::string, Take, std::less<>>;
 
-Takers takers_of_the_network() {
+SettingHandlers network_handlers() {
     return {
         {"interfaces",
          [](ClusterSettings& settings, const Value& value) { settings.interfaces = words_of(value.text); }},
@@ -77,7 +77,7 @@ Takers takers_of_the_network() {
     };
 }
 
-Takers takers_of_the_meeting() {
+SettingHandlers meeting_handlers() {
     return {
         {"nodes_min", to(&ClusterSettings::nodes_min)},
         {"node_returns_after", to(&ClusterSettings::node_returns_after)},
@@ -87,7 +87,7 @@ Takers takers_of_the_meeting() {
     };
 }
 
-Takers other_takers() {
+SettingHandlers other_handlers() {
     return {
         {"nodes", to(&ClusterSettings::nodes)},
         {"gpus_per_node", to(&ClusterSettings::gpus_per_node)},
@@ -131,11 +131,11 @@ Takers other_takers() {
     };
 }
 
-const Takers& takers() {
-    static const Takers table = [] {
-        Takers all = other_takers();
-        all.merge(takers_of_the_network());
-        all.merge(takers_of_the_meeting());
+const SettingHandlers& setting_handlers() {
+    static const SettingHandlers table = [] {
+        SettingHandlers all = other_handlers();
+        all.merge(network_handlers());
+        all.merge(meeting_handlers());
         return all;
     }();
     return table;
@@ -146,8 +146,8 @@ const Takers& takers() {
 scenarios::Result<ClusterSettings> cluster_settings(const scenarios::Values& values) {
     ClusterSettings settings;
     for (const auto& [name, value] : values) {
-        const auto taker = takers().find(name);
-        if (taker == takers().end()) {
+        const auto taker = setting_handlers().find(name);
+        if (taker == setting_handlers().end()) {
             return scenarios::refuse(scenarios::ErrorCode::internal,
                                      fmt::format("the simulator knows no cluster setting '{}'", name),
                                      "add it to sim/machine/plan_settings.cpp");

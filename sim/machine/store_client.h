@@ -40,14 +40,14 @@ public:
     const std::shared_ptr<Stores::Server>& server() const { return server_; }
 
     void set(std::string_view key, std::string_view value) override {
-        if (ask("store_set")) return;
+        if (intercept_call("store_set")) return;
         const std::string name = named(key);
         server_->values.insert_or_assign(name, std::string(value));
         server_->wake(machine_.engine, name);
     }
 
     std::optional<std::string> wait(std::string_view key, Time timeout) override {
-        if (ask("store_get")) return std::nullopt;
+        if (intercept_call("store_get")) return std::nullopt;
         const std::string name = named(key);
         const WaitNote note{.kind = WaitKind::store, .text = &name};
         if (!server_->values.contains(name)) server_->waiting[name].push_back(process_.id);
@@ -61,7 +61,7 @@ public:
     }
 
     std::int64_t add(std::string_view key, std::int64_t amount) override {
-        if (ask("store_add")) return 0;
+        if (intercept_call("store_add")) return 0;
         const std::string name = named(key);
         std::string& value = server_->values[name];
         std::int64_t sum = 0;
@@ -73,7 +73,7 @@ public:
 
     std::string compare_set(std::string_view key, std::string_view expected,
                             std::string_view desired) override {
-        if (ask("store_set")) return std::string(desired);
+        if (intercept_call("store_set")) return std::string(desired);
         const auto found = server_->values.find(named(key));
         if (found != server_->values.end() && found->second == expected) found->second = desired;
         if (found != server_->values.end()) return found->second;
@@ -84,18 +84,18 @@ public:
     }
 
     bool erase(std::string_view key) override {
-        if (ask("store_set")) return false;
+        if (intercept_call("store_set")) return false;
         return server_->values.erase(named(key)) > 0;
     }
 
     std::int64_t count() override {
-        if (ask("store_get")) return 0;
+        if (intercept_call("store_get")) return 0;
         return std::ssize(server_->values);
     }
 
     // As c10d's compare_set with nothing expected.
     std::string set_once(std::string_view key, std::string_view value) override {
-        if (ask("store_set")) return std::string(value);
+        if (intercept_call("store_set")) return std::string(value);
         const auto [entry, fresh] = server_->values.try_emplace(named(key), value);
         if (fresh) server_->wake(machine_.engine, entry->first);
         return entry->second;
@@ -121,7 +121,7 @@ private:
                                        timeout.count() / 1'000'000, key));
     }
 
-    bool ask(std::string_view name) {
+    bool intercept_call(std::string_view name) {
         if (process_.armed) {
             Call call{.kind = CallKind::store, .name = name};
             if (machine_.gate.plain(process_, call)) return true;

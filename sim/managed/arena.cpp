@@ -19,18 +19,21 @@ constexpr std::size_t addresses = std::size_t{1} << 36;  // 2,000 ranks fit into
 constexpr std::size_t size_at_first = 1 << 20;
 
 [[noreturn]] void no_copy() {
-    throw HostTrouble(
-        fmt::format("the shared memory of a rank cannot be copied: {}", std::strerror(errno)),
-        "free memory, or play fewer runs at once (--jobs)");
+    throw HostTrouble(fmt::format("the shared memory of a rank cannot be copied: {}", std::strerror(errno)),
+                      "free memory, or play fewer runs at once (--jobs)");
 }
 
 }  // namespace
 
 Arena::Arena() : size_(size_at_first) {
     file_ = Descriptor(::memfd_create("deadrank-arena", MFD_CLOEXEC));
-    if (!file_ || ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
-        throw HostTrouble(fmt::format("no shared memory for a rank: {}", std::strerror(errno)),
-                          "raise the limit on open files, or play fewer ranks");
+    if (!file_ || ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) {
+        const int error = errno;
+        throw HostTrouble(fmt::format("no shared memory for a rank: {}", std::strerror(error)),
+                          error == EFBIG
+                              ? "raise the limit on the size of files (`ulimit -f`)"
+                              : "raise the limit on open files (`ulimit -n`), or play fewer ranks");
+    }
     void* mapped =
         ::mmap(nullptr, addresses, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
     if (mapped == MAP_FAILED)

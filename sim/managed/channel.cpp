@@ -4,13 +4,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <poll.h>
 #include <sys/socket.h>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,6 +30,8 @@ constexpr std::size_t line_max = 64 << 10;
 constexpr std::size_t piece_max = 64 << 10;  // bytes of an answer in one packet
 constexpr int pieces_at_once = 256;  // so that an endless output does not keep the limit from being seen
 constexpr std::int64_t look_again_ms = 200;  // whether the run was interrupted
+constexpr std::chrono::seconds stacks_longest{5};
+constexpr int stacks_pause_ms = 500;
 constexpr int lengthened_most = 9;  // times the limit, for a process that had no processor
 
 [[noreturn]] void fail(std::string_view what) {
@@ -32,12 +39,41 @@ constexpr int lengthened_most = 9;  // times the limit, for a process that had n
                       "run it again; if it persists, report it with the program");
 }
 
-// How long the main thread of the process was ready and had no processor, since it began. The kernel may not count it.
-std::chrono::milliseconds wait_for_processor(pid_t process) {
-    std::ifstream file(fmt::format("/proc/{}/schedstat", process));
-    std::int64_t ran = 0, waited = 0;
-    if (!(file >> ran >> waited)) return {};
-    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(waited));
+int stacks_signal() { return SIGRTMAX - 1; }  // launch.py, show_stacks_on_signal()
+
+using Waits = std::map<std::string, std::chrono::milliseconds>;  // by the thread's directory in /proc
+
+// Adds the time that each thread of the process and of its children was runnable without a processor. The
+// kernel may not count it. Children count because the main thread may sleep while they work: Megatron-core
+// writes its checkpoint in child processes. Threads count because autograd may run the backward pass in one.
+void add_waits_for_processor(pid_t process, Waits& waits) {
+    std::error_code gone;
+    for (std::filesystem::directory_iterator one(fmt::format("/proc/{}/task", process), gone), end;
+         !gone && one != end; one.increment(gone)) {
+        std::int64_t ran = 0, waited = 0;
+        if (std::ifstream file(one->path() / "schedstat"); file >> ran >> waited)
+            waits[one->path().string()] =
+                std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(waited));
+        std::ifstream children(one->path() / "children");
+        for (pid_t child = 0; children >> child;) add_waits_for_processor(child, waits);
+    }
+}
+
+Waits waits_for_processor(pid_t process) {
+    Waits waits;
+    add_waits_for_processor(process, waits);
+    return waits;
+}
+
+// The wait of the thread that waited longest between the two: a sum over idle threads that poll would never
+// end.
+std::chrono::milliseconds longest_wait(const Waits& before, const Waits& after) {
+    std::chrono::milliseconds longest{0};
+    for (const auto& [thread, waited] : after) {
+        const auto then = before.find(thread);
+        longest = std::max(longest, then == before.end() ? waited : waited - then->second);
+    }
+    return longest;
 }
 
 }  // namespace
@@ -51,11 +87,11 @@ Channel::Channel(Descriptor socket, Descriptor out, Descriptor err, Print print)
 // A process that prints more than a pipe holds waits for a reader, so the pipes are read while the channel is
 // waited for.
 std::optional<Request> Channel::receive(std::chrono::milliseconds limit, const std::function<bool()>& stop,
-                                        pid_t process) {
+                                        const Sender& sender) {
     static thread_local std::vector<char> buffer(
         message_max);  // of all ranks of a simulation, which share a thread
     auto deadline = std::chrono::steady_clock::now() + limit;
-    std::optional<std::chrono::milliseconds> waited_before;  // asked only where the wait is long
+    std::optional<Waits> waited_before;  // asked only where the wait is long
     auto more = limit * lengthened_most;
     for (;;) {
         const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -78,22 +114,26 @@ std::optional<Request> Channel::receive(std::chrono::milliseconds limit, const s
             deadline - std::chrono::steady_clock::now());
         if (stop && stop()) throw HostTrouble("interrupted", "");
         if (left.count() <= 0 && waited_before) {
-            const auto waited = wait_for_processor(process);
-            const auto granted = std::min(waited - std::exchange(*waited_before, waited), more);
+            const Waits waited = waits_for_processor(sender.pid);
+            const auto granted = std::min(longest_wait(*waited_before, waited), more);
+            waited_before = waited;
             if (granted >= std::chrono::seconds(1)) {
                 more -= granted;
                 deadline += granted;
                 continue;
             }
         }
-        if (left.count() <= 0)
+        if (left.count() <= 0) {
+            if (sender.pid > 0) print_stacks(sender.pid);
             throw HostTrouble(
-                fmt::format("a rank computed or waited for {} s without a call that the simulator sees",
+                fmt::format("{} computed or waited for {} s without a call that the simulator sees",
+                            sender.rank < 0 ? "a rank" : fmt::format("rank {}", sender.rank),
                             limit.count() / 1000),
-                "raise --real-limit if it needs so long; if it waits in a socket or a loop of its own, "
-                "`deadrank watch` runs it in real time");
-        if (process > 0 && !waited_before && left < limit - std::chrono::milliseconds(look_again_ms))
-            waited_before = wait_for_processor(process);
+                "its last output is its stacks; raise --real-limit if it needs so long; if it waits in a "
+                "socket or a loop of its own, `deadrank watch` runs it in real time");
+        }
+        if (sender.pid > 0 && !waited_before && left < limit - std::chrono::milliseconds(look_again_ms))
+            waited_before = waits_for_processor(sender.pid);
         std::array<pollfd, 3> ready{{{socket_.get(), POLLIN, 0},
                                      {pipes_[0].file.get(), POLLIN, 0},
                                      {pipes_[1].file.get(), POLLIN, 0}}};
@@ -123,7 +163,7 @@ void Channel::reply(Status status, std::int64_t now, std::string_view body, std:
     } while (!body.empty());
 }
 
-void Channel::ask_for_copy(std::int64_t now, int socket, int out, int err, int arena) {
+void Channel::request_copy(std::int64_t now, int socket, int out, int err, int arena) {
     reply(Status::fork, now, {});
     send_with(socket_.get(), "files", {socket, out, err, arena});  // a process that is gone: receive() tells
 }
@@ -156,6 +196,18 @@ void Channel::drain(Pipe& pipe) {
         pipe.begun.erase(0, begin);
         if (pipe.begun.size() > line_max) print(pipe, std::exchange(pipe.begun, {}));
     }
+}
+
+// The rank prints them to its stderr in the handler of the signal (`faulthandler`), which runs wherever it
+// is.
+void Channel::print_stacks(pid_t process) {
+    if (::kill(process, stacks_signal()) != 0) return;
+    const auto end = std::chrono::steady_clock::now() + stacks_longest;
+    pollfd ready{pipes_[1].file.get(), POLLIN, 0};
+    // A handler writes a line at a time, so a short pause is its end.
+    while (std::chrono::steady_clock::now() < end && ::poll(&ready, 1, stacks_pause_ms) > 0 &&
+           (ready.revents & POLLIN) != 0)
+        drain(pipes_[1]);
 }
 
 void Channel::print(Pipe& pipe, std::string_view line) {

@@ -20,6 +20,12 @@ struct Request {
     std::string body;
 };
 
+// The process whose message is awaited. `pid` 0 and `rank` -1: not known.
+struct Sender {
+    pid_t pid = 0;
+    int rank = -1;
+};
+
 class Channel {
 public:
     using Print = std::function<void(bool error, std::string_view line)>;
@@ -28,14 +34,15 @@ public:
     Channel(Descriptor socket, Descriptor out, Descriptor err, Print print);
 
     // The next message; nullopt: the process closed its end. Prints what came meanwhile. Throws HostTrouble
-    // if nothing came within `limit`, if `stop` became true, or if what came is no message. Time in which `process` was
-    // ready and had no processor does not count, up to nine times the limit.
+    // if nothing came within `limit`, if `stop` became true, or if what came is no message. Time in which the
+    // sender was ready and had no processor does not count, up to nine times the limit. A Python process
+    // whose limit is over prints its stacks first.
     std::optional<Request> receive(std::chrono::milliseconds limit, const std::function<bool()>& stop = {},
-                                   pid_t process = 0);
+                                   const Sender& sender = {});
     // A process that is gone is no error: receive() tells.
     void reply(Status status, std::int64_t now, std::string_view body, std::uint16_t flags = 0);
     // Asks for a copy of the process, which is to have these files. It answers with Kind::forked.
-    void ask_for_copy(std::int64_t now, int socket, int out, int err, int arena);
+    void request_copy(std::int64_t now, int socket, int out, int err, int arena);
     // Opens a debugger over these files. `obstacle`: why it has no way back; empty: it has one.
     void open_debugger(std::int64_t now, std::string_view obstacle, int in, int out);
     // From now on the other end is the copy.
@@ -53,6 +60,7 @@ private:
         bool cut = false;
     };
     void drain(Pipe& pipe);
+    void print_stacks(pid_t process);
     void print(Pipe& pipe, std::string_view line);
 
     Descriptor socket_;

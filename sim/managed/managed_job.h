@@ -122,6 +122,7 @@ public:
     std::map<std::string, std::int64_t> steps_after;
 
     std::vector<pid_t> ending;       // processes that have said how they end, and may still be at it
+    std::set<int> signals_sent;      // by the simulation, and by the program itself
     std::map<Rank, Proxy*> proxies;  // of the ranks that run
 
 private:

@@ -6,13 +6,16 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <exception>
 #include <fmt/format.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "results/record/log_level.h"
+#include "results/record/codes.h"
 #include "results/record/event_names.h"
+#include "results/record/log_level.h"
 #include "sim/managed/managed_job.h"
 
 namespace deadrank::sim::managed {
@@ -42,6 +45,13 @@ std::vector<Number> numbers_behind(const Request& request, std::size_t head, std
                           "internal error: report it");
     std::memcpy(numbers.data(), request.body.data() + head, count * sizeof(Number));
     return numbers;
+}
+
+// A signal that a process does not get by a mistake of its own, but from a kernel without memory, a scheduler
+// or a person.
+bool is_sent_by_others(int number) {
+    return number == SIGKILL || number == SIGTERM || number == SIGHUP || number == SIGINT ||
+           number == SIGXCPU;
 }
 
 bool is_post(const Request& request) {
@@ -172,7 +182,7 @@ Proxy::~Proxy() {
 void Proxy::show_stack() noexcept {
     if (!std::exchange(waits_, false)) return;  // once
     try {
-        ask_stack();
+        request_stack();
     } catch (const std::exception&) {  // it could not be had
     }
 }
@@ -221,9 +231,13 @@ void Proxy::enter_files_of(pid_t pid) {
 // returns, at the same place in every run.
 void Proxy::respond(Status status, std::string_view body) {
     waits_ = false;
-    reply_ = Reply{status, world_.timer().now().count(), std::string(body), {}, gives_way_ && job_.program().at_once > 1};
+    reply_ = Reply{status,
+                   world_.timer().now().count(),
+                   std::string(body),
+                   {},
+                   yields_turn_ && job_.program().at_once > 1};
     while (const int number = world_.signals().take()) reply_->signals.push_back(number);
-    if (gives_way_) return job_.let_run(*this);
+    if (yields_turn_) return job_.let_run(*this);
     send_reply();
 }
 
@@ -232,13 +246,16 @@ void Proxy::send_reply() {
     awaits_answer_ = false;
     runs_ = true;
     job_.note_running(*this);
-    for (const int number : reply.signals) process_->signal(number);
+    for (const int number : reply.signals) {
+        job_.signals_sent.insert(number);
+        process_->signal(number);
+    }
     process_->channel().reply(reply.status, reply.now, reply.body, reply.beside_others ? beside_others : 0);
 }
 
 void Proxy::answer(std::string_view body) { respond(Status::answer, body); }
 
-void Proxy::let_go() {
+void Proxy::resume_process() {
     awaits_answer_ = false;
     runs_ = true;
     job_.note_running(*this);
@@ -259,17 +276,18 @@ void Proxy::raise(const RankFailure& failure, std::optional<std::uint64_t> work)
 std::optional<Request> Proxy::receive() {
     for (;;) {
         std::optional<Request> request =
-            process_->channel().receive(job_.program().real_limit, [this] { return job_.stopped(); }, process_->pid());
+            process_->channel().receive(job_.program().real_limit, [this] { return job_.stopped(); },
+                                        {process_->pid(), world_.process()});
         if (!request || request->head.kind != Kind::turn) return request;
         process_->channel().reply(Status::answer, world_.timer().now().count(), {});
     }
 }
 
 void Proxy::run() {
-    gives_way_ = true;
+    yields_turn_ = true;
     answer();  // go
     for (;;) {
-        if (std::exchange(gives_way_, false)) world_.timer().give_way();
+        if (std::exchange(yields_turn_, false)) world_.timer().yield_turn();
         if (reply_) send_reply();
         std::optional<Request> request = receive();
         if (!request) end();
@@ -281,7 +299,7 @@ void Proxy::run() {
         const bool acknowledges = (request->head.flags & acknowledged) != 0;
         const bool is_held = (request->head.flags & held) != 0;
         awaits_answer_ = !is_post(*request) || acknowledges || is_held;
-        gives_way_ = takes_time(request->head.kind);
+        yields_turn_ = takes_time(request->head.kind);
         if (awaits_answer_ || request->head.kind == Kind::exit) {
             runs_ = false;
             job_.note_waiting(*this);
@@ -291,7 +309,7 @@ void Proxy::run() {
         play(*request);
         if (exit_) throw *exit_;
         if (acknowledges) answer();
-        if (is_held) let_go();
+        if (is_held) resume_process();
     }
 }
 
@@ -339,7 +357,7 @@ void Proxy::play(const Request& request) {
                 return is_post(request) ? void() : answer();
             case Kind::seam: {
                 const json body = text_of(request);
-                return ask_seam(body);
+                return handle_seam(body);
             }
             case Kind::block:
                 return answer(json{{"run", world_.block(text_of(request).value("name", ""))}});
@@ -352,6 +370,10 @@ void Proxy::play(const Request& request) {
                 return answer();
             case Kind::keep_signal: {
                 const json body = text_of(request);
+                if (body.value("sent", false)) {
+                    job_.signals_sent.insert(body.value("number", 0));
+                    return;
+                }
                 return world_.signals().keep(body.value("number", 0), body.value("keep", false));
             }
             case Kind::exit:
@@ -378,7 +400,7 @@ void Proxy::play(const Request& request) {
 }
 
 // With a scale the value is a fraction, of which that many parts are one.
-void Proxy::ask_seam(const json& body) {
+void Proxy::handle_seam(const json& body) {
     const std::string name = body.value("name", "");
     const auto scale = body.value("scale", std::int64_t{0});
     if (scale <= 0) return answer(json{{"value", world_.seam(name, body.value("value", std::int64_t{0}))}});
@@ -434,7 +456,7 @@ void Proxy::message(const Request& request) {
     const auto dtype = static_cast<Dtype>(body.dtype);
     works_[body.work] = {body.is_send ? group.send_bytes(memory, body.peer, body.tag, dtype)
                                       : group.recv_bytes(memory, body.peer, body.tag, dtype),
-                         body.comm};
+                         body.comm, true};
 }
 
 Time Proxy::until(std::int64_t deadline) const {
@@ -456,6 +478,7 @@ void Proxy::wait(const Request& request) {
         if (!works_.contains(id))
             throw HostTrouble(fmt::format("a rank waits for work {}, which it has not posted", id),
                               "internal error: report it");
+    const Time began = world_.timer().now();
     if (request.head.kind == Kind::poll) {
         world_.timer().sleep(poll_cost);
     } else if (ids.empty()) {
@@ -468,7 +491,21 @@ void Proxy::wait(const Request& request) {
     } else {
         wait_for_all(ids, Time(body.deadline));
     }
+    // Without a deadline a stream waits, and the host goes on.
+    if (request.head.kind == Kind::wait && body.deadline >= 0) record_message_wait(ids, began);
     answer_wait(ids);
+}
+
+// Recorded before the ends of the messages, which would hide when the rank began to wait.
+void Proxy::record_message_wait(const std::vector<std::uint64_t>& ids, Time began) {
+    const Time waited = world_.timer().now() - began;
+    const bool for_messages = std::any_of(ids.begin(), ids.end(), [&](std::uint64_t id) {
+        return works_[id].is_message;
+    });
+    if (waited <= Time{0} || !for_messages) return;
+    world_.record(results::ValueSample{
+        -1, world_.text(scenarios::enum_name(results::SampleName::message_wait)),
+        std::chrono::duration<double>(waited).count(), std::numeric_limits<double>::quiet_NaN()});
 }
 
 void Proxy::wait_for_all(const std::vector<std::uint64_t>& ids, Time deadline) {
@@ -695,7 +732,7 @@ Code Proxy::read_file(Storage& storage, const std::string& path, json& said) {
     return code;
 }
 
-// The first device that a process takes memory of is the one that it uses.
+// The first device that a process takes memory of is the one that it uses, until it opens a communicator.
 bool Proxy::take_memory(int number, std::int64_t bytes) {
     Device& device = world_.device();
     const int index = device.seen(number);
@@ -732,6 +769,9 @@ void Proxy::use_device(const json& body) {
     } else if (op == "left") {
         const int index = device.seen(body.value("device", 0));
         answer(json{{"bytes", index < 0 ? -1 : device.free_on(index)}});
+    } else if (op == "use") {
+        if (const int number = body.value("device", 0); device.seen(number) >= 0) device.choose(number);
+        answer();
     } else {
         throw HostTrouble(fmt::format("a rank asked its device for '{}'", op), "internal error: report it");
     }
@@ -739,6 +779,17 @@ void Proxy::use_device(const json& body) {
 
 // The process has nothing left to do but to end, for which nobody waits before the run is over.
 void Proxy::leave(const json& body) {
+    if (const std::string refused = body.value("refused", ""); !refused.empty())
+        throw HostTrouble(
+            fmt::format("this machine refused what rank {} wrote: {}", world_.process(), refused),
+            "free space there, or set TMPDIR to another file system");
+    if (const std::string limit = body.value("limit", ""); !limit.empty()) {
+        log_printed();
+        const std::size_t sentence = std::min(limit.find(". "), limit.size());
+        throw HostTrouble(
+            fmt::format("rank {} cannot go on: {}", world_.process(), limit.substr(0, sentence)),
+            sentence < limit.size() ? limit.substr(sentence + 2) : "");
+    }
     job_.ending.push_back(process_->leave());
     log_printed();
     works_.clear();
@@ -746,7 +797,7 @@ void Proxy::leave(const json& body) {
     exit_->told = true;  // its traceback came through the pipe
 }
 
-void Proxy::ask_stack() {
+void Proxy::request_stack() {
     using namespace std::chrono_literals;
     process_->channel().reply(Status::query, world_.timer().now().count(), "stack");
     const auto request = process_->channel().receive(2000ms);
@@ -766,6 +817,11 @@ void Proxy::end() {
     const ProcessEnding ending = process_->wait();
     log_printed();
     works_.clear();
+    if (is_sent_by_others(ending.signal) && !job_.signals_sent.contains(ending.signal))
+        throw HostTrouble(
+            fmt::format("rank {} was ended by {}, which neither the simulation nor the program sent",
+                        world_.process(), results::signal_name(ending.signal)),
+            "see whether this machine lacks memory (`dmesg`), play fewer ranks, or run it again");
     if (ending.signal != 0) throw RankKilled{ending.signal};
     RankFailure failure("", ending.code);
     failure.told = true;

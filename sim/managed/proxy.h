@@ -50,6 +50,7 @@ private:
     struct UnderWay {
         std::unique_ptr<Work> work;
         std::uint32_t comm = 0;
+        bool is_message = false;
     };
 
     struct Reply {
@@ -65,7 +66,7 @@ private:
     void respond(Status status, std::string_view body);
     void answer(std::string_view body = {});
     void answer(const nlohmann::json& body);
-    void let_go();  // of a post
+    void resume_process();  // of a post
     void raise(const RankFailure& failure, std::optional<std::uint64_t> work = {});
     void spend(std::int64_t charge);
     void print(bool error, std::string_view line);
@@ -76,6 +77,7 @@ private:
     void wait(const Request& request);
     void wait_for_all(const std::vector<std::uint64_t>& ids, Time deadline);
     void wait_for_any(const std::vector<std::uint64_t>& ids, Time deadline);
+    void record_message_wait(const std::vector<std::uint64_t>& ids, Time began);
     void answer_wait(const std::vector<std::uint64_t>& ids);
     void open_store(const nlohmann::json& body);
     void use_store(const nlohmann::json& body);
@@ -83,13 +85,13 @@ private:
     void open_comm(const nlohmann::json& body);
     void close_comm(const nlohmann::json& body);
     void record_comm_error(const nlohmann::json& body);
-    void ask_seam(const nlohmann::json& body);
+    void handle_seam(const nlohmann::json& body);
     void use_storage(const nlohmann::json& body);
     Code write_file(Storage& storage, const std::string& path, std::int64_t bytes, nlohmann::json& said);
     Code read_file(Storage& storage, const std::string& path, nlohmann::json& said);
     void use_device(const nlohmann::json& body);
     void leave(const nlohmann::json& body);
-    void ask_stack();
+    void request_stack();
     [[noreturn]] void end();
 
     Comm& comm(std::uint32_t id);
@@ -110,7 +112,7 @@ private:
     std::vector<std::pair<bool, std::string>> printed_;  // and not in the evidence yet; true: to stderr
     std::optional<RankFailure> exit_;                    // how the process said that it ends
     std::optional<Reply> reply_;  // the process does not know it yet
-    bool gives_way_ = false;      // what it asked took time: others that are due now go on beside it
+    bool yields_turn_ = false;    // what it asked took time: others that are due now go on beside it
     bool runs_ = false;           // its process
     bool waits_ = false;          // for an answer: it is at a call that has one in every run
     bool awaits_answer_ = true;   // its process does nothing until it is answered

@@ -53,7 +53,7 @@ RankProcess::Copy RankProcess::begin_copy(std::int64_t now) {
     auto [out, its_out] = pipe_pair();
     auto [err, its_err] = pipe_pair();
     Copy copy{std::move(socket), std::move(out), std::move(err), arena_.copy(), -1};
-    channel_->ask_for_copy(now, its_socket.get(), its_out.get(), its_err.get(), copy.arena.get());
+    channel_->request_copy(now, its_socket.get(), its_out.get(), its_err.get(), copy.arena.get());
     return copy;
 }
 

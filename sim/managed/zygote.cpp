@@ -27,7 +27,8 @@ using nlohmann::json;
 
 namespace {
 
-// Imports of a cold disk on a busy machine take longest. A process that ends closes its end, which is noticed at once.
+// Imports of a cold disk on a busy machine take longest. A process that ends closes its end, which is noticed
+// at once.
 constexpr int answer_limit_ms = 600'000;
 
 [[noreturn]] void fail(std::string what, std::string help) {
@@ -80,12 +81,16 @@ Descriptor memory_with(const std::string& text) {
 Zygote::Zygote(const ZygoteSettings& settings) : holds_(settings.holds) {
     auto [ours, theirs] = packet_sockets();
     const int number = ::fcntl(theirs.get(), F_DUPFD, 100);  // inherited: without close-on-exec
+    if (number < 0)
+        fail(fmt::format("no descriptor for the warm Python: {}", std::strerror(errno)),
+             "raise the limit on open files (`ulimit -n`) to 1024");
     Descriptor inherited(number);
     std::vector<std::string> words{settings.python.string(), "-m", "deadrank.zygote", "--control",
                                    std::to_string(number)};
     if (!settings.hook.empty()) words.insert(words.end(), {"--hook", settings.hook.string()});
     if (!settings.program.empty()) words.insert(words.end(), {"--program", settings.program.string()});
-    const Descriptor patched = settings.patched.empty() ? Descriptor() : memory_with(json(settings.patched).dump());
+    const Descriptor patched =
+        settings.patched.empty() ? Descriptor() : memory_with(json(settings.patched).dump());
     if (patched) words.insert(words.end(), {"--patched", std::to_string(patched.get())});
     words.emplace_back("--preload");
     words.insert(words.end(), settings.preload.begin(), settings.preload.end());
@@ -106,13 +111,21 @@ Zygote::Zygote(const ZygoteSettings& settings) : holds_(settings.holds) {
     control_ = std::move(ours);
     theirs.close();
     inherited.close();
-    const json ready = json::parse(receive(), nullptr, false);
-    if (!ready.is_object() || !ready.contains("ready"))
-        fail("the warm Python did not begin as expected", "internal error: report it");
-    description_ = fmt::format("Python {}, torch {}", ready.value("python", "?"), ready.value("torch", "?"));
+    try {
+        const json ready = json::parse(receive(), nullptr, false);
+        if (!ready.is_object() || !ready.contains("ready"))
+            fail("the warm Python did not begin as expected", "internal error: report it");
+        description_ =
+            fmt::format("Python {}, torch {}", ready.value("python", "?"), ready.value("torch", "?"));
+    } catch (...) {
+        stop();
+        throw;
+    }
 }
 
-Zygote::~Zygote() {
+Zygote::~Zygote() { stop(); }
+
+void Zygote::stop() {
     control_.close();  // it ends its children, then itself
     if (pid_ <= 0) return;
     for (int i = 0; i < 200; ++i) {

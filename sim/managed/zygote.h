@@ -68,6 +68,7 @@ public:
     const std::string& description() const { return description_; }  // "Python 3.11.2, torch 2.11.0"
 
 private:
+    void stop();
     std::string receive();
     static std::string receive_over(int control);
     void read_one();

@@ -44,8 +44,8 @@ void Job::save(std::int64_t step) {
     saved_ = world_.timer().now();
     if (settings_.checkpoint_finish > 0) {  // training goes on; what is saved is what there is now
         if (settings_.helper_ends == HelperEnds::raise)
-            ask_helper(world_.seam("checkpoint.helper", 0),
-                       "RuntimeError: Checkpoint background process encountered an error and died");
+            wait_for_lost_helper(world_.seam("checkpoint.helper", 0),
+                                 "RuntimeError: Checkpoint background process encountered an error and died");
         finish_saves(std::numeric_limits<std::int64_t>::max());
         open_save_ = OpenSave{.step = step, .captured = *state_.numbers};
         return;
@@ -227,7 +227,7 @@ void Job::restore() {
 namespace {
 
 constexpr std::int64_t nowhere = std::numeric_limits<std::int32_t>::max();
-constexpr std::size_t around_a_part = 3;  // step, number and count stand before its numbers
+constexpr std::size_t part_header_size = 3;  // step, number and count stand before its numbers
 
 std::string local_directory(const World& world) { return fmt::format("node{}/local/", world.node()); }
 
@@ -257,7 +257,7 @@ std::vector<LocalCopies::Part> LocalCopies::parts() const {
 
 bool LocalCopies::reduce(Comm& comm, std::span<Number> numbers, ReduceOp how) {
     const auto work = comm.all_reduce_async(numbers, how, Dtype::i64);
-    return came_back(world_, comm, *work, patience_);
+    return completed_in_time(world_, comm, *work, patience_);
 }
 
 void LocalCopies::write(const Part& part, std::span<const Number> numbers) {
@@ -288,7 +288,8 @@ bool LocalCopies::save(Comm& comm, std::int64_t step, std::span<const Number> st
     if (apart != 0) {
         const auto received = comm.recv_async(copy, from);
         const auto sent = comm.send_async(own, static_cast<Rank>((mine + apart) % of));
-        if (!came_back(world_, comm, *sent, patience_) || !came_back(world_, comm, *received, patience_))
+        if (!completed_in_time(world_, comm, *sent, patience_) ||
+            !completed_in_time(world_, comm, *received, patience_))
             return false;
         if (world_.block("local.copy")) write({step, from, of, {}}, copy);
     }
@@ -342,7 +343,7 @@ bool LocalCopies::gather(Comm& comm, std::int64_t step, const std::vector<Number
             fmt::format("{}step{}/part{}of{}", local_directory(world_), step, number, holders.size());
         std::vector<Number> content;
         Code result = world_.storage().read(path, content);
-        if (result == Code::ok && content.size() != width + around_a_part) result = Code::corrupt;
+        if (result == Code::ok && content.size() != width + part_header_size) result = Code::corrupt;
         world_.record(
             results::CheckpointLoad{step, static_cast<std::int64_t>(content.size() * sizeof(Number)),
                                     digest_of(content), static_cast<std::int32_t>(number),
@@ -350,7 +351,7 @@ bool LocalCopies::gather(Comm& comm, std::int64_t step, const std::vector<Number
         if (result != Code::ok)
             throw RankFailure(
                 fmt::format("RuntimeError: reading {} failed: {}", path, results::name_of(result)));
-        std::copy(content.begin() + around_a_part, content.end(),
+        std::copy(content.begin() + part_header_size, content.end(),
                   whole.begin() + static_cast<std::ptrdiff_t>(number * width));
     }
     if (!reduce(comm, whole, ReduceOp::sum)) return false;

@@ -136,7 +136,7 @@ private:
     // One round; true: training is over.
     bool round(const Quorum& quorum) {
         const bool peer = settings_.recovery == Recovery::peer;
-        bool well = is_meant(quorum) && connect(quorum);
+        bool well = includes_this_replica(quorum) && connect(quorum);
         if (well && peer && quorum.step < settings_.steps) world_.step(quorum.step);
         well = well && recover(quorum);
         const bool leaves = state_.step >= settings_.steps;
@@ -168,7 +168,7 @@ private:
     Rank ranks_of_a_node() const { return std::stoi(variable(world_, "LOCAL_WORLD_SIZE")); }
 
     // A replica that came, died and came back finds a quorum that was agreed upon its first word.
-    bool is_meant(const Quorum& quorum) const {
+    bool includes_this_replica(const Quorum& quorum) const {
         if (quorum.communicator != quorum.round) return quorum.communicator == made_in_;
         const bool behind = std::binary_search(quorum.behind.begin(), quorum.behind.end(), world_.process());
         return settings_.recovery == Recovery::checkpoint || behind || said_ == quorum.step;
@@ -228,13 +228,13 @@ private:
             for (const Rank peer : quorum.behind) {
                 if (peer == world_.process()) continue;
                 const auto sent = comm_->send_async(numbers, place(peer));
-                if (!came_back(world_, *comm_, *sent, settings_.step_patience)) return false;
+                if (!completed_in_time(world_, *comm_, *sent, settings_.step_patience)) return false;
             }
             return true;
         }
         if (!std::binary_search(quorum.behind.begin(), quorum.behind.end(), world_.process())) return true;
         const auto received = comm_->recv_async(numbers, place(quorum.source));
-        if (!came_back(world_, *comm_, *received, settings_.step_patience)) return false;
+        if (!completed_in_time(world_, *comm_, *received, settings_.step_patience)) return false;
         world_.record(results::CheckpointLoad{numbers.front(), bytes, digest_of(numbers), 0, 1,
                                               world_.text(path), Code::ok});
         adopt(numbers);
@@ -290,7 +290,7 @@ private:
             world_.phase(results::Phase::reduce);
             const auto bucket = std::span(sums_).subspan(at, std::min(size, sums_.size() - at));
             const auto sum = comm_->all_reduce_async(bucket);
-            if (!came_back(world_, *comm_, *sum, settings_.step_patience)) return false;
+            if (!completed_in_time(world_, *comm_, *sum, settings_.step_patience)) return false;
             if (settings_.commit == Commit::vote) continue;
             world_.phase(results::Phase::optimizer);
             update(at, bucket.size());
@@ -309,7 +309,7 @@ private:
     bool counts(const Quorum& quorum, bool well, bool leaves) {
         if (!leaves) world_.phase(results::Phase::optimizer);
         if (!world_.block("commit.vote") || (settings_.commit == Commit::alone && !leaves)) return well;
-        return rounds_.all_well(quorum, well);
+        return rounds_.agree_on_success(quorum, well);
     }
 
     // What a step leaves behind is shown when it counts: a step that is made again has not been made before.

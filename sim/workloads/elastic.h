@@ -14,7 +14,7 @@ namespace deadrank::sim {
 
 // True when the operation came back by itself; false when the communicator failed, or patience ran out.
 // NCCL never gives up, so the caller looks again and again instead of waiting.
-bool came_back(World& world, Comm& comm, Work& work, Time patience);
+bool completed_in_time(World& world, Comm& comm, Work& work, Time patience);
 
 // ── Who takes part.
 //
@@ -56,7 +56,7 @@ public:
     std::optional<Quorum> join(std::int64_t step, std::int64_t communicator);
 
     // All members or none: true when each of them said that the step went well.
-    bool all_well(const Quorum& quorum, bool well);
+    bool agree_on_success(const Quorum& quorum, bool well);
 
 private:
     struct Report {

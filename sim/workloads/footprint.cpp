@@ -24,7 +24,7 @@ void Footprint::open() {
     const auto also = static_cast<int>(world_.seam("context.device", own));
     if (also != own) {  // whatever ran before the device was chosen
         world_.record(
-            results::DeviceBind{world_.text(scenarios::word_of(results::BoundPart::context)), also});
+            results::DeviceBind{world_.text(scenarios::enum_name(results::BoundPart::context)), also});
         device.allocate_on(also, settings_.context_size);
     }
     const std::int64_t workers = world_.seam("loader.workers", settings_.loader_workers);
@@ -46,7 +46,7 @@ void Footprint::load(const Kept& kept, std::int64_t whole, std::int64_t layers) 
         device.release(device.allocate(staged));
     } else {  // read to the device they were saved from, and kept there by the process that read them
         world_.record(
-            results::DeviceBind{world_.text(scenarios::word_of(results::BoundPart::weights)), where});
+            results::DeviceBind{world_.text(scenarios::enum_name(results::BoundPart::weights)), where});
         device.allocate_on(where, staged);
     }
     take(kept.gradients + kept.optimizer);

@@ -101,18 +101,18 @@ private:
 };
 
 // Flat index of each own parameter, and its place among the numbers that this rank holds.
-struct Own {
+struct OwnParameters {
     std::vector<Number> numbers;
     std::vector<std::int64_t> where;
     std::vector<std::size_t> at;
 };
 
-Own cut_own(Job& job, const ModelShape& shape, std::size_t each) {
+OwnParameters cut_own(Job& job, const ModelShape& shape, std::size_t each) {
     World& world = job.world();
     const std::int64_t offset = world.seam("shard.offset", static_cast<std::int64_t>(each) * job.rank());
     const std::int64_t seed = world.seam("model.seed", job.settings().seed);
     const auto modules = static_cast<std::size_t>(shape.layers + shape.experts);
-    Own own;
+    OwnParameters own;
     own.numbers.assign(modules * each, 0);
     for (std::size_t m = 0; m < modules; ++m) {
         for (std::size_t j = 0; j < each; ++j) {
@@ -231,8 +231,8 @@ public:
     }
 
 private:
-    Own load_own() {
-        Own own = cut_own(job_, shape_, each_);
+    OwnParameters load_own() {
+        OwnParameters own = cut_own(job_, shape_, each_);
         const auto modules = static_cast<std::int64_t>(modules_);
         const std::int64_t sharing = job_.memory().sharing(job_.size());
         const std::int64_t part = modules * ((shape_.width + sharing - 1) / sharing);
@@ -269,7 +269,7 @@ private:
     Number forward(FsdpStep& step) {
         job_.memory().activations(step.pass.activations());
         for (std::size_t m = 0; m < modules_; ++m) {
-            step.pass.pass_by(m);
+            step.pass.skip_module(m);
             if (!runs(step, m)) continue;
             const auto parameters = gathered_.get(m);
             if (settings_.prefetch && m + 1 < layers_ && runs(step, m + 1)) gathered_.prefetch(m + 1);
@@ -334,7 +334,7 @@ private:
     std::size_t layers_;
     std::size_t modules_;  // layers and experts
     std::size_t each_;     // numbers of a module on each rank
-    Own own_;
+    OwnParameters own_;
     Layers gathered_;
     FsdpSamples data_;
 };

@@ -134,13 +134,13 @@ private:
 
 }  // namespace
 
-CommRequest Job::met_at_the_store(CommRequest request) const {
+CommRequest Job::with_store_meeting(CommRequest request) const {
     if (store_) request.meeting = store_->meeting();
     return request;
 }
 
 std::unique_ptr<Comm> Job::make_group(CommRequest request) {
-    request = met_at_the_store(std::move(request));
+    request = with_store_meeting(std::move(request));
     if (settings_.groups == GroupMaking::first_call)
         return std::make_unique<LazyComm>(world_, std::move(request));
     return world_.communicator(request);
@@ -172,7 +172,7 @@ std::unique_ptr<Comm> Job::created_group(std::string_view name, const std::vecto
         const auto found = store_->wait(key + "/members", settings_.store_timeout);
         if (!found) refuse_missing(key, settings_.store_timeout);
         own = world_.communicator(
-            met_at_the_store({.name = std::string(name), .members = members_in(*found), .rank = rank_}));
+            with_store_meeting({.name = std::string(name), .members = members_in(*found), .rank = rank_}));
     }
     const std::string barrier = fmt::format("store_based_barrier_key:{}", number);
     world_.record(results::RendezvousEnter{rank_, size_, world_.text(barrier)});

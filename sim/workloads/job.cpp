@@ -31,14 +31,15 @@ void Job::train(const std::function<StepResult(std::int64_t)>& step, std::int64_
         world_.step(number);
         collect(number);
         if (settings_.compile_workers > 0 && number == first_step_) {
-            ask_helper(world_.seam("compile.helper", 0),
-                       "concurrent.futures.process.BrokenProcessPool: A process in the process pool was "
-                       "terminated abruptly while the future was running or pending.");
+            wait_for_lost_helper(
+                world_.seam("compile.helper", 0),
+                "concurrent.futures.process.BrokenProcessPool: A process in the process pool was "
+                "terminated abruptly while the future was running or pending.");
         }
         const Time began = world_.timer().now();
         const StepResult result = step(number);
         ++optimizer_steps_;
-        reduce_if_asked();
+        reduce_conditionally();
         gather_metrics(number);
         show_pace(number, world_.timer().now() - began);
         memory_.step_over();
@@ -69,7 +70,7 @@ void Job::gather_metrics(std::int64_t step) {
 
 // What a helper process was asked for never comes once it is dead. Whoever watches its children has an error
 // at once; whoever waits for the answer alone waits for ever.
-void Job::ask_helper(std::int64_t lost, std::string_view error) {
+void Job::wait_for_lost_helper(std::int64_t lost, std::string_view error) {
     if (lost == 0) return;
     if (settings_.helper_ends == HelperEnds::raise) throw RankFailure(std::string(error));
     for (;;) world_.timer().sleep(std::chrono::hours(1));
@@ -88,7 +89,7 @@ void Job::show_pace(std::int64_t step, Time took) {
 
 // A call that depends on a rank's own value: a log line after so many tokens, a step that overflowed, a
 // buffer that is full. Ranks that agree first enter it together or not at all.
-void Job::reduce_if_asked() {
+void Job::reduce_conditionally() {
     if (settings_.conditional_reduce == Condition::none) return;
     Number asks[] = {world_.seam("condition.value", 1)};
     if (settings_.conditional_reduce == Condition::agreed) comm().all_reduce(asks, ReduceOp::max);
@@ -122,8 +123,8 @@ void Job::wait_for_loader() {
 
 std::vector<std::int64_t> Job::batch(std::int64_t step, Rank replica, Rank replicas, std::int64_t position) {
     if (settings_.loader_workers > 0)
-        ask_helper(world_.seam("loader.helper", 0),
-                   "RuntimeError: DataLoader worker (pid 29001) is killed by signal: Killed.");
+        wait_for_lost_helper(world_.seam("loader.helper", 0),
+                             "RuntimeError: DataLoader worker (pid 29001) is killed by signal: Killed.");
     wait_for_loader();
     prepare_on_host();
     samples_together_ = settings_.batch * replicas;

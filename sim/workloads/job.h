@@ -123,13 +123,13 @@ private:
     std::int64_t position_of(std::int64_t step, Rank replicas) const;
     std::int64_t samples_by(std::int64_t step) const;
     void collect(std::int64_t step);
-    void reduce_if_asked();
+    void reduce_conditionally();
     void show_pace(std::int64_t step, results::Time took);
     void gather_metrics(std::int64_t step);
     void wait_for_loader();
     void prepare_on_host();
     void try_links();
-    void ask_helper(std::int64_t lost, std::string_view error);
+    void wait_for_lost_helper(std::int64_t lost, std::string_view error);
     void validate();
     bool save_is_due(std::int64_t step);
     void save(std::int64_t step);
@@ -143,7 +143,7 @@ private:
     std::unique_ptr<Comm> numbered_group(std::string_view name, Rank base, Rank stride, Rank count);
     std::unique_ptr<Comm> created_group(std::string_view name, const std::vector<Rank>& wanted, bool mine);
     std::unique_ptr<Comm> make_group(CommRequest request);
-    CommRequest met_at_the_store(CommRequest request) const;
+    CommRequest with_store_meeting(CommRequest request) const;
     void restore();
     std::int64_t checkpoint_to_load();
     std::string shard_path(std::int64_t step, int shard) const;

@@ -212,7 +212,7 @@ void descend(std::span<Number> parameters, std::span<const Number> gradient, std
 namespace {
 
 // Newton's way down to it, from above.
-Number root_of_one_word(std::uint64_t sum) {
+Number integer_sqrt(std::uint64_t sum) {
     if (sum == 0) return 0;
     std::uint64_t root = std::uint64_t{1} << (std::bit_width(sum) + 1) / 2;
     for (;;) {
@@ -223,7 +223,7 @@ Number root_of_one_word(std::uint64_t sum) {
 }
 
 Number root_of(Wide sum) {
-    if (sum < infinite) return root_of_one_word(static_cast<std::uint64_t>(std::max<Wide>(sum, 0)));
+    if (sum < infinite) return integer_sqrt(static_cast<std::uint64_t>(std::max<Wide>(sum, 0)));
     Wide low = 0;
     Wide high = Wide{1} << 62;
     while (low < high) {  // the square root of a number with 32 fractional bits has 16

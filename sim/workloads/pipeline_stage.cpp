@@ -70,7 +70,7 @@ std::vector<Number> PipelineStage::receive(Rank from, int tag, std::size_t sampl
         return numbers;
     }
     const auto arriving = pipeline_.recv_async(numbers, peer, tag);
-    send_what_waits();
+    send_pending();
     arriving->wait();
     return numbers;
 }
@@ -92,7 +92,7 @@ void PipelineStage::send(std::vector<Number> numbers, Rank to, int tag) {
     sent_.emplace_back(std::move(buffer), std::move(work));
 }
 
-void PipelineStage::send_what_waits() {
+void PipelineStage::send_pending() {
     for (const Unsent& message : unsent_) pipeline_.send(message.numbers, message.to, message.tag);
     unsent_.clear();
 }
@@ -212,7 +212,7 @@ Number PipelineStage::run(const std::vector<Pass>& schedule, std::span<const std
             backward(pass, part);
         }
     }
-    send_what_waits();
+    send_pending();
     if (world_.block("p2p.wait_send")) {
         for (auto& [buffer, work] : sent_) work->wait();
     }

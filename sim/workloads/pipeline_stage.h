@@ -62,7 +62,7 @@ private:
     void cut(std::span<const std::int64_t> samples, int micro_batches, bool uneven);
     std::vector<Number> receive(Rank from, int tag, std::size_t samples);
     void send(std::vector<Number> numbers, Rank to, int tag);
-    void send_what_waits();
+    void send_pending();
     int virtual_stage(int chunk) const { return chunk * pipeline_.size() + pipeline_.rank(); }
     Rank owner(int stage) const { return stage % pipeline_.size(); }
     int stages() const { return pipeline_.size() * static_cast<int>(chunks_.size()); }

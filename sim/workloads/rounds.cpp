@@ -10,7 +10,7 @@ namespace deadrank::sim {
 namespace {
 
 // So that of many who lost patience one proposes and the others find its proposal.
-constexpr Time apart_in_patience{20'000'000};
+constexpr Time patience_step{20'000'000};
 constexpr int patience_max = 60;  // times: then there is no quorum any more
 
 std::int64_t take_number(std::string_view& text) {
@@ -39,7 +39,7 @@ std::string key(std::int64_t round, std::string_view what) { return fmt::format(
 
 }  // namespace
 
-bool came_back(World& world, Comm& comm, Work& work, Time patience) {
+bool completed_in_time(World& world, Comm& comm, Work& work, Time patience) {
     constexpr Time first{20'000}, most{20'000'000};
     Time waited{0};
     for (Time pause = first; !work.ready(); pause = std::min(2 * pause, most)) {
@@ -112,7 +112,7 @@ Quorum Rounds::await(std::int64_t round, std::int64_t step, std::int64_t communi
     const bool all_came = came == rules_.processes || (awaited && step < rules_.end && of_awaited == wanted);
     if (all_came) propose(round, true);
     for (int times = 0; times < patience_max; ++times) {
-        if (auto quorum = decided(round, rules_.patience + came * apart_in_patience)) return *quorum;
+        if (auto quorum = decided(round, rules_.patience + came * patience_step)) return *quorum;
         if (awaited) propose(round, false);
     }
     throw RankFailure(fmt::format("RuntimeError: no quorum in round {} after {} s", round,
@@ -166,13 +166,12 @@ Quorum Rounds::quorum_of(std::int64_t round, const std::vector<Report>& came) co
 }
 
 // The last one to say that it went well says so for all; the first one for whom it did not, too.
-bool Rounds::all_well(const Quorum& quorum, bool well) {
+bool Rounds::agree_on_success(const Quorum& quorum, bool well) {
     const std::string counts = key(quorum.round, "counts");
     if (!well) return store_.set_once(counts, "no") == "yes";
     const std::int64_t came = store_.add(key(quorum.round, "well"), 1);
     if (came == std::ssize(quorum.members)) return store_.set_once(counts, "yes") == "yes";
-    if (const auto word = store_.wait(counts, rules_.patience + came * apart_in_patience))
-        return *word == "yes";
+    if (const auto word = store_.wait(counts, rules_.patience + came * patience_step)) return *word == "yes";
     return store_.set_once(counts, "no") == "yes";
 }
 

@@ -46,7 +46,19 @@ int Settings::place(const Row& row, std::initializer_list<Text> words) {
     return static_cast<int>(found - words.begin());
 }
 
-void leave_out_what_needs_more(scenarios::Kind& words) {
+std::string Settings::text_or_file(Text name, Text what, Text suffix) {
+    const Row row{.name = name, .type = ValueType::text, .usual = {}, .what = what};
+    if (source_.rows) {
+        list(row);
+        source_.rows->back().optional = false;
+        source_.rows->back().suffixes = {std::string(suffix)};
+        return {};
+    }
+    const scenarios::Value* const value = said(row);
+    return value ? value->text : std::string();
+}
+
+void drop_unmet_parameters(scenarios::Kind& words) {
     const auto lacks = [&](std::string_view needs) {
         return !needs.empty() && !scenarios::any_needed(needs, [&](std::string_view name) {
             return std::any_of(words.parameters.begin(), words.parameters.end(),

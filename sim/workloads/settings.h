@@ -77,6 +77,8 @@ protected:
     Choice choice(Text name, Text usual, Text what, std::initializer_list<Text> words, Text needs = {}) {
         return static_cast<Choice>(place({name, ValueType::choice, usual, what, 0, needs}, words));
     }
+    // A text that a file beside the scenario may hold, by the ending of its name. It has to be stated.
+    std::string text_or_file(Text name, Text what, Text suffix);
     // Another default than the base's row has.
     void usual(Text name, Text value);
 
@@ -104,16 +106,18 @@ std::vector<std::string_view> checkpoint_settings_and(std::initializer_list<std:
 struct WorkloadKind {
     scenarios::Kind words;  // name, parameters, seams and blocks
     std::function<Script(const scenarios::Values&)> script;
+    // Why so many ranks cannot play these settings. Empty: any number can.
+    std::function<scenarios::Result<void>(const scenarios::Values&, Rank ranks)> check = {};
 };
 
 // A rank that holds a part of the model alone has no use for what whole models do.
 bool of_whole_models(std::string_view setting);
 
 // Takes away settings and phases that need one which this workload does not have.
-void leave_out_what_needs_more(scenarios::Kind& words);
+void drop_unmet_parameters(scenarios::Kind& words);
 
 template <class Own>
-bool ignores_as_a_part([[maybe_unused]] std::string_view setting) {
+bool is_ignored_by_part([[maybe_unused]] std::string_view setting) {
     const bool loads = setting.starts_with("saved_"), clips = setting == "clip";
     if constexpr (requires { Own::takes_branches; })
         return setting != "branch_one_in" && !loads && !clips && of_whole_models(setting);
@@ -138,9 +142,9 @@ WorkloadKind workload(scenarios::Kind words, void (*body)(World&, const Own&),
     Own{Settings::Source(words.parameters)};
     std::erase_if(words.parameters, [&](const scenarios::Parameter& parameter) {
         return std::find(ignored.begin(), ignored.end(), parameter.name) != ignored.end() ||
-               ignores_as_a_part<Own>(parameter.name);
+               is_ignored_by_part<Own>(parameter.name);
     });
-    leave_out_what_needs_more(words);
+    drop_unmet_parameters(words);
     return {std::move(words), [body](const scenarios::Values& plan) -> Script {
                 return [body, settings = Own(Settings::Source(plan)),
                         numbers = whole_numbers(plan)](World& world) {
@@ -168,6 +172,7 @@ enum class HelperEnds { raise, wait };
 struct JobSettings : Settings {
     using Settings::Settings;
 
+    bool trains = true;  // a model, by a recipe that is shown among the settings
     std::int64_t steps = integer("steps", "8", "training steps", 1);
     Time step_time = duration("step_time", "100ms", "nominal compute time of a step on one device");
     std::int64_t layers = integer("layers", "4", "layers of the model", 1);

@@ -74,11 +74,12 @@ void Job::read_environment() {
     if (wanted < 0 || wanted >= world_.device().count()) {
         throw RankFailure("torch.AcceleratorError: CUDA error: invalid device ordinal");
     }
-    world_.record(results::DeviceBind{world_.text(scenarios::word_of(results::BoundPart::model)),
+    world_.record(results::DeviceBind{world_.text(scenarios::enum_name(results::BoundPart::model)),
                                       static_cast<std::int32_t>(wanted)});
 }
 
 void Job::show_recipe() {
+    if (!settings_.trains) return;
     config("batch", settings_.batch);
     config("micro_batches", settings_.micro_batches);
     if (settings_.expected_throughput > 0) config("expected_throughput", settings_.expected_throughput);
@@ -168,7 +169,7 @@ std::string group_file(const JobSettings& settings) {
     return settings.own_group_file ? "rendezvous/world.0" : "rendezvous/store";
 }
 
-constexpr Time ask_again{1'000'000'000};
+constexpr Time retry_interval{1'000'000'000};
 
 }  // namespace
 
@@ -189,9 +190,9 @@ void Job::leave() {
         return world_.storage().read(file, content) == Code::ok && came >= size_;
     };
     const Time patience = settings_.store_timeout;
-    for (Time waited{0}; !complete(); waited += ask_again) {
+    for (Time waited{0}; !complete(); waited += retry_interval) {
         if (waited < patience) {
-            world_.timer().sleep(ask_again);
+            world_.timer().sleep(retry_interval);
             continue;
         }
         world_.record(results::RendezvousLeave{came, Code::timeout});
@@ -241,7 +242,7 @@ void Job::start() {
         const Number members[] = {size_};
         world_.storage().write(group_file(settings_), members);
     }
-    connect(met_at_the_store({"world", Members::range(0, std::max<Rank>(size_, 0)), rank_}));
+    connect(with_store_meeting({"world", Members::range(0, std::max<Rank>(size_, 0)), rank_}));
 }
 
 void Job::connect(const CommRequest& request) {

@@ -195,7 +195,7 @@ std::span<Number> ModulePass::level(std::size_t sample, std::size_t depth) {
     return std::span(levels_[sample]).subspan(depth * width_, width_);
 }
 
-void ModulePass::pass_by(std::size_t module) {
+void ModulePass::skip_module(std::size_t module) {
     if (module + 1 != dense_ || shape_.branch == 0) return;
     for (std::size_t s = 0; s < samples_.size(); ++s) {
         if (!takes(s, module)) std::ranges::copy(level(s, module), level(s, module + 1).begin());

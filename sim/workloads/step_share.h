@@ -52,7 +52,7 @@ public:
     ModulePass(const ModelShape& shape, const std::vector<std::int64_t>& samples, Dropout dropout);
 
     bool needs(std::size_t module) const;  // does any sample take it?
-    void pass_by(std::size_t module);      // for the samples that go around this layer
+    void skip_module(std::size_t module);  // for the samples that go around this layer
     void forward(std::size_t module, std::span<const Number> parameters);
     Number loss();  // of all samples, once they are through
     void backward(std::size_t module, std::span<const Number> parameters, std::span<Number> gradient);

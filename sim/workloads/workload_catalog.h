@@ -15,6 +15,8 @@ struct WorkloadRow {
 
 // In the order of scenarios/model/kind_ids.h.
 const std::vector<WorkloadKind>& workload_catalog();
+// The kind `recording`: what it does is in the scenario's file, so it is in no list of kinds that can be drawn.
+const WorkloadKind& recorded_workload();
 const WorkloadKind* find_workload(std::string_view name);  // nullptr when there is none
 
 // ── What each seam and block of the workloads means, for those who bend and skip them from outside. A test

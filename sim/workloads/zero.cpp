@@ -127,7 +127,7 @@ public:
     }
 
     // What a norm over the buffer also counts: whatever lies in its holes.
-    Number squares_in_holes() {
+    Number sum_padding_squares() {
         if (!flat_) return 0;
         Number sum = squares(flat_->numbers());
         for (std::size_t i = 0; i < flat_->layout().tensors() && sum < infinite; ++i) {
@@ -238,8 +238,8 @@ private:
         std::vector<Number> gradient;  // of the own shard
         std::int64_t normaliser = 0;
         Number loss = 0;
-        Number put_in = 0,
-               came_out = 0;  // with `audit`: all ranks' gradients before they are packed, and after
+        Number norms_before = 0,
+               norms_after = 0;  // with `audit`: all ranks' gradients before they are packed, and after
     };
 
     std::vector<Number> first_parameters() {
@@ -290,7 +290,7 @@ private:
 
     Sums reduce(Share& share, std::size_t samples) {
         Sums sums{.gradient = std::vector<Number>(static_cast<std::size_t>(shard_.length), 0)};
-        const Number put_in = job_.audits() ? checksum(share.gradient) : 0;
+        const Number norms_before = job_.audits() ? checksum(share.gradient) : 0;
         share.gradient.resize(static_cast<std::size_t>(shard_.length * job_.size()), 0);
         if (settings_.share_buffer && world_.block("fetch.own_memory"))
             world_.device().compute(settings_.step_time / 20);
@@ -298,11 +298,11 @@ private:
             std::copy_n(full_.begin(), shape_.layer_width(), share.gradient.begin());
         gradients_.reduce(share.gradient, shape_.branch == 0 || share.all_layers, sums.gradient);
         sums.normaliser = normaliser(job_, job_.comm(), share, samples);
-        Number logged[] = {share.loss, put_in, job_.audits() ? checksum_of_own(sums.gradient) : 0};
+        Number logged[] = {share.loss, norms_before, job_.audits() ? checksum_of_own(sums.gradient) : 0};
         job_.comm().all_reduce(std::span(logged).first(job_.audits() ? 3 : 1));
         sums.loss = logged[0];
-        sums.put_in = logged[1];
-        sums.came_out = logged[2];
+        sums.norms_before = logged[1];
+        sums.norms_after = logged[2];
         return sums;
     }
 
@@ -315,10 +315,10 @@ private:
     }
 
     void update(std::int64_t step, Sums& sums) {
-        if (job_.audits()) job_.value(step, "gradient.reduced", sums.came_out, sums.put_in);
+        if (job_.audits()) job_.value(step, "gradient.reduced", sums.norms_after, sums.norms_before);
         if (settings_.offload) swap_in(world_, shard_);
         check_index(job_, shard_);
-        clip_shard(job_, sums.gradient, gradients_.squares_in_holes(), sums.normaliser);
+        clip_shard(job_, sums.gradient, gradients_.sum_padding_squares(), sums.normaliser);
         if (settings_.offload) copy_to_host(sums.gradient);
         descend(mine_, sums.gradient, world_.seam("gradient.divisor", sums.normaliser),
                 job_.learning_rate(step));

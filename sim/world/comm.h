@@ -123,12 +123,21 @@ public:
         return nullptr;
     }
 
-    // The same on bytes, always asynchronous. A backend that has only numbers throws RankFailure.
+    // The same on bytes, always asynchronous. A backend that has only numbers throws RankFailure. A call in which no
+    // member brings memory moves no values, and takes the time of its `count`.
     virtual std::unique_ptr<Work> collective(const ByteCall& /*call*/) { refuse_bytes(); }
     virtual std::unique_ptr<Work> send_bytes(std::span<const std::byte>, Rank /*peer*/, int /*tag*/, Dtype) {
         refuse_bytes();
     }
     virtual std::unique_ptr<Work> recv_bytes(std::span<std::byte>, Rank /*peer*/, int /*tag*/, Dtype) {
+        refuse_bytes();
+    }
+
+    // A message of `count` elements without values. The transfer takes its simulated time, and no memory.
+    virtual std::unique_ptr<Work> send_size(std::int64_t /*count*/, Rank /*peer*/, int /*tag*/, Dtype) {
+        refuse_bytes();
+    }
+    virtual std::unique_ptr<Work> recv_size(std::int64_t /*count*/, Rank /*peer*/, int /*tag*/, Dtype) {
         refuse_bytes();
     }
 

@@ -26,7 +26,7 @@ public:
     virtual Time now() const = 0;
     virtual void sleep(Time duration) = 0;
     // Ranks that are due at this same moment go first; where each rank has a thread of its own, nothing.
-    virtual void give_way() {}
+    virtual void yield_turn() {}
 };
 
 class Env {

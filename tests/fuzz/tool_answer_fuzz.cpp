@@ -10,7 +10,7 @@ FUZZ_TARGET(tool_answer) {
     const auto take = [&](const auto& result) { accepted = (result || refused(result)) || accepted; };
     const auto ras = external::read_ras_json(text);
     take(ras);
-    if (ras) external::troubles_in(*ras);
+    if (ras) external::find_troubles(*ras);
     take(external::read_lint(text));
     take(external::read_restart_response(text));
     const auto problems = external::read_flight_recorder_report(text);

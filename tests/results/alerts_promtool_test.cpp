@@ -1,6 +1,8 @@
 // tests/results/alerts_promtool_test.cpp — Goal: promtool's words are read exactly, whatever labels hold; and
 // with the real program, sample rules get the verdicts that a person would give them.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "results/alerts/promtool_player.h"
 #include "results/processes/bounded.h"
@@ -47,6 +49,20 @@ TEST(PromtoolOutput, ListsUnknownFieldsOnce) {
     EXPECT_EQ(answer.load[0].place(), "a.yml:3");
     EXPECT_EQ(answer.load[1].line, 7);
     EXPECT_EQ(answer.load[1].words, "field uid not found in type rulefmt.RuleNode");
+}
+
+// As a kernel without memory ends it: no rule is wrong for that.
+TEST(Promtool, ThatIsKilledGivesNoAnswer) {
+    const auto program = std::filesystem::path(::testing::TempDir()) / "killed_promtool";
+    std::ofstream(program)
+        << "#!/bin/sh\ncase $1 in --version) echo promtool, version 2.42.0 ;; *) kill -9 $$ ;; esac\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    const auto tool = external::Promtool::find(program.string());
+    ASSERT_TRUE(tool) << tool.error().text();
+    const auto checked = tool->check_rules("rules.yml");
+    ASSERT_FALSE(checked);
+    EXPECT_NE(checked.error().what.find("signal 9"), std::string::npos) << checked.error().what;
+    EXPECT_FALSE(tool->test_rules("test.yml"));
 }
 
 TEST(PromtoolOutput, SurvivesAnything) {

@@ -46,7 +46,8 @@ TEST(AlertRules, AreToldFromTheirLikes) {
         {R"({"apiVersion":1,"groups":[{"orgId":1,"name":"g","rules":[{"uid":"a"}]}]})", "Grafana alert"},
         {R"({"annotations":{"list":[]},"panels":[],"schemaVersion":39})", "Grafana dashboard"},
         {rule("sum(bytes_rate({app=\"x\"}[5m])) > 3"), "LogQL"},
-        {rule("sum(rate({app=\"x\"} |= \"Xid\" [5m])) > 3"), "LogQL"}};
+        {rule("sum(rate({app=\"x\"} |= \"Xid\" [5m])) > 3"), "LogQL"},
+        {rule("sum(count_over_time({app=\"x\"}[5m])) > 3"), "LogQL"}};
     for (const auto& [text, says] : strangers) {
         const auto checked = check_kind(text, "x.yml");
         ASSERT_FALSE(checked) << text;
@@ -226,7 +227,7 @@ TEST(PromQlScan, FindsThresholdsAtTheTop) {
     const auto all = [](const std::string& expr) {
         std::string text;
         for (const Threshold& one : thresholds_of(expr))
-            text += one.left + " " + std::string(scenarios::word_of(one.op)) + " " + one.limit +
+            text += one.left + " " + std::string(scenarios::enum_name(one.op)) + " " + one.limit +
                     (one.number ? ";" : "?;");
         return text;
     };

@@ -153,7 +153,12 @@ TEST(EvidenceFile, RefusesWhatCannotBeMeantWithFileAndLine) {
         {head + "\n" + R"({"t":1,"rank":0,"kind":"step.begin","step":"seven"})" + "\n",
          ":2:1: this event cannot be read"},
         {head + "\n" + R"({"t":1,"rank":0,"kind":"rank.log","line":7})" + "\n",
-         ":2:1: this event cannot be read"},
+         ":2:1: this event cannot be read: incompatible"},
+        {head + "\n" + R"({"t":-1,"rank":0,"kind":"rank.exit","code":0,"signal":0})" + "\n",
+         ":2:1: the event is before the job's start"},
+        {R"({"deadrank":"evidence","version":1,"observed_until":-1})"
+         "\n",
+         ":1:1: observed_until is before"},
     };
     const auto file = place("bad.jsonl");
     for (const auto& [content, words] : rows) {
@@ -165,6 +170,24 @@ TEST(EvidenceFile, RefusesWhatCannotBeMeantWithFileAndLine) {
     }
     EXPECT_FALSE(read_evidence(place("missing")));
     EXPECT_FALSE(read_evidence(testing::TempDir()));
+}
+
+// Without its end a job looks quiet, and its ranks as if they stood still.
+TEST(EvidenceFile, RefusesAFileThatHasLostItsEnd) {
+    EvidenceBuilder job(2);
+    job.start().world().step(0).all_exit();
+    const auto file = place("whole.jsonl");
+    ASSERT_TRUE(results::write_evidence(job.watched(), file));
+    ASSERT_TRUE(read_evidence(file));
+    std::ifstream in(file);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    for (const std::size_t kept : {text.find('\n') + 1, text.rfind('\n', text.size() - 2) + 1}) {
+        std::ofstream(file, std::ios::trunc) << text.substr(0, kept);
+        const auto cut = read_evidence(file);
+        ASSERT_FALSE(cut);
+        EXPECT_NE(cut.error().text().find("the file was cut or changed"), std::string::npos)
+            << cut.error().text();
+    }
 }
 
 TEST(EvidenceFile, RefusesDevicesAndPipesThatNobodyWrites) {

@@ -53,6 +53,28 @@ TEST(JudgeHealed, TakesTheErrorOfAProcessThatAKeptFaultEndsForNoAlarm) {
     EXPECT_EQ(outcome_of(own, {.variant = scenarios::Variant::control}), Outcome::false_alarm);
 }
 
+// Goal: the same holds for all ranks of a node that a fault loses.
+TEST(JudgeHealed, TakesTheErrorThatALostNodeBringsToItsPeersForNoAlarm) {
+    const auto outcome = [](const Finding& one, bool provokes) {
+        scenarios::Plan plan;
+        plan.variant = scenarios::Variant::healed;
+        plan.expect.reaction = scenarios::WantedReaction::any;
+        plan.bug.symptom = "resume_state_regression";
+        plan.faults.push_back({.kind = "lose_node", .provokes = provokes});
+        results::Record record;
+        record.evidence = healthy(8);
+        record.truth = truth_of_nothing(8);
+        record.truth.marks.push_back({.at = 5s, .kind = results::MarkKind::applied, .fault = 0});
+        record.truth.marks.back().blame.ranks = {4, 5, 6, 7};
+        return results::judge(plan, record, {one}, nullptr).outcome;
+    };
+    const std::string lost = "remote_peer_connection_error";
+    EXPECT_EQ(outcome(finding(lost, {4, 5, 6, 7}, 5s), true), Outcome::quiet);
+    EXPECT_EQ(outcome(finding(lost, {4, 5, 6, 7}, 5s), false), Outcome::false_alarm);
+    EXPECT_EQ(outcome(finding(lost, {3, 4}, 5s), true), Outcome::false_alarm);
+    EXPECT_EQ(outcome(finding("restart_or_recovery_failure", {4, 5, 6, 7}, 5s), true), Outcome::false_alarm);
+}
+
 // Goal: what [heal.expect] allows beside silence is no false alarm of a healed run, and is one of a control.
 TEST(JudgeHealed, AllowsWhatItsExpectationHasAlso) {
     const Finding late = finding("straggler_step_time_skew", {4}, 5s);

@@ -50,6 +50,8 @@ TEST(Resilience, TellsAResultFromTheRightOne) {
     const auto loss = graded(ended(steps(0.25, 7), 5s), rank_1, &right);
     EXPECT_EQ(loss.reaction, Reaction::silent_wrong_result);
     EXPECT_EQ(loss.says, "rank 0 ends with a loss of 0.25 where 0.5 was right");
+    EXPECT_EQ(graded(ended(steps(0.50000002, 7), 5s), rank_1, &right).says,
+              "rank 0 ends with a loss of 0.50000002 where 0.5 was right");
     EXPECT_EQ(graded(ended(steps(0.5, 8), 5s), rank_1, &right).reaction, Reaction::silent_wrong_result);
 }
 

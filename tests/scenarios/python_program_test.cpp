@@ -73,6 +73,14 @@ TEST(ProgramPatch, OfSeveralFilesIsSplitAtItsHeads) {
     EXPECT_EQ(apply_patch("a\nb\n", (*parts)[1].text).value(), "a\n");
     EXPECT_EQ((*parts)[2].file, "") << "no directory: the program";
     EXPECT_EQ((*scenarios::split_patch("@@\n-a\n"))[0].file, "");
+
+    const auto short_heads =
+        scenarios::split_patch("+++ b/pack/a.py\n@@\n-a\n+++ b/pack/b.py\n@@\n-b\n++ c\n");
+    ASSERT_TRUE(short_heads) << short_heads.error().what;
+    ASSERT_EQ(short_heads->size(), 2u);
+    EXPECT_EQ((*short_heads)[0].file, "pack/a.py");
+    EXPECT_EQ((*short_heads)[1].file, "pack/b.py");
+    EXPECT_EQ(apply_patch("b\n", (*short_heads)[1].text).value(), "+ c\n");
 }
 
 TEST(ProgramPatch, OfFilesThatAreNoneNamesItsLine) {
@@ -183,8 +191,10 @@ TEST_F(PythonFile, NamesFileLineAndKeyOfWhatIsWrong) {
     says(refusal("patch = '''\n@@\n-nothing\n'''\n", program), "one.toml:8:1: the patch does not apply");
     const std::string package = "patch = '''\n--- a/x/a.py\n+++ b/x/a.py\n@@\n-a\n";
     EXPECT_EQ(refusal(package + "'''\n", program), "loads");
-    says(refusal(package + "--- train.py\n+++ train.py\n@@\n-no\n'''\n", program), "the patch does not apply");
-    says(refusal("patch = '''\n--- a/x/a.c\n+++ b/x/a.c\n@@\n-a\n'''\n", program), "the patch changes 'x/a.c'");
+    says(refusal(package + "--- train.py\n+++ train.py\n@@\n-no\n'''\n", program),
+         "the patch does not apply");
+    says(refusal("patch = '''\n--- a/x/a.c\n+++ b/x/a.c\n@@\n-a\n'''\n", program),
+         "the patch changes 'x/a.c'");
     says(refusal("", program), "there is no [[fault]]");
     says(refusal("", program, "[[fault]]\nkind = \"bend_value\"\nrank = 0\nseam = \"m\"\nset = 1\n"),
          "there is no seam in python 'm'");

@@ -10,9 +10,9 @@
 namespace deadrank::tests {
 namespace {
 
-using scenarios::SkeletonWish;
+using scenarios::SkeletonOptions;
 
-scenarios::Result<std::string> made(const SkeletonWish& wish) {
+scenarios::Result<std::string> made(const SkeletonOptions& wish) {
     return scenarios::skeleton(wish, sample_taxonomy(), sample_vocabulary());
 }
 
@@ -61,7 +61,7 @@ TEST(Skeleton, ShowsEveryParameterWithItsSentence) {
 }
 
 TEST(Skeleton, RefusesWordsThatAreNotKnown) {
-    const auto refusal = [](const SkeletonWish& wish) {
+    const auto refusal = [](const SkeletonOptions& wish) {
         const auto text = made(wish);
         return text ? "made" : text.error().text();
     };

@@ -101,6 +101,7 @@ TEST(WholeVocabulary, HasASkeletonForEveryFaultOnEveryWorkload) {
     const scenarios::Capabilities all{.levers = {"*"}, .workloads = {"*"}};
     for (const Kind& fault : words().faults) {
         for (const Kind& workload : words().workloads) {
+            if (workload.name == "recording") continue;  // what it plays is made of evidence
             const auto text = scenarios::skeleton(
                 {"communication/mine", "collective_deadlock_hang", fault.name, "", "", workload.name},
                 sample_taxonomy(), words());
@@ -118,7 +119,8 @@ TEST(WholeVocabulary, HasASkeletonForEveryFaultOnEveryWorkload) {
 }
 
 TEST(WholeVocabulary, HasASkeletonAroundAProgramAndItsBug) {
-    scenarios::SkeletonWish wish{"communication/mine", "collective_deadlock_hang", "kill_rank", "", "", "python"};
+    scenarios::SkeletonOptions wish{
+        "communication/mine", "collective_deadlock_hang", "kill_rank", "", "", "python"};
     wish.program = "mine.py";
     wish.patch = "mine.diff";
     const auto text = scenarios::skeleton(wish, sample_taxonomy(), words());

@@ -131,7 +131,7 @@ namespace deadrank::inject::shims {
 namespace {
 
 // Only variables that steer such jobs: the rest of the environment is the user's.
-bool is_telling(std::string_view setting) {
+bool is_job_variable(std::string_view setting) {
     for (const char* start :
          {"NCCL_", "CUDA_VISIBLE", "RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "OMPI_COMM_WORLD_", "OMPI_MCA_"}) {
         if (setting.starts_with(start)) return true;
@@ -139,10 +139,10 @@ bool is_telling(std::string_view setting) {
     return false;
 }
 
-std::string telling_environment() {
+std::string job_variables() {
     std::string lines;
     for (char** one = environ; one && *one; ++one) {
-        if (is_telling(*one)) lines += (lines.empty() ? "" : "\n") + std::string(*one);
+        if (is_job_variable(*one)) lines += (lines.empty() ? "" : "\n") + std::string(*one);
     }
     return lines;
 }
@@ -156,7 +156,7 @@ void greet_rank(RankSession& rank, const std::string& versions, const char* loca
     const char* local = std::getenv(local_rank);
     Line line("rank.start", rank.rank);
     line.add("pid", ::getpid()).add("node", 0).add("gpu", local ? std::atoi(local) : 0).add("host", host);
-    line.add("versions", versions).add("environment", telling_environment());
+    line.add("versions", versions).add("environment", job_variables());
     rank.evidence.write(line);
 }
 

@@ -148,8 +148,8 @@ bool Damage::due(Rule& rule, std::string_view call) {
 }
 
 // The truth is written once, before the damage.
-void Damage::tell(Rule& rule, std::string_view call) {
-    if (rule.fault < 0 || !told_.insert(rule.fault).second) return;
+void Damage::record_damage(Rule& rule, std::string_view call) {
+    if (rule.fault < 0 || !recorded_.insert(rule.fault).second) return;
     RankSession& rank = session_.rank(0);
     Line mark("fault.applied", rank.rank);
     mark.add("fault", rule.fault).add("step", -1).add("call", call).add("says", rule.what);
@@ -216,7 +216,7 @@ void Damage::act(Rule& rule, std::string_view call, Effect& effect, std::size_t 
             rule.over = true;
             break;
     }
-    tell(rule, call);
+    record_damage(rule, call);
 }
 
 Effect Damage::on(std::string_view call, const std::string& path, std::size_t bytes, bool writes) {
@@ -250,7 +250,7 @@ Damage::AtRest Damage::renamed(const std::string& path, std::int64_t bytes) {
                              rule.kind == Kind::flipped || rule.kind == Kind::full;
         if (!damages || !due(rule, "rename")) continue;
         if (rule.kind == Kind::full && rule.left > 0) continue;
-        tell(rule, "rename");
+        record_damage(rule, "rename");
         if (rule.kind == Kind::full) {
             rest.error = ENOSPC;
             continue;

@@ -64,7 +64,7 @@ private:
     static std::atomic<bool>& armed();
     bool due(Rule& rule, std::string_view call);
     void act(Rule& rule, std::string_view call, Effect& effect, std::size_t bytes);
-    void tell(Rule& rule, std::string_view call);
+    void record_damage(Rule& rule, std::string_view call);
     void fit(Rule& rule, std::int64_t size, std::string_view call);
     bool ours(const std::string& path) const;  // what we write is not damaged
     bool means(const Rule& rule, const std::string& path) const;
@@ -74,7 +74,7 @@ private:
     std::string evidence_;
     std::mutex guard_;
     std::vector<Rule> rules_;
-    std::set<std::int64_t> told_;  // faults
+    std::set<std::int64_t> recorded_;  // faults
 };
 
 }  // namespace deadrank::inject::shims

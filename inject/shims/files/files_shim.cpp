@@ -1,6 +1,7 @@
 // inject/shims/files/files_shim.cpp — Breaks or slows the storage below a program, by wrapping libc's calls
 // on files. The kernel says which file a descriptor is, so nothing of how it was opened is remembered.
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -30,6 +31,28 @@ std::string path_of(int descriptor) {
     return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "";
 }
 
+// The first time that this machine itself, and no fault, refused to keep what the program wrote.
+struct Refusal {
+    std::atomic<int> number{0};
+    char path[512] = {};
+};
+Refusal refusal;
+
+// What a call on a file returned, with its error noted where the machine is to blame for it.
+template <class Answer>
+Answer noted(Answer answer, int descriptor, const char* path) {
+    const int number = errno;
+    const bool of_machine =
+        number == ENOSPC || number == EDQUOT || number == EFBIG || number == ENFILE || number == EIO;
+    if (answer >= 0 || !of_machine) return answer;
+    const std::string file = path ? std::string(path) : path_of(descriptor);
+    int none = 0;
+    if (!file.empty() && refusal.number.compare_exchange_strong(none, number))
+        std::snprintf(refusal.path, sizeof refusal.path, "%s", file.c_str());
+    errno = number;
+    return answer;
+}
+
 std::size_t total(const iovec* parts, int count) {
     std::size_t bytes = 0;
     for (int i = 0; i < count; ++i) bytes += parts[i].iov_len;
@@ -38,7 +61,8 @@ std::size_t total(const iovec* parts, int count) {
 
 // `usual` is the call as it was; `rest` writes that many bytes from there. `offset` < 0: at the file's own.
 template <class Usual>
-ssize_t wrote(int descriptor, const iovec* parts, int count, off_t offset, const Usual& usual) {
+ssize_t wrote(int descriptor, const iovec* parts, int count, off_t offset, const Usual& real) {
+    const auto usual = [&] { return noted(real(), descriptor, nullptr); };
     static const auto plain = behind<ssize_t (*)(int, const void*, size_t)>("write");
     static const auto placed = behind<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
     if (Keeper::on() && !Inside::now()) Keeper::here().beat();
@@ -92,7 +116,8 @@ ssize_t was_read(int descriptor, const iovec* parts, int count, const Usual& usu
 }
 
 template <class Usual>
-int opened(int directory, const char* path, int flags, const Usual& usual) {
+int opened(int directory, const char* path, int flags, const Usual& real) {
+    const auto usual = [&] { return noted(real(), -1, path); };
     const bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
     take_file_turn(path, writes);
     if (!guarded() || !path) return usual();
@@ -128,7 +153,8 @@ FILE* streamed(const char* path, const char* mode, const Usual& usual) {
 }
 
 template <class Usual>
-int synced(int descriptor, const Usual& usual) {
+int synced(int descriptor, const Usual& real) {
+    const auto usual = [&] { return noted(real(), descriptor, nullptr); };
     if (!watched()) return usual();
     const Inside guard;
     const Effect effect = Damage::here().on("sync", path_of(descriptor), 0);
@@ -248,6 +274,12 @@ int deadrank_storage(const char* what, const char* path, long long amount, int e
 // The same, with the index of the fault: when it first damages something, that goes to the truth.
 int deadrank_storage_fault(const char* what, const char* path, long long amount, int end, long long fault) {
     return Damage::here().set(what ? what : "", path ? path : "", amount, end != 0, fault);
+}
+
+// The file that this machine refused to keep, where it did, and the error's number; 0: there is none.
+int deadrank_refused(char* path, unsigned long size) {
+    if (refusal.number.load() != 0 && size > 0) std::snprintf(path, size, "%s", refusal.path);
+    return refusal.number.load();
 }
 
 // By a forked process once its environment is that of its job.

@@ -1,10 +1,14 @@
-// inject/shims/files/names.cpp — Wraps libc's calls that change what a name refers to: a file gets its name,
-// loses it, or is replaced by another one.
+// inject/shims/files/names.cpp — Wraps libc's calls that change what a name refers to, or its mode: a file
+// gets its name, loses it, or is replaced by another one.
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <fcntl.h>
 #include <string>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "inject/shims/core/session.h"
@@ -143,10 +147,51 @@ int mkdirat(int directory, const char* path, mode_t mode) noexcept {
     static const auto real = behind<int (*)(int, const char*, mode_t)>("mkdirat");
     return changed(directory, path, false, [&] { return real(directory, path, mode); });
 }
+int mkfifo(const char* path, mode_t mode) noexcept {
+    static const auto real = behind<int (*)(const char*, mode_t)>("mkfifo");
+    return changed(AT_FDCWD, path, false, [&] { return real(path, mode); });
+}
+int mkfifoat(int directory, const char* path, mode_t mode) noexcept {
+    static const auto real = behind<int (*)(int, const char*, mode_t)>("mkfifoat");
+    return changed(directory, path, false, [&] { return real(directory, path, mode); });
+}
+int mknod(const char* path, mode_t mode, dev_t device) noexcept {
+    static const auto real = behind<int (*)(const char*, mode_t, dev_t)>("mknod");
+    return changed(AT_FDCWD, path, false, [&] { return real(path, mode, device); });
+}
+int mknodat(int directory, const char* path, mode_t mode, dev_t device) noexcept {
+    static const auto real = behind<int (*)(int, const char*, mode_t, dev_t)>("mknodat");
+    return changed(directory, path, false, [&] { return real(directory, path, mode, device); });
+}
+// The address of a Unix socket is a path, except an abstract one, which begins with a zero byte.
+int bind(int socket, const sockaddr* address, socklen_t size) noexcept {
+    static const auto real = behind<int (*)(int, const sockaddr*, socklen_t)>("bind");
+    const auto usual = [&] { return real(socket, address, size); };
+    const auto* local = reinterpret_cast<const sockaddr_un*>(address);
+    constexpr auto head = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path));
+    if (!address || size <= head || address->sa_family != AF_UNIX || local->sun_path[0] == '\0')
+        return usual();
+    const std::string path(local->sun_path, strnlen(local->sun_path, size - head));
+    return changed(AT_FDCWD, path.c_str(), false, usual);
+}
 int truncate(const char* path, off_t bytes) noexcept {
     static const auto real = behind<int (*)(const char*, off_t)>("truncate");
     return changed(AT_FDCWD, path, true, [&] { return real(path, bytes); });
 }
 int truncate64(const char*, off64_t) noexcept __attribute__((alias("truncate")));
+int chmod(const char* path, mode_t mode) noexcept {
+    static const auto real = behind<int (*)(const char*, mode_t)>("chmod");
+    return changed(AT_FDCWD, path, true, [&] { return real(path, mode); });
+}
+int fchmodat(int directory, const char* path, mode_t mode, int flags) noexcept {
+    static const auto real = behind<int (*)(int, const char*, mode_t, int)>("fchmodat");
+    return changed(directory, path, (flags & AT_SYMLINK_NOFOLLOW) == 0,
+                   [&] { return real(directory, path, mode, flags); });
+}
+int fchmod(int file, mode_t mode) noexcept {
+    static const auto real = behind<int (*)(int, mode_t)>("fchmod");
+    const std::string path = "/proc/self/fd/" + std::to_string(file);
+    return changed(AT_FDCWD, path.c_str(), true, [&] { return real(file, mode); });
+}
 }
 #pragma GCC visibility pop

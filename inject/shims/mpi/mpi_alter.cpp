@@ -22,7 +22,7 @@ int changed(int count, const Alteration& how) {
 }
 
 // A rank that a fault made the root, or no longer the root, has arguments that were not meant to be read.
-std::string reseat(Call& call, const Call& asked, const Seat& seat) {
+std::string fill_root_arguments(Call& call, const Call& asked, const Seat& seat) {
     const bool was = asked.root == seat.me, is = call.root == seat.me;
     const bool in_place = asked.send.data == MPI_IN_PLACE || asked.receive.data == MPI_IN_PLACE;
     if (was == is || call.which == Function::broadcast || call.which == Function::ibroadcast) return "";
@@ -46,7 +46,7 @@ std::string reshape(Call& call, const Call& asked, const Alteration& how, const 
         if (!call.reduce) return "MPI has no operation " + std::string(results::name_of(how.reduce));
     }
     if (how.root >= 0 && !is_message(call.which)) {
-        if (std::string why = reseat(call, asked, seat); !why.empty()) return why;
+        if (std::string why = fill_root_arguments(call, asked, seat); !why.empty()) return why;
     }
     if (how.dtype != results::Dtype::none) {
         const MPI_Datatype type = type_of(how.dtype);
@@ -89,7 +89,7 @@ void bend_sent(Altered& altered, const Alteration& how, const Seat& seat) {
 
 }  // namespace
 
-void Afterwards::operator()() const {
+void CompletionStep::operator()() const {
     if (from && to) std::memcpy(to, from->data(), bytes);
     if (bend) *bend = static_cast<char>(*bend ^ static_cast<char>(mask));
 }
@@ -136,7 +136,7 @@ Altered alter(const Call& asked, const Alteration& how) {
     return altered;
 }
 
-Altered put_aside(const Call& asked) {
+Altered defer_call(const Call& asked) {
     if (asked.which == Function::recv || asked.which == Function::send_recv)
         return {asked, {}, {}, "the program reads what it received before its next call"};
     Altered kept{asked, {}, {}, {}};

@@ -171,7 +171,7 @@ bool receives(const Call& call, const Seat& seat) {
     }
 }
 
-const Side& told_side(const Call& call) {
+const Side& counted_side(const Call& call) {
     const bool by_receiver = call.which == Function::recv || call.which == Function::irecv ||
                              call.which == Function::scatter || sends_in_place(call);
     return by_receiver && call.receive.data != MPI_IN_PLACE ? call.receive : call.send;

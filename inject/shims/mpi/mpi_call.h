@@ -39,7 +39,7 @@ int issue(const Call& call);  // the real one
 using Scratch = std::shared_ptr<std::vector<char>>;
 
 // What is done when the call is over: a result copied to where the program wants it, a bit bent.
-struct Afterwards {
+struct CompletionStep {
     Scratch from;
     char* to = nullptr;
     std::size_t bytes = 0;
@@ -52,13 +52,13 @@ struct Afterwards {
 struct Altered {
     Call call;
     std::vector<Scratch> kept;
-    std::vector<Afterwards> afterwards;
+    std::vector<CompletionStep> afterwards;
     std::string refused;  // why it cannot be altered so; the call is then as it was
 };
 Altered alter(const Call& asked, const Alteration& how);
 
 // The call as it is kept for later, while the program goes on: what it sends is copied now.
-Altered put_aside(const Call& asked);
+Altered defer_call(const Call& asked);
 
 // ── How much memory a call reads and writes on this rank, and which of it counts.
 
@@ -71,7 +71,7 @@ bool has_root(Function which);
 bool sends(const Call& call, const Seat& seat);     // does this rank give data?
 bool sends_in_place(const Call& call);              // and do they lie in the receive buffer?
 bool receives(const Call& call, const Seat& seat);  // does it get data?
-const Side& told_side(const Call& call);            // whose count and type are those of the call
+const Side& counted_side(const Call& call);         // whose count and type are those of the call
 std::size_t width_of(MPI_Datatype type);            // bytes from one element to the next
 
 // Bytes from the beginning of each buffer; 0 where the side does not count. Nothing for a datatype that

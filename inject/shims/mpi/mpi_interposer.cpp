@@ -13,7 +13,7 @@ namespace deadrank::inject::shims {
 namespace {
 
 SeenCall seen(const Communicator& comm, const Call& call, std::int64_t number) {
-    const Side& side = told_side(call);
+    const Side& side = counted_side(call);
     return {comm.rank->rank,
             comm.number,
             number,
@@ -53,7 +53,7 @@ void Interposer::failed(Communicator& comm, int code) {
 
 // An error goes the way of real ones, through the communicator's handler: unless the program set another, it
 // ends the job.
-std::optional<int> Interposer::suffer(Communicator& comm, MPI_Comm handle, const Decision& decision) {
+std::optional<int> Interposer::apply_fault(Communicator& comm, MPI_Comm handle, const Decision& decision) {
     if (!decision.any) return std::nullopt;
     sleep_for(decision.alteration.delay.count());
     const int code = error_of(decision.alteration.answer);
@@ -71,10 +71,10 @@ int Interposer::move(const Call& asked) {
     Communicator& comm = communicators_.of(asked.comm);
     Faults& faults = comm.rank->faults;
     const Decision decision = faults.at(moment_of(asked.which), comm.name);
-    if (const auto answer = suffer(comm, asked.comm, decision)) return *answer;
+    if (const auto answer = apply_fault(comm, asked.comm, decision)) return *answer;
     const Alteration& how = decision.alteration;
     if (how.hold) {
-        Altered held = put_aside(asked);
+        Altered held = defer_call(asked);
         if (held.refused.empty()) {
             if (asked.request) *asked.request = no_request();
             const std::lock_guard lock(guard_);
@@ -124,7 +124,7 @@ int Interposer::carry_out(Communicator& comm, const Altered& altered, bool never
         pending_.emplace(*call.request, Pending{&comm, told, altered});
         return code;
     }
-    for (const Afterwards& then : altered.afterwards) then();
+    for (const CompletionStep& then : altered.afterwards) then();
     left(comm, told, code);
     if (two) left(comm, other_half(told, call), code);
     return code;
@@ -137,7 +137,7 @@ void Interposer::left(Communicator& comm, const SeenCall& call, int code) {
 }
 
 void Interposer::over(Pending& pending, int code) {
-    for (const Afterwards& then : pending.altered.afterwards) then();
+    for (const CompletionStep& then : pending.altered.afterwards) then();
     left(*pending.comm, pending.seen, code);
 }
 
@@ -146,7 +146,7 @@ int Interposer::complete(Function which, int count, MPI_Request* requests, const
     issue_held();
     Communicator& world = communicators_.world();
     const Decision decision = world.rank->faults.at(moment_of(which));
-    if (const auto answer = suffer(world, world_handle(), decision)) return *answer;
+    if (const auto answer = apply_fault(world, world_handle(), decision)) return *answer;
     if (decision.alteration.never_completes) sleep_forever();
     if (decision.alteration.skip && which <= Function::wait_all) return MPI_SUCCESS;
     const std::vector<MPI_Request> before(requests, requests + std::max(0, count));
@@ -204,7 +204,7 @@ int Interposer::begin(Function which, const std::function<int()>& make) {
     Communicator& world = communicators_.world();
     Faults& faults = world.rank->faults;
     const Decision decision = faults.at(moment_of(which), world.name);
-    if (const auto answer = suffer(world, nullptr, decision)) return *answer;
+    if (const auto answer = apply_fault(world, nullptr, decision)) return *answer;
     if (decision.alteration.skip) faults.refuse(decision.fault, "without MPI_Init there is no MPI program");
     joining(world);
     if (decision.alteration.never_completes) sleep_forever();
@@ -218,7 +218,7 @@ int Interposer::end(const std::function<int()>& finalize) {
     issue_held();
     Communicator& world = communicators_.world();
     const Decision decision = world.rank->faults.at(moment_of(Function::finalize), world.name);
-    if (const auto answer = suffer(world, world_handle(), decision)) return *answer;
+    if (const auto answer = apply_fault(world, world_handle(), decision)) return *answer;
     if (decision.alteration.never_completes) sleep_forever();
     return decision.alteration.skip ? MPI_SUCCESS : finalize();
 }
@@ -239,7 +239,7 @@ int Interposer::derive(Function which, MPI_Comm parent, MPI_Comm* made, bool sam
     Communicator& making = communicators_.making(from);
     Faults& faults = from.rank->faults;
     const Decision decision = faults.at(moment_of(which), making.name);
-    if (const auto answer = suffer(from, parent, decision)) return *answer;
+    if (const auto answer = apply_fault(from, parent, decision)) return *answer;
     if (decision.alteration.skip)
         faults.refuse(decision.fault, "a communicator that is not made cannot be used");
     joining(making);
@@ -263,7 +263,7 @@ int Interposer::free(MPI_Comm* comm, const std::function<int()>& release) {
     if (!comm || *comm == self_handle()) return release();
     Communicator& one = communicators_.of(*comm);
     const Decision decision = one.rank->faults.at(moment_of(Function::comm_free), one.name);
-    if (const auto answer = suffer(one, *comm, decision)) return *answer;
+    if (const auto answer = apply_fault(one, *comm, decision)) return *answer;
     if (decision.alteration.never_completes) sleep_forever();
     communicators_.forget(*comm);
     if (!decision.alteration.skip) return release();

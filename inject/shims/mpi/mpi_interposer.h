@@ -49,7 +49,7 @@ private:
     Interposer();
 
     // Delays, then: nothing, or the code to answer with.
-    std::optional<int> suffer(Communicator& comm, MPI_Comm handle, const Decision& decision);
+    std::optional<int> apply_fault(Communicator& comm, MPI_Comm handle, const Decision& decision);
     int carry_out(Communicator& comm, const Altered& altered, bool never);
     void left(Communicator& comm, const SeenCall& call, int code);
     void over(Pending& pending, int code);

@@ -81,7 +81,7 @@ void Interposer::failed(Communicator& comm, int code) {
     comm.rank->evidence.write(line.add("message", message));
 }
 
-std::optional<int> Interposer::suffer(RankSession& rank, std::uint32_t comm, const Decision& decision) {
+std::optional<int> Interposer::apply_fault(RankSession& rank, std::uint32_t comm, const Decision& decision) {
     if (!decision.any) return std::nullopt;
     sleep_for(decision.alteration.delay.count());
     if (decision.alteration.answer == results::Code::ok) return std::nullopt;
@@ -97,7 +97,7 @@ int Interposer::collective(const Collective& asked) {
     Communicator& comm = communicators_.of(asked.comm);
     RankSession& rank = *comm.rank;
     const Decision decision = rank.faults.at(moment_of(asked.which), comm.name);
-    if (const auto answer = suffer(rank, comm.number, decision)) return *answer;
+    if (const auto answer = apply_fault(rank, comm.number, decision)) return *answer;
     const Alteration& how = decision.alteration;
     if (how.hold) {
         const std::lock_guard lock(guard_);
@@ -165,7 +165,7 @@ std::optional<int> Interposer::other(Function which, CommHandle handle) {
         rank = &session_.rank();
     }
     const Decision decision = rank->faults.at(moment_of(which), name);
-    if (const auto answer = suffer(*rank, number, decision)) return answer;
+    if (const auto answer = apply_fault(*rank, number, decision)) return answer;
     if (decision.alteration.never_completes) sleep_forever();
     if (decision.alteration.skip) return nccl_success;
     return std::nullopt;
@@ -194,7 +194,7 @@ int Interposer::open(CommHandle* made, int ranks, int rank, const Config* config
     const Inside guard;
     Communicator& comm = communicators_.begin(rank, config);
     const Decision decision = comm.rank->faults.at("comm_init", comm.name);
-    if (const auto answer = suffer(*comm.rank, comm.number, decision)) return *answer;
+    if (const auto answer = apply_fault(*comm.rank, comm.number, decision)) return *answer;
     const Alteration& how = decision.alteration;
     if (how.skip) return nccl_success;
     ranks = how.count_set >= 0 ? static_cast<int>(how.count_set) : ranks + static_cast<int>(how.count_change);
@@ -213,7 +213,7 @@ int Interposer::derive(CommHandle parent, CommHandle* made, const Config* config
     const Inside guard;
     Communicator& comm = communicators_.begin(communicators_.of(parent).rank->rank, config);
     const Decision decision = comm.rank->faults.at("comm_init", comm.name);
-    if (const auto answer = suffer(*comm.rank, comm.number, decision)) return *answer;
+    if (const auto answer = apply_fault(*comm.rank, comm.number, decision)) return *answer;
     if (decision.alteration.skip) return nccl_success;
     Line line("comm.init.enter", comm.rank->rank);  // how many will be in it shows only when it is made
     line.add("comm", comm.number).add("size", 0).add("rank_in_comm", -1).add("name", comm.name);

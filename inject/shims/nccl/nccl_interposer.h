@@ -52,7 +52,7 @@ private:
 
     void greet(RankSession& rank);
     // Delays and waits, then: nothing, or the code to answer with.
-    std::optional<int> suffer(RankSession& rank, std::uint32_t comm, const Decision& decision);
+    std::optional<int> apply_fault(RankSession& rank, std::uint32_t comm, const Decision& decision);
     int carry_out(Communicator& comm, const Altered& altered, bool never);
     void left(Communicator& comm, const Collective& call, std::int64_t number, int code);
     void issue_held(RankSession& rank);

@@ -25,7 +25,7 @@ Network& Network::here() {
     return *one;
 }
 
-Treatment Network::treated(const char* moment, std::uint64_t size, bool waits) {
+Treatment Network::decide_treatment(const char* moment, std::uint64_t size, bool waits) {
     Treatment treatment;
     RankSession& rank = session_.rank();
     const Decision decision = rank.faults.at(moment);
@@ -53,7 +53,7 @@ Treatment Network::treated(const char* moment, std::uint64_t size, bool waits) {
 }
 
 int Network::listen(void* handle, void** listener) {
-    const Treatment treatment = treated("net.listen", 0, true);
+    const Treatment treatment = decide_treatment("net.listen", 0, true);
     if (treatment.failure) return treatment.failure;
     std::memset(handle, 0, net_handle_bytes);
     Handle mine{};
@@ -70,7 +70,7 @@ int Network::connect(void* handle, void** connection) {
     if (other.magic != handle_magic) return nccl_internal_error;
     if (!other.calling) {
         auto* calling = new Calling(io_, other);
-        calling->treatment = treated("net.connect", 0, false);
+        calling->treatment = decide_treatment("net.connect", 0, false);
         other.calling = calling;
         std::memcpy(handle, &other, sizeof other);
     }
@@ -91,7 +91,7 @@ int Network::connect(void* handle, void** connection) {
 int Network::accept(void* listener, void** connection) {
     *connection = nullptr;
     auto& mine = *static_cast<Listener*>(listener);
-    if (!mine.asked) mine.treatment = treated("net.accept", 0, false);
+    if (!mine.asked) mine.treatment = decide_treatment("net.accept", 0, false);
     mine.asked = true;
     if (mine.treatment.failure) {
         mine.asked = false;
@@ -104,13 +104,13 @@ int Network::accept(void* listener, void** connection) {
 }
 
 int Network::register_memory(void* data, void** made) {
-    const Treatment treatment = treated("net.reg_mr", 0, true);
+    const Treatment treatment = decide_treatment("net.reg_mr", 0, true);
     *made = data;  // host memory needs no registration; NCCL wants to see that it has one
     return treatment.failure;
 }
 
 int Network::send(void* connection, void* data, std::uint64_t size, void** request) {
-    const Treatment treatment = treated("net.isend", size, false);
+    const Treatment treatment = decide_treatment("net.isend", size, false);
     *request = nullptr;
     if (treatment.failure) return treatment.failure;
     auto& mine = *static_cast<Connection*>(connection);
@@ -122,7 +122,7 @@ int Network::send(void* connection, void* data, std::uint64_t size, void** reque
 int Network::receive(void* connection, int count, void** data, std::uint64_t size, void** request) {
     *request = nullptr;
     if (count != 1) return nccl_internal_error;  // we said that we take one at a time
-    const Treatment treatment = treated("net.irecv", size, false);
+    const Treatment treatment = decide_treatment("net.irecv", size, false);
     if (treatment.failure) return treatment.failure;
     *request = static_cast<Connection*>(connection)->start(false, data[0], size, treatment).release();
     return nccl_success;
@@ -131,7 +131,7 @@ int Network::receive(void* connection, int count, void** data, std::uint64_t siz
 int Network::test(void* request, int* done, int* sizes) {
     auto* mine = static_cast<Request*>(request);
     *done = 0;
-    const Treatment treatment = treated("net.test", 0, true);
+    const Treatment treatment = decide_treatment("net.test", 0, true);
     if (treatment.failure) return treatment.failure;
     const int code = mine->done ? nccl_success : mine->connection->progress();
     if (code != nccl_success) return code;

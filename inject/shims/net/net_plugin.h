@@ -23,7 +23,7 @@ public:
 
 private:
     // Sleeps, and returns the rest as a treatment. `waits`: false for calls that cannot (listen, reg_mr).
-    Treatment treated(const char* moment, std::uint64_t size, bool waits);
+    Treatment decide_treatment(const char* moment, std::uint64_t size, bool waits);
 
     Session session_;
     boost::asio::io_context io_;

@@ -75,7 +75,7 @@ bool Memory::give_back(void* at) {
     return true;
 }
 
-bool Memory::enrol(void* at, std::size_t size, Where where, int device) {
+bool Memory::add_block(void* at, std::size_t size, Where where, int device) {
     const std::lock_guard lock(mutex_);
     char* begin = static_cast<char*>(at);
     return begin && blocks_.try_emplace(begin, Block{begin, size, where, device}).second;

@@ -37,7 +37,7 @@ public:
     void* take(std::size_t size, Where where, int device);  // null: a device is full, or the machine is
     bool give_back(void* at);
     // Memory that is not taken here: what the program registers, or what is mapped.
-    bool enrol(void* at, std::size_t size, Where where = Where::registered, int device = 0);
+    bool add_block(void* at, std::size_t size, Where where = Where::registered, int device = 0);
     bool strike(void* at, Where where = Where::registered);
     // Memory of a device without an address.
     bool commit(std::size_t size, int device);  // false: the device is full

@@ -38,7 +38,7 @@ bool VirtualMemory::map(void* at, std::size_t size, unsigned long long handle) {
     const std::lock_guard lock(mutex_);
     const auto piece = pieces_.find(handle);
     if (piece == pieces_.end() || piece->second.size != size || mapped_.contains(at)) return false;
-    if (!memory_.enrol(at, size, Where::mapped, piece->second.device)) return false;
+    if (!memory_.add_block(at, size, Where::mapped, piece->second.device)) return false;
     ++piece->second.uses;
     mapped_[at] = handle;
     return true;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "inject/standin/device/device_properties.h"
 #include "inject/standin/device/gpu_model.h"
-#include "inject/standin/device/portrait.h"
 #include "inject/standin/device/standin_memory.h"
 #include "inject/standin/device/virtual_memory.h"
 

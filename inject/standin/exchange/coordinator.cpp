@@ -86,8 +86,8 @@ void Coordinator::enter(Line& line, const Hello& hello) {
     const std::string name(hello.communicator, strnlen(hello.communicator, sizeof hello.communicator));
     auto& communicator = communicators_[name];
     if (!communicator) {
-        const auto tell = [this, name](int member, Kind kind, const std::string& said,
-                                       const std::string& bytes) {
+        const auto send_to_member = [this, name](int member, Kind kind, const std::string& said,
+                                                 const std::string& bytes) {
             const auto seat = seats_.find({name, member});
             if (seat == seats_.end()) return;
             const Head head{kind, 0, said.size() + bytes.size()};
@@ -95,7 +95,7 @@ void Coordinator::enter(Line& line, const Hello& hello) {
             to.out.append(reinterpret_cast<const char*>(&head), sizeof head).append(said).append(bytes);
             flush(to);
         };
-        communicator = std::make_unique<ServedCommunicator>(name, hello.size, seed_, tell);
+        communicator = std::make_unique<ServedCommunicator>(name, hello.size, seed_, send_to_member);
     }
     const std::pair<std::string, int> seat{name, hello.rank};
     if (seats_.contains(seat)) return;

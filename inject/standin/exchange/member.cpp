@@ -171,7 +171,7 @@ void Member::listen() {
     Head head;
     while (socket_.read(&head, sizeof head)) {
         if (head.kind == Kind::done) {
-            if (!hear_done(head.size)) return;
+            if (!receive_result(head.size)) return;
         } else {
             Gone gone;
             if (head.size != sizeof gone || !socket_.read(&gone, sizeof gone)) return;
@@ -180,7 +180,7 @@ void Member::listen() {
     }
 }
 
-bool Member::hear_done(std::size_t size) {
+bool Member::receive_result(std::size_t size) {
     Done done;
     if (size < sizeof done || !socket_.read(&done, sizeof done)) return false;
     std::vector<char> bytes(size - sizeof done);

@@ -76,7 +76,7 @@ private:
 
     void say(Kind kind, std::string_view said, std::string_view bytes = {});
     void listen();
-    bool hear_done(std::size_t size);
+    bool receive_result(std::size_t size);
 
     Socket socket_;
     std::thread reader_;

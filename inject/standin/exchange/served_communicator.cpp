@@ -120,7 +120,7 @@ using results::Op;
 namespace {
 
 template <class Said>
-std::string said_bytes(const Said& said) {
+std::string raw_bytes(const Said& said) {
     return {reinterpret_cast<const char*>(&said), sizeof said};
 }
 
@@ -151,8 +151,12 @@ std::string trouble_between(const std::vector<std::optional<Hello>>& members) {
 
 }  // namespace
 
-ServedCommunicator::ServedCommunicator(std::string name, int size, std::uint64_t seed, Tell tell)
-    : name_(std::move(name)), seed_(seed), tell_(std::move(tell)), members_(static_cast<std::size_t>(size)) {
+ServedCommunicator::ServedCommunicator(std::string name, int size, std::uint64_t seed,
+                                       SendToMember send_to_member)
+    : name_(std::move(name)),
+      seed_(seed),
+      send_to_member_(std::move(send_to_member)),
+      members_(static_cast<std::size_t>(size)) {
     for (const char letter : name_) seed_ = mixed(seed_ ^ static_cast<unsigned char>(letter));
 }
 
@@ -171,7 +175,7 @@ bool ServedCommunicator::enter(const Hello& hello) {
 void ServedCommunicator::open() {
     const std::string trouble = trouble_between(members_);
     const Joined joined{trouble.empty() ? 0 : static_cast<int>(results::Code::invalid_usage)};
-    for (const int member : order(0)) tell_(member, Kind::joined, said_bytes(joined), trouble);
+    for (const int member : order(0)) send_to_member_(member, Kind::joined, raw_bytes(joined), trouble);
 }
 
 void ServedCommunicator::call(int member, const Call& call, std::string bytes) {
@@ -193,7 +197,7 @@ void ServedCommunicator::finish(PendingCall& pending) {
 }
 
 void ServedCommunicator::done(int member, const Call& call, const std::string& bytes) {
-    tell_(member, Kind::done, said_bytes(Done{call.number}), bytes);
+    send_to_member_(member, Kind::done, raw_bytes(Done{call.number}), bytes);
 }
 
 // As in NCCL a sender copies into a buffer of the connection (NCCL_BUFFSIZE, 4 MiB unless set) and is done
@@ -241,7 +245,7 @@ void ServedCommunicator::leave(int member, bool orderly) {
     if (orderly) return;
     for (const auto& other : members_) {
         if (!other) continue;
-        tell_(other->rank, Kind::gone, said_bytes(Gone{member, other->host != host}), {});
+        send_to_member_(other->rank, Kind::gone, raw_bytes(Gone{member, other->host != host}), {});
     }
 }
 

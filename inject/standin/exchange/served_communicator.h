@@ -53,10 +53,10 @@ public:
     static constexpr std::size_t connection_buffer = 4u << 20;
 
     // How a member is notified: head's kind, its struct as bytes, and a buffer.
-    using Tell =
+    using SendToMember =
         std::function<void(int member, Kind kind, const std::string& said, const std::string& bytes)>;
 
-    ServedCommunicator(std::string name, int size, std::uint64_t seed, Tell tell);
+    ServedCommunicator(std::string name, int size, std::uint64_t seed, SendToMember send_to_member);
 
     // False when a member cannot join with this: the others wait on, as NCCL's bootstrap does.
     bool enter(const Hello& hello);
@@ -81,7 +81,7 @@ private:
 
     std::string name_;
     std::uint64_t seed_;
-    Tell tell_;
+    SendToMember send_to_member_;
     std::vector<std::optional<Hello>> members_;
     std::map<std::uint64_t, PendingCall> pending_;
     std::map<PairKey, Pair> pairs_;

@@ -73,12 +73,12 @@ inject::shims::SeenCall seen(const ncclComm& comm, const Call& call) {
 
 std::string_view code_name(ncclResult_t code) { return results::name_of(static_cast<results::Code>(code)); }
 
-bool watched_from_above() {
+bool is_recorded_above() {
     const char* hook = std::getenv("DEADRANK_PID");
     if (hook && std::atoi(hook) == getpid()) return true;
     Dl_info own{}, first{};
     void* called = dlsym(RTLD_DEFAULT, "ncclAllReduce");
-    return called && dladdr(called, &first) && dladdr(reinterpret_cast<void*>(&watched_from_above), &own) &&
+    return called && dladdr(called, &first) && dladdr(reinterpret_cast<void*>(&is_recorded_above), &own) &&
            first.dli_fbase != own.dli_fbase;
 }
 
@@ -116,7 +116,7 @@ Watch& Watch::of_this_process() {
 }
 
 Watch::Watch() : started_(inject::shims::now()) {
-    if (watched_from_above()) return;
+    if (is_recorded_above()) return;
     if (const char* said = std::getenv("DEADRANK_STARTED")) started_ = std::atoll(said);
     if (const char* said = std::getenv("DEADRANK_EVIDENCE")) directory_ = said;
     const char* path = std::getenv("DEADRANK_PLAN");

@@ -36,8 +36,8 @@ ncclResult_t begin(ncclComm_t* into, int size, const ncclUniqueId& id, int rank,
 }
 
 // Every member's own number, by rank; empty when the communicator was aborted meanwhile.
-std::vector<std::array<std::int32_t, 2>> tell_each_other(ncclComm_t parent, std::uint64_t sequence,
-                                                         std::array<std::int32_t, 2> own) {
+std::vector<std::array<std::int32_t, 2>> gather_numbers(ncclComm_t parent, std::uint64_t sequence,
+                                                        std::array<std::int32_t, 2> own) {
     std::vector<std::array<std::int32_t, 2>> all(static_cast<std::size_t>(parent->size));
     Call call;
     call.sequence = sequence;
@@ -50,7 +50,7 @@ std::vector<std::array<std::int32_t, 2>> tell_each_other(ncclComm_t parent, std:
 
 // Runs where it may wait: all ranks exchange color and key, and each works out its own place.
 ncclResult_t split(ncclComm_t parent, ncclComm_t child, std::uint64_t sequence, int color, int key) {
-    const auto all = tell_each_other(parent, sequence, {color, key});
+    const auto all = gather_numbers(parent, sequence, {color, key});
     if (all.empty()) return ncclInternalError;
     if (!child) return ncclSuccess;
     std::vector<std::pair<int, int>> members;  // key, rank in the parent

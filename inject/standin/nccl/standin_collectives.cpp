@@ -90,7 +90,7 @@ ncclResult_t issue(const Request& request) {
     if (const ncclResult_t bad = take_reduction(request, planned); bad != ncclSuccess) return group.fail(bad);
 
     const deadrank::inject::Alteration alteration =
-        suffer(deadrank::results::name_of(request.op), *request.comm);
+        apply_fault(deadrank::results::name_of(request.op), *request.comm);
     deadrank::inject::shims::sleep_for(alteration.delay.count());
     if (alteration.skip) return ncclSuccess;
     const ncclResult_t answer = alter(planned, alteration);

@@ -76,7 +76,7 @@ ncclComm_t make_communicator(const std::string& address, const std::string& comm
 }
 
 ncclResult_t open_communicator(ncclComm_t comm) {
-    if (const ncclResult_t code = suffer_without_data("comm_init", *comm); code != ncclSuccess) {
+    if (const ncclResult_t code = apply_fault_without_data("comm_init", *comm); code != ncclSuccess) {
         comm->trouble = code;
         Stage refused = Stage::opening;
         comm->stage.compare_exchange_strong(refused, Stage::failed);
@@ -149,7 +149,7 @@ ncclResult_t check_alive(ncclComm_t comm, const char* function) {
     return ncclSuccess;
 }
 
-ncclResult_t tell(const ncclComm* comm, int* into, int value, const char* function) {
+ncclResult_t return_value(const ncclComm* comm, int* into, int value, const char* function) {
     if (!comm || !into) {
         warn("{} : argument is NULL", function);
         return ncclInvalidArgument;
@@ -164,7 +164,8 @@ extern "C" {
 
 ncclResult_t pncclCommFinalize(ncclComm_t comm) {
     if (const ncclResult_t bad = check_usable(comm, "CommFinalize"); bad != ncclSuccess) return bad;
-    if (const ncclResult_t bad = suffer_without_data("comm_finalize", *comm); bad != ncclSuccess) return bad;
+    if (const ncclResult_t bad = apply_fault_without_data("comm_finalize", *comm); bad != ncclSuccess)
+        return bad;
     comm->stage = Stage::finalizing;
     return run_or_defer(comm, [comm] { return finalize(comm); });
 }
@@ -172,7 +173,8 @@ ncclResult_t pncclCommFinalize(ncclComm_t comm) {
 ncclResult_t pncclCommDestroy(ncclComm_t comm) {
     if (!comm) return ncclSuccess;
     if (const ncclResult_t bad = check_alive(comm, "CommDestroy"); bad != ncclSuccess) return bad;
-    if (const ncclResult_t bad = suffer_without_data("comm_destroy", *comm); bad != ncclSuccess) return bad;
+    if (const ncclResult_t bad = apply_fault_without_data("comm_destroy", *comm); bad != ncclSuccess)
+        return bad;
     if (comm->stage == Stage::open) {
         comm->stage = Stage::finalizing;
         finalize(comm);
@@ -185,7 +187,8 @@ ncclResult_t pncclCommDestroy(ncclComm_t comm) {
 ncclResult_t pncclCommAbort(ncclComm_t comm) {
     if (!comm) return ncclSuccess;
     if (const ncclResult_t bad = check_alive(comm, "CommAbort"); bad != ncclSuccess) return bad;
-    if (const ncclResult_t bad = suffer_without_data("comm_abort", *comm); bad != ncclSuccess) return bad;
+    if (const ncclResult_t bad = apply_fault_without_data("comm_abort", *comm); bad != ncclSuccess)
+        return bad;
     comm->stage = Stage::aborted;
     comm->member.abort();
     const std::lock_guard nobody_reads(comm->reading);
@@ -197,20 +200,20 @@ ncclResult_t pncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* code) {
         warn("CommGetAsyncError : argument is NULL");
         return ncclInvalidArgument;
     }
-    if (const ncclResult_t bad = suffer_without_data("comm_get_async_error", *comm); bad != ncclSuccess)
+    if (const ncclResult_t bad = apply_fault_without_data("comm_get_async_error", *comm); bad != ncclSuccess)
         return bad;
     *code = asynchronous_error(comm);
     return ncclSuccess;
 }
 
 ncclResult_t pncclCommCount(const ncclComm_t comm, int* count) {
-    return tell(comm, count, comm ? comm->size : 0, "CommCount");
+    return return_value(comm, count, comm ? comm->size : 0, "CommCount");
 }
 ncclResult_t pncclCommCuDevice(const ncclComm_t comm, int* device) {
-    return tell(comm, device, comm ? comm->device : 0, "CommCuDevice");
+    return return_value(comm, device, comm ? comm->device : 0, "CommCuDevice");
 }
 ncclResult_t pncclCommUserRank(const ncclComm_t comm, int* rank) {
-    return tell(comm, rank, comm ? comm->rank : 0, "CommUserRank");
+    return return_value(comm, rank, comm ? comm->rank : 0, "CommUserRank");
 }
 }
 

@@ -90,7 +90,7 @@ private:
 
 }  // namespace
 
-Alteration suffer(std::string_view call, const ncclComm& comm) {
+Alteration apply_fault(std::string_view call, const ncclComm& comm) {
     inject::shims::Faults& faults = Watch::of_this_process().rank(comm.slot).faults;
     const inject::shims::Decision decision = faults.at(call, comm.name);
     if (!decision.any || moves_data(call) || !alters_data(decision.alteration)) return decision.alteration;
@@ -99,8 +99,8 @@ Alteration suffer(std::string_view call, const ncclComm& comm) {
     return {};
 }
 
-ncclResult_t suffer_without_data(std::string_view call, const ncclComm& comm) {
-    const Alteration how = suffer(call, comm);
+ncclResult_t apply_fault_without_data(std::string_view call, const ncclComm& comm) {
+    const Alteration how = apply_fault(call, comm);
     inject::shims::sleep_for(how.delay.count());
     if (how.never_completes) inject::shims::sleep_forever();
     if (how.answer == results::Code::ok) return ncclSuccess;

@@ -11,11 +11,11 @@ namespace deadrank::inject::standin {
 
 // This communicator's rank is at this call. What hits the whole process is done before this returns; the rest
 // is how the call itself is altered.
-inject::Alteration suffer(std::string_view call, const ncclComm& comm);
+inject::Alteration apply_fault(std::string_view call, const ncclComm& comm);
 
 // The same for a call that moves no data. It may come late, or never return; what it is made to answer is
 // returned, and ncclSuccess means that it goes on.
-ncclResult_t suffer_without_data(std::string_view call, const ncclComm& comm);
+ncclResult_t apply_fault_without_data(std::string_view call, const ncclComm& comm);
 
 // Changes one call before it goes into its stream. Not ncclSuccess: the call answers with that and nothing is
 // enqueued. An answer together with a call that never completes is an asynchronous error: the call is taken,

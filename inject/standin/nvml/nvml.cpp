@@ -6,8 +6,8 @@
 #include <string>
 #include <unistd.h>
 
+#include "inject/standin/device/device_properties.h"
 #include "inject/standin/device/gpu_model.h"
-#include "inject/standin/device/portrait.h"
 #include "inject/standin/device/standin_memory.h"
 
 using namespace deadrank::inject::standin;

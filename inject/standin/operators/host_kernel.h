@@ -16,6 +16,7 @@
 #include "inject/standin/operators/host_call.h"
 #include "inject/standin/operators/host_generator.h"
 #include "inject/standin/operators/operator_cost.h"
+#include "inject/standin/operators/torch_cuda.h"
 
 namespace deadrank::inject::standin::operators {
 
@@ -159,10 +160,6 @@ private:
                 return !guard.queryStream(guard.getStream(tensor.device()));
         }
         return false;
-    }
-    static void* current_stream(c10::Device device) {
-        const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
-        return guard.getStreamNativeHandle(guard.getStream(device));
     }
 
     OperatorFacts facts_;

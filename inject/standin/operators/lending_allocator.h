@@ -8,6 +8,8 @@
 #include <c10/core/CPUAllocator.h>
 #include <cstring>
 
+#include "inject/standin/operators/torch_cuda.h"
+
 namespace deadrank::inject::standin::operators {
 
 class LendingAllocator final : public c10::Allocator {
@@ -21,8 +23,7 @@ public:
         static LendingAllocator& one = *new LendingAllocator;
         return one;
     }
-    // Asked anew each time: torch.cuda.memory.change_current_allocator() replaces it.
-    static c10::Allocator& cuda() { return *c10::GetAllocator(c10::kCUDA); }
+    static c10::Allocator& cuda() { return cuda_allocator(); }
 
     // Lends to the calling thread for as long as it lives.
     class Loan {

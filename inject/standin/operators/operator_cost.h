@@ -11,6 +11,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <string_view>
 
+#include "inject/standin/operators/torch_cuda.h"
 #include "inject/standin/operators/virtual_device.h"
 
 namespace deadrank::inject::standin::operators {
@@ -81,8 +82,7 @@ public:
             flops_ += per_result_ * static_cast<double>(results[0].toTensor().numel());
         const VirtualDevice& time = VirtualDevice::instance();
         const deadrank_device_rates rates = time.rates(device.index());
-        const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
-        void* stream = guard.getStreamNativeHandle(guard.getStream(device));
+        void* stream = current_stream(device);
         time.charge_host(rates.launch_ns);
         time.charge(stream, duration(rates));
         if (kind_.waits || waits_) time.synchronize(stream);

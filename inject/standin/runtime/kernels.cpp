@@ -38,7 +38,7 @@ public:
         return all;
     }
 
-    void enrol(const void* handle, const char* name) {
+    void add_name(const void* handle, const char* name) {
         const std::lock_guard lock(mutex_);
         names_[handle] = name;
     }
@@ -136,7 +136,7 @@ void __cudaUnregisterFatBinary(void** handle) { delete handle; }
 char __cudaInitModule(void**) { return 1; }
 void __cudaRegisterFunction(void**, const char* host, char*, const char* name, int, uint3*, uint3*, dim3*,
                             dim3*, int*) {
-    Registry::of_this_process().enrol(host, name);
+    Registry::of_this_process().add_name(host, name);
 }
 void __cudaRegisterVar(void**, char*, char*, const char*, int, std::size_t, int, int) {}
 void __cudaRegisterManagedVar(void**, void**, char*, const char*, int, std::size_t, int, int) {}

@@ -9,20 +9,14 @@
 #include <string_view>
 #include <utility>
 
+#include "inject/standin/device/device_properties.h"
 #include "inject/standin/device/gpu_model.h"
-#include "inject/standin/device/portrait.h"
 #include "inject/standin/runtime/runtime.h"
 
 // How many devices there are, what they are like, and which one a thread uses.
 using namespace deadrank::inject::standin;
 
 namespace {
-
-cudaError_t give(int* into, int value) {
-    if (!into) return answer(cudaErrorInvalidValue);
-    *into = value;
-    return cudaSuccess;
-}
 
 bool exists(int device) { return device >= 0 && device < devices().count(); }
 
@@ -58,7 +52,6 @@ cudaError_t cudaGetDeviceCount(int* count) {
 }
 cudaError_t cudaGetDevice(int* device) { return give(device, devices().current()); }
 cudaError_t cudaDriverGetVersion(int* version) { return give(version, device::version); }
-cudaError_t cudaRuntimeGetVersion(int* version) { return give(version, device::version); }
 
 cudaError_t cudaSetDevice(int device) {
     return devices().choose(device) ? cudaSuccess : answer(cudaErrorInvalidDevice);
@@ -86,38 +79,6 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit) {
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
     if (!exists(device)) return answer(cudaErrorInvalidDevice);
     return give(value, device::attribute(attribute, devices().physical(device)));
-}
-
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-    if (!properties) return answer(cudaErrorInvalidValue);
-    if (!exists(device)) return answer(cudaErrorInvalidDevice);
-    *properties = {};
-    std::snprintf(properties->name, sizeof properties->name, "%s", device::model().name);
-    const auto uuid = device::uuid(devices().physical(device));
-    std::memcpy(properties->uuid.bytes, uuid.data(), uuid.size());
-    properties->totalGlobalMem = Memory::capacity();
-    properties->sharedMemPerBlock = device::shared_memory;
-    properties->sharedMemPerBlockOptin = device::model().shared_memory_opt_in;
-    properties->sharedMemPerMultiprocessor = device::model().shared_memory_per_multiprocessor;
-    properties->regsPerBlock = properties->regsPerMultiprocessor = device::registers;
-    properties->warpSize = device::warp;
-    properties->maxThreadsPerBlock = device::threads_per_block;
-    properties->maxThreadsPerMultiProcessor = device::threads_per_multiprocessor;
-    properties->maxThreadsDim[0] = properties->maxThreadsDim[1] = device::threads_per_block;
-    properties->maxThreadsDim[2] = 64;
-    properties->maxGridSize[0] = 2147483647;
-    properties->maxGridSize[1] = properties->maxGridSize[2] = 65535;
-    properties->major = device::model().major;
-    properties->minor = device::model().minor;
-    properties->multiProcessorCount = device::model().multiprocessors;
-    properties->concurrentKernels = properties->unifiedAddressing = properties->canMapHostMemory = 1;
-    properties->managedMemory = properties->streamPrioritiesSupported = properties->hostRegisterSupported = 1;
-    properties->pciBusID = device::bus(devices().physical(device));
-    properties->asyncEngineCount = 3;
-    properties->l2CacheSize = device::attribute(cudaDevAttrL2CacheSize, device);
-    properties->memoryBusWidth = device::attribute(cudaDevAttrGlobalMemoryBusWidth, device);
-    properties->maxBlocksPerMultiProcessor = 32;
-    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int device) {
@@ -226,6 +187,12 @@ cudaError_t refuse(cudaError_t code, const std::string& why) {
     return answer(code);
 }
 
+cudaError_t give(int* into, int value) {
+    if (!into) return answer(cudaErrorInvalidValue);
+    *into = value;
+    return cudaSuccess;
+}
+
 cudaError_t take_last_error() {
     const cudaError_t code = last;
     last = cudaSuccess;
@@ -238,7 +205,7 @@ using namespace deadrank::inject::standin;
 
 extern "C" {
 
-// Every name of the runtime that no file here defines leads to this: runtime/names.txt.
+// Every name of the runtime that no file here defines leads to this: names.txt.
 int deadrank_standin_refuses(const char* name) {
     if (std::getenv("DEADRANK_STANDIN_LOG"))
         std::fprintf(stderr, "deadrank: %s is not there without a GPU\n", name);

@@ -34,6 +34,30 @@ cudaMemPool_t pool() { return reinterpret_cast<cudaMemPool_t>(1); }
 
 }  // namespace
 
+namespace deadrank::inject::standin {
+
+cudaError_t describe_pointer(cudaPointerAttributes* attributes, const void* at) {
+    if (!attributes) return answer(cudaErrorInvalidValue);
+    attributes->devicePointer = nullptr;
+    attributes->hostPointer = const_cast<void*>(at);
+    const auto block = devices().memory.find(at);
+    if (!block) {
+        attributes->type = cudaMemoryTypeUnregistered;
+        attributes->device = -2;  // cudaInvalidDeviceId
+        return cudaSuccess;
+    }
+    attributes->device = block->device;
+    attributes->devicePointer = const_cast<void*>(at);
+    const bool on_device = block->where == Where::device || block->where == Where::mapped;
+    attributes->type = on_device                        ? cudaMemoryTypeDevice
+                       : block->where == Where::managed ? cudaMemoryTypeManaged
+                                                        : cudaMemoryTypeHost;
+    if (on_device) attributes->hostPointer = nullptr;
+    return cudaSuccess;
+}
+
+}  // namespace deadrank::inject::standin
+
 extern "C" {
 
 cudaError_t cudaMalloc(void** into, std::size_t size) { return take(into, size, Where::device); }
@@ -63,7 +87,7 @@ cudaError_t cudaFreeAsync(void* at, cudaStream_t stream) {
 }
 
 cudaError_t cudaHostRegister(void* at, std::size_t size, unsigned) {
-    return devices().memory.enrol(at, size) ? cudaSuccess : answer(cudaErrorHostMemoryAlreadyRegistered);
+    return devices().memory.add_block(at, size) ? cudaSuccess : answer(cudaErrorHostMemoryAlreadyRegistered);
 }
 cudaError_t cudaHostUnregister(void* at) {
     return devices().memory.strike(at) ? cudaSuccess : answer(cudaErrorHostMemoryNotRegistered);
@@ -82,26 +106,6 @@ cudaError_t cudaHostGetFlags(unsigned* flags, void* at) {
 cudaError_t cudaMemGetInfo(std::size_t* left, std::size_t* total) {
     if (left) *left = devices().memory.left(devices().current());
     if (total) *total = Memory::capacity();
-    return cudaSuccess;
-}
-
-cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* at) {
-    if (!attributes) return answer(cudaErrorInvalidValue);
-    *attributes = {};
-    attributes->hostPointer = const_cast<void*>(at);
-    const auto block = devices().memory.find(at);
-    if (!block) {
-        attributes->type = cudaMemoryTypeUnregistered;
-        attributes->device = -2;  // cudaInvalidDeviceId
-        return cudaSuccess;
-    }
-    attributes->device = block->device;
-    attributes->devicePointer = const_cast<void*>(at);
-    const bool on_device = block->where == Where::device || block->where == Where::mapped;
-    attributes->type = on_device                        ? cudaMemoryTypeDevice
-                       : block->where == Where::managed ? cudaMemoryTypeManaged
-                                                        : cudaMemoryTypeHost;
-    if (on_device) attributes->hostPointer = nullptr;
     return cudaSuccess;
 }
 

@@ -47,6 +47,22 @@ cudaError_t record(cudaEvent_t handle, cudaStream_t stream) {
 
 }  // namespace
 
+namespace deadrank::inject::standin {
+
+cudaError_t answer_no_capture(cudaStream_t handle, const CaptureInfo& into) {
+    return with_stream(handle, [&](Stream&) {
+        *into.status = cudaStreamCaptureStatusNone;
+        if (into.id) *into.id = 0;
+        if (into.graph) *into.graph = nullptr;
+        if (into.nodes) *into.nodes = nullptr;
+        if (into.edges) *into.edges = nullptr;
+        if (into.count) *into.count = 0;
+        return cudaSuccess;
+    });
+}
+
+}  // namespace deadrank::inject::standin
+
 extern "C" {
 
 cudaError_t cudaStreamCreate(cudaStream_t* into) { return open(into, 0, 0); }
@@ -100,20 +116,6 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t func
 // Nothing is ever being captured; cudaStreamBeginCapture refuses.
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
     return with_stream(handle, [&](Stream&) { return *status = cudaStreamCaptureStatusNone, cudaSuccess; });
-}
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
-                                     unsigned long long* id, cudaGraph_t* graph,
-                                     const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges,
-                                     std::size_t* count) {
-    return with_stream(handle, [&](Stream&) {
-        *status = cudaStreamCaptureStatusNone;
-        if (id) *id = 0;
-        if (graph) *graph = nullptr;
-        if (nodes) *nodes = nullptr;
-        if (edges) *edges = nullptr;
-        if (count) *count = 0;
-        return cudaSuccess;
-    });
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
 

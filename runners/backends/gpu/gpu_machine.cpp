@@ -86,7 +86,7 @@ Result<GpuMachine> find_gpus() {
 Reach reach_of(const GpuMachine& machine) {
     Reach reach = gpu_reach(machine.standin);
     if (!machine.claims_heard) {
-        reach.unheard =
+        reach.claim_obstacle =
             "since 2.30 NCCL tells its peers what it was built as, and no directory of "
             "DEADRANK_NCCL_PATH has that release";
         reach.releases = machine.further_releases;

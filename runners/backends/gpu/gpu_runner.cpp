@@ -25,7 +25,7 @@ ChildSpec leader(const GpuMachine& machine, const scenarios::Plan& plan,
                      directory.string(),
                      std::to_string(plan.world_size()),
                      std::to_string(cluster_number(plan, "gpus_per_node", plan.world_size())),
-                     std::string(scenarios::word_of(launcher_of(plan))),
+                     std::string(scenarios::enum_name(launcher_of(plan))),
                      machine.standin ? "standin" : "gpu"};
     child.environment = environment_of_ranks(directory, machine.libraries.empty()
                                                             ? std::vector<std::string>{}

@@ -61,7 +61,7 @@ private:
     const Cuda& cuda_;
 };
 
-std::uint64_t word_of(const void* at) { return reinterpret_cast<std::uint64_t>(at); }
+std::uint64_t as_word(const void* at) { return reinterpret_cast<std::uint64_t>(at); }
 
 }  // namespace
 
@@ -71,13 +71,13 @@ scenarios::Result<std::unique_ptr<DeviceCode>> DeviceCode::make(const Api& api, 
 }
 
 int DeviceCode::fill(CudaStream stream, void* to, std::uint64_t count, std::uint64_t value) {
-    return launch(stream, Kernel::fill, count, {word_of(to), count, value});
+    return launch(stream, Kernel::fill, count, {as_word(to), count, value});
 }
 int DeviceCode::digest(CudaStream stream, const void* from, std::uint64_t count, void* sum) {
-    return launch(stream, Kernel::digest, count, {word_of(from), count, word_of(sum)});
+    return launch(stream, Kernel::digest, count, {as_word(from), count, as_word(sum)});
 }
 int DeviceCode::flip(CudaStream stream, void* words, std::uint64_t bit) {
-    return launch(stream, Kernel::flip, 1, {word_of(words), bit, 0});
+    return launch(stream, Kernel::flip, 1, {as_word(words), bit, 0});
 }
 
 std::unique_ptr<DeviceCode> code_of_the_host(const Cuda& cuda) { return std::make_unique<HostCode>(cuda); }

@@ -22,7 +22,7 @@ JobClock meet(const AgentJob& job) {
     return agree_on_clock(job.directory);
 }
 
-int live_on_a_gpu(const AgentJob& job, bool standin, results::Rank rank, const Keeper& keeper) {
+int run_gpu_rank(const AgentJob& job, bool standin, results::Rank rank, const Keeper& keeper) {
     NcclLibrary library(rank, job.directory);
     const Reach reach = gpu_reach(standin);
     const int code = live({job.directory, rank, [&] { return meet(job); }, keeper, reach, library});
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
         const AgentJob job{argv[2], std::atoi(argv[3]), std::atoi(argv[4]), *launcher};
         const bool standin = argv[6] == std::string_view("standin");
         return lead(job, [&](deadrank::results::Rank rank, const Keeper& keeper) {
-            return live_on_a_gpu(job, standin, rank, keeper);
+            return run_gpu_rank(job, standin, rank, keeper);
         });
     }
     fmt::print(stderr,

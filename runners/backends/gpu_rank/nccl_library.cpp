@@ -26,7 +26,7 @@ using results::Code;
 
 namespace {
 
-constexpr std::chrono::seconds longest_farewell{2};
+constexpr std::chrono::seconds shutdown_limit{2};
 
 // The result of one job of a lane; it may outlive the caller.
 struct JobAnswer {
@@ -173,7 +173,7 @@ void NcclLibrary::close() {
             ++*left;
         });
     }
-    const auto until = std::chrono::steady_clock::now() + longest_farewell;
+    const auto until = std::chrono::steady_clock::now() + shutdown_limit;
     while (*left < open && std::chrono::steady_clock::now() < until)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }

@@ -40,6 +40,6 @@ bool takes_setting(const Manifest& manifest, const std::string& name, const scen
 
 // Errors: unsupported, for a workload setting that the program lacks, or a variable that only NCCL reads:
 // harmless to play, but the result says nothing about the scenario.
-scenarios::Result<void> nothing_left_out(const scenarios::Plan& plan, const Manifest& manifest);
+scenarios::Result<void> check_plan_applies(const scenarios::Plan& plan, const Manifest& manifest);
 
 }  // namespace deadrank::runners

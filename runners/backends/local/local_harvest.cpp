@@ -12,7 +12,7 @@
 
 #include "results/record/subject.h"
 #include "runners/backends/local/rank_log.h"
-#include "runners/backends/process/left_lines.h"
+#include "runners/backends/process/process_records.h"
 
 namespace deadrank::runners {
 
@@ -183,7 +183,7 @@ public:
 
     void read(const json& line) {
         const std::vector<inject::PlannedFault>& faults = harvest_.arming.faults;
-        SaidOfFault said(line, harvest_.launched.started);
+        FaultLine said(line, harvest_.launched.started);
         if (said.fault >= faults.size()) return;
         const std::string kind = line.value("kind", "");
         if (kind == "fault.waits") {
@@ -202,7 +202,7 @@ public:
 
     // Storage with less room that still held everything: intended in the healed run; in any other, the fault
     // did not happen.
-    void conclude_what_fitted() {
+    void resolve_unfilled_storage() {
         for (const auto& [index, moment] : fitted_) {
             if (!happened_.insert(index).second) continue;
             const inject::PlannedFault& planned = harvest_.arming.faults[index];
@@ -219,7 +219,7 @@ public:
 
     // A damage whose moment came but that met no file, or a value that nobody used: it caused nothing that
     // followed. In a healed run that is what some fixes are, another way that does not go there.
-    void refuse_what_met_nothing() {
+    void refuse_unmet_faults() {
         for (const auto& [index, moment] : waits_) {
             if (happened_.contains(index)) continue;
             const inject::PlannedFault& planned = harvest_.arming.faults[index];
@@ -262,8 +262,8 @@ void read_truth(const Harvest& harvest, results::Truth& truth) {
     truth.marks = harvest.arming.marks;
     TruthReader reader(harvest, truth);
     for (const json& said : read_left_truth(harvest.directory)) reader.read(said);
-    reader.conclude_what_fitted();
-    reader.refuse_what_met_nothing();
+    reader.resolve_unfilled_storage();
+    reader.refuse_unmet_faults();
     sort_by_time(truth.marks);
 }
 

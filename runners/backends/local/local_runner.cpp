@@ -76,7 +76,7 @@ void note_launch_end(const Launched& launched, const LaunchSpec& spec, Record& r
 }
 
 // The last thing that a rank, or else the launcher, complained about.
-std::string last_words(const Launched& launched) {
+std::string last_complaint(const Launched& launched) {
     std::string words;
     bool of_rank = false;
     for (const Line& line : launched.lines) {
@@ -129,7 +129,7 @@ scenarios::Result<void> check_it_ran(const scenarios::Plan& plan, const Launched
                       fmt::format("start it as -- torchrun --nproc-per-node {} train.py does", planned));
     }
     if (trained || acted || !failed || launched.end != LaunchEnd::ended) return {};
-    const std::string words = last_words(launched);
+    const std::string words = last_complaint(launched);
     return refuse(ErrorCode::environment,
                   fmt::format("the program ended before it trained, with code {}{}{}", launched.launcher.code,
                               words.empty() ? "" : ": ", words),
@@ -143,7 +143,7 @@ struct Surroundings {
     std::optional<Namespaces> network;
 };
 
-scenarios::Result<Surroundings> surround(const LocalLevers& levers, int port) {
+scenarios::Result<Surroundings> set_up_surroundings(const LocalLevers& levers, int port) {
     Surroundings around;
     if (levers.network_changed() && (levers.port_taken() || !levers.behind_proxy().empty())) {
         return refuse(ErrorCode::unsupported, "store faults cannot be combined with network faults",
@@ -169,7 +169,7 @@ scenarios::Result<Surroundings> surround(const LocalLevers& levers, int port) {
 
 // What the job must know of them.
 void put_job_into(const Surroundings& around, const LocalLevers& levers, JobPlace& place, Record& record) {
-    if (around.proxy) place.store = around.proxy->told();
+    if (around.proxy) place.store = around.proxy->ports_json();
     if (!around.network) return;
     place.address = Namespaces::address(0);
     place.network = around.network->told(levers);
@@ -227,7 +227,7 @@ scenarios::Result<Python> python_for(const Manifest& manifest) {
     return python;
 }
 
-std::string what_runs(const scenarios::Plan& plan, const Manifest& manifest, const Python& python) {
+std::string describe_program(const scenarios::Plan& plan, const Manifest& manifest, const Python& python) {
     return fmt::format("real processes: {}, {}, {}", manifest.name,
                        python.torch.empty() ? "no torch of ours" : python.text() + ", gloo",
                        manifest.starts == Starts::itself                    ? "started by its own command"
@@ -251,7 +251,7 @@ scenarios::Result<void> give_back_to(Guard& guard, Record& record) {
 }
 
 // True if the program is not one of our own subjects.
-bool is_theirs(const Manifest& manifest, const fs::path& home) {
+bool is_user_program(const Manifest& manifest, const fs::path& home) {
     std::error_code ignored;
     return !fs::equivalent(manifest.directory, home / "subjects", ignored);
 }
@@ -298,13 +298,13 @@ scenarios::Result<Manifest> LocalRunner::subject_of(const scenarios::Plan& plan)
     return subject_ ? scenarios::Result<Manifest>(*subject_) : usual_subject(plan);
 }
 
-scenarios::Result<void> LocalRunner::on_paper(const scenarios::Plan& plan) {
+scenarios::Result<void> LocalRunner::check_plan(const scenarios::Plan& plan) {
     if (auto launcher = check_launcher(plan); !launcher) return launcher;
     const auto manifest = subject_of(plan);
     if (!manifest) return tl::unexpected(manifest.error());
     const auto subject = subject_for(plan, *manifest, {});
     if (!subject) return tl::unexpected(subject.error());
-    if (auto whole = nothing_left_out(plan, *manifest); !whole) return whole;
+    if (auto whole = check_plan_applies(plan, *manifest); !whole) return whole;
     const auto scratch = Scratch::make({}, {});
     if (!scratch) return tl::unexpected(scratch.error());
     LocalLevers levers = levers_for(plan, *manifest, *scratch);
@@ -330,13 +330,13 @@ scenarios::Result<Record> LocalRunner::play(const scenarios::Plan& plan, const R
     if (!made) return tl::unexpected(made.error());
     const Scratch& scratch = *made;
     Record record;
-    record.notes.push_back(what_runs(plan, *manifest, *python));
+    record.notes.push_back(describe_program(plan, *manifest, *python));
     const std::int64_t timeout = timeout_of(plan, *manifest, record);
     const fs::path checkpoints = scratch.path() / "checkpoints";
     const auto subject =
         subject_for(plan, *manifest, {checkpoints, python->program.string(), results::Time(timeout)});
     if (!subject) return tl::unexpected(subject.error());
-    const bool theirs = is_theirs(*manifest, *home) && !plays_a_release(plan);
+    const bool theirs = is_user_program(*manifest, *home) && !plays_a_release(plan);
     LocalLevers levers = levers_for(plan, *manifest, scratch);
     const auto arming = arm(plan, *subject, checkpoints, levers);
     if (!arming) return tl::unexpected(arming.error());
@@ -350,7 +350,7 @@ scenarios::Result<Record> LocalRunner::play(const scenarios::Plan& plan, const R
                    .hook = *home / "hook",
                    .port = TakenPort::any_free(),
                    .preload = preloaded(levers, theirs)};
-    const auto around = surround(levers, place.port);
+    const auto around = set_up_surroundings(levers, place.port);
     if (!around) return tl::unexpected(around.error());
     put_job_into(*around, levers, place, record);
     std::optional<Guard> guard;

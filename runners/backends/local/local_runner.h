@@ -17,7 +17,7 @@ public:
 
     std::string_view name() const override { return "local"; }
     scenarios::Capabilities capabilities() const override;
-    scenarios::Result<void> on_paper(const scenarios::Plan& plan) override;
+    scenarios::Result<void> check_plan(const scenarios::Plan& plan) override;
     bool reads(const scenarios::Plan& plan, const std::string& setting) override;
     scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) override;
 

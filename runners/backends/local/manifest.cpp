@@ -70,7 +70,7 @@ void read_start(Reader& top, Manifest& manifest) {
     manifest.starts =
         start.one_of("starts", {"ranks", "itself"}, usual) == "itself" ? Starts::itself : Starts::ranks;
     for (auto& [name, value] : texts_of(start, "environment")) manifest.environment[name] = value;
-    start.refuse_the_rest();
+    start.refuse_unknown_keys();
 }
 
 void read_needs(Reader& top, Manifest& manifest) {
@@ -134,7 +134,7 @@ void read_reading(Reader& top, Manifest& manifest) {
     for (auto& [name, target] : texts_of(read, "seams")) manifest.seams[name] = target;
     read.know("step"), read.know("fields"), read.know("groups"), read.know("samples");
     check_pattern(read, manifest, top.problems());
-    read.refuse_the_rest();
+    read.refuse_unknown_keys();
 }
 
 void read_limits(Reader& top, Manifest& manifest) {
@@ -153,7 +153,7 @@ void read_limits(Reader& top, Manifest& manifest) {
         if (bytes) manifest.disk = manifest.largest_file = bytes->number;
         if (!bytes) top.problems().add(limits.node().place, bytes.error());
     }
-    limits.refuse_the_rest();
+    limits.refuse_unknown_keys();
 }
 
 scenarios::Result<Manifest> parse(std::string_view toml, const fs::path& file, bool may_be_like_another);
@@ -206,7 +206,7 @@ void read_top(Reader& top, Manifest& manifest) {
     }
     read_reading(top, manifest);
     read_limits(top, manifest);
-    top.refuse_the_rest();
+    top.refuse_unknown_keys();
 }
 
 scenarios::Result<Manifest> parse(std::string_view toml, const fs::path& file, bool may_be_like_another) {

@@ -53,7 +53,7 @@ scenarios::Result<int> run(std::vector<std::string> command) {
     return refuse(
         ErrorCode::unsupported,
         fmt::format("the nodes got no network of their own: '{}' {}", fmt::join(command, " "),
-                    answer ? answer->how() + ": " + answer->last_words() : answer.error().text()),
+                    answer ? answer->how() + ": " + answer->last_error_text() : answer.error().text()),
         "allow network namespaces, bridges and nftables here, or play this scenario with --runner sim");
 }
 

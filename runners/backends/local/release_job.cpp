@@ -27,7 +27,7 @@ constexpr const char* no_network[] = {"HF_HUB_OFFLINE",       "HF_DATASETS_OFFLI
 // A library that asks a proxy all the same finds a local port on which nothing listens.
 constexpr const char* proxies[] = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
                                    "http_proxy", "https_proxy", "all_proxy"};
-constexpr const char* nobody_listens = "http://127.0.0.1:9";
+constexpr const char* unreachable_proxy = "http://127.0.0.1:9";
 
 scenarios::Result<Pins> known_pins() {
     const auto home = local_home();
@@ -88,7 +88,7 @@ scenarios::Result<Manifest> release_subject(const scenarios::Plan& plan) {
     if (const auto bug = cache.find(release.bug, *pins); !bug) return tl::unexpected(bug.error());
     manifest.environment["PYTHONPATH"] = path;
     for (const char* name : no_network) manifest.environment[name] = "1";
-    for (const char* name : proxies) manifest.environment[name] = nobody_listens;
+    for (const char* name : proxies) manifest.environment[name] = unreachable_proxy;
     for (const char* name : {"NO_PROXY", "no_proxy"}) manifest.environment[name] = "127.0.0.1,localhost";
     return manifest;
 }
@@ -113,7 +113,7 @@ scenarios::Result<void> check_release(const scenarios::Plan& plan, const Launche
     const std::string seen = seen_of(release, launched, record);
     if (due == !seen.empty()) return {};
     const std::string looked_for =
-        release.ends ? fmt::format("the job's end in a {}", scenarios::word_of(*release.ends))
+        release.ends ? fmt::format("the job's end in a {}", scenarios::enum_name(*release.ends))
                      : fmt::format("a line like '{}'", release.shows);
     if (due)
         return refuse(

@@ -2,6 +2,7 @@
 // must outlive it until every file is restored.
 #include "runners/backends/process/guard.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <fcntl.h>
@@ -43,10 +44,21 @@ scenarios::Result<void> nothing_left() {
     return {};
 }
 
+std::atomic<int> held_here = 0;  // by runs of this process, which take turns without a word
+
 int locked(const fs::path& directory, const std::atomic<bool>* stop) {
+    using namespace std::chrono_literals;
     const int lock = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    while (lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) != 0 && !(stop && stop->load()))
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const auto began = std::chrono::steady_clock::now();
+    for (bool told = false; lock >= 0 && ::flock(lock, LOCK_EX | LOCK_NB) != 0 && !(stop && stop->load());) {
+        if (!told && held_here == 0 && std::chrono::steady_clock::now() - began > 2s) {
+            std::fprintf(stderr, "deadrank: another run uses %s; waiting until it has given its files back\n",
+                         directory.c_str());
+            told = true;
+        }
+        std::this_thread::sleep_for(20ms);
+    }
+    if (lock >= 0) ++held_here;
     return lock;
 }
 
@@ -78,10 +90,10 @@ Guard::Guard(Guard&& other) noexcept
       journal_(std::move(other.journal_)),
       entry_(std::move(other.entry_)) {}
 
-scenarios::Result<GivenBack> Guard::end() {
+scenarios::Result<RestoreResult> Guard::end() {
     ended_ = true;
     end_keeping(directory_);
-    GivenBack given = give_back(directory_);
+    RestoreResult given = give_back(directory_);
     if (!given.whole && entry_) entry_->leave();  // `deadrank undo` may try it again
     if (!given.whole)
         return refuse(ErrorCode::io, given.says, "make room or give the rights, then run `deadrank undo`",
@@ -98,7 +110,9 @@ Guard::~Guard() {
         if (const auto given = end(); !given)
             std::fprintf(stderr, "deadrank: %s\n", given.error().text().c_str());
     }
-    if (lock_ >= 0) ::close(lock_);
+    if (lock_ < 0) return;
+    ::close(lock_);
+    --held_here;
 }
 
 }  // namespace deadrank::runners

@@ -26,7 +26,7 @@ public:
     const std::filesystem::path& directory() const { return directory_; }  // for DEADRANK_KEPT
 
     // Call this when every process of the job is gone. Errors: io, with the file and where its copy is.
-    scenarios::Result<GivenBack> end();
+    scenarios::Result<RestoreResult> end();
 
 private:
     Guard(std::filesystem::path directory, int lock) : directory_(std::move(directory)), lock_(lock) {}

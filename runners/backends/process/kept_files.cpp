@@ -71,14 +71,14 @@ std::vector<Kept> first_of_each_path(const fs::path& list) {
     return all;
 }
 
-class GivingBack {
+class FileRestorer {
 public:
-    explicit GivingBack(fs::path directory) : directory_(std::move(directory)) {
+    explicit FileRestorer(fs::path directory) : directory_(std::move(directory)) {
         std::ifstream in(directory_ / inject::kept_alive, std::ios::binary);
         in.read(reinterpret_cast<char*>(&alive_), sizeof alive_);
     }
 
-    GivenBack all() {
+    RestoreResult all() {
         std::vector<Kept> list = first_of_each_path(directory_ / inject::kept_list);
         const auto by_depth = [](const Kept& a, const Kept& b) { return a.path.size() < b.path.size(); };
         std::stable_sort(list.begin(), list.end(), by_depth);
@@ -92,8 +92,8 @@ public:
         }
         for (const Kept& kept : list) {
             if (kept.what == What::file) put_back(kept);
-            if (kept.what == What::link) lead_again(kept);
-            if (kept.what == What::unkept) mourn(kept);
+            if (kept.what == What::link) restore_link(kept);
+            if (kept.what == What::unkept) report_failed_copy(kept);
         }
         given_.says =
             fmt::format("restored {} and removed {} that the job had created{}{}",
@@ -105,15 +105,15 @@ public:
     bool copies_needed() const { return copies_needed_; }
 
 private:
-    void tell(std::string sentence) { given_.told.push_back(std::move(sentence)); }
+    void add_problem(std::string sentence) { given_.told.push_back(std::move(sentence)); }
     void fail(const Kept& kept, const std::string& why) {
         given_.whole = false;
-        tell(fmt::format("{} could not be given back: {}; its copy is {}", kept.path, why,
-                         (directory_ / kept.copy).string()));
+        add_problem(fmt::format("{} could not be given back: {}; its copy is {}", kept.path, why,
+                                (directory_ / kept.copy).string()));
     }
 
-    void mourn(const Kept& kept) {
-        tell(fmt::format("{} could not be copied before it was changed: {}", kept.path, kept.copy));
+    void report_failed_copy(const Kept& kept) {
+        add_problem(fmt::format("{} could not be copied before it was changed: {}", kept.path, kept.copy));
         if (given_.lost.empty()) given_.lost = given_.told.back();
     }
 
@@ -126,9 +126,10 @@ private:
         const auto seen = seen_at(kept.path);
         if (!seen) return;
         if (S_ISDIR(seen->st_mode)) {
-            if (::rmdir(kept.path.c_str()) != 0) tell(kept.path + " stays: what is in it is not the run's");
+            if (::rmdir(kept.path.c_str()) != 0)
+                add_problem(kept.path + " stays: what is in it is not the run's");
         } else if (theirs(*seen)) {
-            tell(fmt::format("{} was written after the run had ended, and is left alone", kept.path));
+            add_problem(fmt::format("{} was written after the run had ended, and is left alone", kept.path));
         } else {
             begin_step();
             if (::unlink(kept.path.c_str()) == 0) {
@@ -153,12 +154,13 @@ private:
         if (::mkdir(kept.path.c_str(), kept.mode) != 0 && errno != EEXIST) fail(kept, std::strerror(errno));
     }
 
-    void lead_again(const Kept& kept) {
+    void restore_link(const Kept& kept) {
         std::error_code none;
         if (fs::read_symlink(kept.path, none) == kept.copy) return;
         if (const auto seen = seen_at(kept.path); seen && theirs(*seen))
-            return tell(fmt::format("{} was changed after the run had ended, and is left alone; it led to {}",
-                                    kept.path, kept.copy));
+            return add_problem(
+                fmt::format("{} was changed after the run had ended, and is left alone; it led to {}",
+                            kept.path, kept.copy));
         if (!make_way(kept, 0) || ::symlink(kept.copy.c_str(), kept.path.c_str()) != 0)
             return fail(kept, std::strerror(errno));
         ++given_.files;
@@ -166,11 +168,11 @@ private:
 
     void put_back(const Kept& kept) {
         const fs::path copy = directory_ / kept.copy;
-        if (digest_at(kept.path) == kept.digest) return dress(kept);
+        if (digest_at(kept.path) == kept.digest) return restore_attributes(kept);
         const auto seen = seen_at(kept.path);
         if (seen && theirs(*seen)) {
             copies_needed_ = true;
-            return tell(
+            return add_problem(
                 fmt::format("{} was written after the run had ended, and is left alone; what it was "
                             "before is {}",
                             kept.path, copy.string()));
@@ -184,7 +186,7 @@ private:
             return fail(kept, std::strerror(errno));
         if (digest_at(kept.path) != kept.digest)
             return fail(kept, "its digest differs from that of its copy");
-        dress(kept);
+        restore_attributes(kept);
         ++given_.files;
     }
 
@@ -211,7 +213,7 @@ private:
     }
 
     // Restores the time too: programs find their newest checkpoint by it.
-    static void dress(const Kept& kept) {
+    static void restore_attributes(const Kept& kept) {
         const auto seen = seen_at(kept.path);
         if (!seen) return;
         if ((seen->st_mode & 07777) != kept.mode) ::chmod(kept.path.c_str(), kept.mode);
@@ -223,7 +225,7 @@ private:
 
     const fs::path directory_;
     std::int64_t alive_ = 0;
-    GivenBack given_;
+    RestoreResult given_;
     bool copies_needed_ = false;
 };
 
@@ -262,13 +264,13 @@ std::vector<fs::path> list_changed(const fs::path& directory) {
     return paths;
 }
 
-GivenBack give_back(const fs::path& directory) {
+RestoreResult give_back(const fs::path& directory) {
     std::error_code ignored;
     if (directory.extension() != ".kept" || !fs::exists(directory, ignored))
         return {.told = {}, .says = "no file of the job's had to be given back"};
     const fs::path list = directory / inject::kept_list;
-    GivingBack giving(directory);
-    GivenBack given = giving.all();
+    FileRestorer giving(directory);
+    RestoreResult given = giving.all();
     if (!given.whole) return given;
     if (giving.copies_needed()) {  // reported once; from now on they are the user's
         fs::rename(list, directory / "told", ignored);
@@ -281,7 +283,7 @@ GivenBack give_back(const fs::path& directory) {
 }
 
 Undone restore_kept(const UndoAction& action) {
-    const GivenBack given = give_back(action.of);
+    const RestoreResult given = give_back(action.of);
     return {action, given.whole, given.says};
 }
 

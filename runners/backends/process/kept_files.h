@@ -24,7 +24,7 @@ bool keeps_anything(const std::filesystem::path& directory);
 // Each path that the job has changed, created or removed, in the order of the first time.
 std::vector<std::filesystem::path> list_changed(const std::filesystem::path& directory);
 
-struct GivenBack {
+struct RestoreResult {
     bool whole = true;  // everything that has a copy is restored, its digest checked
     std::size_t files = 0, removed = 0;
     std::vector<std::string> told;  // a sentence for each path that is not as it was
@@ -34,7 +34,7 @@ struct GivenBack {
 };
 
 // Removes the directory unless a copy in it is still needed. Idempotent.
-GivenBack give_back(const std::filesystem::path& directory);
+RestoreResult give_back(const std::filesystem::path& directory);
 
 Undone restore_kept(const UndoAction& action);
 

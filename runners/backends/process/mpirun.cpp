@@ -88,13 +88,26 @@ constexpr std::string_view short_question =
     "exec(open(os.path.join(os.path.dirname(s.origin), 'version.py')).read(), w); "
     "print('torch', w['__version__'].split('+')[0])";
 
-// The last line that this Python prints when it runs `asked`.
-std::string last_answer(const fs::path& program, std::string_view asked) {
+// The last line that this Python prints when it runs `asked`. `refused`: why this machine could not start it,
+// which says nothing of that Python.
+std::string last_answer(const fs::path& program, std::string_view asked,
+                        std::optional<scenarios::Error>* refused = nullptr) {
     const auto said = results::processes::run_bounded({program.string(), "-c", std::string(asked)},
                                                       results::processes::Bounds::none());
+    if (!said && refused && said.error().code == ErrorCode::io) *refused = said.error();
     std::string answer = said ? said->out : std::string();
     while (!answer.empty() && answer.back() == '\n') answer.pop_back();
     return answer.substr(answer.rfind('\n') + 1);
+}
+
+// The same of a question about installed packages, asked once per process.
+const std::string& known_answer(const fs::path& program, const std::string& asked) {
+    static std::mutex mutex;
+    static std::map<std::pair<fs::path, std::string>, std::string> known;
+    const std::lock_guard lock(mutex);
+    const auto [answer, fresh] = known.try_emplace({program, asked});
+    if (fresh) answer->second = last_answer(program, asked);
+    return answer->second;
 }
 
 std::string answer_of(const fs::path& program) {
@@ -129,7 +142,7 @@ std::vector<std::pair<fs::path, std::string>> candidates() {
     return found;
 }
 
-std::vector<Python> ask_all() {
+std::vector<Python> probe_pythons() {
     std::vector<Python> answers;
     std::vector<fs::path> asked;
     for (const auto& [program, origin] : candidates()) {
@@ -161,19 +174,14 @@ std::string Python::text() const {
 }
 
 const std::vector<Python>& pythons() {
-    static const std::vector<Python> all = ask_all();
+    static const std::vector<Python> all = probe_pythons();
     return all;
 }
 
 std::string version_of(const Python& python, const std::string& module) {
-    static std::mutex mutex;
-    static std::map<std::pair<std::string, std::string>, std::string> known;
-    const std::lock_guard lock(mutex);
-    auto& answer = known.try_emplace({python.program.string(), module}, "?").first->second;
-    if (answer != "?") return answer;
     if (module.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") !=
         std::string::npos)
-        return answer = "";  // never handed to a shell
+        return {};  // never handed to a shell
     // The package's own record first: importing a framework takes seconds and may print.
     const std::string asked = fmt::format(
         "import importlib.metadata as m, importlib.util as u; "
@@ -181,43 +189,58 @@ std::string version_of(const Python& python, const std::string& module) {
         "in "
         "m.distributions()) else ('0' if u.find_spec('{0}') else ''))",
         module);
-    const std::string said = last_answer(python.program, asked);
-    return answer = said.starts_with("version ") ? said.substr(8) : std::string();
+    const std::string& said = known_answer(python.program, asked);
+    return said.starts_with("version ") ? said.substr(8) : std::string();
 }
 
 namespace {
 
-// The first candidate that answers.
-std::optional<Python> ask_first(std::string_view asked) {
+// The first candidate that answers; without one, why this machine could not ask.
+scenarios::Result<Python> probe_first_python(std::string_view asked) {
+    std::optional<scenarios::Error> refused;
     for (const auto& [program, origin] : candidates()) {
         std::error_code ignored;
         if (!fs::exists(program, ignored)) continue;
-        const std::string answer = last_answer(program, asked);
+        const std::string answer = last_answer(program, asked, &refused);
         if (answer.starts_with("torch ") && answer != "torch without gloo")
             return Python{program, answer.substr(6), origin};
     }
-    return std::nullopt;
+    if (refused) return tl::unexpected(*refused);
+    return refuse(
+        ErrorCode::environment, "no Python on this machine can import torch with gloo",
+        "`pip install torch` beside deadrank, or in a checkout `./dev tools`; or set DEADRANK_PYTHON to a "
+        "Python that has torch");
 }
 
-scenarios::Result<Python> or_refuse(const std::optional<Python>& python) {
-    if (python) return *python;
-    return scenarios::refuse(scenarios::ErrorCode::environment,
-                             "no Python on this machine can import torch with gloo",
-                             "`pip install torch` beside deadrank, or in a checkout `./dev tools`; or set "
-                             "DEADRANK_PYTHON to a Python "
-                             "that has torch");
-}
+// Looked for once per process, unless nothing was found.
+class FoundPython {
+public:
+    explicit FoundPython(std::string_view asked) : asked_(asked) {}
+
+    scenarios::Result<Python> find() {
+        const std::lock_guard lock(mutex_);
+        if (found_) return *found_;
+        auto found = probe_first_python(asked_);
+        if (found) found_ = *found;
+        return found;
+    }
+
+private:
+    std::string_view asked_;
+    std::mutex mutex_;
+    std::optional<Python> found_;
+};
 
 }  // namespace
 
 scenarios::Result<Python> best_python() {
-    static const std::optional<Python> best = ask_first(question);
-    return or_refuse(best);
+    static FoundPython best(question);
+    return best.find();
 }
 
 scenarios::Result<Python> python_with_torch_installed() {
-    static const std::optional<Python> found = ask_first(short_question);
-    return or_refuse(found);
+    static FoundPython installed(short_question);
+    return installed.find();
 }
 
 scenarios::Result<fs::path> python_with(const std::string& module) {
@@ -231,18 +254,22 @@ scenarios::Result<fs::path> python_with(const std::string& module) {
         if (fs::exists(program, ignored) && last_answer(program, asked) == "found") return program;
     }
     return scenarios::refuse(
-        scenarios::ErrorCode::environment, fmt::format("no Python on this machine has the package {}", module),
-        fmt::format("`pip install {}` beside deadrank, or in an environment whose Python DEADRANK_PYTHON names", module));
+        scenarios::ErrorCode::environment,
+        fmt::format("no Python on this machine has the package {}", module),
+        fmt::format(
+            "`pip install {}` beside deadrank, or in an environment whose Python DEADRANK_PYTHON names",
+            module));
 }
 
 fs::path package_file(const fs::path& python, const std::string& file) {
     const std::size_t slash = file.find('/');
     const std::string asked = fmt::format(
-        "import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u, os; s = u.find_spec('{}'); "
+        "import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u, os; s = "
+        "u.find_spec('{}'); "
         "print(next((f for d in (s.submodule_search_locations or ()) for f in [os.path.join(d, '{}')] "
         "if os.path.isfile(f)), '') if s else '')",
         file.substr(0, slash), file.substr(slash + 1));
-    return last_answer(python, asked);
+    return known_answer(python, asked);
 }
 
 scenarios::Result<Python> python_with_torch(std::string_view version) {

@@ -54,7 +54,7 @@ scenarios::Result<std::filesystem::path> python_with(const std::string& module);
 std::string version_of(const Python& python, const std::string& module);
 
 // The path of a package's file, "torch/optim/sgd.py", that this Python would import; empty if it has none. Each
-// directory is a word.
+// directory is a word. Looked up once per process.
 std::filesystem::path package_file(const std::filesystem::path& python, const std::string& file);
 
 // A Python with that release of torch ("1.13", "1.13.1": patch levels do not matter). Errors: unsupported,

@@ -62,7 +62,7 @@ scenarios::Result<Scratch> Scratch::make(const fs::path& kept, const std::vector
     if (!made) return tl::unexpected(made.error());
     Scratch scratch(*made, false);
     scratch.journal_.emplace(std::move(*journal));
-    scratch.litter_.emplace(std::move(*litter));
+    scratch.journal_entry_.emplace(std::move(*litter));
     if (auto filled = fill(scratch.path_, parts); !filled) return tl::unexpected(filled.error());
     return scratch;
 }
@@ -71,7 +71,7 @@ Scratch::Scratch(Scratch&& other) noexcept
     : path_(std::exchange(other.path_, {})),
       keep_(other.keep_),
       journal_(std::move(other.journal_)),
-      litter_(std::move(other.litter_)) {}
+      journal_entry_(std::move(other.journal_entry_)) {}
 
 Scratch::~Scratch() {
     if (path_.empty()) return;

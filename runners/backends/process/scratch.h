@@ -29,7 +29,7 @@ private:
     std::filesystem::path path_;
     bool keep_;
     std::optional<Journal> journal_;
-    std::optional<Journal::Entry> litter_;
+    std::optional<Journal::Entry> journal_entry_;
 };
 
 // Where deadrank's own Python files are: beside the sources, or installed below share/.

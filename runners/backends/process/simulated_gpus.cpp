@@ -43,8 +43,10 @@ scenarios::Result<std::map<std::string, std::string>> variables_of(const Simulat
     const fs::path operators =
         home->parent_path().parent_path().parent_path() / "inject" / "standin" / "operators" / "python";
     std::string preload;
-    // Torch's own search path leads to NVIDIA's libraries, so these are loaded before any is looked for.
-    for (const char* name : {"libcudart.so.13", "libnccl.so.2", "libcuda.so.1", "libnvidia-ml.so.1"})
+    // Torch's own search path leads to NVIDIA's libraries, so these are loaded before any is looked for. Of
+    // the two runtimes each torch finds the one that it was linked to, since their symbols have versions.
+    for (const char* name :
+         {"libcudart.so.13", "libcudart.so.12", "libnccl.so.2", "libcuda.so.1", "libnvidia-ml.so.1"})
         preload += (preload.empty() ? "" : ":") + (libraries / name).string();
     return std::map<std::string, std::string>{
         {"LD_LIBRARY_PATH", in_front(libraries.string(), "LD_LIBRARY_PATH")},

@@ -38,8 +38,8 @@ Connection::Connection(tcp::socket client, std::shared_ptr<Condition> condition)
       client_(std::move(client)),
       target_(client_.get_executor()),
       resolver_(client_.get_executor()),
-      asks_(client_, target_, false),
-      answers_(target_, client_, true) {}
+      to_server_(client_, target_, false),
+      to_client_(target_, client_, true) {}
 
 void Connection::open(const std::string& host, int port) {
     const Disturbance& now = condition_->what;
@@ -53,8 +53,8 @@ void Connection::open(const std::string& host, int port) {
                                     self->client_.set_option(tcp::no_delay(true), ignored);
                                     self->target_.set_option(tcp::no_delay(true), ignored);
                                     self->open_ = true;
-                                    self->pump(self->asks_);
-                                    self->pump(self->answers_);
+                                    self->pump(self->to_server_);
+                                    self->pump(self->to_client_);
                                 });
                             });
 }
@@ -63,7 +63,7 @@ void Connection::changed() {
     passed_ = 0;
     const Disturbance& now = condition_->what;
     if (now.how == Trouble::cut && now.amount <= 0) return reset();
-    for (Pump* one : {&asks_, &answers_}) {
+    for (Pump* one : {&to_server_, &to_client_}) {
         if (now.how == Trouble::mute || !open_ || !one->held) continue;
         one->held = false;
         if (one->pending > 0) {
@@ -164,8 +164,8 @@ void Connection::reset() {
         end->set_option(asio::socket_base::linger(true, 0), ignored);
         end->close(ignored);
     }
-    asks_.timer.cancel();
-    answers_.timer.cancel();
+    to_server_.timer.cancel();
+    to_client_.timer.cancel();
     resolver_.cancel();
 }
 

@@ -53,7 +53,7 @@ public:
 
     void open(const std::string& host, int port);  // resets the client's end if the target does not answer
     void changed();
-    bool over() const { return !client_.is_open() || (asks_.told && answers_.told); }
+    bool over() const { return !client_.is_open() || (to_server_.told && to_client_.told); }
 
 private:
     struct Pump {
@@ -78,7 +78,7 @@ private:
     std::shared_ptr<Condition> condition_;
     tcp::socket client_, target_;
     tcp::resolver resolver_;
-    Pump asks_, answers_;
+    Pump to_server_, to_client_;
     std::int64_t passed_ = 0;  // bytes of both ways since the condition changed
     bool open_ = false;
 };

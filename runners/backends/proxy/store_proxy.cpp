@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::size_t longest_word = 4096;
 
-std::string obey(const std::map<results::Rank, std::unique_ptr<Route>>& routes, const std::string& words) {
+std::string apply_command(const std::map<results::Rank, std::unique_ptr<Route>>& routes,
+                          const std::string& words) {
     const json said = json::parse(words, nullptr, false);
     if (!said.is_object() || !said.contains("rank") || !said["rank"].is_number_integer())
         return "no JSON object with a rank";
@@ -84,21 +85,21 @@ StoreProxy::~StoreProxy() {
     if (thread_.joinable()) thread_.join();
 }
 
-int StoreProxy::door_of(results::Rank rank) const {
+int StoreProxy::proxy_port_of(results::Rank rank) const {
     const auto route = routes_.find(rank);
     return route == routes_.end() ? 0 : route->second->port();
 }
 
-std::string StoreProxy::told() const {
+std::string StoreProxy::ports_json() const {
     json doors = json::object();
     for (const auto& [rank, route] : routes_) doors[std::to_string(rank)] = route->port();
     Failed ignored;
     return json{{"words", words_.local_endpoint(ignored).port()}, {"doors", doors}}.dump();
 }
 
-std::string StoreProxy::hear(const std::string& words) {
+std::string StoreProxy::handle_command(const std::string& words) {
     std::promise<std::string> answer;
-    asio::post(context_, [&] { answer.set_value(obey(routes_, words)); });
+    asio::post(context_, [&] { answer.set_value(apply_command(routes_, words)); });
     return answer.get_future().get();
 }
 
@@ -116,7 +117,7 @@ void StoreProxy::read(const std::shared_ptr<Caller>& caller) {
         std::istream in(&caller->words);
         std::string line;
         std::getline(in, line);
-        caller->answer = obey(routes_, line) + "\n";
+        caller->answer = apply_command(routes_, line) + "\n";
         asio::async_write(caller->socket, asio::buffer(caller->answer), [caller](Failed, std::size_t) {});
     });
 }

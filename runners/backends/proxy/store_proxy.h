@@ -22,13 +22,13 @@ public:
     StoreProxy(const StoreProxy&) = delete;
     StoreProxy& operator=(const StoreProxy&) = delete;
 
-    int door_of(results::Rank rank) const;
+    int proxy_port_of(results::Rank rank) const;
     // What hooks must know, as JSON: the port for their commands, and each rank's own port.
-    std::string told() const;
+    std::string ports_json() const;
 
     // Obeys a command, as hooks send them: {"rank": 1, "target": ["127.0.0.1", 29500]} or {"rank": 1, "how":
     // "cut", "late": 0, "amount": 100}. Returns "ok", or what is wrong with it.
-    std::string hear(const std::string& words);
+    std::string handle_command(const std::string& words);
 
 private:
     struct Caller;

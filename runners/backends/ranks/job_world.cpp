@@ -115,7 +115,7 @@ std::int64_t RealDevice::allocate(std::int64_t bytes) {
     const std::int64_t free = std::max<std::int64_t>(0, limit() - used_);
     if (call.count > free) {
         evidence_.record(results::MemoryOom{
-            call.count, free, evidence_.text(scenarios::word_of(results::MemoryPlace::device))});
+            call.count, free, evidence_.text(scenarios::enum_name(results::MemoryPlace::device))});
         throw sim::OutOfMemory(
             fmt::format("torch.OutOfMemoryError: tried to allocate {} bytes on a device with {} of {} free",
                         call.count, free, limit()));

@@ -93,24 +93,24 @@ public:
     FileStore(Gate& gate, MeetingPlace keys) : gate_(gate), keys_(std::move(keys)) {}
 
     void set(std::string_view key, std::string_view value) override {
-        if (!ask("store_set")) keys_.set(key, value);
+        if (!intercept_call("store_set")) keys_.set(key, value);
     }
     std::optional<std::string> wait(std::string_view key, Time timeout) override {
-        if (ask("store_get")) return std::nullopt;
+        if (intercept_call("store_get")) return std::nullopt;
         const Time until = gate_.now() + timeout;
         gate_.wait([&] { return keys_.get(key) || gate_.now() > until; });
         return keys_.get(key);
     }
     std::int64_t add(std::string_view key, std::int64_t amount) override {
-        return ask("store_add") ? 0 : keys_.add(key, amount);
+        return intercept_call("store_add") ? 0 : keys_.add(key, amount);
     }
     std::string set_once(std::string_view key, std::string_view value) override {
-        if (ask("store_set") || keys_.claim(key, value)) return std::string(value);
+        if (intercept_call("store_set") || keys_.claim(key, value)) return std::string(value);
         return keys_.get(key).value_or(std::string(value));
     }
 
 private:
-    bool ask(std::string_view name) {
+    bool intercept_call(std::string_view name) {
         sim::Call call{.kind = sim::CallKind::store, .name = name};
         return gate_.plain(call);
     }

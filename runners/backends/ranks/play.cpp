@@ -70,12 +70,12 @@ void lengthen_steps(scenarios::Values& workload, Record& record) {
 }
 
 // What the harness knows of the faults: their texts for the truth, and that those of the start can be done.
-struct OnPaper {
+struct PreparedFaults {
     std::vector<inject::PlannedFault> faults;
     results::Truth truth;
 };
-Result<OnPaper> on_paper(const scenarios::Plan& plan, RealLevers& levers) {
-    OnPaper paper;
+Result<PreparedFaults> prepare_faults(const scenarios::Plan& plan, RealLevers& levers) {
+    PreparedFaults paper;
     for (const scenarios::FaultSpec& spec : plan.faults) {
         auto planned = inject::make_fault(inject::fault_catalog(), spec);
         if (!planned) return tl::unexpected(planned.error());
@@ -145,7 +145,7 @@ Result<Record> play_ranks(const scenarios::Plan& plan, const RunOptions& options
     if (const auto may = playable(plan, backend.reach.job); !may) return tl::unexpected(may.error());
     RealLevers levers(backend.reach, static_cast<results::Rank>(plan.world_size()),
                       static_cast<results::Rank>(cluster_number(plan, "gpus_per_node", 0)), results::no_rank);
-    const auto paper = on_paper(plan, levers);
+    const auto paper = prepare_faults(plan, levers);
     if (!paper) return tl::unexpected(paper.error());
     std::vector<std::string> parts = {"evidence", "truth", "logs", "meeting", "storage"};
     parts.insert(parts.end(), backend.directories.begin(), backend.directories.end());

@@ -21,7 +21,7 @@ namespace {
 
 constexpr Time watchdog_look_every{1'000'000'000};  // as c10d's watchdog
 // c10d writes its dumps before it ends a process; a peer whose call is as old can report meanwhile.
-constexpr Time last_words{5'000'000'000};
+constexpr Time dump_grace{5'000'000'000};
 
 bool is_message(Op op) { return op == Op::send || op == Op::recv; }
 
@@ -97,7 +97,7 @@ void RealComm::refuse(Code code, const std::string& text) {
     throw sim::LibraryError(code, library_.exception(code, text));
 }
 
-bool RealComm::ask(RealCall& call, sim::Call& asked) {
+bool RealComm::intercept_call(RealCall& call, sim::Call& asked) {
     if (!wire_) refuse(Code::invalid_argument, library_.no_communicator());
     if (aborted_) throw sim::LibraryError(Code::aborted, fmt::format("{} was aborted", at_.name));
     asked.kind = call.op == Op::send   ? sim::CallKind::send
@@ -147,7 +147,7 @@ std::unique_ptr<RealComm::Pending> RealComm::issue(const RealCall& call, bool st
 
 std::unique_ptr<sim::Work> RealComm::start(RealCall call) {
     sim::Call asked;
-    if (ask(call, asked)) return std::make_unique<Nothing>();
+    if (intercept_call(call, asked)) return std::make_unique<Nothing>();
     if (asked.hold && !held_) {
         hold(call);
         return std::make_unique<Nothing>();
@@ -190,7 +190,7 @@ void RealComm::time_out(const Pending& late) {
                        "NumelIn={}, NumelOut={}, Timeout(ms)={}) ran for {} milliseconds before timing out.",
                        at_.place, library_.name(), late.seq, sim::op_type(late.op), late.count, late.count,
                        milliseconds(rank_.collective_timeout), milliseconds(ran)));
-    rank_.gate.sleep(last_words);
+    rank_.gate.sleep(dump_grace);
     take_down("");
 }
 

@@ -63,7 +63,7 @@ private:
 
     std::unique_ptr<sim::Work> start(RealCall call);
     void run(RealCall call);
-    bool ask(RealCall& call, sim::Call& asked);  // true: skip it
+    bool intercept_call(RealCall& call, sim::Call& asked);  // true: skip it
     std::unique_ptr<Pending> issue(const RealCall& call, bool stuck);
     void hold(const RealCall& call);
     void release_held();

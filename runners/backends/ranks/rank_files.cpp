@@ -47,7 +47,8 @@ fs::path RealStorage::file(std::string_view path) const {
 }
 
 // True if a fault has already ended the call.
-bool RealStorage::ask(sim::CallKind kind, std::string_view path, std::int64_t count, sim::Call& call) {
+bool RealStorage::intercept_call(sim::CallKind kind, std::string_view path, std::int64_t count,
+                                 sim::Call& call) {
     call.kind = kind;
     call.name = path;
     call.count = count;
@@ -127,7 +128,7 @@ bool RealStorage::put(std::string_view path, std::span<const Number> content) co
 
 Code RealStorage::write(std::string_view path, std::span<const Number> content, sim::WriteMode mode) {
     sim::Call call;
-    if (ask(sim::CallKind::storage_write, path, static_cast<std::int64_t>(content.size()), call))
+    if (intercept_call(sim::CallKind::storage_write, path, static_cast<std::int64_t>(content.size()), call))
         return call.answer;
     if (mode == sim::WriteMode::create && std::filesystem::exists(file(path))) return Code::invalid_usage;
     if (standing(StorageTrouble::read_only, path)) return Code::system_error;
@@ -171,7 +172,7 @@ Code RealStorage::remove(std::string_view path) {
 
 Code RealStorage::read(std::string_view path, std::vector<Number>& content) {
     sim::Call call;
-    if (ask(sim::CallKind::storage_read, path, 0, call)) return call.answer;
+    if (intercept_call(sim::CallKind::storage_read, path, 0, call)) return call.answer;
     std::ifstream in(file(path), std::ios::binary);
     if (!in) return Code::not_found;
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};

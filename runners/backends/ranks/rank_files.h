@@ -28,7 +28,7 @@ public:
     std::vector<std::string> list(std::string_view prefix) const override;
 
 private:
-    bool ask(sim::CallKind kind, std::string_view path, std::int64_t count, sim::Call& call);
+    bool intercept_call(sim::CallKind kind, std::string_view path, std::int64_t count, sim::Call& call);
     void take_changes();
     void spoil(std::string_view path);
     const inject::StorageChange* standing(inject::StorageTrouble what, std::string_view path) const;

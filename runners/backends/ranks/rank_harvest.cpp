@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "runners/backends/process/left_lines.h"
+#include "runners/backends/process/process_records.h"
 #include "runners/backends/ranks/gate.h"
 #include "runners/backends/ranks/rank_files.h"
 
@@ -62,7 +62,7 @@ void read_words(const RealHarvest& harvest, const JobClock& clock, results::Evid
 void read_truth(const RealHarvest& harvest, results::Truth& truth) {
     truth.marks = harvest.marks;
     for (const json& line : read_left_truth(harvest.directory)) {
-        const SaidOfFault said(line, 0);
+        const FaultLine said(line, 0);
         if (said.fault >= harvest.faults.size()) continue;
         auto mark = parse_mark(line.value("kind", ""), said, harvest.faults[said.fault], harvest.levers);
         if (mark) truth.marks.push_back(std::move(*mark));

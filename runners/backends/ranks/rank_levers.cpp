@@ -96,8 +96,8 @@ RealLevers::Answer RealLevers::carry_out(const inject::SetVersion& pull) {
     if (reach_.claimed.empty() || pull.package != reach_.claimed)
         return missing(fmt::format("give a rank another {}", pull.package), reach_.packages);
     const auto& real = reach_.releases;
-    if (!reach_.unheard.empty() && std::find(real.begin(), real.end(), pull.version) == real.end())
-        return missing(fmt::format("give a rank {} {}", pull.package, pull.version), reach_.unheard);
+    if (!reach_.claim_obstacle.empty() && std::find(real.begin(), real.end(), pull.version) == real.end())
+        return missing(fmt::format("give a rank {} {}", pull.package, pull.version), reach_.claim_obstacle);
     return means_us(pull.rank).map([&](bool us) {
         if (us) state_.versions.insert_or_assign(std::string(pull.package), std::string(pull.version));
         return Done{};

@@ -44,7 +44,7 @@ struct Reach {
     std::string_view claimed;    // a package whose version a rank can claim; empty = none
     std::string_view variables;  // why NCCL's have no effect; empty = they have
     std::vector<std::string_view> understood = {};  // those of NCCL's that have one all the same
-    std::string_view unheard = {};                  // why a claim reaches no peer; empty = it does
+    std::string_view claim_obstacle = {};           // why a claim reaches no peer; empty = it does
     std::vector<std::string> releases = {};         // of `claimed`, those that can really be loaded
 };
 

@@ -80,7 +80,7 @@ bool ReleaseCache::has(const Pin& pin, const Archive& archive) const {
 }
 
 scenarios::Result<void> ReleaseCache::prepare(const std::vector<Pin>& wanted, const Pins& pins,
-                                              const Python& python, const Saying& say,
+                                              const Python& python, const ProgressSink& say,
                                               const std::atomic<bool>* stop) const {
     if (auto made = make_place(place_); !made) return made;
     const auto turn = Turn::take(place_, say, stop);

@@ -15,7 +15,7 @@
 namespace deadrank::runners {
 
 // Takes one line of progress for the user.
-using Saying = std::function<void(const std::string&)>;
+using ProgressSink = std::function<void(const std::string&)>;
 
 class ReleaseCache {
 public:
@@ -34,7 +34,7 @@ public:
     // the index, wrong interpreter, disk full), io. Never leaves anything half-made under a name that a run
     // looks for.
     scenarios::Result<void> prepare(const std::vector<scenarios::Pin>& wanted, const Pins& pins,
-                                    const Python& python, const Saying& say,
+                                    const Python& python, const ProgressSink& say,
                                     const std::atomic<bool>* stop = nullptr) const;
 
     // Asks the index for a release that is not pinned yet, and installs it. Errors: those of prepare.

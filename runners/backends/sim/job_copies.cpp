@@ -62,13 +62,13 @@ void attempt(const std::function<Result<Record>()>& simulation, const bool& is_c
 
 }  // namespace
 
-Passage BranchingRun::ask(std::size_t fault) {
+Passage BranchingRun::decide_passage(std::size_t fault) {
     if (is_copy_) return Passage::act;
     auto lock = locked(layers_.lock);
     const auto pid = copy_job(job_, layers_, [&] { return branches_.fork(fault); }, is_copy_);
     if (!pid) branches_.leave_out(fault, pid.error());
     if (is_copy_) lock_ = std::move(lock);
-    return is_copy_ ? Passage::act_alone : Passage::pass;
+    return is_copy_ ? Passage::act_without_others : Passage::pass;
 }
 
 void BranchingRun::play(const std::function<Result<Record>()>& simulation, Result<Record>& record) {
@@ -84,7 +84,7 @@ void BranchingRun::play_each(const scenarios::Plan& plan, const PlayPlan& simula
     for (std::size_t i = 0; i < plan.faults.size(); ++i) {
         scenarios::Plan one = plan;
         one.faults = {plan.faults[i]};
-        play([&] { return ask(i) == Passage::pass ? Record() : simulation(one); }, record);
+        play([&] { return decide_passage(i) == Passage::pass ? Record() : simulation(one); }, record);
     }
 }
 
@@ -96,7 +96,7 @@ DebuggedRun::DebuggedRun(sim::managed::ManagedJob& job, PrivateLayers layers, co
       rank_(static_cast<results::Rank>(plan.faults.back().ranks().front())),
       copies_(1, stop, [this](std::size_t, const std::string& text) { back_ = text == "back"; }) {}
 
-Passage DebuggedRun::ask(std::size_t fault) {
+Passage DebuggedRun::decide_passage(std::size_t fault) {
     if (fault != moment_) return Passage::act;
     do {
         back_ = false;

@@ -33,7 +33,7 @@ public:
                  std::function<void(results::Record&)> at_end)
         : job_(job), layers_(std::move(layers)), branches_(branches), at_end_(std::move(at_end)) {}
 
-    inject::Passage ask(std::size_t fault);
+    inject::Passage decide_passage(std::size_t fault);
     // Both return in the process that the run began in alone. The second makes a copy for each fault before it
     // begins.
     void play(const std::function<scenarios::Result<results::Record>()>& simulation,
@@ -57,7 +57,7 @@ public:
     DebuggedRun(sim::managed::ManagedJob& job, PrivateLayers layers, const scenarios::Plan& plan,
                 const std::atomic<bool>* stop);
 
-    inject::Passage ask(std::size_t fault);
+    inject::Passage decide_passage(std::size_t fault);
     // Returns in the process that the run began in alone.
     void play(const std::function<scenarios::Result<results::Record>()>& simulation,
               scenarios::Result<results::Record>& record);

@@ -101,8 +101,8 @@ struct Surroundings {
     std::optional<Guard> guard;
 };
 
-scenarios::Result<Surroundings> surround(const std::filesystem::path& directory,
-                                         const std::atomic<bool>* stop) {
+scenarios::Result<Surroundings> set_up_surroundings(const std::filesystem::path& directory,
+                                                    const std::atomic<bool>* stop) {
     Surroundings around;
     auto temporary = Scratch::make({}, {"tmp", "layers"});
     if (!temporary) return tl::unexpected(temporary.error());
@@ -215,7 +215,7 @@ scenarios::Scenario launched_by(scenarios::Scenario scenario, const LaunchComman
     const auto usual = [&](const std::string& name, scenarios::Value value) {
         if (scenario.cluster.count(name) == 0) state(scenario.cluster, name, std::move(value));
     };
-    usual("launcher", {.type = ValueType::choice, .text = std::string(word_of(command.launcher))});
+    usual("launcher", {.type = ValueType::choice, .text = std::string(enum_name(command.launcher))});
     usual("restarts_max", {.type = ValueType::integer, .number = command.restarts_max});
     pass_on_settings(scenario.cluster, command);
     if (command.monitor_interval > 0)
@@ -320,6 +320,10 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
     const auto warm = warm_zygote(*settings_.warm, zygote);
     if (!warm) return tl::unexpected(warm.error());
     sim::managed::Program program = program_of(settings_, plan);
+    // As torch's launcher names what it ran.
+    const auto script = std::find_if(program.argv.begin(), program.argv.end(),
+                                     [](const std::string& word) { return !word.starts_with('-'); });
+    if (script != program.argv.end()) cluster->job = *script;
     if (options.branches || settings_.debugged) {
         program.options["held"] = "true";
         program.at_once = 1;  // the job can be copied while no process runs
@@ -328,7 +332,7 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
     if (options.order_seed) program.options["order_seed"] = std::to_string(*options.order_seed);
     std::optional<Surroundings> around;
     if (!settings_.keep_files) {
-        auto made = surround(settings_.directory, options.stop);
+        auto made = set_up_surroundings(settings_.directory, options.stop);
         if (!made) return tl::unexpected(made.error());
         put_into(program, around.emplace(std::move(*made)));
     }
@@ -364,8 +368,8 @@ scenarios::Result<Record> ManagedRunner::play(const scenarios::Plan& plan, const
         .stop = [&] { return job.stopped(); },
         .stop_asked_every = 64,
         .stack_bytes = 512 << 10,
-        .gate = branching  ? inject::Gate([&](std::size_t fault) { return branching->ask(fault); })
-                : debugged ? inject::Gate([&](std::size_t fault) { return debugged->ask(fault); })
+        .gate = branching  ? inject::Gate([&](std::size_t fault) { return branching->decide_passage(fault); })
+                : debugged ? inject::Gate([&](std::size_t fault) { return debugged->decide_passage(fault); })
                            : nullptr,
         .at_standstill = [&] { job.show_stacks(); },
         .at_end = [&](const sim::Cluster& ended) { spoilt = list_spoilt(ended, job); }};

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "runners/backends/process/mpirun.h"
 #include "scenarios/model/python_program.h"
@@ -21,6 +22,15 @@ using Texts = std::map<std::string, std::string>;
 std::string read_text(const std::filesystem::path& file) {
     std::ifstream in(file);
     return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The interpreter is handed texts as JSON.
+bool is_utf8(const std::string& text) {
+    try {
+        return !nlohmann::json(text).dump().empty();
+    } catch (const nlohmann::json::type_error&) {
+        return false;
+    }
 }
 
 // Changes what the parts of this patch change outside of the program.
@@ -44,6 +54,9 @@ scenarios::Result<void> add_patch(const std::filesystem::path& python, std::stri
                             part.file.substr(0, part.file.find('/'))));
         const auto [text, fresh] = texts.try_emplace(file.string());
         if (fresh) text->second = read_text(file);
+        if (!is_utf8(text->second))
+            return refuse(ErrorCode::unsupported, fmt::format("{} is not UTF-8", file.string()),
+                          "patch another file: only texts in UTF-8 can be changed");
         auto changed = scenarios::apply_patch(text->second, part.text, file.string());
         if (!changed)
             return refuse(ErrorCode::unsupported, changed.error().what,

@@ -38,10 +38,10 @@ void SimLevers::shape(sim::Call& call) {
     if (points != bent_.end()) points->second.shape(call);
 }
 
-std::optional<bool> SimLevers::was_asked(const inject::Subject& subject) const {
+std::optional<bool> SimLevers::was_requested(const inject::Subject& subject) const {
     const auto points = bent_.find(subject.rank);
     return (points != bent_.end() && points->second.asked.contains(subject.name)) ||
-           cluster_.has_asked(subject.rank, subject.name);
+           cluster_.has_requested(subject.rank, subject.name);
 }
 
 sim::BentPoints& SimLevers::points_of(Rank rank) {

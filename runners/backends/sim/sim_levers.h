@@ -34,7 +34,7 @@ public:
     Rank ranks() const override { return cluster_.processes(); }
     int node_of(Rank rank) const override { return cluster_.node_of(rank); }
     std::vector<Rank> ranks_of(int node) const override { return cluster_.processes_of(node); }
-    std::optional<bool> was_asked(const inject::Subject& subject) const override;
+    std::optional<bool> was_requested(const inject::Subject& subject) const override;
 
     Result<Done> carry_out(const inject::SetEnv& pull);
     Result<Done> carry_out(const inject::UnsetEnv& pull);

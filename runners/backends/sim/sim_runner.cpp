@@ -57,6 +57,9 @@ Result<Prepared> prepare(const Plan& plan, const sim::WorkloadKind* workload) {
                 "leave out 'individuals', or play data_parallel");
         }
     }
+    if (workload->check)
+        if (const auto fits = workload->check(plan.workload, static_cast<sim::Rank>(plan.world_size())); !fits)
+            return tl::unexpected(fits.error());
     return Prepared{*settings, workload};
 }
 
@@ -78,7 +81,9 @@ std::string SimRunner::find_missing(const scenarios::Scenario& scenario) {
     const auto gpus = scenario.workload.find("gpus");
     const bool with_gpus = gpus != scenario.workload.end() && gpus->second.options.front().number != 0;
     const auto settings = python_settings({.count = with_gpus ? 1 : 0});
-    return settings ? std::string() : settings.error().text();
+    // What this machine fails at is no reason to skip: the run tries again, and is unknown.
+    const bool known = settings || settings.error().code == scenarios::ErrorCode::io;
+    return known ? std::string() : settings.error().text();
 }
 
 Result<Record> SimRunner::play(const Plan& plan, const RunOptions& options) {

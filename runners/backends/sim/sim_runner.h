@@ -33,6 +33,7 @@ public:
     scenarios::Result<Record> play(const scenarios::Plan& plan, const RunOptions& options) override;
 
 private:
+    bool starts_processes() const override { return false; }  // managed ranks have a runner of their own
     const sim::WorkloadKind* find_workload(std::string_view name) const;
 
     std::vector<sim::WorkloadKind> more_;

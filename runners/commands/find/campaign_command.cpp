@@ -15,6 +15,7 @@
 #include "runners/campaign/ledger.h"
 #include "runners/campaign/spread.h"
 #include "runners/commands/command.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/pipeline/build.h"
@@ -210,7 +211,7 @@ private:
         const auto take = [&](const campaign::Ended& ended, int rank) {
             const Job& job = jobs_[ended.number];
             ++done;
-            tell(progress, said, fmt::format("{} of {} trials", done, jobs_.size()));
+            print_progress(progress, said, fmt::format("{} of {} trials", done, jobs_.size()));
             return ledger->put(campaign::answer_of(ended, job.scenario->id, job.seed.number), rank);
         };
         // Another campaign may write to the same file, so it is not held while a long trial plays.
@@ -241,8 +242,8 @@ private:
     }
 
     // Under mpirun a line cannot be overwritten in place: print a plain one every ten seconds.
-    void tell(Progress& progress, std::chrono::steady_clock::time_point& said,
-              const std::string& words) const {
+    void print_progress(Progress& progress, std::chrono::steady_clock::time_point& said,
+                        const std::string& words) const {
         progress.show("  " + words);
         const auto now = std::chrono::steady_clock::now();
         if (!crew_ || arguments_.quiet || now - said < std::chrono::seconds(10)) return;
@@ -274,7 +275,7 @@ void add_campaign(CLI::App& command, Session& session) {
     add_memory(command, arguments->memory);
     command.add_option("--budget", arguments->budget, "Seconds that one trial may take [60]")
         ->type_name("SECONDS")
-        ->check(CLI::Range(0.001, 86400.0).description(""));
+        ->check(number_between(0.001, 86400.0));
     command.add_flag("--no-control", arguments->no_control, "Leave the control run out");
     command.add_flag("--no-heal", arguments->no_heal, "Leave the healed run out");
     command.add_flag("-q,--quiet", arguments->quiet, "No lines of progress under mpirun");

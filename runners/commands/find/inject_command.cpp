@@ -53,7 +53,7 @@ struct Answer {
     ProgramRun run;
     bool met = true;  // what --expect asked for
     std::string unmet;
-    std::optional<LeastProgram> least;
+    std::optional<MinimalProgram> least;
 };
 
 class InjectCommand {

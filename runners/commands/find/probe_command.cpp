@@ -11,6 +11,7 @@
 #include "results/record/words.h"
 #include "runners/commands/command.h"
 #include "runners/commands/find/probe_subject.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/screen.h"
 
 namespace deadrank::runners::commands {
@@ -282,7 +283,7 @@ void add_probe(CLI::App& command, Session& session) {
         ->type_name("ID");
     command.add_option("--time-limit", arguments->time_limit, "Seconds for each answer of a command [60]")
         ->type_name("SECONDS")
-        ->check(CLI::Range(0.1, 3600.0).description(""));
+        ->check(number_between(0.1, 3600.0));
     command.add_option("--seeds", arguments->seeds.range, "Each seed from A to B [1..20]")->type_name("A..B");
     command.add_option("--points", arguments->points, "Of the first grid [7]")
         ->type_name("N")

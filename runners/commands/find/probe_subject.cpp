@@ -30,22 +30,22 @@ using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
 
-struct Eyes {
+struct DetectorSet {
     std::string name;
     results::Detectors detectors;
     bool ours = true;
 };
 
-Result<Eyes> of_tool(Result<Tool> tool) {
+Result<DetectorSet> of_tool(Result<Tool> tool) {
     if (!tool) return tl::unexpected(tool.error());
     if (!tool->missing.empty())
         return refuse(ErrorCode::environment, tool->name + " is not here", tool->missing);
     const std::string release = tool->version.empty() ? "" : " " + tool->version;
-    return Eyes{tool->name + release, std::move(tool->detectors), false};
+    return DetectorSet{tool->name + release, std::move(tool->detectors), false};
 }
 
-Result<Eyes> of_detector(const std::string& name, const Library& library) {
-    Eyes eyes{name, {}};
+Result<DetectorSet> of_detector(const std::string& name, const Library& library) {
+    DetectorSet eyes{name, {}};
     std::vector<std::string> known;
     for (auto& detector : library.detectors()) {
         known.emplace_back(detector->name());
@@ -58,7 +58,7 @@ Result<Eyes> of_detector(const std::string& name, const Library& library) {
                                : fmt::format("did you mean '{}'?", near));
 }
 
-Result<Eyes> eyes_of(const ProbeArguments& arguments, const Library& library) {
+Result<DetectorSet> choose_detectors(const ProbeArguments& arguments, const Library& library) {
     results::processes::Bounds bounds;
     bounds.time = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.time_limit * 1000));
     bounds.stopped = [] { return stop_on_interrupt().load(); };
@@ -66,7 +66,7 @@ Result<Eyes> eyes_of(const ProbeArguments& arguments, const Library& library) {
     if (!arguments.command.empty())
         return of_tool(tool_of_command(arguments.command, scenarios::ids(library.taxonomy.symptoms), bounds));
     if (!arguments.detector.empty()) return of_detector(arguments.detector, library);
-    return Eyes{"all detectors", library.detectors()};
+    return DetectorSet{"all detectors", library.detectors()};
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ Result<Probed> probe_detector(const ProbeArguments& arguments, const Library& li
                               Progress& progress) {
     const auto vary = parse_vary(arguments.vary);
     if (!vary) return tl::unexpected(vary.error());
-    auto eyes = eyes_of(arguments, library);
+    auto eyes = choose_detectors(arguments, library);
     if (!eyes) return tl::unexpected(eyes.error());
     const auto seeds = seeds_of(arguments.seeds);
     if (!seeds) return tl::unexpected(seeds.error());

@@ -115,12 +115,13 @@ std::string test_text(const ProgramOptions& options, const explore::ProgramCase&
 
 }  // namespace
 
-LeastProgram shrink_program(const ProgramOptions& options, const std::vector<std::string>& faults,
-                            const explore::ProgramRun& run, const Library& library, const Extension& extension) {
+MinimalProgram shrink_program(const ProgramOptions& options, const std::vector<std::string>& faults,
+                              const explore::ProgramRun& run, const Library& library,
+                              const Extension& extension) {
     const auto ranks = static_cast<std::int64_t>(run.control->record.evidence.world_size());
-    LeastProgram least{.shrunk = ProgramShrinker(options, run, library, extension)({faults, ranks}),
-                       .again = {},
-                       .test = {}};
+    MinimalProgram least{.shrunk = ProgramShrinker(options, run, library, extension)({faults, ranks}),
+                         .again = {},
+                         .test = {}};
     ProgramOptions small = options;
     if (least.shrunk.least.ranks != ranks) small.ranks = least.shrunk.least.ranks;
     least.again = command_line("inject", small, least.shrunk.least.faults);

@@ -10,14 +10,15 @@
 
 namespace deadrank::runners::commands {
 
-struct LeastProgram {
+struct MinimalProgram {
     explore::ShrunkProgram shrunk;
     std::string again;  // the command that plays it
     std::string test;   // five lines of Python
 };
 
 // `run`: how the program ended with these faults. Shows progress on stderr.
-LeastProgram shrink_program(const ProgramOptions& options, const std::vector<std::string>& faults,
-                            const explore::ProgramRun& run, const Library& library, const Extension& extension);
+MinimalProgram shrink_program(const ProgramOptions& options, const std::vector<std::string>& faults,
+                              const explore::ProgramRun& run, const Library& library,
+                              const Extension& extension);
 
 }  // namespace deadrank::runners::commands

@@ -31,7 +31,7 @@ const std::vector<std::string> suite_modules = {"torch.testing._internal.common_
 constexpr std::string_view mark = "\x1e" "deadrank ";
 
 // Whether every rank ends that is not at fault.
-bool others_end(const Record& record) {
+bool others_ended(const Record& record) {
     const auto guilty = record.truth.culprit().ranks;
     const auto& ends = record.truth.ends;
     for (std::size_t rank = 0; rank < ends.size(); ++rank) {
@@ -107,6 +107,8 @@ serve::HttpResponse Suite::answer(const serve::HttpRequest& request) {
     try {
         return {200, play(json::parse(request.body)).dump(), "application/json"};
     } catch (const std::exception& trouble) {
+        const std::lock_guard lock(mutex_);
+        if (not_played_++ == 0) trouble_ = trouble.what();
         return {500, trouble.what()};
     }
 }
@@ -122,6 +124,7 @@ std::string Suite::name_of(const json& request) {
 json Suite::play(const json& request) {
     if (request.contains("unmanaged")) {
         const std::lock_guard lock(mutex_);
+        played_.erase(request.at("test").get<std::string>());  // its ranks refused, and real processes follow
         if (!mutating_)
             unmanaged_.push_back({request.at("test").get<std::string>(), request["unmanaged"].get<std::string>()});
         return json::object();
@@ -294,7 +297,8 @@ void Suite::play_with(const std::string& fault, const std::string& test,
         one.outcome = run->outcome;
         one.says = run->says;
         // A test runner ends a stopped rank as soon as another one fails.
-        if (one.outcome == SuiteOutcome::hang && others_end(run->fault.record)) one.outcome = SuiteOutcome::watchdog;
+        if (one.outcome == SuiteOutcome::hang && others_ended(run->fault.record))
+            one.outcome = SuiteOutcome::watchdog;
     } else {
         one.says = run.error().text();
     }

@@ -56,6 +56,8 @@ public:
     std::size_t played() const { return played_.size(); }  // tests
     const std::vector<FaultedTest>& faulted() const { return faulted_; }
     const std::vector<UnmanagedTest>& unmanaged() const { return unmanaged_; }
+    std::size_t not_played() const { return not_played_; }   // starts of ranks that failed on this machine
+    const std::string& trouble() const { return trouble_; }  // of the first of them
 
     // From the recording on, each test is answered as it was recorded, after these mutants of it were played.
     const explore::RecordedTests& recorded() const { return recorded_; }
@@ -89,6 +91,8 @@ private:
     std::set<std::string> played_;  // a test may start ranks several times
     std::size_t mutant_runs_ = 0;
     std::vector<FaultedTest> faulted_;
+    std::size_t not_played_ = 0;
+    std::string trouble_;
     std::vector<UnmanagedTest> unmanaged_;
     explore::RecordedTests recorded_;
     std::map<std::string, std::string> replies_;  // JSON, of recorded tests

@@ -126,7 +126,8 @@ std::string swarm_text(const Swarm& swarm, const std::vector<std::string>& files
     text += fmt::format("\n  {} plans · {} in {} · {} without effect · {} no healthy job · {:.1f} s\n",
                         swarm.played, counted(swarm.groups.size(), "finding"), counted(runs, "job"),
                         swarm.without_effect, swarm.no_job, seconds);
-    if (swarm.untold > 0) text += fmt::format("  {} could not be played: {}\n", swarm.untold, swarm.trouble);
+    if (swarm.not_played > 0)
+        text += fmt::format("  {} could not be played: {}\n", swarm.not_played, swarm.trouble);
     if (swarm.clean()) {
         text += fmt::format("  nothing broke: what shows in a share of {} or more of such plans would have\n",
                             fine_percent(find::clopper_pearson(0, runs, 0.9).high));
@@ -163,10 +164,13 @@ std::string swarm_json(const Swarm& swarm, const std::vector<std::string>& files
                          {"drawn", count.drawn},
                          {"acted", count.acted}});
     }
-    const nlohmann::ordered_json json = {
-        {"plans", swarm.played},      {"no_job", swarm.no_job}, {"without_effect", swarm.without_effect},
-        {"not_played", swarm.untold}, {"findings", groups},     {"sometimes", swarm.sometimes},
-        {"coverage", cells}};
+    const nlohmann::ordered_json json = {{"plans", swarm.played},
+                                         {"no_job", swarm.no_job},
+                                         {"without_effect", swarm.without_effect},
+                                         {"not_played", swarm.not_played},
+                                         {"findings", groups},
+                                         {"sometimes", swarm.sometimes},
+                                         {"coverage", cells}};
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -204,14 +208,14 @@ public:
         if (!session_.take(seeds)) return;
         auto properties = find::properties_named(arguments_.properties);
         if (!session_.take(properties)) return;
-        if (!words_exist(*library)) return;
+        if (!check_words(*library)) return;
         auto settings = settings_of(*library);
         if (!session_.take(settings)) return;
         play(*library, *seeds, *properties, *settings);
     }
 
 private:
-    bool words_exist(const Library& library) {
+    bool check_words(const Library& library) {
         const auto check = [&](const std::vector<std::string>& names, const auto& kinds, const char* what) {
             std::vector<std::string> known;
             for (const auto& kind : kinds) known.push_back(kind.name);
@@ -290,7 +294,7 @@ private:
         progress.clear();
         const double seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        session_.code = found.clean() ? (found.untold > 0 ? exit_unknown : exit_pass) : exit_fail;
+        session_.code = found.clean() ? (found.not_played > 0 ? exit_unknown : exit_pass) : exit_fail;
         const std::vector<std::string> files = write(found);
         print_out("{}", arguments_.json ? swarm_json(found, files) + "\n"
                                         : swarm_text(found, files, style_of(stdout), seconds));

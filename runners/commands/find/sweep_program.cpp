@@ -227,7 +227,7 @@ private:
             text += fmt::format("\n  {}\n", style_.paint(Ink::dim, "left out: " + sentence));
         text += fmt::format("\n  {} · {} · {:.1f} s\n", results::counted(sweep.places.size(), "run"),
                             counts_text(sweep.counts(), style_), seconds);
-        if (!sweep.obstacle.empty())
+        if (sweep.copied < sweep.places.size() && !sweep.obstacle.empty())
             text += fmt::format("  {} played from the start: {}\n", sweep.places.size() - sweep.copied,
                                 sweep.obstacle);
         if (sweep.places.size() < sweep.planned)

@@ -117,6 +117,12 @@ public:
         if (!run_suite(false)) return;
         print_error("deadrank: {} on simulated ranks\n", results::counted(suite.played(), "test"));
         print_unmanaged(suite.unmanaged());
+        if (suite.not_played() > 0) {  // the suite calls such a test failed
+            print_error("deadrank: {} of ranks could not be played: {}\n",
+                        results::counted(suite.not_played(), "start"), suite.trouble());
+            session_.code = exit_unknown;
+            return;
+        }
         if (suite.played() == 0 && (session_.code == exit_pass || arguments_.mutate)) {
             session_.complain({ErrorCode::unsupported, "no test started ranks by torch's test classes or mp.spawn",
                                "MultiProcessTestCase, MultiProcContinuousTest, what inherits from them, and "

@@ -58,7 +58,7 @@ public:
         if (!arguments_.limit.empty() && limit() <= 0)
             return session_.complain({ErrorCode::usage, "--limit '" + arguments_.limit + "' will not do",
                                       "write a duration such as 90s or 5m"});
-        if (!read_policy() || !ask_live()) return;
+        if (!read_policy() || !query_server()) return;
         if (rules_.empty()) {
             return session_.complain(
                 {ErrorCode::usage, "there is no rule file",
@@ -87,7 +87,7 @@ private:
     }
 
     // Asks a running server for its targets, and for its rules where none are given.
-    bool ask_live() {
+    bool query_server() {
         rules_ = arguments_.rules;
         if (arguments_.prometheus.empty()) return true;
         if (arguments_.prometheus.find("://") == std::string::npos) {
@@ -223,7 +223,7 @@ private:
         }
         if (!study_.complete)
             study_.notes.push_back("stopped before its end: what was judged until then is shown");
-        if (!find_missing() || !ask_pager()) return;
+        if (!find_missing() || !query_pager()) return;
         if (tool_ && arguments_.verify) verify();
         report(tool_.has_value());
     }
@@ -281,9 +281,9 @@ private:
         return true;
     }
 
-    bool ask_pager() {
+    bool query_pager() {
         if (arguments_.alertmanager.empty() || study_.rows.empty()) return true;
-        auto asked = serve::ask_pager(study_, arguments_.pager, arguments_.alertmanager);
+        auto asked = serve::query_pager(study_, arguments_.pager, arguments_.alertmanager);
         if (!asked) session_.complain(asked.error());
         return asked.has_value();
     }

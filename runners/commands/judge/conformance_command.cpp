@@ -8,6 +8,7 @@
 
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/pipeline/play_trial.h"
@@ -103,7 +104,7 @@ void add_conformance(CLI::App& command, Session& session) {
         ->type_name("COMMAND");
     command.add_option("--time-limit", arguments->time_limit, "Seconds for each answer [60]")
         ->type_name("SECONDS")
-        ->check(CLI::Range(0.1, 3600.0).description(""));
+        ->check(number_between(0.1, 3600.0));
     add_catalog(command, arguments->catalog);
     add_json(command, arguments->json, "One JSON object a line and check");
     command.callback([arguments, &session] { conformance(*arguments, session); });

@@ -15,6 +15,7 @@
 #include "runners/backends/process/simulated_gpus.h"
 #include "runners/commands/command.h"
 #include "runners/commands/gpu_options.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/pipeline/library.h"
@@ -182,8 +183,10 @@ void report_gpus(const DoctorArguments& arguments, Session& session) {
     std::vector<std::string> environment;
     for (const auto& [name, value] : *variables) environment.push_back(fmt::format("{}={}", name, value));
     environment.emplace_back("OMP_NUM_THREADS=1");
+    const results::processes::Bounds bounds{
+        .time = std::chrono::minutes(5)};  // a first call compiles the operators
     auto answer = results::processes::run_bounded(
-        {python->program.string(), "-m", "deadrank_operators.report"}, {}, {}, environment);
+        {python->program.string(), "-m", "deadrank_operators.report"}, bounds, {}, environment);
     if (!session.take(answer)) return;
     print_out("{}", answer->out);
     if (answer->well()) return;
@@ -191,7 +194,7 @@ void report_gpus(const DoctorArguments& arguments, Session& session) {
     if (answer->out.empty())
         session.complain(
             {scenarios::ErrorCode::environment,
-             fmt::format("{} {}: {}", python->program.string(), answer->how(), answer->last_words()),
+             fmt::format("{} {}: {}", python->program.string(), answer->how(), answer->last_error_text()),
              "name another Python in DEADRANK_PYTHON"});
 }
 
@@ -222,7 +225,8 @@ void add_doctor(CLI::App& command, Session& session) {
     command.footer(doctor_footer);
     auto arguments = std::make_shared<DoctorArguments>();
     command.add_option("--pid", arguments->pids, "The environment of these processes instead of our own")
-        ->type_name("PID");
+        ->type_name("PID")
+        ->check(number_between(1, 1 << 22));
     command.add_option("--from", arguments->from, "Snapshots taken earlier, one file a process")
         ->type_name("FILE");
     command
@@ -233,7 +237,7 @@ void add_doctor(CLI::App& command, Session& session) {
         ->type_name("DIR");
     command.add_option("--wait", arguments->wait, "Seconds to wait for the other processes [60]")
         ->type_name("S")
-        ->check(CLI::Range(0.0, 86400.0).description(""));
+        ->check(number_between(0.0, 86400.0));
     command.add_flag("--rules", arguments->rules, "List the rules");
     add_gpus(command, arguments->gpus);
     add_json(command, arguments->json, "A JSON object with all remarks");

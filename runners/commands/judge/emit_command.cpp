@@ -8,6 +8,7 @@
 #include "results/emitters/emitter_catalog.h"
 #include "results/record/words.h"
 #include "runners/commands/command.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 
@@ -115,7 +116,7 @@ void add_emit(CLI::App& command, Session& session) {
     command.add_option("-o,--out", arguments->out, "Write below DIR [.]")->type_name("DIR");
     command.add_option("--at", arguments->at, "The moment, in seconds of the run")
         ->type_name("SECONDS")
-        ->check(CLI::NonNegativeNumber.description(""));
+        ->check(number_between(0, 1e15));
     command.add_flag("--list", arguments->list, "List the formats");
     add_json(command, arguments->json, "With --list: one JSON object a line");
     command.callback([arguments, &session] {

@@ -67,7 +67,7 @@ void ask(const Asking& arguments, Session& session) {
     }
     auto report = results::external::read_ras_json(*body);
     if (!session.take(report)) return;
-    const auto troubles = results::external::troubles_in(*report);
+    const auto troubles = results::external::find_troubles(*report);
     if (arguments.json) {
         print_out("{}", *body);
     } else {

@@ -8,6 +8,7 @@
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
 #include "runners/commands/judge/score_report.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/commands/trust.h"
@@ -144,7 +145,7 @@ private:
         for (const ToolScore& score : scores) {
             asked = asked || !score.cases.empty();
             for (const ToolCase* one : score.cases)
-                changed = changed || (one->outcome.fault && !one->as_pinned());
+                changed = changed || (one->outcome.fault && !one->matches_pin());
         }
         return changed ? exit_fail : asked ? exit_pass : exit_unknown;
     }
@@ -185,7 +186,7 @@ void add_score(CLI::App& command, Session& session) {
     add_trust(command, arguments->trust);
     command.add_option("--time-limit", arguments->time_limit, "Seconds for each answer of a tool [60]")
         ->type_name("SECONDS")
-        ->check(CLI::Range(0.1, 3600.0).description(""));
+        ->check(number_between(0.1, 3600.0));
     command.add_option("-j,--jobs", arguments->jobs, "Trials at once [1]")
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""));

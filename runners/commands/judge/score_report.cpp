@@ -97,7 +97,7 @@ std::string pinned_text(const ToolScore& score, const results::reports::Style& s
     for (const ToolCase* one : score.cases) {
         if (!one->pinned || !one->outcome.fault) continue;
         const std::string what = fmt::format("{} · seed {}", one->outcome.scenario, one->outcome.seed);
-        if (one->as_pinned()) {
+        if (one->matches_pin()) {
             text += fmt::format("  {} {}: {}, as known of this release: {}\n", style.paint(Ink::dim, "="),
                                 what, name_of(one->pinned->outcome), one->pinned->why);
         } else {

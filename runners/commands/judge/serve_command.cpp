@@ -29,19 +29,19 @@ struct ServeArguments {
 };
 
 // Static, because the signal handler needs it.
-std::atomic<bool>& asked_to_stop() {
+std::atomic<bool>& serve_stop_flag() {
     static std::atomic<bool> asked{false};
     return asked;
 }
 
 void stop_on_signals() {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-        std::signal(signal, [](int) { asked_to_stop() = true; });
+        std::signal(signal, [](int) { serve_stop_flag() = true; });
 }
 
 void serve_until_done(serve::Replay& replay, double duration, double real_seconds) {
     const auto began = std::chrono::steady_clock::now();
-    while (!asked_to_stop()) {
+    while (!serve_stop_flag()) {
         const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
         if (real_seconds >= 0 ? passed >= real_seconds : replay.now() >= duration) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -30,7 +30,7 @@ constexpr const char* undo_footer =
     "  deadrank undo --dry-run    what is left\n"
     "  deadrank undo              take it back";
 
-std::vector<Undone> only_told(const std::vector<Leftover>& left) {
+std::vector<Undone> preview_undo(const std::vector<Leftover>& left) {
     std::vector<Undone> told;
     for (std::size_t i = 0; i < left.size(); ++i) {
         for (const UndoAction& action : left[i].actions)
@@ -54,7 +54,7 @@ std::string heading_of(const Leftover& one) {
 void undo_command(const UndoArguments& arguments, Session& session) {
     auto left = leftovers();
     if (!session.take(left)) return;
-    const std::vector<Undone> all = arguments.dry ? only_told(*left) : undo(*left);
+    const std::vector<Undone> all = arguments.dry ? preview_undo(*left) : undo(*left);
     const bool whole = std::all_of(all.begin(), all.end(), [](const Undone& one) { return one.done; });
     if (arguments.json) {
         auto list = nlohmann::ordered_json::array();

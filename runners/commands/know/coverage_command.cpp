@@ -35,7 +35,7 @@ namespace {
 std::string reason(const Library& library, const scenarios::Scenario& scenario, Runner& runner) {
     const auto trial = scenarios::resolve(scenario, {1}, runner.capabilities(), library.vocabulary);
     if (!trial) return trial.error().what;
-    const auto able = runner.on_paper(trial->fault);
+    const auto able = runner.check_plan(trial->fault);
     return able ? "it could be, and its file does not say that it was tried" : able.error().what;
 }
 
@@ -113,7 +113,7 @@ Json checks_json(const results::Strictness& checks) {
               {"change_settings", checks.heals_set},
               {"work_around", checks.heals_workaround},
               {"are_the_control", checks.heals_control},
-              {"without_a_reason", checks.heals_unsaid}}}};
+              {"without_a_reason", checks.heals_missing}}}};
 }
 
 Json source_json(const BySource& counts) {
@@ -142,7 +142,7 @@ Json proofs_json(const Proofs& proofs) {
              {{"first", proofs.causes_right.size()},
               {"later", proofs.causes_second},
               {"another", proofs.causes_wrong},
-              {"none", proofs.causes_unsaid}}}};
+              {"none", proofs.causes_missing}}}};
 }
 
 void print_coverage_json(const Coverage& coverage, const BackendReasons& reasons,
@@ -230,7 +230,7 @@ void print_checks(const results::Strictness& checks) {
         "  heals        {} fix with the trigger left in place, {} by settings alone, {} are workarounds, {} "
         "are the control and say why, {} without a word\n",
         checks.heals_keep, checks.heals_set, checks.heals_workaround, checks.heals_control,
-        checks.heals_unsaid.size());
+        checks.heals_missing.size());
     print_out("{}{}{}", field("whom", checks.blames), field("reaction", checks.reaction),
               field("how soon", checks.within));
 }
@@ -258,7 +258,7 @@ void print_proofs(const Proofs& proofs) {
     }
     print_out("               cause named first {}, later {}, another one {}, none {}\n",
               proofs.causes_right.size(), proofs.causes_second.size(), proofs.causes_wrong.size(),
-              proofs.causes_unsaid.size());
+              proofs.causes_missing.size());
 }
 
 void print_coverage_text(const Coverage& coverage, bool cells, const std::optional<Proofs>& proofs) {

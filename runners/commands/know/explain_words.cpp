@@ -13,7 +13,7 @@
 #include "runners/commands/selection.h"
 #include "runners/find/properties.h"
 #include "runners/manual/meanings.h"
-#include "runners/manual/told.h"
+#include "runners/manual/symptom_rows.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners::commands {
@@ -49,8 +49,8 @@ void detectors_of(Explanation& explanation, const Library& library, const std::s
     }
 }
 
-void told_of(Explanation& explanation, const std::string& symptom) {
-    for (const manual::ToldRow& row : manual::told_rows())
+void add_symptom_rows(Explanation& explanation, const std::string& symptom) {
+    for (const manual::SymptomRow& row : manual::symptom_rows())
         if (row.symptom == symptom)
             add_row(explanation, "told where",
                     fmt::format("{}. Named: {}. How soon: {}", row.shows, row.who, row.soon));
@@ -86,7 +86,7 @@ Explanation explain_entry(const Library& library, const Axis& axis, const Taxono
             add_row(explanation, "tie-break", one.rule);
     }
     partners(explanation, library.taxonomy, entry.id);
-    if (axis.name == "symptom") told_of(explanation, entry.id);
+    if (axis.name == "symptom") add_symptom_rows(explanation, entry.id);
     if (axis.name == "symptom") detectors_of(explanation, library, entry.id);
     scenarios_of(explanation, library, axis, entry.id);
     return explanation;

@@ -15,6 +15,7 @@
 #include "results/reports/json_files.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/learn/course.h"
@@ -29,7 +30,7 @@ namespace deadrank::runners::commands {
 // The course as a list, with the solved lessons marked.
 void list_text(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress);
 void list_json(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress);
-void say_solved(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress);
+void print_solved(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress);
 
 using learn::Done;
 using results::reports::Ink;
@@ -63,7 +64,7 @@ void list_text(const std::vector<scenarios::Scenario>& course, const learn::Prog
         print_out("{}{}\n", head, style.cut(first_words(scenario), room));
     }
     print_out("\n  {} minutes in all.", minutes);
-    say_solved(course, progress);
+    print_solved(course, progress);
 }
 
 void list_json(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress) {
@@ -91,7 +92,7 @@ void list_json(const std::vector<scenarios::Scenario>& course, const learn::Prog
     print_out("{}\n", results::reports::dumped(all, 2));
 }
 
-void say_solved(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress) {
+void print_solved(const std::vector<scenarios::Scenario>& course, const learn::Progress& progress) {
     const auto solved = std::count_if(course.begin(), course.end(), [&](const auto& scenario) {
         const Done* done = progress.find(scenario.id);
         return done && done->solved;
@@ -224,7 +225,7 @@ private:
 
     // Starts at the first unsolved lesson; a named one is taught in any case.
     void teach(const std::vector<scenarios::Scenario>& course, const learn::Classroom& room) {
-        learn::Talk talk{std::cin, style_of(stdout), isatty(STDIN_FILENO) == 0};
+        learn::Console talk{std::cin, style_of(stdout), isatty(STDIN_FILENO) == 0};
         if (progress_.empty()) print_out("{}\n", learn::primer_text(talk.style));
         const bool named = course.size() == 1;
         for (const auto& scenario : course) {
@@ -235,21 +236,21 @@ private:
             Done done;
             const Way way = learn::teach(*made, talk, done);
             keep(progress_.note(scenario.id, done));
-            if (way == Way::quit) return say_solved(course, progress_);
+            if (way == Way::quit) return print_solved(course, progress_);
             if (named) break;
             print_out("\n{}\n  enter goes on to the next lesson, q leaves > ", std::string(72, '-'));
             flush_out();
             std::string line;
             if (!std::getline(talk.in, line) || line.starts_with("q")) {
                 print_out("\n");
-                return say_solved(course, progress_);
+                return print_solved(course, progress_);
             }
             print_out("\n");
         }
-        say_solved(course, progress_);
+        print_solved(course, progress_);
     }
     void examine(const std::vector<scenarios::Scenario>& course, const learn::Classroom& room) {
-        learn::Talk talk{std::cin, style_of(stdout), isatty(STDIN_FILENO) == 0};
+        learn::Console talk{std::cin, style_of(stdout), isatty(STDIN_FILENO) == 0};
         auto key = Json::array();
         std::size_t right = 0, asked = 0, number = 0;
         for (const auto& drawn : learn::draw_quiz(course, arguments_.quiz, arguments_.seed)) {
@@ -371,7 +372,8 @@ void add_learn(CLI::App& command, Session& session) {
     auto arguments = std::make_shared<LearnArguments>();
     add_selection(command, arguments->selection);
     command.add_option("--seed", arguments->seed, "Which ranks and numbers, and which quiz [1]")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(whole_number());
     command.add_option("--quiz", arguments->quiz, "Ask about N bugs, one try each, and count")
         ->type_name("N")
         ->check(CLI::Range(1, 1000).description(""));

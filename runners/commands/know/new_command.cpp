@@ -5,14 +5,17 @@
 #include <fmt/format.h>
 #include <memory>
 
+#include "results/record/evidence.h"
 #include "results/record/text_file.h"
 #include "runners/commands/command.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
+#include "runners/explore/recording_of.h"
 #include "runners/pipeline/library.h"
 #include "scenarios/format/skeleton.h"
 #include "scenarios/model/document.h"
 #include "scenarios/model/python_program.h"
+#include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners::commands {
 
@@ -22,14 +25,16 @@ using scenarios::ErrorCode;
 namespace fs = std::filesystem;
 
 struct NewScenarioArguments {
-    scenarios::SkeletonWish wish{.id = {},
-                                 .symptom = "collective_deadlock_hang",
-                                 .fault = "kill_rank",
-                                 .cause = {},
-                                 .fix = {},
-                                 .workload = {}};
+    scenarios::SkeletonOptions wish{.id = {},
+                                    .symptom = "collective_deadlock_hang",
+                                    .fault = "kill_rank",
+                                    .cause = {},
+                                    .fix = {},
+                                    .workload = {}};
     std::string catalog;
     fs::path program, patch;  // files that are copied beside the scenario
+    fs::path evidence;        // of a run that becomes a recording beside it
+    std::string recording;    // its text
     bool print = false;
 };
 
@@ -46,13 +51,40 @@ std::string name_of_file(const NewScenarioArguments& arguments) {
     return arguments.wish.id.substr(arguments.wish.id.find('/') + 1);
 }
 
-scenarios::Result<void> copy_beside(const fs::path& from, const fs::path& file) {
-    const auto text = scenarios::read_text(from);
-    if (!text) return scenarios::refuse(ErrorCode::io, "cannot be read", "see its rights", {from.string()});
+scenarios::Result<void> write_beside(const std::string& text, const fs::path& file) {
     std::error_code ignored;
     if (fs::exists(file, ignored))
         return scenarios::refuse(ErrorCode::usage, "is there already", "choose another name", {file.string()});
-    return results::write_text(*text, file);
+    return results::write_text(text, file);
+}
+
+scenarios::Result<void> copy_beside(const fs::path& from, const fs::path& file) {
+    const auto text = scenarios::read_text(from);
+    if (!text) return scenarios::refuse(ErrorCode::io, "cannot be read", "see its rights", {from.string()});
+    return write_beside(*text, file);
+}
+
+// False after a complaint.
+bool record(NewScenarioArguments& arguments, Session& session) {
+    if (!arguments.program.empty()) {
+        session.complain({ErrorCode::usage, "a scenario plays a program or a recording",
+                          "leave out --from, or --recording"});
+        return false;
+    }
+    std::error_code ignored;
+    const fs::path file = fs::is_directory(arguments.evidence, ignored) ? arguments.evidence / "evidence.jsonl"
+                                                                         : arguments.evidence;
+    auto evidence = results::read_evidence(file);
+    if (!session.take(evidence)) return false;
+    auto job = recording_of(*evidence);
+    if (!session.take(job)) return false;
+    arguments.recording = sim::recording_text(job->recording);
+    arguments.wish.workload = sim::recorded_workload().words.name;
+    arguments.wish.recording = name_of_file(arguments) + ".json";
+    const int ranks = static_cast<int>(job->recording.size());
+    arguments.wish.nodes = ranks % job->nodes == 0 ? job->nodes : 1;
+    arguments.wish.ranks_per_node = ranks / arguments.wish.nodes;
+    return true;
 }
 
 void create(NewScenarioArguments& arguments, Session& session) {
@@ -60,6 +92,7 @@ void create(NewScenarioArguments& arguments, Session& session) {
         arguments.wish.workload = scenarios::python_workload;
         arguments.wish.program = name_of_file(arguments) + ".py";
     }
+    if (!arguments.evidence.empty() && !record(arguments, session)) return;
     if (!arguments.patch.empty()) arguments.wish.patch = name_of_file(arguments) + ".diff";
     if (!arguments.patch.empty() && arguments.program.empty())
         return session.complain({ErrorCode::usage, "a bug is a patch of a program", "add --from train.py"});
@@ -86,6 +119,8 @@ void create(NewScenarioArguments& arguments, Session& session) {
         written = copy_beside(arguments.program, fs::path(file).replace_extension(".py"));
     if (written && !arguments.patch.empty())
         written = copy_beside(arguments.patch, fs::path(file).replace_extension(".diff"));
+    if (written && !arguments.recording.empty())
+        written = write_beside(arguments.recording, fs::path(file).replace_extension(".json"));
     if (!written) {
         session.complain(written.error());
         return;
@@ -101,11 +136,15 @@ void add_new(CLI::App& command, Session& session) {
         "catalog that --catalog or DEADRANK_CATALOG names, else below the working directory.\n\n"
         "With --from the scenario plays that program, which is copied beside it; --bug is a patch that makes its "
         "bug, as `diff -u train.py buggy.py` writes it.\n\n"
+        "With --recording the scenario makes the calls of a recorded run again, at the number of ranks that "
+        "[cluster] states. It is a recording: no value is computed, and nothing that the program would decide "
+        "otherwise is played.\n\n"
         "Examples:\n"
         "  deadrank new communication/my_bug --from train.py --bug bug.diff --symptom loss_nan_or_divergence\n"
-        "  deadrank new communication/my_bug --symptom collective_mismatch_error --fault resize_collective");
+        "  deadrank new communication/my_bug --symptom collective_mismatch_error --fault resize_collective\n"
+        "  deadrank new communication/at_64 --recording seen");
     auto arguments = std::make_shared<NewScenarioArguments>();
-    scenarios::SkeletonWish& wish = arguments->wish;
+    scenarios::SkeletonOptions& wish = arguments->wish;
     command.add_option("id", wish.id, "stage/name of the scenario, as communication/my_bug")
         ->required()
         ->type_name("ID");
@@ -123,6 +162,11 @@ void add_new(CLI::App& command, Session& session) {
     command.add_option("--bug", arguments->patch, "A unified diff that puts the bug into it")
         ->type_name("FILE")
         ->check(CLI::ExistingFile.description(""));
+    command.add_option("--recording", arguments->evidence,
+                       "The evidence of a healthy run, or its directory, as watch --record keeps it: the scenario "
+                       "makes its calls again, without its program")
+        ->type_name("FILE")
+        ->check(CLI::ExistingPath.description(""));
     command.add_flag("--print", arguments->print, "Print it instead of writing it");
     add_catalog(command, arguments->catalog);
     command.callback([arguments, &session] { create(*arguments, session); });

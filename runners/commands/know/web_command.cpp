@@ -10,6 +10,7 @@
 #include "results/record/words.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/serve/http.h"
@@ -164,7 +165,8 @@ void add_web(CLI::App& command, Session& session) {
                     "A class on these scenarios: ids, or a file with one a line")
         ->type_name("IDS|FILE");
     command.add_option("--seed", arguments->seed, "Of a class: the seed that makes every draw [1]")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(whole_number());
     command.add_option("--listen", arguments->listen, "Of a class: the address to listen on [127.0.0.1]")
         ->type_name("IP");
     add_catalog(command, arguments->catalog);

@@ -63,9 +63,9 @@ ordered_json json_of(const Checked& one) {
         json["variant"] = scenarios::variant_name(one.what.variant);
         json["against"] = one.against;
     }
-    if (one.parting) {
-        json["here"] = event_json(one.parting->one, one.parting->evidence_one);
-        json["there"] = event_json(one.parting->other, one.parting->evidence_other);
+    if (one.divergence) {
+        json["here"] = event_json(one.divergence->one, one.divergence->evidence_one);
+        json["there"] = event_json(one.divergence->other, one.divergence->evidence_other);
     }
     if (!one.reason.empty()) json["reason"] = one.reason;
     return json;
@@ -79,11 +79,11 @@ void print_story(const Checked& one, const Style& style) {
     if (one.outcome == Checked::unknown) return row("unknown", one.reason);
     row("differs", fmt::format("in {}: {} run, seed {}; the first run here against {}", one.what.what,
                                scenarios::variant_name(one.what.variant), one.print.seed, one.against));
-    if (one.parting) {
-        row("here", text_of(one.parting->one));
-        row("", one.parting->evidence_one);
-        row("there", text_of(one.parting->other));
-        row("", one.parting->evidence_other);
+    if (one.divergence) {
+        row("here", text_of(one.divergence->one));
+        row("", one.divergence->evidence_one);
+        row("there", text_of(one.divergence->other));
+        row("", one.divergence->evidence_other);
     }
     row("but", one.reason);
 }
@@ -167,14 +167,14 @@ constexpr const char* determinism_footer =
     "  deadrank replay determinism my_bug.toml --explore-order      also where ties in time fall by chance\n"
     "  deadrank replay determinism --runs 5 -- torchrun --nproc-per-node 8 train.py   a program of yours";
 
-struct Asked {
+struct TraceRequest {
     scenarios::Variant variant = scenarios::Variant::fault;
     Window window;
 };
 
 // Parses --trace, which only this program itself passes.
-Asked read_trace(const std::string& text) {
-    Asked asked;
+TraceRequest read_trace(const std::string& text) {
+    TraceRequest asked;
     const std::string name = text.substr(0, text.find(':'));
     for (const auto variant : {scenarios::Variant::control, scenarios::Variant::healed}) {
         if (scenarios::variant_name(variant) == name) asked.variant = variant;
@@ -227,7 +227,7 @@ private:
     }
 
     void trace(const std::vector<Job>& jobs, const MakeRunner& make, const Library& library) {
-        const Asked asked = read_trace(arguments_.trace);
+        const TraceRequest asked = read_trace(arguments_.trace);
         for (const Job& job : jobs) {
             auto traced =
                 trace_one(job, asked.variant, asked.window, *make(), library.vocabulary, options().line);
@@ -273,8 +273,8 @@ private:
         return words;
     }
 
-    Elsewhere elsewhere() const {
-        Elsewhere elsewhere;
+    OtherProcess elsewhere() const {
+        OtherProcess elsewhere;
         elsewhere.prints = [this] {
             std::vector<std::string> words = command();
             const SelectionOptions& selection = arguments_.selection;

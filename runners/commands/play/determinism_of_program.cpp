@@ -45,8 +45,8 @@ std::string line_before(const Evidence& evidence, std::size_t index) {
         const auto* log = event.rank == rank ? event.as<results::RankLog>() : nullptr;
         if (!log) continue;
         const std::string_view line = evidence.text(log->line);
-        if (line.starts_with(explore::told_line))
-            return fmt::format("rank {} at {}", rank, line.substr(explore::told_line.size()));
+        if (line.starts_with(explore::source_line_prefix))
+            return fmt::format("rank {} at {}", rank, line.substr(explore::source_line_prefix.size()));
     }
     return {};
 }

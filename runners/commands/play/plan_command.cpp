@@ -9,6 +9,7 @@
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
 #include "runners/commands/play/plan_notes.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/extension/extension.h"
@@ -89,7 +90,9 @@ void add_plan(CLI::App& command, Session& session) {
         "  deadrank replay plan communication/rank_leaves_all_reduce --seed 7 > plan.toml");
     auto arguments = std::make_shared<PlanArguments>();
     command.add_option("scenario", arguments->scenario, "An id or a file")->required()->type_name("SCENARIO");
-    command.add_option("--seed", arguments->seed, "The seed that makes every draw [1]")->type_name("N");
+    command.add_option("--seed", arguments->seed, "The seed that makes every draw [1]")
+        ->type_name("N")
+        ->check(whole_number());
     command.add_option("--variant", arguments->variant, "fault, control or healed [fault]")
         ->check(CLI::IsMember({"fault", "control", "healed"}))
         ->type_name("NAME");

@@ -136,7 +136,7 @@ void print_unnamed(const scenarios::Plan& plan, const inject::FaultCatalog& cata
     const scenarios::Expectation& expect = plan.expect;
     if (expect.silent() || !expect.unseen.empty()) return;
     std::set<std::string_view> known;  // printed in the order of their names
-    const auto add = [&](BlameField field) { known.insert(scenarios::word_of(field)); };
+    const auto add = [&](BlameField field) { known.insert(scenarios::enum_name(field)); };
     if (!expect.ranks.empty()) {
         add(BlameField::rank);
         add(BlameField::node);
@@ -177,7 +177,7 @@ void print_variable(const scenarios::Plan& plan) {
             "refuses its value in words that name it, or where it can have no meaning in this job\n");
 }
 
-void print_asked(const scenarios::Expectation& expect) {
+void print_blame_fields(const scenarios::Expectation& expect) {
     if (expect.silent() || expect.asks_for(BlameField::rank)) return;
     const bool node = expect.asks_for(BlameField::node);
     print_out("# expect: `blames` asks for {}, so a finding may name any ranks{}\n",
@@ -234,7 +234,7 @@ void print_notes(const scenarios::Scenario& scenario, const scenarios::Trial& tr
         if (!heals_to_control && !trial.healed.faults.empty())
             print_proof(trial, *control, !scenario.heal.as_control.empty(), runner);
     }
-    print_asked(scenario.expect);
+    print_blame_fields(scenario.expect);
     print_variable(trial.fault);
     print_unnamed(trial.fault, faults);
     if (heals_to_control && scenario.heal.as_control.empty())

@@ -57,7 +57,8 @@ public:
             return done(releases::prepare(collection->bugs, collection->pins, say, &stop_on_interrupt()));
         if (!arguments_.runs.empty()) {
             library->catalog = library->data / "releases";
-            return tell(releases::rows_of(*library, *collection, arguments_.runs, arguments_.detail));
+            return print_releases(
+                releases::rows_of(*library, *collection, arguments_.runs, arguments_.detail));
         }
         for (const releases::ReleaseBug& bug : collection->bugs) show(bug, collection->pins);
         if (!arguments_.json)
@@ -73,7 +74,7 @@ private:
     }
 
     // The outcome of each bug in the kept runs: as a table, or line by line.
-    void tell(const std::vector<releases::ReleaseRow>& rows) {
+    void print_releases(const std::vector<releases::ReleaseRow>& rows) {
         if (!arguments_.table.empty()) return done(releases::write_table(rows, arguments_.table));
         for (const releases::ReleaseRow& row : rows) {
             const bool noticed = row.seen && row.verdict == results::Verdict::pass;

@@ -55,8 +55,8 @@ scenarios::Result<Wanted> wanted_by_plan(const Library& library, const std::file
                                          const std::string& runner);
 
 struct Replayed {
-    enum Answer { reproduced, differs, untold };
-    Answer outcome = untold;
+    enum Answer { reproduced, differs, inconclusive };
+    Answer outcome = inconclusive;
     std::string says;
     std::string difference;  // the first event that differs; empty when there is none or it cannot be known
     std::uint64_t trace_hash = 0;
@@ -82,7 +82,7 @@ std::string changed(std::string_view what, std::string_view then, std::string_vi
     return fmt::format("{} has changed since: {} then, {} now", what, then, now);
 }
 
-Result<results::Evidence> evidence_of_then(const fs::path& place) {
+Result<results::Evidence> read_recorded_evidence(const fs::path& place) {
     std::error_code ignored;
     return results::read_evidence(fs::is_directory(place, ignored) ? place / "evidence.jsonl" : place);
 }
@@ -94,7 +94,7 @@ void settle(Replayed& replayed, Replayed::Answer outcome, std::string says) {
 
 // Compares with the earlier run's evidence.
 Result<void> compare_with_evidence(Replayed& replayed, const Wanted& wanted, const Played& now) {
-    auto then = evidence_of_then(wanted.against);
+    auto then = read_recorded_evidence(wanted.against);
     if (!then) return tl::unexpected(then.error());
     replayed.difference = first_difference(*then, now.record.evidence);
     if (replayed.difference.empty()) {
@@ -114,7 +114,7 @@ void compare_with_itself(Replayed& replayed, const Wanted& wanted, const Played&
     } else if (wanted.trace_hash == 0) {
         settle(replayed, Replayed::reproduced, "reproduced: played twice, the same run");
     } else if (!wanted.changes.empty()) {
-        settle(replayed, Replayed::untold, "the token's run cannot be asked of what has changed since");
+        settle(replayed, Replayed::inconclusive, "the token's run cannot be asked of what has changed since");
     } else {
         settle(
             replayed, Replayed::differs,
@@ -222,7 +222,7 @@ Result<Replayed> play_again(const Library& library, const Wanted& wanted, std::a
     if (played->plan.variant == Variant::fault && !wanted.control)
         replayed.notes.emplace_back(no_control_note);
     if (wanted.runner != scenarios::BackendId::sim) {
-        settle(replayed, Replayed::untold,
+        settle(replayed, Replayed::inconclusive,
                "played again; real processes are never twice the same run, event by event");
     } else if (wanted.trace_hash != 0 && wanted.trace_hash == replayed.trace_hash) {
         settle(replayed, Replayed::reproduced, "reproduced: the same trace hash");

@@ -8,6 +8,7 @@
 #include "results/reports/trace.h"
 #include "runners/backends/catalog/backend.h"
 #include "runners/commands/command.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/commands/trust.h"
@@ -109,7 +110,9 @@ void add_trace(CLI::App& command, Session& session) {
                     "A scenario to play, or a run's directory or evidence file to read")
         ->required()
         ->type_name("SCENARIO|PLACE");
-    command.add_option("--seed", arguments->seed, "The seed that makes every draw [1]")->type_name("N");
+    command.add_option("--seed", arguments->seed, "The seed that makes every draw [1]")
+        ->type_name("N")
+        ->check(whole_number());
     command.add_option("--variant", arguments->variant, "Which run of the scenario [fault]")
         ->type_name("NAME")
         ->check(CLI::IsMember({"fault", "control", "healed"}).description(""));

@@ -18,6 +18,7 @@
 #include "runners/backends/process/scratch.h"
 #include "runners/commands/command.h"
 #include "runners/commands/gpu_options.h"
+#include "runners/commands/ranges.h"
 #include "runners/commands/screen.h"
 #include "runners/commands/selection.h"
 #include "runners/commands/under_test.h"
@@ -106,7 +107,7 @@ scenarios::Result<void> check(const WatchArguments& arguments) {
 }
 
 // An outer watch already watches this job: run the program without a second one.
-[[noreturn]] void step_aside(const std::vector<std::string>& command) {
+[[noreturn]] void exec_unwatched(const std::vector<std::string>& command) {
     print_error("deadrank: this job is watched already; the program runs under that watch alone\n");
     const int why = results::processes::replace_process(command);
     print_error("deadrank: {} cannot be started: {}\n", command.front(), std::strerror(why));
@@ -229,7 +230,7 @@ void watch_simulated(const WatchArguments& arguments, Session& session) {
 void watch_command(const WatchArguments& arguments, Session& session) {
     if (auto sound = check(arguments); !sound) return session.complain(sound.error());
     if (arguments.simulated) return watch_simulated(arguments, session);
-    if (std::getenv("DEADRANK_EVIDENCE")) step_aside(arguments.command);
+    if (std::getenv("DEADRANK_EVIDENCE")) exec_unwatched(arguments.command);
     const auto home = local_home();
     if (!home) return session.complain(home.error());
     std::map<std::string, std::string> variables;
@@ -328,7 +329,8 @@ void add_watch(CLI::App& command, Session& session) {
         ->type_name("N")
         ->check(CLI::Range(1, 100000).description(""));
     command.add_option("--seed", arguments->seed, "With --simulated: the seed of every draw [1]")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(whole_number());
     command
         .add_option("--order", arguments->order,
                     "With --simulated: what may come in any order comes in one drawn from this seed, as sweep --orders")

@@ -12,6 +12,7 @@ using testing::HasSubstr;
 struct Library {
     const char* name;
     std::string (*directory)();
+    friend void PrintTo(const Library& library, std::ostream* out) { *out << library.name; }
 };
 
 class DeviceRealNccl : public testing::TestWithParam<Library> {

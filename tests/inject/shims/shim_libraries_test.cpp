@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Shim{"Nccl", "libdeadrank-nccl.so", "(nccl|deadrank_)[A-Za-z0-9_]+"},
                     Shim{"Mpi", "libdeadrank-mpi.so", "MPI_[A-Za-z_]+"},
                     Shim{"Files", "libdeadrank-files.so",
-                         "[a-z]+(64)?|__open(at)?(64)?_2|renameat2|deadrank_(keep|keep_begin|storage|storage_fault|copies_begin|turn_begin|turn_take|turn_due)"},
+                         "[a-z]+(64)?|__open(at)?(64)?_2|renameat2|deadrank_(keep|keep_begin|refused|storage|storage_fault|copies_begin|turn_begin|turn_take|turn_due)"},
                     Shim{"Sockets", "libdeadrank-sockets.so", "writev|send|sendmsg|deadrank_link(_flip)?"}),
     [](const auto& chosen) { return std::string(chosen.param.name); });
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -83,6 +83,56 @@ TEST(DeviceStandIn, HasEveryPublicFunctionOfNccl) {
     for (std::string line; std::getline(all, line);)
         if (("\n" + later).find("\n" + line + "\n") == std::string::npos) of_28 += line + "\n";
     EXPECT_EQ(of_28, names(other, "nccl")) << "the NCCL that is installed here has other names";
+}
+
+// A torch that is linked to CUDA 12 is 3 GB to fetch. This program calls what differs between the two
+// releases, and both runtimes are in its process, as `--gpus` loads them.
+TEST(DeviceStandIn, ServesAProgramOfCuda12) {
+    if (!built("standin_cuda12")) GTEST_SKIP() << not_built;
+    const std::string properties =
+        "name NVIDIA H100 80GB HBM3 (deadrank)\nmemory MiB 81559\nclock kHz 1980000\ncapability "
+        "90\nmultiprocessors 132\n"
+        "memory clock kHz 2619000\nshared memory opt-in 232448\nintact 1\n";
+    const std::string both = "LD_PRELOAD=" + (libraries / "libcudart.so.13").string() + ":" +
+                             (libraries / "libcudart.so.12").string();
+    for (const std::string& preload : {std::string(), both}) {
+        const Answer answer = shell("DEADRANK_STANDIN_GPU=h100 " + preload + " " +
+                                    with_libraries((programs / "standin_cuda12").string()) + " 2>/dev/null");
+        EXPECT_EQ(answer.code, 0);
+        EXPECT_EQ(
+            answer.out,
+            "runtime 12090\ndriver 13000\nproperties 0\n" + properties + "properties of CUDA 11 0\n" +
+                properties +
+                "attributes 0\ntype 2\naddress 1\nintact 1\n"
+                "capture 0\nstatus 0\nintact 1\nsecond capture 0\nfilled 1\n"
+                "prefetch 0\nadvise 0\ncopied 9\nsynchronized 0\nelapsed 0\nmilliseconds 1\n"
+                "launch 209\nno kernel image is available for execution on the device (deadrank: "
+                "of_nobody() has no host version; compute this on the CPU, or set "
+                "DEADRANK_STANDIN_LENIENT=1 to let such kernels do nothing)\n"
+                "graph 801\noperation not supported (deadrank: cudaGraphAddNode_v2 is not there without "
+                "a GPU)\nother runtime 0\ntype 2\n")
+            << preload;
+    }
+}
+
+// A program finds a symbol by its name and version.
+TEST(DeviceStandIn, HasEveryFunctionOfTheRuntimesOfTwoReleases) {
+    if (!built("standin_cuda12")) GTEST_SKIP() << not_built;
+    for (const auto& [release, names] : {std::pair{"12", 435}, {"13", 422}}) {
+        const std::string library = (libraries / "libcudart.so.").string() + release;
+        const std::string folder = DEADRANK_SOURCE_DIRECTORY "/inject/standin/runtime/";
+        const std::string wanted =
+            shell("cat " + folder + "names.txt " + folder + "cuda" + release +
+                  "/names.txt | grep -v '^#' | sed 's/$/@@libcudart.so." + release + "/' | sort -u")
+                .out;
+        const std::string found = shell("nm -D --defined-only --with-symbol-versions " + library +
+                                        " | awk '$2 != \"A\" {print $3}' | sort -u")
+                                      .out;
+        EXPECT_EQ(std::ranges::count(wanted, '\n'), names);
+        EXPECT_EQ(found, wanted);
+        EXPECT_THAT(shell("readelf -d " + library).out,
+                    testing::HasSubstr(std::string("soname: [libcudart.so.") + release + "]"));
+    }
 }
 
 TEST(DeviceStandIn, RefusesWithALineWhatItDoesNotHave) {

@@ -22,10 +22,10 @@ const std::string scripts = DEADRANK_SOURCE_DIRECTORY "/tests/standin/";
 // The command line of a Python program with simulated GPUs.
 std::string on_gpus(const std::string& program, const std::string& environment = {}) {
     const std::string at = standin_libraries.string();
-    return "OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH=" + at + " LD_PRELOAD=" + at +
-           "/libcudart.so.13:" + at + "/libnccl.so.2:" + at + "/libcuda.so.1:" + at + "/libnvidia-ml.so.1 " +
-           "PYTHONPATH=" + operators.string() + (environment.empty() ? "" : " " + environment) +
-           " /usr/bin/timeout 300 " + python_with_torch().string() + " " + program;
+    return "OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH=" + at +
+           " LD_PRELOAD=" + preloaded_libraries() + " PYTHONPATH=" + operators.string() +
+           (environment.empty() ? "" : " " + environment) + " /usr/bin/timeout 300 " +
+           python_with_torch().string() + " " + program;
 }
 std::string on_cpu(const std::string& program) {
     return "OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 timeout 300 " + python_with_torch().string() + " " +
@@ -81,6 +81,46 @@ TEST_F(DeviceSimulatedGpus, ComputeTheOperatorDatabaseOfANewerTorch) {
                                         "PYTHONPATH=" + operators.string() + ":" + newer_torch().string()));
     EXPECT_EQ(answer.code, 0) << answer.out;
     EXPECT_THAT(answer.out, AllOf(HasSubstr("torch 2.15.0"), HasSubstr(" 0 wrong,")));
+}
+
+// A build for CUDA 12 loads the other runtime, with that release's structs.
+class DeviceSimulatedGpusOfCuda12 : public testing::Test {
+protected:
+    void SetUp() override {
+        if (const std::string missing = why_no_torch_of_cuda12(); !missing.empty()) GTEST_SKIP() << missing;
+    }
+    static std::string path() {
+        return "PYTHONPATH=" + operators.string() + ":" + torch_of_cuda12().string();
+    }
+};
+
+TEST_F(DeviceSimulatedGpusOfCuda12, ComputeTheOperatorDatabaseWithoutAWrongValue) {
+    const Answer answer = shell(on_gpus(scripts + "operator_database.py", path()));
+    EXPECT_EQ(answer.code, 0) << answer.out;
+    EXPECT_THAT(answer.out, AllOf(HasSubstr("torch 2.8.0"), HasSubstr(" 0 wrong,")));
+}
+
+TEST_F(DeviceSimulatedGpusOfCuda12, HaveTheCpusLossesToTheLastDigit) {
+    const auto wanted = numbers_of("PYTHONPATH=" + torch_of_cuda12().string() + " " +
+                                   on_cpu(scripts + "gpu_training.py --device cpu"));
+    const auto found =
+        numbers_of(on_gpus(scripts + "gpu_training.py", path() + " DEADRANK_OPERATORS_RNG=cpu"));
+    EXPECT_EQ(wanted.size(), 12u);
+    EXPECT_EQ(found, wanted);
+}
+
+TEST_F(DeviceSimulatedGpusOfCuda12, TrainInParallelOverTorchsOwnNcclGroup) {
+    const std::string program = "-m torch.distributed.run --standalone --nproc-per-node 2 " + scripts +
+                                "gpu_training_ranks.py --device ";
+    auto wanted = numbers_of("PYTHONPATH=" + torch_of_cuda12().string() + " " + on_cpu(program + "cpu"));
+    auto found = numbers_of(on_gpus(program + "cuda", path()));
+    EXPECT_EQ(wanted.size(), 4u);
+    ASSERT_EQ(found.size(), 4u);
+    // Gloo of torch 2.8 sums where reduce_scatter_tensor shall average, so FSDP on the CPU is no measure
+    // there.
+    EXPECT_EQ(found["fully_sharded"][0], found["data_parallel"][0]);
+    for (const char* name : {"fully_sharded", "fully_sharded_bf16"}) wanted.erase(name), found.erase(name);
+    EXPECT_EQ(found, wanted);
 }
 
 // Where kernels do nothing, the same comparison finds wrong values: it can fail.

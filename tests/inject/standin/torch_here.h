@@ -11,6 +11,15 @@ namespace deadrank::tests {
 inline const std::filesystem::path standin_libraries =
     std::filesystem::path(DEADRANK_BINARY_DIRECTORY) / "standin";
 
+// What a program of torch loads first: of the two runtimes torch finds the one that it was linked to.
+inline std::string preloaded_libraries() {
+    std::string all;
+    for (const char* name :
+         {"libcudart.so.13", "libcudart.so.12", "libnccl.so.2", "libcuda.so.1", "libnvidia-ml.so.1"})
+        all += (all.empty() ? "" : ":") + (standin_libraries / name).string();
+    return all;
+}
+
 // On PYTHONPATH, it lets torch's operators of cuda tensors compute.
 inline const std::filesystem::path operators =
     std::filesystem::path(DEADRANK_SOURCE_DIRECTORY) / "inject/standin/operators/python";
@@ -55,6 +64,17 @@ inline std::string why_no_newer_torch() {
     return std::filesystem::exists(newer_torch() / "torch/lib/libtorch_cuda.so")
                ? ""
                : "no torch 2.15 in " + newer_torch().string() + ": './dev tools --torch' installs it";
+}
+
+// The files of a torch that is linked to CUDA 12, with its CUDA libraries, for the same Python.
+inline std::filesystem::path torch_of_cuda12() { return cache_of_deadrank() / "torch-2.8.0"; }
+
+inline std::string why_no_torch_of_cuda12() {
+    if (const std::string why = why_no_torch(); !why.empty()) return why;
+    return std::filesystem::exists(torch_of_cuda12() / "torch/lib/libtorch_cuda.so")
+               ? ""
+               : "no torch 2.8 in " + torch_of_cuda12().string() +
+                     ": 'pip install --target' that folder 'torch==2.8.0' (3 GB to fetch)";
 }
 
 }  // namespace deadrank::tests

@@ -1,6 +1,7 @@
 // tests/programs/shims/saver_main.cpp — Saves checkpoints in every way that programs do it: beside and
 // renamed, exchanged, linked, without a name at first, in place, a whole directory at once. It knows of no
 // faults.
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
@@ -51,7 +52,8 @@ void save_directory() {
 
 }  // namespace
 
-// DIRECTORY, which has last.pt, best.pt and twin.pt (one file), log.txt, step1/model.pt, latest → step1.
+// DIRECTORY, which may have config.txt and has last.pt, best.pt and twin.pt (one file), log.txt,
+// step1/model.pt, latest → step1.
 int main(int count, char** words) {
     check(count == 2 && ::chdir(words[1]) == 0, "a directory");
     const int here = ::open(".", O_RDONLY | O_DIRECTORY);
@@ -63,6 +65,7 @@ int main(int count, char** words) {
     check(::renameat2(here, "last.pt", here, "fresh.pt", RENAME_EXCHANGE) == 0, "renameat2");
     save(here, "best.pt", 'c');
     check(::truncate("twin.pt", 5) == 0, "truncate");
+    check(::chmod("config.txt", 0400) == 0 || errno == ENOENT, "chmod");
     save_under_a_drawn_name();
     save_directory();
     std::FILE* log = std::fopen("log.txt", "a");

@@ -1,6 +1,6 @@
 // tests/results/detectors/blame_test.cpp — Goal: a majority is no proof. What was agreed before, who departed
 // from earlier rounds, and who sent nothing tell whom to blame; and one job that lacks a call is not several.
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

@@ -3,7 +3,7 @@
 #include "results/analysis/exception_words.h"
 #include "results/analysis/setup_words.h"
 #include "results/analysis/value_causes.h"
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

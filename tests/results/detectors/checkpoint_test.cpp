@@ -1,6 +1,6 @@
 // tests/results/detectors/checkpoint_test.cpp — Goal: a file that cannot be read, one that does not fit, and
 // one that read well and was another are told apart, and a job that does not come back is noticed.
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

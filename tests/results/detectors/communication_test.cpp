@@ -2,7 +2,7 @@
 // was accused are named; those who only waited are not.
 #include <functional>
 
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

@@ -3,7 +3,7 @@
 // is told; an end that all ranks agreed on is none that came too early.
 #include <functional>
 
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

@@ -2,7 +2,7 @@
 // that is stuck, a member that comes late, one that goes on when all others have left, members that read
 // other samples, the few whom somebody asked to end.
 #include "results/analysis/waits.h"
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "results/detectors/detector.h"
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {
@@ -163,6 +163,23 @@ TEST(BlindSpots, AreToldOfAProgramWithoutSteps) {
     noisy_steps(steps, 0, 2);
     EXPECT_THAT(results::blind_spots(steps.watched()),
                 testing::Not(testing::Contains(testing::HasSubstr("saw no step"))));
+}
+
+// Python prints what a destructor raises, and goes on. The same lines without the first one end the program.
+TEST(Healthy, ExceptionsThatPythonIgnores) {
+    const auto printed = [](bool ignored) {
+        EvidenceBuilder job(2);
+        job.start().world();
+        noisy_steps(job, 0, 4);
+        if (ignored) job.log(1, "Exception ignored in: <function Saver.__del__ at 0x7f12>");
+        job.log(1, "Traceback (most recent call last):").log(1, "  File \"train.py\", line 3, in __del__", 0);
+        job.log(1, "RuntimeError: already closed");
+        noisy_steps(job, 4, 8);
+        job.all_exit();
+        return job.watched();
+    };
+    expect_all_silent(printed(true));
+    EXPECT_FALSE(results::detect(printed(false), all_detectors()).empty());
 }
 
 }  // namespace

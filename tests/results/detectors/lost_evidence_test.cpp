@@ -1,6 +1,6 @@
 // tests/results/detectors/lost_evidence_test.cpp — Goal: what a rank did not write is never taken for what it
 // did not do, now or when its evidence is judged later; other ranks are still seen.
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

@@ -2,7 +2,7 @@
 // the rank, or with none where none is to blame.
 #include <cmath>
 
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

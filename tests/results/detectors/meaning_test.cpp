@@ -1,6 +1,6 @@
 // tests/results/detectors/meaning_test.cpp — Goal: what a rank's words mean depends on what it had done and
 // said before, and on what the launcher gave it: a driver's answer, a lost store, a wrong address.
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

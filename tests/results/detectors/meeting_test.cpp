@@ -1,6 +1,6 @@
 // tests/results/detectors/meeting_test.cpp — Goal: what goes wrong before ranks have met, or keeps some from
 // ever training, is told by its own name.
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

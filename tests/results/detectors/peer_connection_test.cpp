@@ -1,6 +1,6 @@
 // tests/results/detectors/peer_connection_test.cpp — Goal: of a broken connection the side that went is
 // named, not whoever saw it go.
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

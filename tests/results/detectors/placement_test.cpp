@@ -1,6 +1,6 @@
 // tests/results/detectors/placement_test.cpp — Goal: ranks that share devices on purpose are not taken for
 // ranks that landed on the wrong one; of contexts on several devices each is told.
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

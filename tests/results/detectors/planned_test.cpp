@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

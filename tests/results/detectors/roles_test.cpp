@@ -3,7 +3,7 @@
 #include <cmath>
 #include <functional>
 
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

@@ -1,6 +1,6 @@
 // tests/results/detectors/setup_test.cpp — Goal: who spoilt the start is named, and the variable or package
 // behind it; a difference that harmed nobody is no alarm.
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {
@@ -316,11 +316,47 @@ TEST(SetupHang, CountsWhoGaveUpAfterALongWait) {
     EXPECT_EQ(found_by("setup_hang", job.watched(2min)).blame.ranks, ranks({6}));
 }
 
+// Groups that are created at their first call, as NCCL does: ranks 2 and 3 wait to create theirs with ranks 0
+// and 1.
+EvidenceBuilder two_stuck_in_a_call(const std::vector<Rank>& members, const std::vector<Rank>& present) {
+    EvidenceBuilder job(4);
+    job.start().world().comm(2, "tp", members);
+    for (const Rank rank : present) job.enters(rank, 2, 1);
+    job.after(1s);
+    job.joins(2, 3, "dp", {0, 2}, 1).joins(3, 4, "dp", {1, 3}, 1);
+    return job;
+}
+
+TEST(SetupHang, IsSilentWhereThoseWhoAreMissedWaitInACallOfTheirOwn) {
+    expect_silence_of("setup_hang", two_stuck_in_a_call({0, 1}, {0, 1}).watched(2min));
+}
+
+TEST(SetupHang, NamesWhoIsMissedThereAndInThatCall) {
+    EXPECT_EQ(found_by("setup_hang", two_stuck_in_a_call({0, 1}, {0}).watched(2min)).blame.ranks, ranks({1}));
+}
+
+// Ranks 0 and 1 wait for rank 2 in a call of the world instead of creating the group with it.
+TEST(SetupHang, NamesWhoMakesAnotherCallWithThoseThatWaitAtTheSetUp) {
+    EXPECT_EQ(found_by("setup_hang", two_stuck_in_a_call({0, 1, 2, 3}, {0, 1}).watched(2min)).blame.ranks,
+              ranks({0, 1}));
+}
+
 TEST(SetupHang, IsSilentWhenSomebodyOnlyTookALittle) {
     EvidenceBuilder job(4);
     job.start().world();
     for (const Rank rank : {0, 1, 3}) job.joins(rank, 2, "tp", {0, 1, 2, 3}, rank);
     expect_silence_of("setup_hang", job.watched(50s));
+}
+
+TEST(PackageFailure, QuotesWhatTheProgramSaidAndNotItsLines) {
+    EvidenceBuilder job(2);
+    job.start();
+    for (const char* line :
+         {"[rank1]: Traceback (most recent call last):", "[rank1]:   File \"a.py\", line 3, in f",
+          "[rank1]:     raise ImportError(", "[rank1]: ImportError: no package"})
+        job.log(1, line);
+    EXPECT_THAT(found_by("package_failure", job.watched()).says,
+                testing::HasSubstr("ImportError: no package"));
 }
 
 TEST(PackageFailure, TellsABuildFromAnImport) {

@@ -1,6 +1,6 @@
 // tests/results/detectors/sides_test.cpp — Goal: where several ranks may be to blame, what they did before
 // tells who is, and where nothing tells, all of them are named.
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

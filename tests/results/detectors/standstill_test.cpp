@@ -1,6 +1,6 @@
 // tests/results/detectors/standstill_test.cpp — Goal: what counts as standing still, and whom the others wait
 // for: who raised an error, who never ends, who only repeats itself; and not who sent what was taken.
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {
@@ -35,6 +35,16 @@ TEST(Standstill, TellsTheErrorOfARankThatNeverCame) {
     EXPECT_EQ(found.blame.ranks, ranks({1}));
     EXPECT_EQ(found.causes.front(), "unpropagated_rank_failure");
     EXPECT_THAT(found.says, testing::HasSubstr("nothing to train"));
+}
+
+// Rank 1 makes another call than its peers. The launcher kills all of them after ten minutes of silence.
+TEST(Standstill, IsNotedAlthoughTheCulpritIsKilledInTheEnd) {
+    EvidenceBuilder job = three_steps(4);
+    for (const Rank rank : job.everybody())
+        job.enters(rank, 1, 4, rank == 1 ? Op::broadcast : Op::all_reduce);
+    job.after(10min);
+    for (const Rank rank : job.everybody()) job.exits(rank, -15, 15);
+    EXPECT_EQ(found_by("collective_hang", job.watched()).blame.ranks, ranks({1}));
 }
 
 // Ranks 2 and 3 never come to rank 0's call with them, and rank 1 waits for rank 0 elsewhere.

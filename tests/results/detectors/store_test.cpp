@@ -2,7 +2,7 @@
 // who never came to it; the variable is blamed where the address came from it; what a rank said is quoted up
 // to the words that matter.
 #include "results/analysis/error_quote.h"
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

@@ -3,7 +3,7 @@
 // all, or a job whose steps differ.
 #include <cmath>
 
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {
@@ -150,6 +150,35 @@ TEST(Straggler, CountsTheTimeInASendAsWaiting) {
     EXPECT_EQ(found_by("straggler", sender(5ms, 20ms)).blame.ranks, ranks({0}));
 }
 
+// Both ranks work 30 ms. Rank 0 sends then. Rank 1 leaves their call 50 ms later than rank 0, so that rank 0 waits 50 ms
+// for its receiver. It may say so.
+Evidence early_sender(bool says, Time slower = 0ms) {
+    EvidenceBuilder job(2);
+    job.start().world();
+    for (std::int64_t step = 0; step < 12; ++step) {
+        for (const Rank rank : {0, 1}) job.add(rank, StepBegin{step}).enters(rank, 1, step + 1);
+        job.leaves(0, 1, step + 1);
+        job.after(30ms).add(0, results::P2pEnter{1, step + 1, 600, 1, 0, Op::send, Dtype::f32});
+        job.after(20ms).leaves(1, 1, step + 1);
+        job.after(30ms + slower);
+        job.add(1, results::P2pEnter{1, step + 1, 600, 0, 0, Op::recv, Dtype::f32}).after(1ms);
+        if (says) {
+            const double waited = std::chrono::duration<double>(51ms + slower).count();
+            job.add(0, ValueSample{-1, job.text("message_wait"), waited, std::nan("")});
+        }
+        job.add(0, results::P2pLeave{1, step + 1, 1, Op::send, Code::ok});
+        job.add(1, results::P2pLeave{1, step + 1, 0, Op::recv, Code::ok});
+        for (const Rank rank : {0, 1}) job.add(rank, StepEnd{step, 1, 1});
+    }
+    return job.watched();
+}
+
+TEST(Straggler, BelievesARankThatSaysHowLongItWaitedForItsReceiver) {
+    EXPECT_EQ(found_by("straggler", early_sender(false)).blame.ranks, ranks({0}));
+    expect_silence_of("straggler", early_sender(true));
+    EXPECT_EQ(found_by("straggler", early_sender(true, 60ms)).blame.ranks, ranks({1}));
+}
+
 // Rank 0 posts a receive, goes on, and waits for it in its next phase, until rank 1 has worked and sent.
 // Whether it worked meanwhile, nothing tells.
 Evidence receiver(bool goes_on, Time later = 0ms) {
@@ -174,6 +203,31 @@ TEST(Straggler, DoesNotTakeTheTimeBesideAReceiveForWaiting) {
     const Finding later = found_by("straggler", receiver(true, 80ms));
     EXPECT_EQ(later.blame.ranks, ranks({1}));
     EXPECT_EQ(later.blame.step, 8);
+}
+
+// Rank 1 begins its step 6 so much later than it ended step 5; the others wait for it in a call.
+Evidence late_beginner(Time late, bool saves) {
+    EvidenceBuilder job(3);
+    job.start().world();
+    for (std::int64_t step = 0; step < 10; ++step) {
+        for (const Rank rank : {0, 2}) job.add(rank, StepBegin{step});
+        job.after(20ms);
+        for (const Rank rank : {0, 2}) job.enters(rank, 1, step + 1);
+        if (step == 6 && saves) job.add(1, results::PhaseBegin{step, Phase::checkpoint});
+        job.after(step == 6 ? late : 0ms);
+        if (step == 6 && saves) job.add(1, results::PhaseEnd{step, Phase::checkpoint});
+        job.add(1, StepBegin{step}).after(20ms).enters(1, 1, step + 1).after(1ms);
+        for (const Rank rank : job.everybody()) job.leaves(rank, 1, step + 1).add(rank, StepEnd{step, 1, 1});
+    }
+    return job.watched();
+}
+
+TEST(Straggler, SeesARankThatStandsStillBetweenTwoSteps) {
+    const Finding stop = found_by("straggler", late_beginner(15s, false));
+    EXPECT_EQ(stop.blame.ranks, ranks({1}));
+    EXPECT_EQ(stop.blame.step, 6);
+    expect_silence_of("straggler", late_beginner(5s, false));
+    expect_silence_of("straggler", late_beginner(15s, true));
 }
 
 // Four replicas read two samples each. From step 6 on `left` are left, of whom rank 1 reads and works more.

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "results/diagnosis/clue.h"
-#include "tests/results/detectors/asked.h"
+#include "tests/results/detectors/run_detector.h"
 
 namespace deadrank::tests {
 namespace {

@@ -42,7 +42,7 @@ results::Evidence hanging_job() {
 }
 
 std::string complaint(const std::string& command, std::chrono::milliseconds time = 20s) {
-    const auto answer = detector(command, time).ask(hanging_job());
+    const auto answer = detector(command, time).analyse(hanging_job());
     return answer ? "it was accepted" : answer.error().text();
 }
 
@@ -72,32 +72,32 @@ TEST(RunProgram, GivesAVariableItsNewValueAlone) {
 TEST(CommandDetector, FindsTheHangInTwentyLinesOfPython) {
     const auto one =
         detector("python3 " DEADRANK_SOURCE_DIRECTORY "/results/external/examples/who_never_came.py");
-    const auto answer = one.ask(hanging_job());
+    const auto answer = one.analyse(hanging_job());
     ASSERT_TRUE(answer) << answer.error().text();
     EXPECT_EQ(answer->name, "who_never_came");
     ASSERT_EQ(answer->findings.size(), 1u);
     EXPECT_EQ(answer->findings[0].symptom, "collective_deadlock_hang");
     EXPECT_THAT(answer->findings[0].blame.ranks, ElementsAre(2));
     EXPECT_LT(answer->findings[0].at, hanging_job().observed_until());
-    EXPECT_TRUE(one.ask(EvidenceBuilder(4).start().world().watched(300s))->findings.empty());
+    EXPECT_TRUE(one.analyse(EvidenceBuilder(4).start().world().watched(300s))->findings.empty());
 }
 
 TEST(CommandDetector, GivesTheEvidenceAsADirectoryWhereTheCommandAsksForIt) {
     const auto answer =
         detector(R"(sh -c 'test "$1" = "$DEADRANK_EVIDENCE" && test -s "$1/evidence.jsonl"' sh {evidence})")
-            .ask(hanging_job());
+            .analyse(hanging_job());
     EXPECT_TRUE(answer) << answer.error().text();
 }
 
 TEST(CommandDetector, GivesTheEventsOnStandardInputOtherwise) {
-    const auto answer = detector(R"(sh -c 'grep -q collective.enter')").ask(hanging_job());
+    const auto answer = detector(R"(sh -c 'grep -q collective.enter')").analyse(hanging_job());
     EXPECT_TRUE(answer) << answer.error().text();
 }
 
 TEST(CommandDetector, SignsFindingsWithItsNameAndTimesThemAtTheEndWhenItDoesNotSay) {
     const auto answer =
         detector("mine=" + echoing(R"({"symptom":"collective_deadlock_hang","blame":{"ranks":[3,1,3]}})"))
-            .ask(hanging_job());
+            .analyse(hanging_job());
     ASSERT_TRUE(answer) << answer.error().text();
     EXPECT_EQ(answer->findings.at(0).detector, "mine");
     EXPECT_EQ(answer->findings.at(0).at, hanging_job().observed_until());
@@ -121,7 +121,7 @@ TEST(CommandDetector, EndsWhatDoesNotEndAndItsChildren) {
 
 TEST(CommandDetector, DoesNotWaitForAChildThatItsCommandLeftBehind) {
     const auto begin = std::chrono::steady_clock::now();
-    EXPECT_TRUE(detector("sh -c 'sleep 600 &'").ask(hanging_job()));
+    EXPECT_TRUE(detector("sh -c 'sleep 600 &'").analyse(hanging_job()));
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 300s);
 }
 

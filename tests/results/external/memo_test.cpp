@@ -19,14 +19,14 @@ TEST(Memo, AsksTheSameQuestionOnce) {
         answer.code = ++asked;
         return answer;
     };
-    EXPECT_EQ(memo.ask({{"a", "1"}}, tool)->code, 1);
-    EXPECT_EQ(memo.ask({{"a", "1"}}, tool)->code, 1);
-    EXPECT_EQ(memo.ask({{"a", "2"}}, tool)->code, 2);
-    EXPECT_EQ(memo.ask({{"b", "1"}}, tool)->code, 3);
-    EXPECT_EQ(memo.ask({{"a", "1"}, {"a", "1"}}, tool)->code, 4);
-    EXPECT_EQ(memo.ask({{"a1", ""}}, tool)->code, 5) << "where a name ends is part of the question";
+    EXPECT_EQ(memo.query({{"a", "1"}}, tool)->code, 1);
+    EXPECT_EQ(memo.query({{"a", "1"}}, tool)->code, 1);
+    EXPECT_EQ(memo.query({{"a", "2"}}, tool)->code, 2);
+    EXPECT_EQ(memo.query({{"b", "1"}}, tool)->code, 3);
+    EXPECT_EQ(memo.query({{"a", "1"}, {"a", "1"}}, tool)->code, 4);
+    EXPECT_EQ(memo.query({{"a1", ""}}, tool)->code, 5) << "where a name ends is part of the question";
     const Memo copy = memo;
-    EXPECT_EQ(Memo(copy).ask({{"a", "2"}}, tool)->code, 2) << "copies of a tool share what it said";
+    EXPECT_EQ(Memo(copy).query({{"a", "2"}}, tool)->code, 2) << "copies of a tool share what it said";
 }
 
 TEST(Memo, ForgetsWhatWasEnded) {
@@ -37,8 +37,8 @@ TEST(Memo, ForgetsWhatWasEnded) {
         answer.ending = ++asked == 1 ? Ending::out_of_time : Ending::by_itself;
         return answer;
     };
-    EXPECT_EQ(memo.ask({}, slow)->ending, Ending::out_of_time);
-    EXPECT_EQ(memo.ask({}, slow)->ending, Ending::by_itself);
+    EXPECT_EQ(memo.query({}, slow)->ending, Ending::out_of_time);
+    EXPECT_EQ(memo.query({}, slow)->ending, Ending::by_itself);
     EXPECT_EQ(asked, 2);
 }
 

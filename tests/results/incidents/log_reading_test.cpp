@@ -188,7 +188,7 @@ TEST(LogReading, IsBoundedInMemory) {
     EXPECT_LT(read->evidence.events().size(), 10'000u);
     const auto counted = files.diagnosed().incident.reading;
     EXPECT_EQ(counted.lines, 60'000);
-    EXPECT_GT(counted.untold, 50'000);
+    EXPECT_GT(counted.omitted, 50'000);
 }
 
 TEST(LogReading, RefusesOnlyWhereNothingIsALog) {
@@ -257,7 +257,7 @@ TEST(LogReading, KeepsTheEndOfALogThatIsTooLong) {
         "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n";
     const auto diagnosis = told_by(log);
     EXPECT_EQ(gist_of(diagnosis), "device_out_of_memory of 2");
-    EXPECT_GT(diagnosis.incident.reading.untold, 4'000);
+    EXPECT_GT(diagnosis.incident.reading.omitted, 4'000);
 }
 
 }  // namespace

@@ -251,7 +251,7 @@ protected:
         daemon_ = std::move(*daemon);
         ASSERT_TRUE(runners::serve::await_server(*daemon_, directory_ / "log", port_, "/-/ready", 60));
         for (int i = 0; i < 300; ++i) {
-            const auto told = runners::serve::ask(port_, {"GET", "/api/v1/query?query=up", ""});
+            const auto told = runners::serve::fetch(port_, {"GET", "/api/v1/query?query=up", ""});
             if (told && told->body.find("myself") != std::string::npos) break;
             std::this_thread::sleep_for(std::chrono::milliseconds(100));
         }

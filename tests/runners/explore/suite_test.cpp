@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "runners/backends/process/mpirun.h"
+#include "runners/backends/process/scratch.h"
 #include "tests/support/shell.h"
 
 namespace deadrank::tests {
@@ -24,10 +25,11 @@ protected:
     }
 
     // Without CI, under which torch's run_tests() wants the package xmlrunner.
-    Answer test(const std::string& options, const std::string& arguments) const {
+    Answer test(const std::string& options, const std::string& arguments,
+                const std::string& file = "test_ranks.py") const {
         return shell("cd '" + (fs::path(DEADRANK_SOURCE_DIRECTORY) / "tests/suites/torch_project").string() +
                      "' && env -u CI PYTHONDONTWRITEBYTECODE=1 '" DEADRANK_BINARY_DIRECTORY "/deadrank' test " + options + " -- '" + python_ +
-                     "' test_ranks.py " + arguments + " 2>&1");
+                     "' " + file + " " + arguments + " 2>&1");
     }
 
     std::string python_;
@@ -38,10 +40,10 @@ TEST_F(DeviceSuiteOfTorchClasses, PassesFailsAndSkipsAsOnRealRanks) {
     EXPECT_NE(all.code, 0);
     // The last lines alone, since the tracebacks of all ranks are pages.
     EXPECT_THAT(all.out.substr(all.out.size() - 150),
-                testing::AllOf(HasSubstr("Ran 6 tests"), HasSubstr("FAILED (errors=2, skipped=1)")));
+                testing::AllOf(HasSubstr("Ran 7 tests"), HasSubstr("FAILED (errors=2, skipped=1)")));
     for (const char* words : {"ERROR: test_with_a_wrong_sum", "Expected 5 but got 4.0",
                               "ERROR: test_in_which_a_rank_is_late", "Timed out waiting",
-                              "deadrank: 6 tests on simulated ranks"})
+                              "deadrank: 7 tests on simulated ranks"})
         EXPECT_TRUE(all.out.find(words) != std::string::npos) << words;
 }
 
@@ -58,6 +60,21 @@ TEST_F(DeviceSuiteOfTorchClasses, ATestThatSwallowsTheErrorHangsUnderAFault) {
     const Answer one = test("--faults 'kill' --seed 2", "TestSums.test_that_swallows_errors");
     EXPECT_EQ(one.code, 1) << one.out;
     EXPECT_THAT(one.out, HasSubstr("deadrank: hangs: __main__.TestSums.test_that_swallows_errors, kill rank"));
+}
+
+TEST_F(DeviceSuiteOfTorchClasses, ATestThatDoesWhatIsNotSimulatedGetsRealProcesses) {
+    const Answer all = test("", "", "test_rpc.py");
+    EXPECT_EQ(all.code, 0) << all.out;
+    EXPECT_THAT(all.out, HasSubstr("deadrank: 1 test on simulated ranks"));
+    EXPECT_THAT(all.out, HasSubstr("deadrank: 1 test ran on ranks that are not simulated: torch.distributed.rpc is not simulated: "
+                                   "__main__.TestRpc.test_sum"));
+}
+
+TEST_F(DeviceSuiteOfTorchClasses, RanksWorkOnOtherDevicesThanTheFirstThatTheyTookMemoryOf) {
+    if (runners::standin_libraries().empty()) GTEST_SKIP() << "the libraries of simulated GPUs are not built";
+    const Answer all = test("--gpus 2", "", "test_gpus.py");
+    EXPECT_EQ(all.code, 0) << all.out;
+    EXPECT_THAT(all.out, HasSubstr("Ran 3 tests"));
 }
 
 TEST_F(DeviceSuiteOfTorchClasses, SaysSoWhenNoTestStartedRanks) {

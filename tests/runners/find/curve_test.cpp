@@ -18,7 +18,7 @@ CurveOptions curve_options(std::int64_t low, std::int64_t high) {
 }
 
 // Seed s sees what is at or above its own threshold: base + s × spread.
-Volley planted(std::int64_t base, std::int64_t spread) {
+ShootSeeds planted(std::int64_t base, std::int64_t spread) {
     return [=](std::int64_t magnitude, const std::vector<std::uint64_t>& seeds) {
         std::vector<Shot> shots;
         for (const std::uint64_t seed : seeds) {

@@ -101,7 +101,7 @@ TEST(Parity, AsksOnPaperBeforeAnythingIsPlayed) {
         scenarios::Capabilities capabilities() const override {
             return {.levers = {"*"}, .workloads = {"*"}};
         }
-        scenarios::Result<void> on_paper(const scenarios::Plan&) override {
+        scenarios::Result<void> check_plan(const scenarios::Plan&) override {
             return scenarios::refuse(scenarios::ErrorCode::unsupported, "it has no setting 'depth'");
         }
         scenarios::Result<Record> play(const scenarios::Plan&, const RunOptions&) override {

@@ -284,6 +284,8 @@ TEST_F(Cli, NamesTheWordThatIsWrong) {
                    "put -- before the command of a program: deadrank watch -- torchrun train.py");
     expect_refusal("sweep --seed 3 shrink",
                    "'shrink' is a verb of sweep — write it first: deadrank sweep shrink");
+    expect_refusal("run --seeds ''", "--seeds has an empty value");
+    expect_refusal("sweep --rank= communication/rank_leaves_all_reduce", "--rank has an empty value");
     expect_refusal("report pariyt", "did you mean 'parity'?");
     expect_refusal("report", "report has no verb");
     expect_refusal("shrnk", "did you mean 'sweep shrink'?");

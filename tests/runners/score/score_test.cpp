@@ -151,10 +151,10 @@ TEST(KnownLimit, ShowsAChangeEitherWayAndOnlyOfThatRelease) {
     };
     const ToolCase same = parrot({}, "2.11.0");
     ASSERT_NE(same.pinned, nullptr);
-    EXPECT_TRUE(same.as_pinned());
+    EXPECT_TRUE(same.matches_pin());
     const ToolCase better = parrot({right}, "2.12.0");
     ASSERT_NE(better.pinned, nullptr);
-    EXPECT_FALSE(better.as_pinned()) << "it speaks now";
+    EXPECT_FALSE(better.matches_pin()) << "it speaks now";
     EXPECT_EQ(parrot({}, "2.7.1").pinned, nullptr) << "nothing is known of that release";
     const Tool tool{"torchfrtrace", "2.12.0", {}, {}, {}};
     const auto text = runners::commands::pinned_text(runners::commands::score_of(tool, {better}, {}), {});
@@ -169,8 +169,8 @@ TEST(KnownLimit, HoldsForWhatIsAlwaysHere) {
         const auto one =
             judged(*runners::find_tool(std::string(limit.tool), {}), for_tools(std::string(limit.scenario)));
         ASSERT_NE(one.pinned, nullptr);
-        EXPECT_TRUE(one.as_pinned()) << limit.tool << " on " << limit.scenario << ": "
-                                     << one.outcome.fault->reason;
+        EXPECT_TRUE(one.matches_pin())
+            << limit.tool << " on " << limit.scenario << ": " << one.outcome.fault->reason;
         ++seen;
     }
     EXPECT_EQ(seen, 2);
@@ -188,7 +188,7 @@ TEST_P(DeviceKnownLimit, Holds) {
         const auto one = judged(*runners::find_tool(std::string(GetParam()), patient),
                                 for_tools(std::string(limit.scenario)));
         ASSERT_NE(one.pinned, nullptr);
-        EXPECT_TRUE(one.as_pinned()) << one.outcome.fault->reason;
+        EXPECT_TRUE(one.matches_pin()) << one.outcome.fault->reason;
         ++seen;
     }
     EXPECT_GT(seen, 0);

@@ -100,7 +100,7 @@ TEST_F(Ras, TellsOurClientWhoLags) {
     ASSERT_TRUE(body) << body.error().text();
     const auto report = results::external::read_ras_json(*body);
     ASSERT_TRUE(report) << report.error().text();
-    const auto troubles = results::external::troubles_in(*report);
+    const auto troubles = results::external::find_troubles(*report);
     ASSERT_EQ(troubles.size(), 1u);
     EXPECT_EQ(troubles[0].kind, RasTrouble::Kind::lagging);
     EXPECT_EQ(troubles[0].who.rank, 2);
@@ -114,7 +114,7 @@ TEST_F(Ras, SaysWhoDoesNotAnswer) {
     at_ = results::emitters::first_silence(evidence_);
     const auto report = results::external::read_ras_json(query_ras(question_).value());
     ASSERT_TRUE(report);
-    const auto troubles = results::external::troubles_in(*report);
+    const auto troubles = results::external::find_troubles(*report);
     ASSERT_EQ(troubles.size(), 1u);
     EXPECT_EQ(troubles[0].kind, RasTrouble::Kind::missing);
     EXPECT_TRUE(troubles[0].who.dead);

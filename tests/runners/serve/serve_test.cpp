@@ -35,7 +35,7 @@ struct Stage {
                  }).value();
         port = server->port();
     }
-    HttpResponse get(const std::string& path) { return ask(port, {"GET", path, ""}).value(); }
+    HttpResponse get(const std::string& path) { return fetch(port, {"GET", path, ""}).value(); }
 
     Site site;
     std::unique_ptr<Replay> replay;
@@ -67,7 +67,7 @@ TEST(Serve, AnswersNotForANodeThatIsDown) {
 TEST(Serve, TakesWebhooksAndRefusesWhatIsNone) {
     Stage stage("", 900, 1);
     const auto post = [&](const std::string& body) {
-        return ask(stage.port, {"POST", "/hook/pager", body}).value().status;
+        return fetch(stage.port, {"POST", "/hook/pager", body}).value().status;
     };
     EXPECT_EQ(
         post(R"({"receiver":"pager","alerts":[{"status":"firing","labels":{"alertname":"A","gpu":"3"}}]})"),
@@ -87,7 +87,7 @@ TEST(HttpServer, AnswersOnlyToItsOwnNames) {
                         }).value();
     const int port = server->port();
     const auto status = [&](const std::string& host) {
-        return ask(port, {"GET", "/", ""}, {{"Host", host}}).value().status;
+        return fetch(port, {"GET", "/", ""}, {{"Host", host}}).value().status;
     };
     for (const char* name : {"localhost", "LocalHost", "127.0.0.1", "[::1]"})
         EXPECT_EQ(status(fmt::format("{}:{}", name, port)), 200) << name;
@@ -102,7 +102,7 @@ TEST(HttpServer, AnswersOnlyToItsOwnNames) {
                       }).value();
     const auto of_open = [&](const std::string& name) {
         const std::string host = fmt::format("{}:{}", name, open->port());
-        return ask(open->port(), {"GET", "/", ""}, {{"Host", host}}).value().status;
+        return fetch(open->port(), {"GET", "/", ""}, {{"Host", host}}).value().status;
     };
     EXPECT_EQ(of_open("10.0.0.1"), 200);
     EXPECT_EQ(of_open("attacker.example"), 421);
@@ -171,7 +171,7 @@ TEST(HttpServer, SurvivesMoreClientsThanDescriptors) {
     }
     EXPECT_LE(sockets, 200u + 16u + 8u) << "a quarter of 64, the listener, and what the test itself has";
     for (const int client : clients) close(client);
-    EXPECT_EQ(ask(server->port(), {"GET", "/", ""}).value().status, 200);
+    EXPECT_EQ(fetch(server->port(), {"GET", "/", ""}).value().status, 200);
 }
 
 void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }

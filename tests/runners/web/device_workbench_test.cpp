@@ -69,15 +69,15 @@ public:
                                     .capabilities = {.backend = "sim", .levers = {"*"}, .workloads = {"*"}}})
                          .value()) {}
 
-    json ask(const std::string& method, const std::string& path, const json& body = nullptr) {
+    json fetch(const std::string& method, const std::string& path, const json& body = nullptr) {
         const auto answer =
             workbench_->answer({method, "/secret/api/" + path, body.is_null() ? "" : body.dump()});
         return json::parse(answer.body, nullptr, false);
     }
-    int start(const json& order) { return ask("POST", "jobs", order).value("job", 0); }
+    int start(const json& order) { return fetch("POST", "jobs", order).value("job", 0); }
     json ended(int job) {
         for (int i = 0; i < 1200; ++i) {
-            json state = ask("GET", fmt::format("jobs/{}", job));
+            json state = fetch("GET", fmt::format("jobs/{}", job));
             if (state["state"] != "waiting" && state["state"] != "running") return state;
             std::this_thread::sleep_for(50ms);
         }
@@ -94,17 +94,18 @@ TEST(DeviceWeb, PlaysARunAsTheCommandDoes) {
     Bench bench(120s);
     const int job = bench.start({{"kind", "run"}, {"id", killed_rank}, {"seed", 7}});
     ASSERT_EQ(bench.ended(job)["state"], "done");
-    const json result = bench.ask("GET", fmt::format("jobs/{}/result", job));
+    const json result = bench.fetch("GET", fmt::format("jobs/{}/result", job));
     const Answer command =
         shell(fmt::format("{} run {} --seed 7 --json --catalog '{}'", web_program, killed_rank, web_catalog));
     EXPECT_EQ(result["case"]["token"], json::parse(command.out)["token"]);
     EXPECT_EQ(result["page"]["cases"][0]["runs"].size(), 3u);
     const double until = result["page"]["cases"][0]["runs"][0]["until"];
-    const json late = bench.ask("GET", fmt::format("jobs/{}/waits?variant=fault&at={:.0f}", job, until));
+    const json late = bench.fetch("GET", fmt::format("jobs/{}/waits?variant=fault&at={:.0f}", job, until));
     EXPECT_GE(late["groups"].size(), 2u) << late.dump(1);
-    const json healthy = bench.ask("GET", fmt::format("jobs/{}/waits?variant=control&at={:.0f}", job, until));
+    const json healthy =
+        bench.fetch("GET", fmt::format("jobs/{}/waits?variant=control&at={:.0f}", job, until));
     EXPECT_EQ(healthy["groups"].size(), 0u) << healthy.dump(1);
-    const json known = bench.ask("POST", "token", {{"token", result["case"]["token"]}});
+    const json known = bench.fetch("POST", "token", {{"token", result["case"]["token"]}});
     EXPECT_EQ(known["known"], true);
     EXPECT_EQ(known["seed"], 7);
 }
@@ -122,7 +123,7 @@ TEST(DeviceWeb, RefusesARunThatNeedsMoreMemoryThanItGets) {
     Bench bench(20s);
     const int job = bench.start({{"kind", "run"}, {"id", "large"}, {"text", text}});
     ASSERT_EQ(bench.ended(job)["state"], "done");
-    const json one = bench.ask("GET", fmt::format("jobs/{}/result", job))["case"];
+    const json one = bench.fetch("GET", fmt::format("jobs/{}/result", job))["case"];
     EXPECT_EQ(one["verdict"], "unknown");
     EXPECT_THAT(one["reason"].get<std::string>(), HasSubstr("--memory allows 2.0 GiB"));
 }
@@ -132,20 +133,20 @@ TEST(DeviceWeb, CancelsARunAndPlaysTheNext) {
     const int endless = bench.start({{"kind", "run"}, {"id", "endless"}, {"text", endless_text}});
     const int other = bench.start({{"kind", "run"}, {"id", "endless"}, {"text", endless_text}});
     const int third = bench.start({{"kind", "run"}, {"id", killed_rank}});
-    EXPECT_EQ(bench.ask("GET", fmt::format("jobs/{}", third))["state"], "waiting");
-    bench.ask("DELETE", fmt::format("jobs/{}", endless));
+    EXPECT_EQ(bench.fetch("GET", fmt::format("jobs/{}", third))["state"], "waiting");
+    bench.fetch("DELETE", fmt::format("jobs/{}", endless));
     EXPECT_EQ(bench.ended(endless)["state"], "cancelled");
     EXPECT_EQ(bench.ended(third)["state"], "done") << "two clients: one waits, and is played";
-    bench.ask("DELETE", fmt::format("jobs/{}", other));
+    bench.fetch("DELETE", fmt::format("jobs/{}", other));
     EXPECT_EQ(bench.ended(other)["state"], "cancelled");
-    EXPECT_TRUE(bench.ask("GET", fmt::format("jobs/{}/result", other)).contains("error"));
+    EXPECT_TRUE(bench.fetch("GET", fmt::format("jobs/{}/result", other)).contains("error"));
 }
 
 TEST(DeviceWeb, RefusesMoreRunsThanMayWait) {
     Bench bench(120s);
     json refused;
     for (int i = 0; i < 40 && !refused.contains("error"); ++i)
-        refused = bench.ask("POST", "jobs", {{"kind", "run"}, {"id", "endless"}, {"text", endless_text}});
+        refused = bench.fetch("POST", "jobs", {{"kind", "run"}, {"id", "endless"}, {"text", endless_text}});
     EXPECT_THAT(refused.dump(), HasSubstr("waiting already"));
 }
 
@@ -188,7 +189,7 @@ TEST(DeviceWeb, LeavesNothingRunningAfterCtrlC) {
     const auto there = runners::serve::address_of(addresses_of(web)[0]);
     ASSERT_TRUE(there) << there.error().text();
     const json order = {{"kind", "run"}, {"id", "endless"}, {"text", endless_text}};
-    const auto started = runners::serve::ask(*there, {"POST", "/api/jobs", order.dump()}, {}, 20);
+    const auto started = runners::serve::fetch(*there, {"POST", "/api/jobs", order.dump()}, {}, 20);
     ASSERT_TRUE(started) << started.error().text();
     std::vector<int> runs;
     for (int i = 0; i < 200 && runs.empty(); ++i) {
@@ -245,7 +246,8 @@ protected:
 
     json post(const std::string& path, const json& body) const {
         const auto answer =
-            runners::serve::ask(server_->port(), {"POST", "/join/api/" + path, body.dump()}, {}, 60).value();
+            runners::serve::fetch(server_->port(), {"POST", "/join/api/" + path, body.dump()}, {}, 60)
+                .value();
         json told = json::parse(answer.body, nullptr, false);
         told["status"] = answer.status;
         return told;

@@ -46,13 +46,14 @@ protected:
         delete library_;
     }
 
-    static HttpResponse ask(const std::string& method, const std::string& path, const std::string& body = "",
-                            const std::map<std::string, std::string>& headers = {}) {
-        return runners::serve::ask(server_->port(), {method, path, body}, headers, 20).value();
+    static HttpResponse fetch(const std::string& method, const std::string& path,
+                              const std::string& body = "",
+                              const std::map<std::string, std::string>& headers = {}) {
+        return runners::serve::fetch(server_->port(), {method, path, body}, headers, 20).value();
     }
-    static HttpResponse get(const std::string& path) { return ask("GET", "/" + access_ + "/" + path); }
+    static HttpResponse get(const std::string& path) { return fetch("GET", "/" + access_ + "/" + path); }
     static HttpResponse post(const std::string& path, const json& body) {
-        return ask("POST", "/" + access_ + "/" + path, body.dump());
+        return fetch("POST", "/" + access_ + "/" + path, body.dump());
     }
 
     inline static const auto extension_ = std::make_unique<runners::Extension>();
@@ -70,7 +71,7 @@ TEST_F(WebWorkbench, AnswersNobodyWithoutItsAddress) {
                                             "//api/catalog",
                                             "/?" + access_};
     for (const std::string& path : paths) {
-        const HttpResponse answer = ask("GET", path);
+        const HttpResponse answer = fetch("GET", path);
         EXPECT_EQ(answer.status, 403) << path;
         EXPECT_THAT(answer.body, Not(HasSubstr("communication/"))) << path;
     }
@@ -79,7 +80,7 @@ TEST_F(WebWorkbench, AnswersNobodyWithoutItsAddress) {
 }
 
 TEST_F(WebWorkbench, AnswersNoPageUnderAnotherName) {
-    const auto answer = ask("GET", "/" + access_ + "/", "", {{"Host", "attacker.example:80"}});
+    const auto answer = fetch("GET", "/" + access_ + "/", "", {{"Host", "attacker.example:80"}});
     EXPECT_EQ(answer.status, 421);
 }
 
@@ -150,8 +151,8 @@ TEST_F(WebWorkbench, TellsLineAndColumnOfWhatIsWrong) {
 }
 
 TEST_F(WebWorkbench, RefusesWhatItCannotRead) {
-    EXPECT_EQ(ask("POST", "/" + access_ + "/api/check", "no json").status, 400);
-    EXPECT_EQ(ask("POST", "/" + access_ + "/api/check", std::string(100'000, '[')).status, 400);
+    EXPECT_EQ(fetch("POST", "/" + access_ + "/api/check", "no json").status, 400);
+    EXPECT_EQ(fetch("POST", "/" + access_ + "/api/check", std::string(100'000, '[')).status, 400);
     EXPECT_EQ(
         post("api/jobs", {{"kind", "format_disk"}, {"id", "communication/rank_leaves_all_reduce"}}).status,
         400);
@@ -195,8 +196,7 @@ TEST_F(WebWorkbench, ListsRoutesThatExistAndTheREADMEHasThem) {
         fill("ID", "communication/rank_leaves_all_reduce");
         fill("/N", "/7");
         fill("MICROSECONDS", "3");
-        const auto answer =
-            ask(method, "/" + access_ + "/" + path, method == "POST" ? "{}" : "");
+        const auto answer = fetch(method, "/" + access_ + "/" + path, method == "POST" ? "{}" : "");
         EXPECT_THAT(answer.body, Not(HasSubstr("no such route"))) << path;
         EXPECT_NE(answer.status, 405) << path;
     }

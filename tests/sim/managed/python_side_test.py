@@ -1,6 +1,9 @@
 # tests/sim/managed/python_side_test.py — What a program sees in a managed rank, by the small engine:
 #   python tests/sim/managed/python_side_test.py
+import importlib.util
+import multiprocessing
 import os
+import shutil
 import tempfile
 import unittest
 
@@ -63,6 +66,22 @@ class Clocks(unittest.TestCase):
         )
         self.assertEqual(engine.output(0), "3600.0 3600.0 3600.0 2023\n")
 
+    def test_processor_time_is_no_time_of_this_machine(self):
+        engine = play(
+            "import os, resource, time\nsum(range(10**6)); time.sleep(2)\n"
+            "print(os.times().user, os.times().system, resource.getrusage(resource.RUSAGE_SELF).ru_utime)", 1
+        )
+        self.assertEqual(engine.output(0), "2.0 0.0 2.0\n")
+
+    def test_a_wait_of_less_than_a_nanosecond_takes_one(self):
+        engine = play(
+            "import selectors, threading, time\nbegan = time.monotonic_ns()\n"
+            "time.sleep(9e-10); threading.Event().wait(9e-10); selectors.DefaultSelector().select(9e-10)\n"
+            "print(time.monotonic_ns() - began, end=' '); began = time.monotonic_ns(); time.sleep(0)\n"
+            "print(time.monotonic_ns() - began)", 1
+        )
+        self.assertEqual(engine.output(0), "3 0\n")
+
     def test_a_loop_that_looks_at_the_clock_comes_to_an_end(self):
         engine = play("import time\nend = time.time() + 0.5\nwhile time.time() < end: pass\nprint('over')", 1)
         self.assertEqual(engine.output(0), "over\n")
@@ -99,10 +118,44 @@ class Calls(unittest.TestCase):
             engine = play(f"import torch.distributed as dist\ndist.init_process_group('{word}')\nprint(dist.get_backend())")
             self.assertEqual(engine.output(0), word + "\n")
 
+    def test_a_group_that_the_program_has_written_is_the_programs(self):
+        text = (
+            "import torch, torch.distributed as dist\n"
+            "class Work(dist._Work):\n    def wait(self, timeout=0): return True\n"
+            "class Group(dist.ProcessGroup):\n    def getBackendName(self): return 'own'\n"
+            "    def allreduce(self, tensors, opts=None):\n        tensors[0].add_(40)\n        return Work()\n"
+            "dist.Backend.register_backend('own', lambda store, rank, size, timeout: Group(rank, size), devices=['cpu'])\n"
+            "dist.init_process_group('own')\nx = torch.ones(1)\ndist.all_reduce(x)\nprint(x.item(), dist.get_backend())"
+        )
+        self.assertEqual(play(text).output(0), "41.0 own\n")
+
+    def test_the_list_of_backends_is_torchs(self):
+        text = BEGIN + "print('sim' in dist.Backend.backend_list, dist.is_backend_available('sim'))"
+        self.assertEqual(play(text).output(0), "False False\n")
+
     def test_nccl_opens_its_communicator_at_the_first_call(self):
         text = "import torch, torch.distributed as dist\ndist.init_process_group('nccl')\n"
         self.assertEqual(play(text).opening, {})
         self.assertEqual(len(play(text + "dist.all_reduce(torch.ones(1))").opening), 1)
+
+    def test_modes_of_the_dispatcher_see_calls(self):
+        engine = play(
+            BEGIN + "from torch.distributed.tensor.debug import CommDebugMode\n"
+            "x, whole = torch.ones(2) * rank, torch.zeros(4)\n"
+            "with CommDebugMode() as mode:\n"
+            "    dist.all_reduce(x)\n    dist.all_gather_into_tensor(whole, x)\n    dist.broadcast(x, 1)\n    dist.barrier()\n"
+            "print(x.tolist(), whole.tolist(), sorted((str(op), n) for op, n in mode.get_comm_counts().items()))"
+        )
+        self.assertIn(
+            "[1.0, 1.0] [1.0, 1.0, 1.0, 1.0] [('c10d._allgather_base_', 1), ('c10d.allreduce_', 1), ('c10d.broadcast_', 1)]\n",
+            engine.output(0),
+        )
+
+    def test_a_call_that_is_over_keeps_no_tensor(self):
+        engine = play(
+            BEGIN + "import weakref\nx = torch.ones(4)\ndist.all_reduce(x)\ngone = weakref.ref(x)\ndel x\nprint(gone())"
+        )
+        self.assertEqual(engine.output(0), "None\n")
 
     def test_tensors_that_do_not_lie_in_one_piece_are_moved(self):
         engine = play(BEGIN + "t = torch.arange(6.).view(2, 3).t()[1:]\ndist.all_reduce(t)\nprint(t.tolist())")
@@ -143,6 +196,41 @@ class Children(unittest.TestCase):
         )
         self.assertEqual(engine.output(0), "0 0.0\nTrue\n")
 
+    def test_a_child_that_another_thread_saw_end_is_not_waited_for_again(self):
+        engine = play(
+            "import multiprocessing, threading, time\n"
+            "lock = threading.Lock(); lock.acquire()\n"
+            "threading.Thread(target=lock.acquire, daemon=True).start()\n"
+            "for _ in range(20):\n"
+            "    child = multiprocessing.get_context('fork').Process(target=exit, args=(7,))\n"
+            "    child.start(); child.join(); assert child.exitcode == 7, child.exitcode\n"
+            "print('joined')", 1
+        )
+        self.assertEqual(engine.output(0), "joined\n")
+
+    def test_a_library_with_pipes_and_locks_of_its_own_is_waited_for_as_multiprocessing_is(self):
+        """As `multiprocess`, which `datasets` uses: a copy of multiprocessing, imported by the rank."""
+        with tempfile.TemporaryDirectory() as home:
+            copy = os.path.join(home, "multiprocess")
+            shutil.copytree(os.path.dirname(multiprocessing.__file__), copy)
+            for folder, _, names in os.walk(copy):
+                for name in names:
+                    path = os.path.join(folder, name)
+                    if name.endswith(".py"):
+                        with open(path) as file:
+                            text = file.read().replace("from multiprocessing", "from multiprocess")
+                        with open(path, "w") as file:
+                            file.write(text)
+            engine = play(
+                f"import sys, threading, time; sys.path.insert(0, {home!r})\nimport multiprocess\n"
+                "context = multiprocess.get_context('fork')\n"
+                "ours, theirs = context.Pipe()\n"
+                "waits = threading.Thread(target=lambda: print(ours.recv())); waits.start()\n"
+                "time.sleep(1)\n"  # the thread has the turn, and waits
+                "child = context.Process(target=theirs.send, args=(5,)); child.start(); waits.join(); child.join()", 1
+            )
+        self.assertEqual(engine.output(0), "5\n")
+
     def test_a_selector_tells_of_a_file_once_while_other_threads_wait(self):
         engine = play(
             "import selectors, os, threading, subprocess, sys\n"
@@ -167,6 +255,20 @@ class Children(unittest.TestCase):
     def test_spawn_of_another_number_of_processes_names_the_option(self):
         engine = play("import torch.multiprocessing as mp\nmp.spawn(print, nprocs=3)")
         self.assertIn("Pass --ranks 3.", engine.ranks[0].error)
+
+    def test_rpc_is_refused_with_a_sentence(self):
+        engine = play("import os\nfrom torch.distributed.rpc import init_rpc\ninit_rpc('w' + os.environ['RANK'])")
+        self.assertIn("torch.distributed.rpc is not simulated", engine.ranks[0].error)
+
+    def test_a_rank_that_waits_for_a_lock_lets_its_owner_go_on(self):
+        with tempfile.NamedTemporaryFile() as file:
+            for lock in ("flock", "lockf"):
+                engine = play(
+                    f"import fcntl, time\nwith open({file.name!r}, 'w') as file:\n"
+                    f"    fcntl.{lock}(file, fcntl.LOCK_EX)\n"
+                    "    time.sleep(3)\nprint(time.monotonic() < 8, time.monotonic() > 2)"
+                )
+                self.assertEqual([engine.output(0), engine.output(1)], ["True True\n"] * 2)
 
     def test_a_removed_file_is_there_for_ranks_that_read_it_at_the_same_time(self):
         with tempfile.NamedTemporaryFile(delete=False) as file:
@@ -211,6 +313,31 @@ class Children(unittest.TestCase):
         )
 
 
+    def test_nccl_refuses_arguments_in_its_own_words(self):
+        engine = play(
+            "import torch, torch.distributed as dist\ndist.init_process_group('nccl')\ngroup, x = dist.group.WORLD, torch.ones(1)\n"
+            "for call in (lambda: group.allreduce([x, x]), lambda: group.gather([[x, x]], [x], root=2),\n"
+            "             lambda: group.scatter([x], [[x]], root=dist.get_rank()),\n"
+            "             lambda: dist.all_gather_into_tensor(torch.ones(3, dtype=torch.int), x),\n"
+            "             lambda: dist.reduce_scatter_tensor(x, torch.ones(3, dtype=torch.int)),\n"
+            "             lambda: dist.all_reduce(x.to_sparse()), lambda: group.gather([[x, x]], [x], 0),\n"
+            "             lambda: group.gather([[x, x]], [], dist.GatherOptions())):\n"
+            "    try: call()\n"
+            "    except Exception as trouble: print(type(trouble).__name__, str(trouble)[:72])"
+        )
+        self.assertEqual(
+            engine.output(0),
+            "RuntimeError Expecting one tensor only but got multiple. You are probably using multi\n"
+            "ValueError ProcessGroupNCCL::gather: invalid root rank: 2\n"
+            "ValueError ProcessGroupNCCL::scatter: Incorrect input list size 1. Input list size \n"
+            "TypeError output tensor must have the same type as input tensor\n"
+            "TypeError input tensor must be the same type as the output tensor.\n"
+            "RuntimeError NCCL does not support all_reduce with sparse tensors. Please use dense t\n"
+            "TypeError gather(): incompatible function arguments. The following argument types \n"
+            "NotImplementedError There were no tensor arguments to this function (e.g., you passed an emp\n",
+        )
+
+
 class Imports(unittest.TestCase):
     def test_the_zygote_has_one_thread(self):
         self.assertEqual(zygote.ready["threads"], 1)
@@ -231,6 +358,13 @@ class Imports(unittest.TestCase):
         self.assertEqual(warm.ready["failed"], {})
 
 
+    @unittest.skipUnless(importlib.util.find_spec("tqdm"), "tqdm is not installed")
+    def test_a_progress_bar_starts_no_thread(self):
+        """A rank with a second thread is not copied: a sweep would play each run from the start."""
+        engine = play("import threading, tqdm\nfor _ in tqdm.tqdm(range(3)): pass\nprint(threading.active_count())", 1)
+        self.assertTrue(engine.output(0).endswith("\n1\n"), engine.output(0))
+
+
 class Observers(unittest.TestCase):
     def test_steps_and_losses_of_an_unmodified_program_are_told(self):
         text = (
@@ -245,6 +379,85 @@ class Observers(unittest.TestCase):
         self.assertEqual(len([one for one in records if one["kind"] == "parameters.digest"]), 3)
         phases = [bytes(one.split("b'")[1][:-1], "ascii") for one in engine.events if " 0 0x52 " in one]
         self.assertEqual(phases[:6], [b"forward", b"none", b"backward", b"none", b"optimizer", b"none"])
+
+    def test_a_job_that_came_back_has_the_digests_of_one_that_was_never_interrupted(self):
+        text = (
+            BEGIN + "import os\nmodel = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(80, 80))\n"
+            "opt = torch.optim.SGD(model.parameters(), lr=0.1)\nbegin = 0\n"
+            "if os.path.exists(os.environ['LAST']):\n"
+            "    last = torch.load(os.environ['LAST']); model.load_state_dict(last['model']); begin = last['step'] + 1\n"
+            "for step in range(begin, 6):\n"
+            "    if step == 3 and begin == 0 and rank == 0:\n"
+            "        torch.save({'model': model.state_dict(), 'step': step - 1}, os.environ['LAST'])\n"
+            "    dist.barrier(); opt.zero_grad(); model(torch.ones(2, 80)).sum().backward(); opt.step()\n"
+            "dist.destroy_process_group()"
+        )
+        with tempfile.TemporaryDirectory() as place:
+            said = {"options": {"hook": HOOK}, "environment": {"LAST": os.path.join(place, "last.pt")}}
+            runs = [play(text, **said), play(text, **said)]
+        whole, resumed = (
+            {one["step"]: one["digest"] for one in run.ranks[1].records if one["kind"] == "parameters.digest"} for run in runs
+        )
+        self.assertEqual(sorted(resumed), [3, 4, 5])
+        self.assertEqual(resumed, {step: whole[step] for step in resumed})
+
+    def test_samples_of_any_loader_that_deals_them_out_are_told(self):
+        text = (
+            BEGIN + "from torch.utils.data import DataLoader, Subset, TensorDataset\n"
+            "model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))\n"
+            "opt = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+            "data = TensorDataset(torch.arange(8.0).reshape(8, 1))\n"
+            "def train(loader):\n    for (x,) in loader:\n        opt.zero_grad(); model(x).sum().backward(); opt.step()\n"
+            "train(DataLoader(data, batch_size=2))\n"  # deals nothing out: not recorded
+            "train(DataLoader(Subset(data, range(rank, 8, 2)), batch_size=2))\n"
+            "dist.destroy_process_group()"
+        )
+        engine = play(text, options={"hook": HOOK})
+        for number, rank in enumerate(engine.ranks):
+            read = [one for one in rank.records if one["kind"] == "data.batch"]
+            self.assertEqual([one["step"] for one in read], [4, 5])
+            indices = [int(one.split(":")[0]) for batch in read for one in batch["samples"].split(",")]
+            self.assertEqual(indices, [number, number + 2, number + 4, number + 6])
+            shares = [one["value"] for one in rank.records if one.get("name") == "data.shares"]
+            self.assertEqual(shares, ["2 in 2"])
+
+    def test_batches_that_a_resumed_program_passes_over_are_not_trained_on(self):
+        text = (
+            BEGIN + "from torch.utils.data import DataLoader, DistributedSampler, TensorDataset\n"
+            "model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))\n"
+            "opt = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+            "data = TensorDataset(torch.arange(16.0).reshape(16, 1), torch.ones(16))\n"
+            "def ahead(loader):\n    kept = None\n    for one in loader:\n"
+            "        if kept: yield kept\n        kept = one\n    yield kept\n"
+            "loader = DataLoader(data, batch_size=2, sampler=DistributedSampler(data, shuffle=False))\n"
+            "for number, (x, mask) in enumerate({batches}):\n"
+            "    if number < {passed}: continue\n"
+            "    opt.zero_grad(); model(x * mask[:, None]).sum().backward(); opt.step()\n"
+            "dist.destroy_process_group()"
+        )
+        for batches, passed in (("loader", 0), ("loader", 2), ("ahead(loader)", 0), ("ahead(loader)", 2)):
+            engine = play(text.format(batches=batches, passed=passed), options={"hook": HOOK})
+            read = [one["first"] for one in engine.ranks[0].records if one["kind"] == "data.batch"]
+            self.assertEqual(read, [0, 4, 8, 12][passed:], batches)
+
+    def test_a_sampler_of_one_share_is_read_by_all_ranks(self):
+        """Stages of a pipeline read one share. The share is recorded only if the ranks average their gradients."""
+        text = (
+            BEGIN + "from torch.utils.data import DataLoader, DistributedSampler, TensorDataset\n"
+            "model = torch.nn.Linear(1, 1)\n"
+            "{wrap}"
+            "opt = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+            "data = TensorDataset(torch.arange(8.0).reshape(8, 1))\n"
+            "for (x,) in DataLoader(data, batch_size=2, sampler=DistributedSampler(data, 1, 0, shuffle=False)):\n"
+            "    opt.zero_grad(); model(x).sum().backward(); opt.step()\n"
+            "dist.destroy_process_group()"
+        )
+        for wrap, shares in (("", []), ("model = torch.nn.parallel.DistributedDataParallel(model)\n", ["1 in 4"])):
+            engine = play(text.replace("{wrap}", wrap), options={"hook": HOOK})
+            for rank in engine.ranks:
+                self.assertEqual([one["value"] for one in rank.records if one.get("name") == "data.shares"], shares)
+                read = [one for one in rank.records if one["kind"] == "data.batch"]
+                self.assertEqual(len(read), 4 if shares else 0)
 
     def test_what_a_program_tells_itself_is_told(self):
         engine = play(

@@ -1,4 +1,5 @@
 # tests/suites/torch_project/test_ranks.py — A suite over torch's own test classes, as a framework's.
+import os
 import time
 
 import torch
@@ -29,6 +30,9 @@ class TestSums(MultiProcessTestCase):
         value = torch.ones(3) * self.rank
         dist.all_reduce(value)
         self.assertEqual(value[0].item(), 6)
+
+    def test_that_no_launcher_started_its_ranks(self):
+        self.assertEqual([name for name in ("RANK", "LOCAL_RANK", "MASTER_ADDR") if name in os.environ], [])
 
     def test_with_a_wrong_sum(self):
         self.begin()

@@ -120,7 +120,7 @@ const std::vector<Foreign>& foreigners() {
          true,
          "use the room's own JSON"},
         {{"nlohmann/"},
-         {"results/", "runners/", "inject/", "inject/standin/", "sim/managed/"},
+         {"results/", "runners/", "inject/", "inject/standin/", "sim/managed/", "sim/workloads/recording.cpp"},
          false,
          "JSON stays in .cpp files; include json_fwd.hpp"},
         {{"CLI/"}, {"runners/"}, true, "the command line is runners/main's"},

@@ -37,6 +37,8 @@ ModuleRows rows_of_programs() {
         {"inject/standin/nvml", {"inject/standin/device"}},
         {"inject/standin/operators", {"inject/standin/device"}},
         {"inject/standin/runtime", {"inject/standin/device", "inject/standin/kernels"}},
+        {"inject/standin/runtime/cuda12", {"inject/standin/device", "inject/standin/runtime"}},
+        {"inject/standin/runtime/cuda13", {"inject/standin/device", "inject/standin/runtime"}},
         {"runners/campaign/mpi_bridge", {}},
         {"runners/backends/mpi_rank", {"runners/backends/ranks"}},
         {"runners/backends/gpu_rank",

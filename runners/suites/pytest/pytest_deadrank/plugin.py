@@ -157,7 +157,7 @@ def _seeds_of(marker, test):
     return seeds
 
 
-TOLD = pytest.StashKey()
+STORIES = pytest.StashKey()
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -165,7 +165,7 @@ def pytest_runtest_makereport(item, call):
     """A test that fails shows the story of each run that it made."""
     report = (yield).get_result()
     if report.when == "call" and report.failed:
-        for story in item.stash.get(TOLD, []):
+        for story in item.stash.get(STORIES, []):
             report.sections.append(("deadrank", story))
 
 
@@ -174,5 +174,5 @@ def cluster(request) -> Cluster:
     """Plays a program of the user's under faults: @pytest.mark.faults(kill(before="all_reduce"), seeds=range(20))."""
     marker = request.node.get_closest_marker("faults")
     program = request.config.getoption("deadrank") or request.config.getini("deadrank_program")
-    told = request.node.stash.setdefault(TOLD, [])
+    told = request.node.stash.setdefault(STORIES, [])
     return Cluster(program, list(marker.args) if marker else [], getattr(request, "param", 1), told)

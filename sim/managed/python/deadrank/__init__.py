@@ -35,7 +35,7 @@ def loss(value):
     if here.channel is not None:
         from . import observers
 
-        observers.tell_loss(number(value))
+        observers.record_loss(number(value))
 
 
 def step(number=None):

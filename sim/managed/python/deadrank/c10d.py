@@ -4,6 +4,7 @@ import datetime
 import functools
 import os
 import sys
+import types
 
 import torch
 import torch.distributed as dist
@@ -49,6 +50,7 @@ def register_backend():
     """Public, 2.4 to 2.15. A function that returns a ProcessGroup gives the group itself."""
     if BACKEND.upper() not in c10d.Backend._plugins:
         dist.Backend.register_backend(BACKEND, make_group, extended_api=True, devices=["cpu", "cuda"])
+        c10d.Backend.backend_list.remove(BACKEND)  # programs try each backend of the list
     for device in list(c10d.Backend.default_device_backend_map):
         if c10d.Backend.default_device_backend_map[device] == BACKEND:
             del c10d.Backend.default_device_backend_map[device]
@@ -88,7 +90,12 @@ def replace_group_helper():
                 said[name] = None
         if "device_id" in said:
             said["device_id"] = None
-        group, prefixed = real(group_size, group_rank, ranks, BACKEND, *more, **said)
+        with_ours = c10d.Backend.backend_list
+        with_ours.append(BACKEND)
+        try:
+            group, prefixed = real(group_size, group_rank, ranks, BACKEND, *more, **said)
+        finally:
+            with_ours.remove(BACKEND)
         if isinstance(group, ProcessGroup):
             c10d._world.pg_map[group] = (c10d.Backend(word), c10d._world.pg_map[group][1])
             c10d._world.pg_backend_config[group] = str(c10d.BackendConfig(c10d.Backend(word)))
@@ -148,8 +155,17 @@ def replace_spawn():
 
 
 def is_foreign(word):
-    """Backends that exchange nothing with other processes stay torch's own."""
-    return word in ("fake", "threaded")
+    """Backends that exchange nothing with other processes stay torch's own, and one that the program has written in
+    Python is part of the program."""
+    names = {one.split(":")[-1].lower() for one in word.split(",")}
+    return any(name in ("fake", "threaded") or is_programs_own(name) for name in names)
+
+
+def is_programs_own(name):
+    """`Backend._plugins`: 2.4 to 2.15. A library's backend has a constructor in C++; torch 2.15 registers its own."""
+    plugin = c10d.Backend._plugins.get(name.upper())
+    make = getattr(plugin, "creator_fn", None)
+    return isinstance(make, types.FunctionType) and make is not make_group and make.__module__ != c10d.__name__
 
 
 def libraries_of(word):

@@ -29,7 +29,7 @@ COMPUTE, KEEP_SIGNAL, EXIT, STACK, FORKED, BACK = 0x60, 0x61, 0x70, 0x71, 0x72, 
 ANSWER, RAISE, QUERY, FORK, ENTER, DEBUG = 0, 1, 2, 3, 4, 5
 IN_ARENA = 0x80  # flag: the body lies in the arena, the message holds its offset and size
 HELD = 0x10  # flag of a post: the rank waits until it is played, and its clock does not learn of it
-LAST_WORDS = (EXIT, STACK, BACK)  # posts that no answer follows
+POSTS_WITHOUT_REPLY = (EXIT, STACK, BACK)  # posts that no answer follows
 ACKNOWLEDGED = 0x20  # flag: a post that is answered, with nothing
 UNANSWERED = 0x40  # flag: a post of a kind that is a request otherwise
 BESIDE_OTHERS = 1  # flag of a reply: other ranks may run at the same time
@@ -164,7 +164,7 @@ class Channel:
 
     def post(self, kind, body=b"", flags=0):
         """Where the job may be copied, the rank is held until the post is played: at no moment does it run on."""
-        if here.options.get("held", False) and kind not in LAST_WORDS:
+        if here.options.get("held", False) and kind not in POSTS_WITHOUT_REPLY:
             self.send(kind, body, flags | HELD)
             self.receive()
         else:
@@ -172,7 +172,7 @@ class Channel:
 
     def send(self, kind, body, flags):
         if self.line is not None:
-            self.tell_where()
+            self.post_source_line()
         length = len(body)
         if length > LONGEST:
             self.send_long(kind, body, flags)
@@ -187,7 +187,7 @@ class Channel:
                 os._exit(GONE)
             raise
 
-    def tell_where(self):
+    def post_source_line(self):
         tell, self.line = self.line, None
         line = tell()
         if line and line != self.line_told:
@@ -266,13 +266,13 @@ class Channel:
 
     def ask(self, kind, /, **said):
         """A request whose body and reply are JSON."""
-        answer = self.request(kind, json.dumps(said).encode())
+        answer = self.request(kind, as_json(said))
         return json.loads(answer) if answer else {}
 
     def tell(self, message, /, **said):
-        self.tell_line(json.dumps(said).encode(), message)
+        self.post_line(as_json(said), message)
 
-    def tell_line(self, line, kind=RECORD):
+    def post_line(self, line, kind=RECORD):
         self.post(kind, line)
 
     def wait(self, works, deadline=NEVER, any_of=False, kind=WAIT):
@@ -281,8 +281,17 @@ class Channel:
         return list(STATE.iter_unpack(self.request(kind, body)))
 
 
+def as_json(said):
+    """UTF-8. A lone surrogate, which a Python text may hold, becomes a question mark."""
+    return json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
+
+
+class NotSimulated(RuntimeError):
+    """The program does what is not simulated. A test of a suite gets real processes then (drop_in.py)."""
+
+
 def refuse_child():
-    raise RuntimeError(
+    raise NotSimulated(
         "deadrank: a process that a simulated rank starts cannot join a process group. Start the ranks with a "
         "launcher (torchrun, or --ranks)."
     )

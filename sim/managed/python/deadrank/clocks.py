@@ -6,6 +6,7 @@ import functools
 import gc
 import os
 import random
+import resource
 import selectors
 import sys
 import time
@@ -14,6 +15,7 @@ from hashlib import blake2b
 
 from . import subprocesses
 from .channel import here
+from .threads import until
 
 EPOCH = 1_700_000_000_000_000_000  # ns: what a rank's calendar shows at the job's start
 READS = 256  # of a clock without a request in between: then the program spins, and time has to pass
@@ -60,7 +62,7 @@ def sleep(seconds, /):
     if seconds < 0:
         raise ValueError("sleep length must be non-negative")
     subprocesses.pause_really(int(seconds * 1e9))
-    here.turns.sleep_until(here.channel.time() + int(seconds * 1e9))
+    here.turns.sleep_until(until(seconds))
 
 
 def with_default(name, place):
@@ -112,6 +114,25 @@ def asctime(*args):
 
 replaced["asctime"] = asctime
 
+processor_times, resource_usage = os.times, resource.getrusage
+
+
+@functools.wraps(os.times)
+def times():
+    if here.channel is None:
+        return processor_times()
+    present = now() / 1e9
+    return os.times_result((present, 0.0, 0.0, 0.0, present))
+
+
+@functools.wraps(resource.getrusage)
+def getrusage(who, /):
+    """Memory and counts are the process's; its times are the virtual clock, as those of time.process_time."""
+    said = resource_usage(who)
+    if here.channel is None:
+        return said
+    return resource.struct_rusage((now() / 1e9 if who != resource.RUSAGE_CHILDREN else 0.0, 0.0, *said[2:]))
+
 
 class Builtin:
     """As a function written in C, it stays itself where a class has it as an attribute: logging's formatters
@@ -140,6 +161,7 @@ replaced = {name: Builtin(name, function) for name, function in replaced.items()
 def install():
     for name, function in replaced.items():
         setattr(time, name, function)
+    os.times, resource.getrusage = times, getrusage
     replace_in_class(datetime.datetime, "now", datetime_now)
     replace_in_class(datetime.datetime, "utcnow", datetime_utcnow)
     for selector in ("SelectSelector", "PollSelector", "EpollSelector"):

@@ -22,18 +22,18 @@ class Keeper(ctypes.Structure):
 
 
 def take(device, size):
-    return 0 if ask_device("take", device=device, bytes=size).get("room", True) else 1
+    return 0 if request_device("take", device=device, bytes=size).get("room", True) else 1
 
 
 def give_back(device, size):
-    ask_device("give_back", device=device, bytes=size)
+    request_device("give_back", device=device, bytes=size)
 
 
 def left(device):
-    return ask_device("left", device=device).get("bytes", -1)
+    return request_device("left", device=device).get("bytes", -1)
 
 
-def ask_device(op, **said):
+def request_device(op, **said):
     channel = here.channel
     return {} if channel is None or channel.closing else channel.ask(wire.DEVICE, op=op, **said)
 

@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import pickle
+import re
 import sys
 import unittest
 from urllib.parse import urlsplit
@@ -20,16 +21,16 @@ OURS = ("DEADRANK_SUITE",)
 
 def take_over(common):
     """`common`: torch.testing._internal.common_distributed."""
-    common.MultiProcessTestCase._start_processes = start_processes
+    common.MultiProcessTestCase._start_processes = start_processes(common.MultiProcessTestCase._start_processes)
     continuous = getattr(common, "MultiProcContinuousTest", None)
     if continuous is not None:
         continuous._spawn_processes = classmethod(spawn_processes)
     threaded = getattr(common, "MultiThreadedTestCase", None)
     if threaded is not None:
-        threaded._spawn_threads = tell_of_threads(threaded._spawn_threads)
+        threaded._spawn_threads = wrap_spawn_threads(threaded._spawn_threads)
 
 
-def tell_of_threads(real):
+def wrap_spawn_threads(real):
     """Its ranks are threads of this process that share Python objects, so they stay as they are."""
 
     @functools.wraps(real)
@@ -55,6 +56,9 @@ def take_over_spawn(spawn):
             return real(fn, args, nprocs, join, daemon, start_method, **said)
         answer = ask(sys.modules[module_of(fn)], "", "", current_test(fn), int(nprocs), "function",
                      {"pickled": base64.b64encode(pickled).decode()})
+        if why := refusal(answer):
+            unmanaged(current_test(fn), why)
+            return real(fn, args, nprocs, join, daemon, start_method, **said)
         show(answer)
         context = Spawned(spawn, answer)
         return context.join() and None if join else context
@@ -158,20 +162,38 @@ class Error:
         self.closed = True
 
 
-def start_processes(self, _process):
+def start_processes(real):
     """In place of MultiProcessTestCase._start_processes."""
-    cls = type(self)
-    answer = ask(sys.modules[cls.__module__], cls.__qualname__, self._testMethodName, self.id(), int(self.world_size), "spawn",
-                 {"fake_pg": getattr(self, "fake_pg", False)})
-    show(answer)
-    self.processes = []
-    for rank, code in enumerate(answer["codes"]):
-        text = answer["results"][rank]
-        if code is None:  # it never ended: a real process would be killed by the test's time-out
-            code, text = FAILED, f"rank {rank} waits for ever\n{answer['outputs'][rank]}"
-        process = Ended(-1 - rank, code)
-        self.processes.append(process)
-        self.pid_to_pipe[process.pid] = Error(text or answer["outputs"][rank])
+
+    @functools.wraps(real)
+    def start(self, process):
+        cls = type(self)
+        answer = ask(sys.modules[cls.__module__], cls.__qualname__, self._testMethodName, self.id(), int(self.world_size),
+                     "spawn", {"fake_pg": getattr(self, "fake_pg", False)})
+        if why := refusal(answer):
+            unmanaged(self.id(), why)
+            real(self, process)
+            return
+        show(answer)
+        self.processes = []
+        for rank, code in enumerate(answer["codes"]):
+            text = answer["results"][rank]
+            if code is None:  # it never ended: a real process would be killed by the test's time-out
+                code, text = FAILED, f"rank {rank} waits for ever\n{answer['outputs'][rank]}"
+            ended = Ended(-1 - rank, code)
+            self.processes.append(ended)
+            self.pid_to_pipe[ended.pid] = Error(text or answer["outputs"][rank])
+
+    return start
+
+
+def refusal(answer):
+    """Why a rank refused to go on, if it met something that is not simulated; else None. Real processes run such a test."""
+    for text in (*answer["results"], *answer["outputs"]):
+        found = re.search(r"deadrank\.channel\.NotSimulated: deadrank: (.*?)(?:[:.] |$)", text or "", re.MULTILINE)
+        if found:
+            return found[1]
+    return None
 
 
 class Tasks:

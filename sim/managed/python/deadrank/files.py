@@ -2,14 +2,18 @@
 # they use one after the other, in the order of the simulation. A rank that removes a file lets time pass before, so
 # that the ranks which read it at the same moment find it.
 import ctypes
+import errno
+import fcntl
 import functools
 import os
 import sys
 import threading
 
+from . import subprocesses
 from .channel import here
 
 PAUSE = 100_000  # ns: longer than ranks are apart that a barrier lets go together
+FIRST_LOOK, LAST_LOOK = 100_000, 1_000_000_000  # ns between two looks at a lock that another process holds
 
 last = None  # when this rank removed something
 
@@ -60,7 +64,7 @@ def in_turn(real):
     return look
 
 
-def let_others_read():
+def yield_to_readers():
     global last
     now = here.channel.time()
     if now != last:
@@ -72,10 +76,32 @@ def later(real):
     @functools.wraps(real)
     def remove(*args, **said):
         if here.channel is not None:
-            let_others_read()
+            yield_to_readers()
         return real(*args, **said)
 
     return remove
+
+
+def waiting(real):
+    """`fcntl.flock` and `fcntl.lockf`: a rank that waited in the kernel would keep the owner from its turn."""
+
+    @functools.wraps(real)
+    def lock(file, operation, *rest):
+        if here.turns is None or operation & (fcntl.LOCK_NB | fcntl.LOCK_UN):
+            return real(file, operation, *rest)
+        pause = FIRST_LOOK
+        while True:
+            subprocesses.take_turn()
+            try:
+                return real(file, operation | fcntl.LOCK_NB, *rest)
+            except OSError as trouble:
+                if trouble.errno not in (errno.EAGAIN, errno.EACCES):
+                    raise
+            subprocesses.pause_really(pause)
+            here.turns.sleep_until(here.channel.time() + pause)
+            pause = min(2 * pause, LAST_LOOK)
+
+    return lock
 
 
 def install():
@@ -83,3 +109,4 @@ def install():
     os.remove, os.unlink, os.rmdir = later(os.remove), later(os.unlink), later(os.rmdir)
     for name in ("stat", "lstat", "access", "listdir", "scandir", "readlink", "chmod", "utime"):
         setattr(os, name, in_turn(getattr(os, name)))
+    fcntl.flock, fcntl.lockf = waiting(fcntl.flock), waiting(fcntl.lockf)

@@ -17,7 +17,9 @@ NEW_MOUNTS, NEW_USER = 0x00020000, 0x10000000  # CLONE_NEWNS, CLONE_NEWUSER
 GETTID = {"x86_64": 186, "aarch64": 178}.get(platform.machine())
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())
 KILL = (1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-AUTOGRAD = "pt_autograd_"
+# Threads that a copy can do without: autograd's, one for each device, which do nothing in a rank (devices.py), and the
+# one in which the allocator of pyarrow gives memory back.
+IDLE = ("pt_autograd_", "jemalloc_bg_thd")
 THREAD_SIZE = 2048  # bytes of glibc's struct pthread in which the thread's number is looked for
 
 library = ctypes.PyDLL(None, use_errno=True)  # a call keeps the lock of the interpreter
@@ -53,11 +55,10 @@ def find_obstacle(own):
 
 
 def count_threads():
-    """Without autograd's, one for each device, which do nothing in a rank (devices.py)."""
     count = 0
     for task in os.listdir("/proc/self/task"):
         with open(f"/proc/self/task/{task}/comm", encoding="ascii", errors="replace") as file:
-            count += not file.read().startswith(AUTOGRAD)
+            count += not file.read().startswith(IDLE)
     return count
 
 

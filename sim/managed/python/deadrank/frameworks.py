@@ -1,7 +1,11 @@
 # sim/managed/python/deadrank/frameworks.py — What frameworks do that stands still or compiles in a simulated rank, each
 # with the reason. Applied when the framework is imported.
+import functools
 import importlib.machinery
 import sys
+
+from . import subprocesses
+from .channel import NotSimulated, here
 
 
 def deepspeed_comm_torch(module):
@@ -10,7 +14,37 @@ def deepspeed_comm_torch(module):
     module.build_shm_op = lambda: None
 
 
-CHANGES = {"deepspeed.comm.torch": deepspeed_comm_torch}
+def torch_rpc(module):
+    """2.4 to 2.15: TensorPipe opens sockets and starts threads that the simulator does not see. A rank that waits for
+    a message of theirs would look deadlocked."""
+    real = getattr(module, "init_rpc", None)
+    if real is None:  # torch without RPC
+        return
+
+    @functools.wraps(real)
+    def init_rpc(*args, **said):
+        if here.channel is None:
+            return real(*args, **said)
+        raise NotSimulated(
+            "deadrank: torch.distributed.rpc is not simulated: its messages take sockets that the simulator cannot "
+            "see. Run this program on real processes."
+        )
+
+    module.init_rpc = init_rpc
+
+
+def tqdm_std(module):
+    """4: a bar starts a thread that looks for bars which stand still, and a rank with two threads cannot be copied."""
+    module.tqdm.monitor_interval = 0
+
+
+CHANGES = {
+    "tqdm.std": tqdm_std,
+    "deepspeed.comm.torch": deepspeed_comm_torch,
+    "torch.distributed.rpc": torch_rpc,
+    "multiprocess.connection": subprocesses.install_pipes,  # 0.70: multiprocessing that pickles more
+    "multiprocess.synchronize": subprocesses.install_semaphores,
+}
 
 
 class Finder:

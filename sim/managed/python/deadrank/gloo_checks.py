@@ -31,7 +31,7 @@ def kind(tensor):
     return f"{layout}{tensor.device.type.upper()}{TYPES.get(tensor.dtype, tensor.dtype)}Type"
 
 
-def check_root(call, root, count):
+def check_root(call, root, count, refuse=refuse):
     if not 0 <= root < count:
         refuse(call, f"invalid root rank: {root}")
 
@@ -52,7 +52,7 @@ def check_layouts(call, tensors):
             refuse(call, f"invalid tensor layout at index {place} (expected {tensors[0].layout}, got {tensor.layout})")
 
 
-def check_alike(call, tensors, model=None):
+def check_alike(call, tensors, model=None, refuse=refuse):
     """Types, then sizes, against `model` or the first of them."""
     model = tensors[0] if model is None and tensors else model
     for place, tensor in enumerate(tensors):
@@ -152,7 +152,7 @@ def scatter(outputs, inputs, root, place, count):
     check_lists("scatter", "input", inputs, outputs[0], root == place, count)
 
 
-def check_lists(call, word, lists, model, is_root, count):
+def check_lists(call, word, lists, model, is_root, count, refuse=refuse):
     """The root gives or takes one list with a tensor for each member, all others none."""
     if not is_root:
         if lists:
@@ -166,4 +166,4 @@ def check_lists(call, word, lists, model, is_root, count):
             f"Incorrect {word} list size {len(lists[0])}. {word.capitalize()} list size should be {count}, same as "
             "size of the process group.",
         )
-    check_alike(call, lists[0], model)
+    check_alike(call, lists[0], model, refuse)

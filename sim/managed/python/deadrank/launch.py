@@ -2,6 +2,8 @@
 # `__main__`, as the interpreter itself would run it.
 import atexit
 import ctypes
+import faulthandler
+import functools
 import io
 import json
 import linecache
@@ -15,6 +17,7 @@ import tempfile
 import threading
 import traceback
 import types
+import typing
 
 from . import channel as wire
 from . import clocks, files, forks, patches, threads
@@ -22,6 +25,12 @@ from .channel import Channel, here
 
 FIRST_NUMBER = 1000
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+NO_GPU = (  # torch's texts, 2.4 to 2.15
+    "Found no NVIDIA driver on your system",
+    "Torch not compiled with CUDA enabled",
+    "No CUDA GPUs are available",
+)
+REFUSES = "deadrank: "  # begins the text of each error that says what deadrank cannot do
 OURS = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -45,16 +54,16 @@ def adopt_orphans():
 def run(spawn, channel, out, err, arena):
     """Never returns."""
     redirect(out, err)
-    code, error = 1, ""
+    ending = Ending(1)
     try:
         prepare(spawn, channel, arena)
         here.channel.wait_for_go()
-        code, error = run_program(spawn["argv"])
+        ending = run_program(spawn["argv"])
     except BaseException as trouble:  # ours: the program's are caught where it runs
         traceback.print_exc()
-        error = f"deadrank: {trouble!r}"
+        ending = Ending(1, repr(trouble), f"internal error: {trouble!r}")
     finally:
-        end(code, error)
+        end(*ending)
 
 
 def redirect(out, err):
@@ -66,7 +75,7 @@ def redirect(out, err):
 
 
 def prepare(spawn, channel, arena):
-    here.options = {"process": spawn["process"], **(spawn.get("options") or {})}
+    here.options = {"process": spawn["process"], "seed": spawn["seed"], **(spawn.get("options") or {})}
     os.environ.clear()
     os.environ.update(spawn["environment"])
     keep_files()
@@ -87,13 +96,15 @@ def prepare(spawn, channel, arena):
         here.channel.line = show_line
     clocks.seed_all(spawn["seed"], spawn["process"])
     keep_signals_for_later()
+    show_stacks_on_signal()
     number_log_records(spawn["process"])
     if "torch" in sys.modules:
-        from . import c10d, observers, spawned
+        from . import c10d, observers, spawned, streams
 
         c10d.begin()
-        spawned.begin()
+        spawned.prepare()
         observers.begin(here.options)
+        streams.begin()
 
 
 def debug(channel, said):
@@ -139,6 +150,25 @@ def keep_signals_for_later():
 
     signal.signal = install_handler
     signal.siginterrupt(signal.SIGINT, False)
+    for module, name in ((os, "kill"), (os, "killpg"), (signal, "raise_signal")):
+        setattr(module, name, announced(getattr(module, name)))
+
+
+def show_stacks_on_signal():
+    """The simulator asks for them where the rank does not answer (`Channel::print_stacks`)."""
+    faulthandler.register(signal.SIGRTMAX - 1, file=2, all_threads=True)
+
+
+def announced(real):
+    """A signal that the program sends itself is no failure of this machine."""
+
+    @functools.wraps(real)
+    def send(*args):
+        if here.channel is not None and args and int(args[-1]) > 0:
+            here.channel.tell(wire.KEEP_SIGNAL, number=int(args[-1]), sent=True)
+        return real(*args)
+
+    return send
 
 
 def number_log_records(process):
@@ -157,14 +187,19 @@ def number_log_records(process):
 # The program
 
 
+class Ending(typing.NamedTuple):
+    code: int
+    error: str = ""  # the last line of the traceback
+    limit: str = ""  # what deadrank cannot do and the program needs
+
+
 def run_program(argv):
-    """Returns the exit code and the last line of the traceback."""
     try:
         execute(argv)
         threads.join_all()
-        return 0, ""
+        return Ending(0)
     except SystemExit as trouble:
-        return code_of(trouble), ""
+        return Ending(code_of(trouble))
     except BaseException as trouble:
         return report(trouble)
 
@@ -223,32 +258,50 @@ def report(trouble):
     except BaseException:
         traceback.print_exception(trouble)
     last = traceback.format_exception_only(type(trouble), trouble)[-1].strip()
-    return 130 if isinstance(trouble, KeyboardInterrupt) else 1, last[:1000]
+    if any(text in last for text in NO_GPU) and here.options["process"] == 0:
+        print("deadrank: --gpus N gives each node N simulated GPUs", file=sys.stderr)
+    return Ending(130 if isinstance(trouble, KeyboardInterrupt) else 1, last[:1000], limit_behind(trouble))
+
+
+def limit_behind(trouble):
+    """The first line of the error with which deadrank refused what the program asked for, and of which this one is
+    the consequence; or nothing."""
+    for one in chain(trouble):
+        text = str(one)
+        if text.startswith(REFUSES):
+            return text[len(REFUSES) :].partition("\n")[0]
+    return ""
+
+
+def chain(trouble):
+    """The error, and those that led to it."""
+    seen = set()
+    while trouble is not None and id(trouble) not in seen:
+        seen.add(id(trouble))
+        yield trouble
+        trouble = trouble.__cause__ or trouble.__context__
 
 
 def hide_frames(trouble):
     """An error that the simulator answers looks as if torch's C++ had raised it; the frames of a mistake in
     deadrank itself stay."""
-    seen = set()
-    while trouble is not None and id(trouble) not in seen:
-        seen.add(id(trouble))
-        kept, frames = [], trouble.__traceback__
+    for error in chain(trouble):
+        kept, frames = [], error.__traceback__
         while frames is not None:
             kept.append(frames)
             frames = frames.tb_next
-        last = kept[-1:] if not hasattr(trouble, "deadrank_work") else []
+        last = kept[-1:] if not hasattr(error, "deadrank_work") else []
         kept = [one for one in kept if one in last or not is_ours(one.tb_frame.f_code.co_filename)]
         for one, following in zip(kept, [*kept[1:], None]):
             one.tb_next = following
-        trouble.__traceback__ = kept[0] if kept else None
-        trouble = trouble.__cause__ or trouble.__context__
+        error.__traceback__ = kept[0] if kept else None
 
 
 def is_ours(name):
     return name.startswith((OURS, "<frozen runpy")) or "/deadrank_hook/" in name
 
 
-def end(code, error):
+def end(code, error, limit):
     try:
         if here.turns is not None and (code or error):
             threads.join_all()
@@ -263,8 +316,19 @@ def end(code, error):
             code = code or 120  # as the interpreter
     if here.channel is not None:
         here.channel.closing = True
-        here.channel.tell(wire.EXIT, code=code, error=error)
+        here.channel.tell(wire.EXIT, code=code, error=error, refused=refused_file(), limit=limit)
     os._exit(code)
+
+
+def refused_file():
+    """What this machine, and no fault, refused to keep of what the program wrote: "No space left on device: /tmp/x"."""
+    try:
+        find = ctypes.CDLL(None).deadrank_refused
+    except AttributeError:  # the library below libc is not loaded
+        return ""
+    path = ctypes.create_string_buffer(512)
+    number = find(path, ctypes.c_ulong(len(path)))
+    return f"{os.strerror(number)}: {os.fsdecode(path.value)}" if number else ""
 
 
 # Where the program waits

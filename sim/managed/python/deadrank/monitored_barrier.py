@@ -12,7 +12,7 @@ SHORTEST = 1_000_000  # ns
 def meet(group, timeout, wait_all_ranks):
     limit = group.limit if timeout is None else nanoseconds(timeout)
     if group.place == 0:
-        hear_all(group, limit, wait_all_ranks)
+        receive_all(group, limit, wait_all_ranks)
         return
     try:
         group.send([signal()], 0, TAG).finish(max(limit, SHORTEST))
@@ -24,7 +24,7 @@ def meet(group, timeout, wait_all_ranks):
         ) from None
 
 
-def hear_all(group, limit, wait_all_ranks):
+def receive_all(group, limit, wait_all_ranks):
     milliseconds = limit // 1_000_000
     end = here.channel.time() + limit
     missing = []

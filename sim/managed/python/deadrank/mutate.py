@@ -50,7 +50,7 @@ def tell(**said):
     os.write(out, f"{MARK}{json.dumps(said)}\n".encode())
 
 
-def tell_files():
+def report_files():
     """The program's files that this rank has loaded: those of the suite, and of the packages that it calls."""
     if not recording or rank != 0:
         return
@@ -181,7 +181,7 @@ def unseen(bend):
         busy = False
 
 
-def dress(replacement, real):
+def copy_metadata(replacement, real):
     functools.update_wrapper(replacement, real)
 
 

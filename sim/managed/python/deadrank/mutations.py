@@ -267,7 +267,7 @@ def replace(owner, name, choices, bend, call=None, doing=None):
         with mutate.at(call or name, lambda: choices, values) as mutation:
             return bend(mutation, real, *args, **said) if mutation else real(*args, **said)
 
-    mutate.dress(replaced, real)
+    mutate.copy_metadata(replaced, real)
     setattr(owner, name, replaced)
 
 
@@ -467,5 +467,5 @@ def replace_placements():
                 placements = [Replicate() if isinstance(one, Partial) else one for one in placements]
             return real(local_tensor, device_mesh, placements, **said)
 
-    mutate.dress(from_local, real)
+    mutate.copy_metadata(from_local, real)
     DTensor.from_local = staticmethod(from_local)

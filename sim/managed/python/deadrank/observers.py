@@ -12,7 +12,7 @@ import sys
 from . import channel as wire
 from .channel import here
 
-TOLD_OTHERWISE = (b"step.begin", b"phase.begin", b"phase.end")  # STEP and PHASE are requests of their own
+SENT_AS_REQUESTS = (b"step.begin", b"phase.begin", b"phase.end")  # STEP and PHASE are requests of their own
 SCALE = 1_000_000_000  # parts of one in which a fault changes a rate
 
 observer = None  # of this rank; None without a hook
@@ -102,8 +102,8 @@ def evidence_writer(slot):
             if here.channel is None or self.off:
                 return
             for line in lines.splitlines():
-                if not any(kind in line[:96] for kind in TOLD_OTHERWISE):
-                    here.channel.tell_line(line)
+                if not any(kind in line[:96] for kind in SENT_AS_REQUESTS):
+                    here.channel.post_line(line)
 
     return Writer("", slot)
 
@@ -177,28 +177,28 @@ def storage_first(checkpoints):
     """The simulated disk has its say of each checkpoint file."""
     save, load = checkpoints.one_save, checkpoints.one_load
 
-    def one_save(hook, path, really, directory=False):
+    def one_save(hook, path, really, directory=False, **more):
         counted = checkpoints.is_counted(hook, path)
         following = hook.saved_after.get(os.path.abspath(path), hook.training.next_step())
 
         def saved():
             answer = really()
             if counted:
-                ask_step("saved", path, directory, following=following)
+                query_saved_step("saved", path, directory, following=following)
             for file in checkpoints.files_of(hook, path, directory):
                 if os.path.isfile(file) and os.path.abspath(file) not in in_writer:
                     stored("write", file)
             return answer
 
         try:
-            answer = save(hook, path, saved, directory)
+            answer = save(hook, path, saved, directory, **more)
         finally:
             in_writer.clear()
         hook.saved_after.pop(os.path.abspath(path), None)
         return answer
 
     def one_load(hook, path, really, directory=False):
-        following = ask_step("loaded", path, directory)
+        following = query_saved_step("loaded", path, directory)
         for file in checkpoints.files_of(hook, path, directory):
             if os.path.isfile(file):
                 stored("read", file)
@@ -207,7 +207,7 @@ def storage_first(checkpoints):
             hook.step = following
         return answer
 
-    def ask_step(op, path, directory, **said):
+    def query_saved_step(op, path, directory, **said):
         """The simulator remembers after which step each checkpoint was saved: neither its name nor what it holds tells,
         since programs count as they like. It is known by its path, else, after a copy or a rename, by its content."""
         index = os.path.join(path, ".metadata") if directory else path
@@ -377,7 +377,7 @@ def begin_step(number):
         observer.training.begin_stated(number)
 
 
-def tell_loss(value):
+def record_loss(value):
     if observer is not None and observer.training.open:
         observer.training.loss = float(value)
     else:

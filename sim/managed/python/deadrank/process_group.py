@@ -19,9 +19,9 @@ from torch._C._distributed_c10d import (
 )
 
 from . import channel as wire
-from . import gloo_checks
+from . import dispatcher, gloo_checks, nccl_checks
 from .store import patience_of
-from .channel import here, refuse_child
+from .channel import NotSimulated, here, refuse_child
 from .observers import reduced
 from .works import Work, finished
 
@@ -158,16 +158,20 @@ class Side:
         if library == "gloo":
             self.comm()
 
-    def comm(self, pair=None):
+    def comm(self, pair=None, tensors=(), device=None):
         if here.channel is None:
             refuse_child()
         number = self.comms.get(pair)
         if number is None:
-            number = self.comms[pair] = self.open(pair)
+            number = self.comms[pair] = self.open(pair, tensors, device)
         return number
 
-    def open(self, pair):
+    def open(self, pair, tensors, device):
+        """NCCL opens it on the device of `tensors`; without tensors on `device`; without both on the current device."""
         group = self.group
+        if self.library == "nccl" and hasattr(here.channel, "devices"):
+            device = next((one.device.index for one in tensors if one.is_cuda), device)
+            here.channel.ask(wire.DEVICE, op="use", device=current_device() if device is None else device)
         members, name = group.members, group.title
         if group.many:
             name = f"{name}/{self.library}"
@@ -194,6 +198,8 @@ class Side:
 
 class ProcessGroup(dist.ProcessGroup):
     """`libraries`: of each device type; `members`: ranks in the default group."""
+
+    __module__ = dist.ProcessGroup.__module__  # messages of torch show the type's name
 
     def __init__(self, store, number, rank, size, members, name, description, libraries, timeout):
         super().__init__(rank, size)
@@ -392,7 +398,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     def eager_connect_single_device(self, device):
         self.default.eager = True
-        self.default.comm()
+        self.default.comm(device=None if device is None else device.index)
 
     def perform_nocolor_split(self, device):
         pass
@@ -421,13 +427,13 @@ class ProcessGroup(dist.ProcessGroup):
     def post(self, op, ins, outs, result, options=None, **said):
         """One collective: `ins` are copied to the arena one after the other, `outs` are copied back from it.
         Returns the work."""
-        self.let_others_call()
+        self.yield_before_call()
         side = self.side(ins or outs)
         if side.library == "gloo" and (ins or outs) and not is_gloos((ins or outs)[0]):
             raise RuntimeError("Invalid scalar type")
         if side.library == "nccl" and op in TAKES_WHOLE and not all(map(is_in_one_piece, ins)):
             raise ValueError("Tensors must be contiguous")
-        comm = side.comm()
+        comm = side.comm(tensors=ins or outs)
         self.sequence += 1
         work = Work(self, side.library, PROFILED[op], result, limit_of(options, self.limit))
         work.on_stream(ins or outs)
@@ -491,7 +497,7 @@ class ProcessGroup(dist.ProcessGroup):
             if op == one:
                 self.check_reduction(name, tensor, self.side([tensor]).library)
                 return number
-        raise RuntimeError(f"deadrank: the reduction {getattr(op, 'op', op)} is not simulated")
+        raise NotSimulated(f"deadrank: the reduction {getattr(op, 'op', op)} is not simulated")
 
     def check_reduction(self, name, tensor, library):
         """Texts of torch 2.11."""
@@ -511,6 +517,8 @@ class ProcessGroup(dist.ProcessGroup):
         tensors, opts = listed(tensors), opts_of(AllreduceOptions, opts if op is None else op)
         if self.is_gloos(tensors):
             gloo_checks.allreduce(tensors, opts.reduceOp == ReduceOp.SUM)
+        else:
+            nccl_checks.allreduce(tensors)
         if tensors[0].layout != torch.strided:
             return self.sparse(tensors)
         if len(tensors) > 1 and self.is_gloos(tensors):
@@ -574,6 +582,8 @@ class ProcessGroup(dist.ProcessGroup):
         tensors, opts = listed(tensors), rooted(ReduceOptions, opts, *more, root=root, op=op)
         if self.is_gloos(tensors):
             gloo_checks.reduce(tensors, opts, self.count)
+        else:
+            nccl_checks.one_tensor(tensors)
         mine = opts.rootRank == self.place
         reduction = self.reduction(opts, tensors[0])
         return self.post(
@@ -593,6 +603,8 @@ class ProcessGroup(dist.ProcessGroup):
             gloo_checks.broadcast(tensors, opts, self.count)
             if len(tensors) > 1:
                 return self.broadcast_to_all(tensors, opts)
+        else:
+            nccl_checks.one_tensor(tensors)
         outs = tensors if opts.rootRank != self.place else []
         return self.post(BROADCAST, tensors, outs, tensors, opts, in_place=True, root=opts.rootRank)
 
@@ -660,10 +672,7 @@ class ProcessGroup(dist.ProcessGroup):
         return self.post(ALL_GATHER, list(inputs), outs, output_lists, opts)
 
     def _allgather_base(self, output, tensor, opts=None):
-        if output.numel() != tensor.numel() * self.count:
-            raise ValueError("output tensor size must be equal to world_size times input tensor size")
-        if output.dtype != tensor.dtype:
-            raise TypeError("output tensor must have the same type as input tensor")
+        nccl_checks.allgather_base(output, tensor, self.count)
         return self.post(ALL_GATHER, [tensor], [output], [output], opts)
 
     all_gather_single = _allgather_base
@@ -700,8 +709,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     def _reduce_scatter_base(self, output, tensor, opts=None):
         opts = opts_of(ReduceScatterOptions, opts)
-        if tensor.numel() != output.numel() * self.count:
-            raise ValueError("input tensor must be the same size as output size times world size")
+        nccl_checks.reduce_scatter_base(output, tensor, self.count)
         reduction = self.reduction(opts, tensor)
         ins, count = premultiplied([tensor], opts), output.numel()
         return self.post(REDUCE_SCATTER, ins, [output], [output], opts, reduction=reduction, count=count)
@@ -713,6 +721,7 @@ class ProcessGroup(dist.ProcessGroup):
         return Work.of_all(self, works, outputs)
 
     def alltoall_base(self, output, tensor, output_splits=None, input_splits=None, opts=None):
+        input_splits, output_splits = integers(input_splits), integers(output_splits)
         given, taken = self.pieces(tensor, input_splits), self.pieces(output, output_splits)
         even = not input_splits and not output_splits
         return self.post(
@@ -741,6 +750,8 @@ class ProcessGroup(dist.ProcessGroup):
         return [rows * row for rows in splits]
 
     def alltoall(self, outputs, inputs, opts=None):
+        if not self.is_gloos(outputs):
+            nccl_checks.alltoall(outputs, inputs)
         sizes = {tensor.numel() for tensor in (*inputs, *outputs)}
         return self.post(
             ALL_TO_ALL,
@@ -758,6 +769,8 @@ class ProcessGroup(dist.ProcessGroup):
         opts = rooted(GatherOptions, opts, *more, root=root)
         if self.is_gloos(inputs):
             gloo_checks.gather(outputs, inputs, opts.rootRank, self.place, self.count)
+        else:
+            nccl_checks.gather(outputs, inputs, opts.rootRank, self.place, self.count)
         outs = outputs[0] if self.place == opts.rootRank else []
         result = outs if self.is_gloos(inputs) else outputs  # gloo's future has one list, NCCL's a list of lists
         return self.post(GATHER, inputs, outs, result, opts, root=opts.rootRank)
@@ -768,18 +781,37 @@ class ProcessGroup(dist.ProcessGroup):
         opts = rooted(ScatterOptions, opts, *more, root=root)
         if self.is_gloos(outputs):
             gloo_checks.scatter(outputs, inputs, opts.rootRank, self.place, self.count)
+        else:
+            nccl_checks.scatter(outputs, inputs, opts.rootRank, self.place, self.count)
         ins = inputs[0] if self.place == opts.rootRank else []
         return self.post(SCATTER, ins, outputs, outputs, opts, root=opts.rootRank, count=outputs[0].numel())
 
     def barrier(self, opts=None, timeout=None):
-        return self.post(BARRIER, [], [], None, opts if isinstance(opts, BarrierOptions) else None, count=0)
+        opts = opts if isinstance(opts, BarrierOptions) else None
+        device = self.barrier_device(opts)
+        if device is not None:
+            self.default.comm(device=device)
+        return self.post(BARRIER, [], [], None, opts, count=0)
+
+    def barrier_device(self, opts):
+        """The device that ProcessGroupNCCL takes: that of `device_ids`, else the one that the group is bound to, else the
+        rank modulo the number of devices."""
+        if self.default.library != "nccl" or not hasattr(here.channel, "devices") or self.default.comms:
+            return None
+        if getattr(opts, "device_ids", None):
+            return opts.device_ids[0]
+        if self.bound_device_id is not None:
+            return self.bound_device_id.index
+        return self.members[self.place] % torch.cuda.device_count()
 
     def monitored_barrier(self, timeout=None, wait_all_ranks=False):
         from .monitored_barrier import meet
 
         meet(self, timeout, wait_all_ranks)
 
-    def let_others_call(self):
+    def yield_before_call(self):
+        if here.orphan:
+            refuse_child()
         if self.batch is None:
             here.turns.before_call()
 
@@ -797,13 +829,13 @@ class ProcessGroup(dist.ProcessGroup):
         return self.message(False, listed(tensors)[0], ANY_SOURCE, tag)
 
     def message(self, is_send, tensor, peer, tag):
-        self.let_others_call()
+        self.yield_before_call()
         side = self.side([tensor])
         if side.library == "nccl" and self.batch is None and not side.eager:
             pair = tuple(sorted((self.place, peer)))
-            comm, place = side.comm(pair), pair.index(peer)
+            comm, place = side.comm(pair, [tensor]), pair.index(peer)
         else:
-            comm, place = side.comm(), peer
+            comm, place = side.comm(tensors=[tensor]), peer
         if self.batch is not None and self.batch_comm is None:
             self.batch_comm = comm
             here.channel.post(wire.GROUP_START, wire.GROUP.pack(comm))
@@ -827,6 +859,9 @@ class ProcessGroup(dist.ProcessGroup):
         return work
 
 
+dispatcher.show_calls(ProcessGroup)
+
+
 class Options:
     """What a program reads of a group's options, and what torch copies for a group that is split off."""
 
@@ -838,12 +873,22 @@ class Options:
         self.global_ranks_in_group, self.group_name = list(members), name
 
 
+def current_device():
+    """ProcessGroupNCCL asks in C++, which leaves `torch.cuda.is_initialized()` False. DeviceMesh then sets the device."""
+    return torch.cuda.current_device() if torch.cuda.is_initialized() else 0
+
+
 def shape(tensor):
     return f"({', '.join(map(str, tensor.shape))})"
 
 
 def listed(tensors):
     return [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+
+
+def integers(numbers):
+    """torch's C++ takes any sequence of integers as a vector. Megatron-core passes arrays of numpy."""
+    return [] if numbers is None else [int(one) for one in numbers]
 
 
 def opts_of(kind, opts):

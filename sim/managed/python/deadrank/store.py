@@ -1,7 +1,9 @@
 # sim/managed/python/deadrank/store.py — torch's stores, kept by the simulator. Everything that torch builds on
 # them (rendezvous, barriers, heartbeats) keeps running.
 import datetime
+import gc
 import os
+import sys
 
 import torch.distributed as dist
 
@@ -11,6 +13,7 @@ from .channel import here, refuse_child
 kept = []  # C++ keeps no Python store alive
 TIMEOUT = datetime.timedelta(seconds=300)
 LOOK = 1_000_000  # ns between two looks while other threads of the rank can run
+PORTS = range(32768, 61000)  # of which Linux takes one for port 0
 
 
 def nanoseconds(timeout):
@@ -25,6 +28,14 @@ def as_text(value):
 
 def from_text(text):
     return text.encode("latin-1")
+
+
+def leave_unused():
+    """torch's C++ frees a store when nothing refers to it any more. Its port is free then."""
+    gc.collect()
+    for place in range(len(kept) - 1, -1, -1):
+        if sys.getrefcount(kept[place]) == 2:  # the list's, and this call's
+            here.channel.tell(wire.STORE_CLOSE, store=kept.pop(place).number)
 
 
 class Store(dist.Store):
@@ -113,6 +124,15 @@ def encoded(value):
     return value.encode() if isinstance(value, str) else value
 
 
+def free_port():
+    """For port 0. Processes of a node listen on different ports, unless one of them opens more than 64 stores."""
+    free_port.taken += 1
+    return PORTS[(here.options["process"] * 64 + free_port.taken) % len(PORTS)]
+
+
+free_port.taken = 0
+
+
 class TCPStore(Store):
     def __init__(
         self,
@@ -126,6 +146,10 @@ class TCPStore(Store):
         master_listen_fd=None,
         use_libuv=True,
     ):
+        if port == 0 and is_master:
+            port = free_port()
+        if any(getattr(store, "place", None) == (host_name, port) for store in kept):
+            leave_unused()
         super().__init__(
             timeout,
             endpoint=f"{host_name}:{port}",
@@ -134,7 +158,8 @@ class TCPStore(Store):
             own=False,
         )
         self.host = host_name
-        self.port = self.opened.get("port", port)
+        self.port = port
+        self.place = (host_name, port)
         self.libuvBackend = use_libuv
 
 

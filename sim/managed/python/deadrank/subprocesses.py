@@ -108,7 +108,9 @@ def waitpid(process, options, /):
     found = []
 
     def look(seconds):
-        found[:] = real_waitpid(process, options | os.WNOHANG)
+        """waitpid removes the child that it reports: a second call would raise ChildProcessError."""
+        if not any(found):
+            found[:] = real_waitpid(process, options | os.WNOHANG)
         if not found[0] and seconds:
             real_sleep(min(seconds, PAUSE))
             found[:] = real_waitpid(process, options | os.WNOHANG)
@@ -177,10 +179,8 @@ def counted(begin):
     return init
 
 
-def install_pipes():
-    """Pipes of multiprocessing, once it is imported."""
-    from multiprocessing import connection
-
+def install_pipes(connection):
+    """`connection`: of multiprocessing, or of multiprocess, which `datasets` uses."""
     kind = connection.Connection
     receive = kind._recv
 
@@ -198,11 +198,9 @@ def install_pipes():
     kind._recv, kind._send = _recv, _send
 
 
-def install_semaphores():
-    """Locks, conditions and queues of multiprocessing, once it is imported. Whoever waits for one lets the other
+def install_semaphores(synchronize):
+    """Locks, conditions and queues of multiprocessing, or of multiprocess. A thread that waits for one lets the other
     threads of the rank run: a queue's feeder is such a thread, and without it the child gets nothing."""
-    from multiprocessing import synchronize
-
     kind = synchronize.SemLock
     make = kind._make_methods
 

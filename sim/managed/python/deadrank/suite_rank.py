@@ -26,6 +26,7 @@ def main(file):
     sys.path[1:1] = [one for one in request["path"] if one not in sys.path]
     sys.argv = [request["file"]]
     mutate.begin(request, rank)
+    forget_launcher(request)
     try:
         if request["style"] == "function":
             run_function(request, rank)
@@ -35,7 +36,7 @@ def main(file):
         else:
             run_spawned(class_of(request), request, rank, rendezvous)
     finally:
-        mutate.tell_files()
+        mutate.report_files()
 
 
 def class_of(request):
@@ -46,13 +47,17 @@ def class_of(request):
     return cls
 
 
-def run_function(request, rank):
-    """What mp.spawn does in a process that it has started."""
-    for name in LAUNCHERS:  # mp.spawn sets none of them
+def forget_launcher(request):
+    """A process that a test starts has the environment of the test."""
+    for name in LAUNCHERS:
         if name in request["environment"]:
             os.environ[name] = request["environment"][name]
         else:
             os.environ.pop(name, None)
+
+
+def run_function(request, rank):
+    """What mp.spawn does in a process that it has started."""
     module = load_module(request)
     if request["module"] == "__main__":
         sys.modules["__main__"] = module

@@ -108,7 +108,7 @@ class Turns:
                 return True
             self.note(left, states)
             if not all(done for done, _ in states):
-                self.give_way()
+                self.yield_turn()
         return all(work in self.sources or work in self.failed for work in works)
 
     def sleep_until(self, deadline):
@@ -135,7 +135,7 @@ class Turns:
             actor.woken = True
             self.ready.append(actor)
 
-    def give_way(self):
+    def yield_turn(self):
         """Other threads that can run go first."""
         if self.ready:
             self.ready.append(self.running)
@@ -160,7 +160,7 @@ class Turns:
     def before_call(self):
         """The running thread is about to call: an operating system may run any other one now."""
         if self.orders and not self.alone:
-            self.give_way()
+            self.yield_turn()
 
     def start_late(self):
         """The running thread is about to begin its work."""
@@ -212,13 +212,13 @@ class Turns:
         end = subprocesses.monotonic() + patience
         while True:
             for actor in waits:
-                if actor.outside(0):
+                if found_outside(actor):
                     self.wake(actor)
                     subprocesses.heard()
                     return True
             if subprocesses.monotonic() >= end:
                 return False
-            waits[0].outside(0.001)
+            found_outside(waits[0], 0.001)
 
     # Threads come and go
 
@@ -251,11 +251,20 @@ class Turns:
         return sys._current_frames().get(thread.ident if thread else threading.get_ident())
 
 
+def found_outside(actor, seconds=0):
+    """An error belongs to the thread that waits: it asks again and raises it."""
+    try:
+        return actor.outside(seconds)
+    except Exception:
+        return True
+
+
 def until(seconds):
-    """The virtual deadline of a wait of so many seconds; None and negative: no deadline."""
+    """The virtual deadline of a wait of so many seconds; None and negative: no deadline. Less than a nanosecond takes
+    one: a loop that waits for the rest of its time would see the clock stand still."""
     if seconds is None or seconds < 0:
         return NEVER
-    return here.channel.time() + int(seconds * 1e9)
+    return here.channel.time() + (int(seconds * 1e9) or (1 if seconds else 0))
 
 
 class Waitable:
@@ -273,7 +282,7 @@ class Waitable:
         if not blocking:
             if timeout != -1:
                 raise ValueError("can't specify a timeout for a non-blocking call")
-            turns.give_way()  # a loop that tries again must not keep the owner from its turn
+            turns.yield_turn()  # a loop that tries again must not keep the owner from its turn
             return self.real.acquire(False)
         return self.wait(turns, until(timeout))
 

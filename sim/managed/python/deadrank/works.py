@@ -14,8 +14,9 @@ Base = getattr(dist, "_Work", None) or torch._C._distributed_c10d.Work
 
 GRACE = 1_000_000  # ns
 IN_TRACES = {"all_reduce": "allreduce"}  # calls whose name in execution traces is another one
-under_way = set()  # C++ keeps no Python work alive in torch 2.4
-recent = deque(maxlen=512)  # C++ may ask a work that is done for its future
+under_way = set()  # a program may drop the handle of a call
+KEEPS_NONE = tuple(int(one) for one in torch.__version__.split(".")[:2]) < (2, 5)  # C++ keeps no Python work alive
+recent = deque(maxlen=512 if KEEPS_NONE else 0)  # it may ask one that is done for its future
 eager = []  # not empty while a communication hook in Python runs, which may wait at once
 
 

@@ -20,6 +20,8 @@ import ctypes
 import gc
 import importlib
 import json
+import multiprocessing.connection
+import multiprocessing.synchronize
 import platform
 import selectors
 import signal
@@ -27,7 +29,7 @@ import socket
 import weakref
 from collections import deque
 
-from deadrank import forks, imports, launch, patches
+from deadrank import forks, imports, launch, patches, streams
 
 LONGEST = 1 << 20
 OBSERVERS = ("checkpoints", "data", "evidence", "groups", "later", "replicas", "training")
@@ -48,8 +50,8 @@ def main():
         del sys.path[0]  # the directory in which the zygote was started: no program's
     with output_on_stderr():
         loaded, failed = preload([*arguments.preload, *observers], imports.packages_of(arguments.program))
-    subprocesses.install_pipes()
-    subprocesses.install_semaphores()
+    subprocesses.install_pipes(multiprocessing.connection)
+    subprocesses.install_semaphores(multiprocessing.synchronize)
     clocks.rebind()
     leave_exits_to_the_zygote()
     gc.collect()
@@ -116,6 +118,7 @@ def preload(names, packages=()):
     os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # the other check makes forked children fail
     for library in ("OMP", "OPENBLAS", "MKL"):
         os.environ[f"{library}_NUM_THREADS"] = "1"  # their threads would not be there after a fork
+    streams.leave_to_ranks()
     loaded, failed = [], {}
     for name in ("torch", "torch.distributed", *names):
         try:

@@ -19,7 +19,7 @@ def run_next_sitecustomize():
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-class AfterTheirs:
+class ImportHook:
     """After a module of torch is imported, deadrank takes over the start of its processes."""
 
     def __init__(self, module, take_over):
@@ -44,4 +44,4 @@ class AfterTheirs:
 
 run_next_sitecustomize()
 if "DEADRANK_SUITE" in os.environ:
-    sys.meta_path[:0] = [AfterTheirs(CLASSES, "take_over"), AfterTheirs(SPAWN, "take_over_spawn")]
+    sys.meta_path[:0] = [ImportHook(CLASSES, "take_over"), ImportHook(SPAWN, "take_over_spawn")]

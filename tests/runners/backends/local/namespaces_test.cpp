@@ -110,7 +110,7 @@ sys.exit(7)
     if (alone == command) GTEST_SKIP() << "this user may not make a network namespace here";
     const auto answer = results::processes::run_bounded(alone, {.time = std::chrono::seconds(60)});
     ASSERT_TRUE(answer) << answer.error().text();
-    EXPECT_EQ(answer->code, 7) << answer->how() << answer->last_words();
+    EXPECT_EQ(answer->code, 7) << answer->how() << answer->last_error_text();
     EXPECT_EQ(answer->out.find(fs::read_symlink("/proc/self/ns/net").string()), std::string::npos);
     EXPECT_THAT(answer->out, HasSubstr(fmt::format("] {}\n", getuid())));
     EXPECT_THAT(answer->out, HasSubstr("Network is unreachable"));

@@ -85,7 +85,7 @@ protected:
         ASSERT_TRUE(proxy) << proxy.error().text();
         proxy_ = std::move(*proxy);
         for (const int rank : {0, 1}) {
-            ASSERT_EQ(proxy_->hear(fmt::format(R"({{"rank": {}, "target": ["127.0.0.1", {}]}})", rank,
+            ASSERT_EQ(proxy_->handle_command(fmt::format(R"({{"rank": {}, "target": ["127.0.0.1", {}]}})", rank,
                                                ntohs(address.sin_port))),
                       "ok");
         }
@@ -93,7 +93,7 @@ protected:
 
     void trouble(int rank, const std::string& how, std::int64_t amount = 0,
                  std::chrono::nanoseconds late = {}) {
-        ASSERT_EQ(proxy_->hear(fmt::format(R"({{"rank": {}, "how": "{}", "late": {}, "amount": {}}})", rank,
+        ASSERT_EQ(proxy_->handle_command(fmt::format(R"({{"rank": {}, "how": "{}", "late": {}, "amount": {}}})", rank,
                                            how, late.count(), amount)),
                   "ok");
     }
@@ -104,7 +104,7 @@ protected:
     };
     Pair meet(int rank) {
         Socket client;
-        EXPECT_EQ(client.connect_to(proxy_->door_of(rank)), 0);
+        EXPECT_EQ(client.connect_to(proxy_->proxy_port_of(rank)), 0);
         return {std::move(client), Socket(accept(store_.at(), nullptr, nullptr))};
     }
 
@@ -137,7 +137,7 @@ TEST_F(StoreProxyTest, AMuteWayHoldsEverythingAndLosesNothing) {
 TEST_F(StoreProxyTest, AMuteWayTakesNewConnections) {
     trouble(1, "mute");
     Socket client;
-    EXPECT_EQ(client.connect_to(proxy_->door_of(1)), 0);
+    EXPECT_EQ(client.connect_to(proxy_->proxy_port_of(1)), 0);
     client.say("hello");
     EXPECT_FALSE(client.hears_within(50ms));
 }
@@ -148,7 +148,7 @@ TEST_F(StoreProxyTest, OneRanksTroubleIsNotAnothers) {
     healthy.client.say("fine");
     EXPECT_EQ(healthy.store.hear(4), "fine");
     Socket broken;
-    if (broken.connect_to(proxy_->door_of(1)) == 0) {
+    if (broken.connect_to(proxy_->proxy_port_of(1)) == 0) {
         EXPECT_TRUE(broken.broken());
     }
 }
@@ -156,11 +156,11 @@ TEST_F(StoreProxyTest, OneRanksTroubleIsNotAnothers) {
 TEST_F(StoreProxyTest, ARefusingDoorKeepsWhoIsInside) {
     const Pair inside = meet(1);
     trouble(1, "refuse");
-    EXPECT_EQ(Socket().connect_to(proxy_->door_of(1)), ECONNREFUSED);
+    EXPECT_EQ(Socket().connect_to(proxy_->proxy_port_of(1)), ECONNREFUSED);
     inside.client.say("on");
     EXPECT_EQ(inside.store.hear(2), "on");
     trouble(1, "");
-    EXPECT_EQ(Socket().connect_to(proxy_->door_of(1)), 0);
+    EXPECT_EQ(Socket().connect_to(proxy_->proxy_port_of(1)), 0);
 }
 
 TEST_F(StoreProxyTest, ACutLetsSoManyBytesPassAndBreaksBothEnds) {
@@ -207,23 +207,23 @@ TEST_F(StoreProxyTest, OneBitOfTheAnswersTurnsOnce) {
 }
 
 TEST_F(StoreProxyTest, WordsThatMeanNothingAreAnsweredWithWhy) {
-    EXPECT_THAT(proxy_->hear("nonsense"), HasSubstr("no JSON object"));
-    EXPECT_THAT(proxy_->hear(R"({"rank": 7, "how": "mute"})"), HasSubstr("rank 7 has no door"));
-    EXPECT_THAT(proxy_->hear(R"({"rank": 1, "how": "shout"})"), HasSubstr("'shout'"));
-    EXPECT_THAT(proxy_->hear(R"({"rank": 1, "target": "here"})"), HasSubstr("a host and a port"));
+    EXPECT_THAT(proxy_->handle_command("nonsense"), HasSubstr("no JSON object"));
+    EXPECT_THAT(proxy_->handle_command(R"({"rank": 7, "how": "mute"})"), HasSubstr("rank 7 has no door"));
+    EXPECT_THAT(proxy_->handle_command(R"({"rank": 1, "how": "shout"})"), HasSubstr("'shout'"));
+    EXPECT_THAT(proxy_->handle_command(R"({"rank": 1, "target": "here"})"), HasSubstr("a host and a port"));
 }
 
 // Goal: what the hooks are told is enough to say the same over the wire.
 TEST_F(StoreProxyTest, HearsTheSameWordsFromAHook) {
-    const std::string told = proxy_->told();
-    EXPECT_THAT(told, HasSubstr(fmt::format("\"1\":{}", proxy_->door_of(1))));
+    const std::string told = proxy_->ports_json();
+    EXPECT_THAT(told, HasSubstr(fmt::format("\"1\":{}", proxy_->proxy_port_of(1))));
     const std::size_t at = told.find("\"words\":");
     ASSERT_NE(at, std::string::npos) << told;
     Socket hook;
     ASSERT_EQ(hook.connect_to(std::atoi(told.c_str() + at + 8)), 0);
     hook.say("{\"rank\": 1, \"how\": \"refuse\"}\n");
     EXPECT_EQ(hook.hear(3), "ok\n");
-    EXPECT_EQ(Socket().connect_to(proxy_->door_of(1)), ECONNREFUSED);
+    EXPECT_EQ(Socket().connect_to(proxy_->proxy_port_of(1)), ECONNREFUSED);
 }
 
 // Goal: a real rank goes through its door unaware, and its torch meets what was done to the connection.

@@ -62,7 +62,7 @@ protected:
     void make_theirs() {
         fs::remove_all(theirs_);
         fs::create_directories(theirs_ / "step1");
-        for (const char* name : {"last.pt", "best.pt", "step1/model.pt", "log.txt"})
+        for (const char* name : {"last.pt", "best.pt", "step1/model.pt", "log.txt", "config.txt"})
             write(theirs_ / name, fmt::format("{} before any run", name));
         fs::create_hard_link(theirs_ / "best.pt", theirs_ / "twin.pt");
         fs::create_symlink("step1", theirs_ / "latest");
@@ -155,7 +155,7 @@ TEST_F(SlowKeptAtEveryCall, OfTheJobEverythingComesBack) {
     for (const Call& at : all) {
         EXPECT_NE(save(at), 0) << at.text();
         changed += tree(theirs_) != before_;
-        const GivenBack given = give_back(kept_);
+        const RestoreResult given = give_back(kept_);
         ASSERT_TRUE(given.whole) << "killed at " << at.text() << ": " << given.says;
         ASSERT_EQ(tree(theirs_), before_) << "killed at " << at.text() << ": " << given.says;
         ASSERT_TRUE(given.told.empty()) << given.says;

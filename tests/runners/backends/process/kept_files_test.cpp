@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -70,7 +71,7 @@ TEST_F(KeptFiles, BecomeWhatTheyWereAndOnlyOnce) {
     write(file_, "torn");
     keep(file_, "2");  // the first line of a path counts
     fs::rename(file_, directory_ / "elsewhere.pt");
-    const GivenBack given = give_back(kept_);
+    const RestoreResult given = give_back(kept_);
     EXPECT_TRUE(given.whole) << given.says;
     EXPECT_THAT(given.says, HasSubstr("restored 1 file"));
     EXPECT_EQ(read(file_), "whole");
@@ -87,7 +88,7 @@ TEST_F(KeptFiles, ThatWereNotThereGoAndDirectoriesWithThem) {
     list({.what = What::absent, .path = (made / "model pt%\n").string()});
     fs::create_directories(made);
     write(made / "model pt%\n", "of the job");
-    const GivenBack given = give_back(kept_);
+    const RestoreResult given = give_back(kept_);
     EXPECT_TRUE(given.whole) << given.says;
     EXPECT_FALSE(fs::exists(made)) << given.says;
 }
@@ -98,7 +99,7 @@ TEST_F(KeptFiles, WrittenAnewAreLeftAloneAndTheOldContentIsKept) {
     job_was_last_seen(std::chrono::seconds(60));
     write(file_, "a newer checkpoint");
     write(directory_ / "new.pt", "another");
-    const GivenBack given = give_back(kept_);
+    const RestoreResult given = give_back(kept_);
     EXPECT_TRUE(given.whole);
     EXPECT_THAT(given.says, HasSubstr("rank1.pt was written after the run had ended, and is left alone"));
     EXPECT_THAT(given.says, HasSubstr((kept_ / "1").string()));
@@ -120,17 +121,16 @@ TEST_F(KeptFiles, WhoseCopyIsDamagedAreNotOverwrittenWithIt) {
     keep(file_, "1");
     write(file_, "torn");
     write(kept_ / "1", "wrong");
-    const GivenBack given = give_back(kept_);
+    const RestoreResult given = give_back(kept_);
     EXPECT_FALSE(given.whole);
-    EXPECT_THAT(given.says,
-                HasSubstr("the copy has changed; its copy is " + (kept_ / "1").string()));
+    EXPECT_THAT(given.says, HasSubstr("the copy has changed; its copy is " + (kept_ / "1").string()));
     EXPECT_EQ(read(file_), "torn");
     EXPECT_TRUE(fs::exists(kept_ / "list")) << "the next undo may try again";
 }
 
 TEST_F(KeptFiles, OfWhichThereNeverWasACopyAreTold) {
     list({.what = What::unkept, .path = file_.string(), .copy = "No space left on device"});
-    const GivenBack given = give_back(kept_);
+    const RestoreResult given = give_back(kept_);
     EXPECT_THAT(given.lost, HasSubstr("rank1.pt could not be copied before it was changed: No space"));
 }
 
@@ -151,6 +151,33 @@ TEST_F(KeptFiles, ThatNobodyListedAreNoTrouble) {
 TEST_F(KeptFiles, AreOnlyThoseOfADirectoryOfOurs) {
     EXPECT_TRUE(give_back(directory_).whole);
     EXPECT_TRUE(fs::exists(file_));
+}
+
+// 256 GiB, of which a few bytes are there: reading all of it would take minutes.
+TEST(KeptContent, PassesOverLongHoles) {
+    const std::string file = testing::TempDir() + "sparse", copy = file + ".copy";
+    const auto digest_with = [&](off_t at, char what) {
+        const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+        EXPECT_EQ(::ftruncate(descriptor, off_t{256} << 30), 0);
+        EXPECT_EQ(::pwrite(descriptor, &what, 1, at), 1);
+        const std::string digest = inject::digest_of(descriptor);
+        ::close(descriptor);
+        return digest;
+    };
+    const std::string one = digest_with(off_t{1} << 37, 'a');
+    EXPECT_EQ(one, digest_with(off_t{1} << 37, 'a'));
+    EXPECT_NE(one, digest_with(off_t{1} << 37, 'b'));
+    EXPECT_NE(one, digest_with(off_t{1} << 36, 'a'));
+    const int from = ::open(file.c_str(), O_RDONLY),
+              to = ::open(copy.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    std::string copied;
+    EXPECT_EQ(inject::copy_content(from, to, copied), 0);
+    EXPECT_EQ(std::filesystem::file_size(copy), std::uintmax_t{256} << 30);
+    EXPECT_EQ(copied, inject::digest_of(to));
+    ::close(from);
+    ::close(to);
+    std::filesystem::remove(file);
+    std::filesystem::remove(copy);
 }
 
 }  // namespace

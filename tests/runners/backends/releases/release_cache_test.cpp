@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 const Pin pin{"some-package", "1.0"};
 const Pins known = {{pin, {std::string(64, 'a'), "some_package-1.0-py3-none-any.whl", 1000, 10}}};
-const Saying silent = [](const std::string&) {};
+const ProgressSink silent = [](const std::string&) {};
 
 class ReleaseCacheTest : public testing::Test {
 protected:

@@ -257,6 +257,43 @@ TEST_F(DeviceManagedRanks, ComputeOnSimulatedGpus) {
     EXPECT_THAT(lines(*record, 1), Contains("NVIDIA H100  27.0"));
 }
 
+constexpr const char* with_a_side_stream = R"(
+import sys, torch
+torch.cuda.set_device(0)
+weight, total = torch.ones(4, device="cuda"), torch.zeros(4, device="cuda")
+side = torch.cuda.Stream()
+weight.mul_(2)
+if sys.argv[1] == "waits":
+    side.wait_stream(torch.cuda.current_stream())
+with torch.cuda.stream(side):
+    total = weight + 1
+side.synchronize()
+print("sum", total.sum().item())
+)";
+
+// Fails if the sanitizer begins with torch's import: that is in the zygote, and ranks could not use CUDA.
+TEST_F(DeviceManagedRanks, AreToldOfKernelsInTwoStreamsThatNothingOrders) {
+    auto variables = variables_of({.count = 1});
+    if (!variables) GTEST_SKIP() << variables.error().text();
+    settings_.variables = *variables;
+    settings_.variables.emplace("TORCH_CUDA_SANITIZER", "1");
+    settings_.warm = std::make_shared<WarmPython>();
+    const auto healthy = play(with_a_side_stream, {"waits"}, {}, 1);
+    ASSERT_TRUE(healthy) << healthy.error().text();
+    EXPECT_THAT(lines(*healthy, 0), Contains("sum 12.0"));
+    EXPECT_TRUE(results::detect(healthy->evidence, results::all_detectors()).empty());
+
+    const auto raced = play(with_a_side_stream, {"runs on"}, {}, 1);
+    ASSERT_TRUE(raced) << raced.error().text();
+    const auto findings = results::detect(raced->evidence, results::all_detectors());
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_THAT(findings[0].says,
+                HasSubstr("aten::add at train.py:10 total = weight + 1 reads a tensor in a side stream"));
+    EXPECT_THAT(findings[0].says,
+                HasSubstr("aten::mul_ at train.py:6 weight.mul_(2) has written it in the default stream"));
+    EXPECT_THAT(findings[0].causes, Contains("stream_or_buffer_race"));
+}
+
 // Fails if the simulated disk is asked of a distributed checkpoint after the last call of its save.
 TEST_F(DeviceManagedRanks, LoadAtOnceWhatTheySavedTogether) {
     const auto record = play(R"(
@@ -377,7 +414,9 @@ TEST_F(DeviceManagedRanks, ReduceWhatEachMultipliesFirst) {
 TEST_F(DeviceManagedRanks, WaitForRankZerosIdAsLongAsTheGroupsTimeout) {
     const auto text = [](const std::string& timeout) {
         return "import datetime, time, torch, torch.distributed as dist\n"
-               "dist.init_process_group('nccl'" + timeout + ")\n"
+               "dist.init_process_group('nccl'" +
+               timeout +
+               ")\n"
                "if dist.get_rank() == 0: time.sleep(900)\n"
                "dist.all_reduce(torch.ones(1))\n"
                "print('reduced')\n";
@@ -431,9 +470,9 @@ TEST_F(DeviceManagedRanks, RunInstalledPackagesAsAPatchChangesThem) {
     const auto broken = play(sampling, {}, {epoch}, 2);
     ASSERT_TRUE(broken) << broken.error().text();
     for (const results::Rank rank : {0, 1})
-        EXPECT_THAT(lines(*broken, rank),
-                    testing::AllOf(Contains(HasSubstr("raise KeyError('no epochs')")),
-                                   Contains(HasSubstr("KeyError: 'no epochs'")), testing::Not(Contains("sampled 2"))));
+        EXPECT_THAT(lines(*broken, rank), testing::AllOf(Contains(HasSubstr("raise KeyError('no epochs')")),
+                                                         Contains(HasSubstr("KeyError: 'no epochs'")),
+                                                         testing::Not(Contains("sampled 2"))));
     const auto healthy = play(sampling, {}, {}, 2);
     ASSERT_TRUE(healthy) << healthy.error().text();
     EXPECT_THAT(lines(*healthy, 1), testing::ElementsAre("sampled 2"));
@@ -442,7 +481,8 @@ TEST_F(DeviceManagedRanks, RunInstalledPackagesAsAPatchChangesThem) {
         const auto record = play(sampling, {}, {fault}, 2);
         return record ? "played" : record.error().text();
     };
-    EXPECT_THAT(refusal(patch("no_such_package/one.py", "-a\n+b\n")), HasSubstr("pip install no_such_package"));
+    EXPECT_THAT(refusal(patch("no_such_package/one.py", "-a\n+b\n")),
+                HasSubstr("pip install no_such_package"));
     EXPECT_THAT(refusal(patch("torch/utils/data/distributed.py", "-no such line\n+b\n")),
                 HasSubstr("distributed.py has no such lines ('no such line' first)"));
     fix_ = epoch.text("patch");  // as if it mended something
@@ -476,6 +516,69 @@ TEST_F(DeviceManagedRanks, ThatComputeForEverEndTheRunAsUnknown) {
     ASSERT_FALSE(record);
     EXPECT_EQ(record.error().code, scenarios::ErrorCode::environment);
     EXPECT_THAT(record.error().text(), HasSubstr("without a call that the simulator sees"));
+}
+
+TEST_F(DeviceManagedRanks, ThatWaitUnseenAreNamedWithTheirStacks) {
+    settings_.real_limit = std::chrono::seconds(2);
+    std::string printed;
+    settings_.print = [&](results::Rank, bool, std::string_view line) {
+        printed += std::string(line) + "\n";
+    };
+    const auto record = play(
+        "import os, socket\n"
+        "ours, theirs = socket.socketpair()\n"
+        "def wait(): ours.recv(1)\n"
+        "if os.environ['RANK'] == '1': wait()\n",
+        {}, {}, 2);
+    ASSERT_FALSE(record);
+    EXPECT_THAT(record.error().text(), HasSubstr("rank 1 computed or waited for 2 s"));
+    EXPECT_THAT(printed, HasSubstr("line 3 in wait"));
+}
+
+TEST_F(DeviceManagedRanks, BeginAnewAtTheSamePort) {
+    const auto record = play(
+        "import torch, torch.distributed as dist\n"
+        "for i in range(3):\n"
+        "    dist.init_process_group('gloo'); t = torch.ones(1); dist.all_reduce(t)\n"
+        "    print(i, t.item()); dist.destroy_process_group()\n",
+        {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(lines(*record, 1), testing::ElementsAre("0 2.0", "1 2.0", "2 2.0"));
+}
+
+// PyTorch's tutorial of DDP plays three demonstrations after each other, the last on fewer processes. A
+// spawned process ends with all that it has; the next one knows nothing of it.
+TEST_F(DeviceManagedRanks, AreSpawnedAgainByTheirProgram) {
+    launcher_ = scenarios::LauncherKind::spawn;
+    const auto record = play(
+        "import os, torch, torch.distributed as dist, torch.multiprocessing as mp\n"
+        "def demo(rank, count, name):\n"
+        "    assert 'SEEN' not in os.environ; os.environ['SEEN'] = name\n"
+        "    os.environ['MASTER_ADDR'], os.environ['MASTER_PORT'] = 'localhost', '12355'\n"
+        "    dist.init_process_group('gloo', rank=rank, world_size=count)\n"
+        "    t = torch.ones(1) * rank; dist.all_reduce(t)\n"
+        "    print(name, t.item(), flush=True)\n"
+        "if __name__ == '__main__':\n"
+        "    for name, count in ('a', 3), ('b', 3), ('c', 2):\n"
+        "        mp.spawn(demo, args=(count, name), nprocs=count)\n"
+        "    print('over')\n",
+        {}, {}, 3);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(lines(*record, 0), testing::ElementsAre("a 3.0", "b 3.0", "c 1.0", "over"));
+    EXPECT_THAT(lines(*record, 2), testing::ElementsAre("a 3.0", "b 3.0"));
+    EXPECT_THAT(codes(*record), testing::ElementsAre(0, 0, 0));
+}
+
+// A limit of deadrank says nothing about the program.
+TEST_F(DeviceManagedRanks, ThatNeedWhatIsNotSimulatedEndTheRunAsUnknown) {
+    const auto record = play(
+        "from torch.distributed.rpc import init_rpc\n"
+        "try: init_rpc('worker')\n"
+        "except RuntimeError as e: raise ValueError('no workers') from e\n",
+        {}, {}, 2);
+    ASSERT_FALSE(record);
+    EXPECT_EQ(record.error().code, scenarios::ErrorCode::environment);
+    EXPECT_THAT(record.error().text(), HasSubstr("torch.distributed.rpc is not simulated"));
 }
 
 TEST_F(DeviceManagedRanks, ThatPrintWithoutEndAreCutAndStillEnd) {
@@ -513,6 +616,98 @@ TEST_F(DeviceManagedRanks, AreEndedAlthoughTheyIgnoreSignals) {
     std::ifstream(scratch_->path() / "pid") >> pid;
     ASSERT_GT(pid, 0);
     EXPECT_EQ(::kill(pid, 0), -1) << pid;
+}
+
+// What a sharded model gives without a gather.
+TEST_F(DeviceManagedRanks, SaveNothingWhereAllTensorsAreEmpty) {
+    const auto record = play(
+        "import torch\n"
+        "torch.save({'model': {'weight': torch.empty(0), 'bias': torch.empty(0, 4)}}, 'a.pt')\n"
+        "torch.save({'model': {'weight': torch.empty(0), 'bias': torch.ones(4)}}, 'b.pt')\n"
+        "torch.save({'step': 3}, 'c.pt')\n",
+        {}, {}, 1);
+    ASSERT_TRUE(record) << record.error().text();
+    std::vector<bool> wrote;
+    for (const results::Event* event : record->evidence.each<results::CheckpointSave>())
+        wrote.push_back(event->as<results::CheckpointSave>()->bytes > 0);
+    EXPECT_EQ(wrote, (std::vector<bool>{false, true, true}));
+}
+
+// The batch has opened the step that the program states.
+TEST_F(DeviceManagedRanks, CountAStatedStepOnceWhereItsBatchCameFirst) {
+    const auto record = play(
+        "import torch\n"
+        "from deadrank import step\n"
+        "model = torch.nn.Linear(4, 1)\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "for batch in torch.utils.data.DataLoader(torch.ones(8, 4), batch_size=2):\n"
+        "    step()\n"
+        "    model(batch).sum().backward()\n"
+        "    optimizer.step()\n",
+        {}, {}, 1);
+    ASSERT_TRUE(record) << record.error().text();
+    std::vector<std::int64_t> steps;
+    for (const results::Event* event : record->evidence.each<results::StepBegin>())
+        steps.push_back(event->as<results::StepBegin>()->step);
+    EXPECT_EQ(steps, (std::vector<std::int64_t>{0, 1, 2, 3}));
+}
+
+// As the kernel does where memory is short.
+TEST_F(DeviceManagedRanks, ThatSomebodyElseEndsMakeTheRunUnknown) {
+    const auto record = play(
+        "import os, time\n"
+        "if os.environ['RANK'] == '1': os.system('kill -9 $PPID')\n"
+        "time.sleep(1)\n",
+        {}, {}, 2);
+    ASSERT_FALSE(record);
+    EXPECT_EQ(record.error().code, scenarios::ErrorCode::environment);
+    EXPECT_THAT(record.error().text(), HasSubstr("rank 1 was ended by SIGKILL"));
+}
+
+TEST_F(DeviceManagedRanks, ThatEndThemselvesAreEvidence) {
+    const auto record = play(
+        "import os, signal\n"
+        "if os.environ['RANK'] == '1': os.kill(os.getpid(), signal.SIGKILL)\n",
+        {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    const auto exits = record->evidence.each<RankExit>();
+    EXPECT_TRUE(std::any_of(exits.begin(), exits.end(), [](const results::Event* event) {
+        return event->rank == 1 && event->as<RankExit>()->signal == SIGKILL;
+    }));
+}
+
+TEST_F(DeviceManagedRanks, WhoseFilesThisMachineRefusesMakeTheRunUnknown) {
+    if (files_shim().empty()) GTEST_SKIP() << "libdeadrank-files.so was not built (sanitizers)";
+    const auto record = play(
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "open('checkpoint', 'wb').write(b'x' * 100000)\n",
+        {}, {}, 1);
+    ASSERT_FALSE(record);
+    EXPECT_EQ(record.error().code, scenarios::ErrorCode::environment);
+    EXPECT_THAT(record.error().text(),
+                testing::AllOf(HasSubstr("refused what rank 0 wrote"), HasSubstr("checkpoint")));
+}
+
+TEST_F(DeviceManagedRanks, LeaveNoPipesOrSocketsInTheUsersDirectory) {
+    if (files_shim().empty()) GTEST_SKIP() << "libdeadrank-files.so was not built (sanitizers)";
+    for (int time = 0; time < 2; ++time) {
+        const auto record = play(
+            "import os, socket\n"
+            "os.mkfifo('pipe')\n"
+            "socket.socket(socket.AF_UNIX).bind('socket')\n",
+            {}, {}, 1);
+        ASSERT_TRUE(record) << record.error().text();
+        EXPECT_THAT(codes(*record), testing::ElementsAre(0));
+    }
+    EXPECT_FALSE(std::filesystem::exists(scratch_->path() / "pipe"));
+    EXPECT_FALSE(std::filesystem::exists(scratch_->path() / "socket"));
+}
+
+TEST_F(DeviceManagedRanks, RaiseTextsThatAreNoUnicode) {
+    const auto record = play("raise RuntimeError('boom \\ud800')\n", {}, {}, 1);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(codes(*record), testing::ElementsAre(1));
 }
 
 // A daemon is of another session, and its parent is gone: nothing but the zygote can know of it.

@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -294,6 +295,10 @@ def collectives(rank, world):
     same(whole, torch.arange(float(world)))
     dist.all_to_all_single(whole, torch.arange(float(world)) + 10 * rank)
     same(whole, torch.arange(float(world)) * 10 + rank)
+    sizes = np.arange(world) + 1  # an array, as Megatron-core passes it
+    parts = torch.empty(int(sizes.sum()))
+    dist.all_to_all_single(parts, torch.full((world * (rank + 1),), float(rank)), sizes, np.full(world, rank + 1))
+    same(parts, torch.arange(float(world)).repeat_interleave(torch.from_numpy(sizes)))
     pieces = [torch.empty(one + 1) for one in range(world)]
     dist.all_to_all(pieces, [torch.full((rank + 1,), float(rank)) for _ in range(world)])
     assert [piece[0].item() for piece in pieces] == list(range(world))
@@ -353,7 +358,14 @@ def store(rank, world):
     assert abs(time.time() - began - 7) < 0.1, time.time() - began
     own = dist.TCPStore("127.0.0.1", 1234, world, rank == 0)
     own.add("count", 1)
-    dist.barrier()  # rank 0 has the server of both
+    mine = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    mine.set("rank", str(rank))
+    own.set(f"port {rank}", str(mine.port))
+    ports = [int(own.get(f"port {one}")) for one in range(world)]
+    assert mine.port != 0 and len(set(ports)) == world, ports
+    following = (rank + 1) % world
+    assert dist.TCPStore("127.0.0.1", ports[following]).get("rank") == str(following).encode()
+    dist.barrier()  # each rank has a server, and rank 0 that of the first two
 
 
 FEATURES = {

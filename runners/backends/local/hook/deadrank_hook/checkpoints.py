@@ -15,6 +15,8 @@ import zlib
 from . import imports, storage
 from .levers import identity
 
+LOOKED_AT = 10_000  # values of a saved object that are searched for tensors, at most
+
 
 def watch(hook):
     import torch
@@ -33,7 +35,7 @@ def watch(hook):
             if hasattr(f, "flush"):
                 f.flush()
 
-        return one_save(hook, path, really)
+        return one_save(hook, path, really, empty=holds_empty_tensors_alone(obj))
 
     @functools.wraps(load)
     def watched_load(f, *args, **settings):
@@ -81,6 +83,27 @@ def watch_safetensors(hook):
         return one_save(hook, path, lambda: put_in_place(path, lambda part: serialize(tensors, part, *args, **settings)))
 
     module.serialize_file = serialize_file
+
+
+def holds_empty_tensors_alone(saved):
+    """Whether there are tensors in what is saved, and none of them has an element: what another process or a sharded
+    model holds was not gathered."""
+    import torch
+
+    pending, tensors = [saved], 0
+    for _ in range(LOOKED_AT):
+        if not pending:
+            return tensors > 0
+        one = pending.pop()
+        if isinstance(one, torch.Tensor):
+            if one.numel() > 0:
+                return False
+            tensors += 1
+        elif isinstance(one, dict):
+            pending += one.values()
+        elif isinstance(one, (list, tuple)):
+            pending += one
+    return False
 
 
 def put_in_place(path, write):
@@ -136,9 +159,13 @@ def watch_async(hook, distributed):
     @functools.wraps(real)
     def async_save(*args, **settings):
         path = place_of(settings)
-        if path and not hook.off:
-            hook.saved_after[os.path.abspath(path)] = hook.training.next_step()
-        return real(*args, **settings)
+        if not path or hook.off:
+            return real(*args, **settings)
+        hook.saved_after[os.path.abspath(path)] = hook.training.next_step()
+        change_phase(hook, "checkpoint")  # while training waits for the copy
+        answer = real(*args, **settings)
+        change_phase(hook, "")
+        return answer
 
     distributed.async_save = async_save
 
@@ -180,7 +207,8 @@ class Write:
         return None
 
 
-def one_save(hook, path, save, directory=False):
+def one_save(hook, path, save, directory=False, empty=False):
+    """`empty`: no tensor of it has an element. A part of a checkpoint may be so; a whole one has written nothing."""
     write = Write()
     hook.injector.at("checkpoint_save", altered=write)
     damages = take(hook, files_of(hook, path, directory))
@@ -197,7 +225,10 @@ def one_save(hook, path, save, directory=False):
         raise
     part = part_of(hook, path, directory)
     shard = shard_of(hook, path, directory)
-    hook.evidence.write("checkpoint.save", path=part, result="ok", **content(part), **shard)
+    written = content(part)
+    if empty and shard["shards"] == 1:
+        written["bytes"] = 0
+    hook.evidence.write("checkpoint.save", path=part, result="ok", **written, **shard)
     if hook.watching and not directory:
         hook.readback.after(part, shard)
     harm(hook, damages)

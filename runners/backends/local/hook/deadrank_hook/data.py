@@ -1,8 +1,11 @@
 # runners/backends/local/hook/deadrank_hook/data.py — Which samples a rank draws, and what it was told about
 # its share of them.
+import collections
 import functools
 import inspect
 import time
+
+from .shares import Shares
 
 
 def watch(hook):
@@ -55,29 +58,37 @@ def watch_batch_size(hook, loader):
 
 def watch_batches(hook, dataloader):
     iterator = dataloader._BaseDataLoaderIter
-    next_index, following = iterator._next_index, iterator.__next__
+    next_index, following, reset = iterator._next_index, iterator.__next__, iterator._reset
     shares = hook.shares = Shares(hook)
 
     @functools.wraps(next_index)
     def watched_index(self):
         index = next_index(self)
+        asked = self.__dict__.setdefault("deadrank_asked", collections.deque())
         samples = index if isinstance(index, list) else [index]
-        if samples and all(isinstance(sample, int) for sample in samples):
-            said = shares.of(self, samples)
-            if said:
-                shares.drawn({"step": hook.step, **said})
+        known = samples and all(isinstance(sample, int) for sample in samples)
+        asked.append((shares.of(self, samples), samples) if known else None)
         return index
+
+    @functools.wraps(reset)
+    def watched_reset(self, *args, **settings):
+        self.__dict__.pop("deadrank_asked", None)  # what the pass before asked for in advance
+        return reset(self, *args, **settings)
 
     @functools.wraps(following)
     def watched_next(self):
+        first = getattr(self, "_num_yielded", 1) == 0
         if hook.training.evaluates():
             hook.training.aside()
-            return following(self)
-        if getattr(self, "_num_yielded", 1) == 0 and "groups" not in hook.plan:
+            batch = following(self)
+            shares.passed_over(self)
+            return batch
+        if first and "groups" not in hook.plan:
             # A loader restarts, perhaps with its workers: that time belongs to no step.
             hook.training.aside()
             batch = following(self)
             hook.training.new_work()
+            shares.came(self, batch, True)
             return batch
         begins = hook.training.new_work()
         hook.training.phase("data")
@@ -85,84 +96,14 @@ def watch_batches(hook, dataloader):
         try:
             batch = following(self)
             hook.training.batch_came(self, time.monotonic_ns() - began)
+            shares.came(self, batch, first)
             return batch
         except StopIteration:
+            shares.ended(self)
             if begins:
                 hook.training.no_work()
             raise
         finally:
             hook.training.phase("")
 
-    iterator._next_index, iterator.__next__ = watched_index, watched_next
-
-
-class Shares:
-    """Which samples a batch covers: reported for every loader if the manifest says that the ranks share the
-    samples; else only for torch's own sampler in training. A loader that numbers its samples afresh on
-    every rank, or reads the same everywhere, reports nothing.
-
-    A program may look at a batch without training with it, for its size or a picture. What the program shows
-    by itself is therefore held until a step is taken, and forgotten if the sampler begins anew before."""
-
-    def __init__(self, hook):
-        from torch.utils.data import DistributedSampler
-
-        self.hook, self.dealer = hook, DistributedSampler
-        self.chosen = None  # the sampler of the training data
-        self.held = []  # drawn since the last step
-        self.stated = hook.plan.get("samples") == "shared"
-        deal = DistributedSampler.__iter__
-
-        @functools.wraps(deal)
-        def watched_deal(sampler):
-            taken, before = hook.training.taken, getattr(sampler, "deadrank_taken", -1)
-            if taken != before:
-                sampler.deadrank_pass = getattr(sampler, "deadrank_pass", -1) + 1
-            elif sampler is self.chosen:
-                self.held.clear()
-            sampler.deadrank_taken, sampler.deadrank_dealt = taken, 0
-            return deal(sampler)
-
-        DistributedSampler.__iter__ = self.deal = watched_deal
-
-    def drawn(self, said):
-        if self.stated:
-            self.hook.evidence.write("data.batch", **said)
-        else:
-            self.held.append(said)
-
-    def trained(self):
-        held, self.held = self.held, []
-        for said in held:
-            self.hook.evidence.write("data.batch", **said)
-
-    def of(self, iterator, samples):
-        batches = getattr(iterator, "_index_sampler", None)
-        sampler = getattr(batches, "sampler", None) or batches
-        if self.stated:
-            epoch = getattr(sampler, "epoch", 0)
-            return {"epoch": epoch, "first": samples[0], "count": len(samples), "samples": listed(samples)}
-        if not isinstance(sampler, self.dealer) or type(sampler).__iter__ is not self.deal:
-            return None
-        if type(batches).__module__.split(".")[0] != "torch" or self.hook.training.evaluates():
-            return None
-        if self.chosen is None:
-            self.chosen = sampler
-        return self.dealt(sampler, samples) if sampler is self.chosen else None
-
-    def dealt(self, sampler, samples):
-        """Leaves out the samples that pad the last round: they are duplicates by design."""
-        begin = sampler.deadrank_dealt
-        sampler.deadrank_dealt += len(samples)
-        left = len(sampler.dataset) - sampler.rank - begin * sampler.num_replicas
-        own = samples[: max(0, -(-left // sampler.num_replicas))]
-        if not own:
-            return None
-        said = {"epoch": sampler.deadrank_pass, "first": own[0], "count": len(own)}
-        if sampler.shuffle:
-            return {**said, "samples": listed(own)}
-        return {**said, "stride": sampler.num_replicas}
-
-
-def listed(samples):
-    return ",".join(map(str, samples))
+    iterator._next_index, iterator.__next__, iterator._reset = watched_index, watched_next, watched_reset

@@ -68,14 +68,14 @@ def lines(table):
     return "\n".join(f"{name}={value}" for name, value in sorted(table.items()))
 
 
-def is_telling(name):
+def is_job_variable(name):
     if name == "TORCHELASTIC_ERROR_FILE":  # a path that differs on each rank
         return False
     return name in SEEN or name.startswith(SEEN_BEGINNINGS)
 
 
 def record(hook, told=()):
-    seen = {name: value for name, value in os.environ.items() if is_telling(name)}
+    seen = {name: value for name, value in os.environ.items() if is_job_variable(name)}
     seen.update(told)
     local = os.environ.get("LOCAL_RANK", "")
     hook.evidence.write(

@@ -132,7 +132,7 @@ class Injector:
             if armed.trigger.at_start or (armed.fault in self.pending and not armed.undo):
                 self.pull(armed, None)
         if self.started is not None:
-            self.wind()
+            self.start_timers()
 
     def torch_is_ready(self):
         """A plan's clock begins here: it does not count the seconds that an import takes."""
@@ -141,9 +141,9 @@ class Injector:
         if self.started is None and timed:
             self.started = time.time_ns()
             self.hook.truth.write("clock.begins")
-            self.wind()
+            self.start_timers()
 
-    def wind(self):
+    def start_timers(self):
         for armed in self.armed:
             if armed.trigger.by_clock:
                 wait = (armed.trigger.at - self.since_start()) / 1e9

@@ -21,7 +21,7 @@ class Memory:
         self.least = min(self.least or held, held)
         self.steps += 1
         if self.steps % STEPS == 0:
-            self.hook.training.tell_value("resident_memory", self.least)
+            self.hook.training.record_value("resident_memory", self.least)
             self.least = 0
 
 

@@ -32,7 +32,6 @@ class Replicas:
         self.optimizers = []  # that have stepped since the last digest
         self.sizes = weakref.WeakKeyDictionary()  # optimizer → how many tensors and elements it has
         self.lists = weakref.WeakKeyDictionary()  # module → its parameters, and how often they were used
-        self.turns = {}
 
     # --- what the program shows
     def reduced(self, call):
@@ -130,7 +129,7 @@ class Replicas:
                 if theirs and len(theirs) > 1:
                     parts.setdefault((span(theirs), "parameters"), []).append(parameter)
         self.optimizers = []
-        return [(*key, self.sampled(own, self.turn(key))) for key, own in parts.items()]
+        return [(*key, self.sampled(own)) for key, own in parts.items()]
 
     def whole_parameters(self, optimizer):
         """Those of the model, where the optimizer itself has shards of them. Gathered during the next step they
@@ -144,18 +143,14 @@ class Replicas:
         every = (one for chunk in distributed.model_chunks for one in chunk.parameters())
         return [one for one in every if one.requires_grad and is_dense(one) in dense]
 
-    def sampled(self, own, turn):
-        if not self.hook.watching or self.hook.step < FIRST or len(own) <= AT_ONCE:
-            return sampled(own, turn)
+    def sampled(self, own):
+        """The step says which elements: a job that came back has the digests of one that was never interrupted."""
+        step = self.hook.step
+        if not self.hook.watching or step < FIRST or len(own) <= AT_ONCE:
+            return sampled(own, step)
         parts = -(-len(own) // AT_ONCE)
-        begin = turn % parts * AT_ONCE
-        return sampled(own[begin : begin + AT_ONCE], turn // parts)
-
-    def turn(self, key):
-        """Counts the digests of this group, so that networks that step in turn both get all elements
-        sampled."""
-        self.turns[key] = self.turns.get(key, -1) + 1
-        return self.turns[key]
+        begin = place(step, parts) * AT_ONCE
+        return sampled(own[begin : begin + AT_ONCE], step // parts)
 
 
 def of_data_parallel(module):
@@ -193,19 +188,24 @@ def megatron_replicas(parameter):
     return tuple(torch.distributed.get_process_group_ranks(group))
 
 
-def sampled(parameters, turn):
-    """A digest of some elements: the same on all ranks, others every time, so that each has its turn."""
+def place(step, places):
+    """Each place has its turn, also for networks that step in turn."""
+    return (step + step // places) % places
+
+
+def sampled(parameters, step):
+    """A digest of some elements: the same on all ranks, others in every step."""
     import torch
 
     taken = {}
     with torch.no_grad():
         for parameter in parameters:
-            part = elements_of(parameter, turn)
+            part = elements_of(parameter, step)
             taken.setdefault((part.dtype, part.device, part.dim()), []).append(part)
         return later.Digest(torch.cat(parts) for parts in taken.values())
 
 
-def elements_of(parameter, turn):
+def elements_of(parameter, step):
     import torch
 
     local = parameter.to_local() if hasattr(parameter, "to_local") else parameter
@@ -213,7 +213,7 @@ def elements_of(parameter, turn):
     stride = many // SAMPLE
     if stride <= 1:
         return local.detach().reshape(-1)
-    first = turn % stride
+    first = place(step, stride)
     plain = type(local) in (torch.Tensor, torch.nn.Parameter)
     if many % RUN or not plain or not local.is_contiguous():
         return local.detach().reshape(-1)[first::stride]

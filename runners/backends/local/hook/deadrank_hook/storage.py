@@ -13,7 +13,7 @@ BELOW = ("slow", "full", "read_only")  # done at system calls, by libdeadrank-fi
 ELEMENT = 4  # bytes
 
 
-class Untold:
+class NoReport:
     """Takes the report that a damage is about to be done, or why it cannot be."""
 
     def applied(self):
@@ -26,7 +26,7 @@ class Untold:
 class Damage:
     def __init__(self, what, path, amount, run="", report=None):
         self.what, self.path, self.amount, self.run = what, path, amount, run
-        self.report = Untold() if report is None else report
+        self.report = NoReport() if report is None else report
 
     def fits(self, path):
         return self.path in os.path.abspath(path)
@@ -70,7 +70,7 @@ class Damage:
     def harm(self, path, other):
         size = os.path.getsize(path)
         if self.what in ("flip", "truncate", "tear", "stale"):
-            set_apart(path)
+            detach_hard_link(path)
         if self.what == "flip":
             flip(path, self.amount if self.amount > 0 else size * 4)
         elif self.what in ("truncate", "tear"):
@@ -93,7 +93,7 @@ def keep(file):
     return hasattr(library, "deadrank_keep") and library.deadrank_keep(path) == 0
 
 
-def set_apart(path):
+def detach_hard_link(path):
     """Copies a file that has other hard links, so that only this name is damaged."""
     path = os.path.realpath(path)
     if os.stat(path).st_nlink > 1:

@@ -16,7 +16,7 @@ from .lines import Lines
 
 FIRST = 16  # steps of a watched program of which everything is recorded; of some kinds less later
 DIGESTS = 8  # that may be under way
-TOLD = 100_000  # nanoseconds that a rank waited for a processor: less delays nobody
+WAIT_MIN = 100_000  # ns: a shorter wait for a processor is not recorded
 MODULES = 1024  # that are remembered
 LONG = 5_000_000  # nanoseconds of a phase: two lines take less than a hundredth of it
 
@@ -62,8 +62,13 @@ class Training:
         return begins
 
     def begin_stated(self, number):
-        """The program says that a step begins, and which one if it counts them."""
+        """The program says that a step begins, and which one if it counts them. One that a batch has opened just
+        before is that step."""
+        only_batch = self.open and not self.stepped and self.loss is None and self.current in ("", "data")
+        opened_by_batch = only_batch and not self.stated and number in (None, self.hook.step)
         self.stated = True
+        if opened_by_batch:
+            return
         ended = self.open
         if ended:
             self.end()
@@ -102,20 +107,20 @@ class Training:
         longest = self.waits.longest()
         waited = self.waits.here(longest is not None)
         delayed, self.starved = waited - self.starved + self.held_up, waited
-        if delayed >= TOLD or not self.counted:
+        if delayed >= WAIT_MIN or not self.counted:
             self.counted = True
-            self.tell_value("processor_wait", delayed / 1e9)
+            self.record_value("processor_wait", delayed / 1e9)
         if longest is not None:
-            self.tell_value("transfer_wait", longest / 1e9)
-        self.tell_end()
+            self.record_value("transfer_wait", longest / 1e9)
+        self.record_step_end()
         self.digested += [(self.hook.step, *one) for one in self.digests()]
         if self.digested:
-            self.tell_digests(most=DIGESTS)
+            self.record_digests(most=DIGESTS)
         self.memory.step_ended()
         self.hook.shares.trained()
         self.hook.step += 1
 
-    def tell_end(self):
+    def record_step_end(self):
         loss, norm, step = self.loss, self.norm, self.hook.step
         if norm is None and loss is not None and math.isfinite(loss):
             self.hook.evidence.put(self.lines.end % (time.time_ns(), step, loss))
@@ -129,7 +134,7 @@ class Training:
         self.hook.injector.levers.stretch(time.monotonic() - self.mark)
         self.mark = time.monotonic()
 
-    def tell_digests(self, most=0):
+    def record_digests(self, most=0):
         """Those that are there; waits for the first ones only if more than `most` are not."""
         while self.digested:
             step, group, name, digest = self.digested[0]
@@ -148,7 +153,7 @@ class Training:
         self.stepped = True
         self.taken += 1
 
-    def tell_value(self, name, value):
+    def record_value(self, name, value):
         self.lines.value(name, value, self.hook.step)
 
     def digests(self):
@@ -173,7 +178,7 @@ class Training:
         self.mark = time.monotonic()  # what came after the last step is none of it
         if self.open and (self.stepped or self.stated):
             self.end()
-        self.tell_digests()
+        self.record_digests()
 
     def loaded(self, state, named=None):
         """A loaded checkpoint sets our step count, so that steps keep their numbers after a restart: by the
@@ -186,7 +191,7 @@ class Training:
         if step is not None:
             self.hook.step = step + 1
 
-    def tell_loss(self, loss):
+    def record_loss(self, loss):
         if loss.numel() != 1:
             return
         of, unscaled = self.scaled
@@ -197,18 +202,19 @@ class Training:
         else:
             self.loss = later.Copy(loss.detach()) if self.hook.watching else loss.item()
 
-    def forward(self, model):
-        """A model begins a forward pass of training."""
+    def forward(self, model, inputs):
+        """A model begins a forward pass of training. `inputs`: its arguments."""
         self.inside.forward = self.has_module = True
         if self.model() is not model:
             self.model = weakref.ref(model)
         self.begin()
+        self.hook.shares.forward(inputs)
         self.change("forward")
 
     def backward(self, loss):
         if not self.has_module:
             self.begin()
-        self.tell_loss(loss)
+        self.record_loss(loss)
         self.change("backward")
 
     def optimizer(self, optimizer):
@@ -221,7 +227,7 @@ class Training:
         if self.hook.watching and optimizer is not self.last():
             self.last = weakref.ref(optimizer)
             if optimizer not in self.hook.told:
-                tell_settings(self.hook, optimizer)
+                record_settings(self.hook, optimizer)
 
     def optimized(self):
         self.step_taken()
@@ -335,7 +341,7 @@ def watch_forward(training):
         if not (trains(self) and torch.is_grad_enabled()):  # a rollout or a teacher leaves its mode as it is
             training.aside()
             return real(self, *args, **settings)
-        training.forward(self)
+        training.forward(self, (args, settings))
         try:
             return real(self, *args, **settings)
         finally:
@@ -411,7 +417,7 @@ def makes_state():
     return False
 
 
-def tell_settings(hook, optimizer):
+def record_settings(hook, optimizer):
     """Records the optimizer's numbers, once: ranks that train one model have the same."""
     hook.told.add(optimizer)
     hook.optimizers.add(optimizer)  # a copied one was never made

@@ -107,7 +107,7 @@ def install(hook):
     """Guards each of the hook's own functions that the program passes through."""
     if not hook.watching:
         return
-    from . import checkpoints, data, flight_recorder, readback, replicas, training
+    from . import checkpoints, flight_recorder, readback, replicas, shares, training
     from .observed import Observer
 
     hook.evidence.write = harmless(hook, hook.evidence.write)
@@ -124,8 +124,10 @@ def install(hook):
             setattr(owner, name, harmless(hook, getattr(owner, name)))
     for module, name, answer in (
         (training.Training, "has_parameters", False),
-        (data.Shares, "of", None),
-        (data.Shares, "drawn", None),
+        (shares.Shares, "of", None),
+        (shares.Shares, "came", None),
+        (shares.Shares, "ended", None),
+        (shares.Shares, "passed_over", None),
         (checkpoints, "content", {}),
         (checkpoints, "shard_of", {}),
         (checkpoints, "files_of", []),

@@ -1,5 +1,5 @@
-// scenarios/format/together.cpp — Refuses settings of a workload that are each right, and of which two
-// together make a wrong control: a one-rank run that trains otherwise than the job does by its settings.
+// scenarios/format/workload_conflicts.cpp — Refuses settings of a workload that are each right, and of which
+// two together make a wrong control: a one-rank run that trains otherwise than the job does by its settings.
 #include <fmt/format.h>
 
 #include "scenarios/format/closing.h"
@@ -35,7 +35,7 @@ Found divides_otherwise(const Plan& plan, const std::string& compares) {
         "say normalise = \"step\"; a fault on seam loss.normaliser makes another mean the bug"};
 }
 
-Found begins_otherwise(const Plan& plan, const std::string& compares) {
+Found starts_from_other_weights(const Plan& plan, const std::string& compares) {
     if (!states(plan.workload, "pretrained")) return std::nullopt;
     return Contradiction{compares,
                          "the one-rank run begins with a fresh model, and pretrained with fetched weights",
@@ -49,7 +49,7 @@ std::optional<Contradiction> together_contradiction(const Plan& plan) {
         if (!states(plan.workload, setting)) continue;
         const std::string compares = std::string("workload.") + setting;
         if (auto found = divides_otherwise(plan, compares)) return found;
-        if (auto found = begins_otherwise(plan, compares)) return found;
+        if (auto found = starts_from_other_weights(plan, compares)) return found;
     }
     return std::nullopt;
 }

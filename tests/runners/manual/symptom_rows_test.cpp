@@ -1,6 +1,6 @@
 // Goal: what the manual says of a symptom is so: each row's example is played, tells that symptom, and names
 // whom the row says.
-#include "runners/manual/told.h"
+#include "runners/manual/symptom_rows.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 namespace deadrank::tests {
 namespace {
 
-using runners::manual::ToldExample;
-using runners::manual::ToldRow;
+using runners::manual::SymptomExample;
+using runners::manual::SymptomRow;
 
 const runners::Library& shipped() {
     static const runners::Extension ours;
@@ -24,17 +24,17 @@ const runners::Library& shipped() {
     return library;
 }
 
-std::string place_of(const ToldRow& row) {
+std::string place_of(const SymptomRow& row) {
     return std::string(row.symptom) + ": " + std::string(row.scenario.empty() ? row.program : row.scenario);
 }
 
-bool is_real(const ShippedCatalog& catalog, const ToldRow& row) {
+bool is_real(const ShippedCatalog& catalog, const SymptomRow& row) {
     return !row.program.empty() ||
            catalog.named(std::string(row.scenario)).workload_kind == scenarios::python_workload;
 }
 
-void expect_told(const ToldRow& row) {
-    const auto played = runners::manual::play_told(shipped(), row);
+void expect_told(const SymptomRow& row) {
+    const auto played = runners::manual::play_symptom_example(shipped(), row);
     ASSERT_TRUE(played) << place_of(row) << ": " << played.error().text();
     const results::Blame& blame = played->finding.blame;
     EXPECT_EQ(played->finding.symptom, row.symptom) << place_of(row) << ": " << played->finding.says;
@@ -54,7 +54,7 @@ void expect_told(const ToldRow& row) {
 
 TEST(Told, EachExampleNamesWhomItsRowSays) {
     const ShippedCatalog catalog;
-    for (const ToldRow& row : runners::manual::told_rows())
+    for (const SymptomRow& row : runners::manual::symptom_rows())
         if (!is_real(catalog, row)) expect_told(row);
 }
 
@@ -62,14 +62,14 @@ TEST(DeviceTold, EachProgramNamesWhomItsRowSays) {
     const ShippedCatalog catalog;
     if (const auto missing = runners::SimRunner().find_missing(catalog.real.front()); !missing.empty())
         GTEST_SKIP() << missing;
-    for (const ToldRow& row : runners::manual::told_rows())
+    for (const SymptomRow& row : runners::manual::symptom_rows())
         if (is_real(catalog, row)) expect_told(row);
 }
 
 TEST(Told, EverySymptomHasAScenarioThatExpectsIt) {
     const ShippedCatalog catalog;
     std::set<std::string> told;
-    for (const ToldRow& row : runners::manual::told_rows()) {
+    for (const SymptomRow& row : runners::manual::symptom_rows()) {
         EXPECT_NE(row.scenario.empty(), row.program.empty()) << place_of(row) << " has one example";
         if (row.scenario.empty()) continue;
         told.emplace(row.symptom);

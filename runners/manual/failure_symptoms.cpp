@@ -1,11 +1,11 @@
-// runners/manual/told_failures.cpp — What is told of start-up, of errors and of standstills.
-#include "runners/manual/told.h"
+// runners/manual/failure_symptoms.cpp — Symptoms of a failed start-up, of errors and of hangs.
+#include "runners/manual/symptom_rows.h"
 
 namespace deadrank::runners::manual {
 
 namespace {
 
-constexpr ToldRow failure_rows[] = {
+constexpr SymptomRow failure_rows[] = {
     {.part = "Start-up",
      .symptom = "build_or_install_failure",
      .shows = "a package or operator does not build",
@@ -335,6 +335,6 @@ constexpr ToldRow failure_rows[] = {
 
 }  // namespace
 
-std::vector<ToldRow> told_of_failures() { return {std::begin(failure_rows), std::end(failure_rows)}; }
+std::vector<SymptomRow> failure_symptom_rows() { return {std::begin(failure_rows), std::end(failure_rows)}; }
 
 }  // namespace deadrank::runners::manual

@@ -1,5 +1,5 @@
-// tests/runners/backends/local/paper_test.cpp — Goal: what real processes would leave out of a plan is told
-// before any is started, and what they play is not refused.
+// tests/runners/backends/local/check_plan_test.cpp — Goal: what real processes would leave out of a plan is
+// told before any is started, and what they play is not refused.
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@ namespace {
 using ::testing::HasSubstr;
 
 // A data parallel job with this fault and these settings, as a file would say it.
-scenarios::Result<void> on_paper(const std::string& fault, const std::string& settings = "",
-                                 const std::string& cluster = "") {
+scenarios::Result<void> check_plan(const std::string& fault, const std::string& settings = "",
+                                   const std::string& cluster = "") {
     const std::filesystem::path source(DEADRANK_SOURCE_DIRECTORY);
     const auto taxonomy = scenarios::load_taxonomy(source / "scenarios" / "taxonomy.toml");
     const std::string text =
@@ -33,7 +33,7 @@ scenarios::Result<void> on_paper(const std::string& fault, const std::string& se
     LocalRunner local;
     const auto trial = scenarios::resolve(*scenario, {1}, local.capabilities(), vocabulary());
     if (!trial) return tl::unexpected(trial.error());
-    return local.on_paper(trial->fault);
+    return local.check_plan(trial->fault);
 }
 
 const std::string skipped_call =
@@ -46,40 +46,40 @@ void expect_refused(const scenarios::Result<void>& answer, const std::string& wo
 }
 
 TEST(OnPaper, LetsPassWhatRealProcessesPlay) {
-    const auto plain = on_paper(skipped_call);
+    const auto plain = check_plan(skipped_call);
     EXPECT_TRUE(plain) << plain.error().text();
-    EXPECT_TRUE(on_paper(skipped_call, "steps = 9\nbuckets = 3\nstore_timeout = \"1m\"\n"));
-    EXPECT_TRUE(on_paper("kind = \"bend_value\"\nrank = 1\nseam = \"sampler.shard\"\nset = 0\n"));
-    EXPECT_TRUE(on_paper("kind = \"skip_block\"\nrank = 1\nblock = \"gradient.accumulate\"\n",
-                         "batch = 4\nmicro_batches = 2\naudit = true\n"));
-    EXPECT_TRUE(on_paper("kind = \"set_env\"\nrank = 1\nname = \"WORLD_SIZE\"\nvalue = \"3\"\n"));
+    EXPECT_TRUE(check_plan(skipped_call, "steps = 9\nbuckets = 3\nstore_timeout = \"1m\"\n"));
+    EXPECT_TRUE(check_plan("kind = \"bend_value\"\nrank = 1\nseam = \"sampler.shard\"\nset = 0\n"));
+    EXPECT_TRUE(check_plan("kind = \"skip_block\"\nrank = 1\nblock = \"gradient.accumulate\"\n",
+                           "batch = 4\nmicro_batches = 2\naudit = true\n"));
+    EXPECT_TRUE(check_plan("kind = \"set_env\"\nrank = 1\nname = \"WORLD_SIZE\"\nvalue = \"3\"\n"));
 }
 
 TEST(OnPaper, NamesWhatTheProgramHasNot) {
-    expect_refused(on_paper(skipped_call, "loader_workers = 4\n"), "no setting 'loader_workers'");
-    expect_refused(on_paper("kind = \"skip_block\"\nrank = 1\nblock = \"unused.find\"\n"),
+    expect_refused(check_plan(skipped_call, "loader_workers = 4\n"), "no setting 'loader_workers'");
+    expect_refused(check_plan("kind = \"skip_block\"\nrank = 1\nblock = \"unused.find\"\n"),
                    "no block 'unused.find'");
-    expect_refused(on_paper("kind = \"bend_value\"\nrank = 1\nseam = \"weights.device\"\nset = 0\n"),
+    expect_refused(check_plan("kind = \"bend_value\"\nrank = 1\nseam = \"weights.device\"\nset = 0\n"),
                    "no value 'weights.device'");
 }
 
 TEST(OnPaper, NamesAPackageThatIsNotImportedAndAFileThatTorchDoesNotWrite) {
     const auto broken = [](const std::string& package) {
-        return on_paper("kind = \"break_package\"\nrank = 1\npackage = \"" + package + "\"\n");
+        return check_plan("kind = \"break_package\"\nrank = 1\npackage = \"" + package + "\"\n");
     };
     EXPECT_TRUE(broken("torch"));
     expect_refused(broken("flash_attn"), "does not import 'flash_attn'");
-    expect_refused(on_paper("kind = \"lose_write\"\npath = \"checkpoint/latest\"\nwhen = { step = 3 }\n"),
+    expect_refused(check_plan("kind = \"lose_write\"\npath = \"checkpoint/latest\"\nwhen = { step = 3 }\n"),
                    "'checkpoint/latest'");
-    expect_refused(on_paper("kind = \"take_port\"\nnode = 1\nport = \"29500\"\n", ""), "one host");
+    expect_refused(check_plan("kind = \"take_port\"\nnode = 1\nport = \"29500\"\n", ""), "one host");
 }
 
 TEST(OnPaper, NamesAVariableThatNobodyReadsAndAMomentThatNeverComes) {
-    expect_refused(on_paper("kind = \"set_env\"\nrank = 1\nname = \"NCCL_ALGO\"\nvalue = \"Tree\"\n"),
+    expect_refused(check_plan("kind = \"set_env\"\nrank = 1\nname = \"NCCL_ALGO\"\nvalue = \"Tree\"\n"),
                    "nothing reads 'NCCL_ALGO'");
-    expect_refused(on_paper("kind = \"kill_rank\"\nrank = 1\nwhen = { before = \"allocate\" }\n"),
+    expect_refused(check_plan("kind = \"kill_rank\"\nrank = 1\nwhen = { before = \"allocate\" }\n"),
                    "cannot observe 'allocate'");
-    expect_refused(on_paper(skipped_call, "", "launcher = \"mpirun\"\n"), "not by mpirun");
+    expect_refused(check_plan(skipped_call, "", "launcher = \"mpirun\"\n"), "not by mpirun");
 }
 
 // A newcomer's first look ends with these.

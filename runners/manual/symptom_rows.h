@@ -1,5 +1,5 @@
-// runners/manual/told.h — What detectors say of a trouble: the symptom, who is named, and how soon. Each row
-// has an example, which the manual plays and a test checks.
+// runners/manual/symptom_rows.h — What detectors report: the symptom, who is blamed, and how soon.
+// Each row has an example, which the manual plays and a test checks.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace deadrank::runners::manual {
 
-struct ToldRow {
+struct SymptomRow {
     std::string_view part;  // heading of the page
     std::string_view symptom;
     std::string_view shows;  // what is in the evidence
@@ -26,12 +26,12 @@ struct ToldRow {
     std::string_view cluster = {};  // lines of [cluster] of the program
 };
 
-const std::vector<ToldRow>& told_rows();  // all, in the order of the page
-std::vector<ToldRow> told_of_failures();  // start-up, errors, standstills
-std::vector<ToldRow> told_of_values();    // values, samples, speed, memory, saved state, restarts
+const std::vector<SymptomRow>& symptom_rows();   // all, in the order of the page
+std::vector<SymptomRow> failure_symptom_rows();  // start-up, errors, standstills
+std::vector<SymptomRow> value_symptom_rows();    // values, samples, speed, memory, saved state, restarts
 
 // What was said first in the example, under seed 1.
-struct ToldExample {
+struct SymptomExample {
     results::Finding finding;
     results::Blame culprit;  // of the faults that acted
     results::Time after{0};  // the alarm, after the first fault; for a program, after the job's start
@@ -40,6 +40,6 @@ struct ToldExample {
 // The whole program whose steps do this.
 std::string program_around(std::string_view body);
 
-scenarios::Result<ToldExample> play_told(const Library& library, const ToldRow& row);
+scenarios::Result<SymptomExample> play_symptom_example(const Library& library, const SymptomRow& row);
 
 }  // namespace deadrank::runners::manual

@@ -1,7 +1,7 @@
-// results/diagnosis/waited.cpp — When seven of eight ranks time out in the same call, the silent eighth is to
-// blame. When one of four times out in another call, or behind the others, it took another path. A rank that
-// left before the others timed out was waited for in vain. A time-out in a call after the first of its group
-// proves that set-up was over.
+// results/diagnosis/timeout_blame.cpp — When seven of eight ranks time out in the same call, the silent
+// eighth is to blame. When one of four times out in another call, or behind the others, it took another path.
+// A rank that left before the others timed out was waited for in vain. A time-out in a call after the first
+// of its group proves that set-up was over.
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -112,7 +112,7 @@ Rank remote_rank(std::string_view text) {
 
 // The ranks whose value differs from that of the majority; empty when there is no majority.
 template <class Value>
-std::vector<Rank> few_with_another(const std::map<Rank, Value>& values) {
+std::vector<Rank> find_minority_ranks(const std::map<Rank, Value>& values) {
     std::map<Value, std::vector<Rank>> by_value;
     for (const auto& [rank, value] : values) by_value[value].push_back(rank);
     if (by_value.size() < 2 || values.size() < 3) return {};
@@ -173,8 +173,8 @@ public:
 
     Waited answer() const {
         for (const auto& rule : {&Waiting::missing, &Waiting::barrier, &Waiting::heartbeat, &Waiting::remote,
-                                 &Waiting::gone_before, &Waiting::other_call, &Waiting::two_calls,
-                                 &Waiting::behind_others, &Waiting::silent}) {
+                                 &Waiting::find_early_exit, &Waiting::other_call, &Waiting::two_calls,
+                                 &Waiting::find_ranks_behind, &Waiting::silent}) {
             Waited one = (this->*rule)();
             if (!one.blamed.empty()) return one;
         }
@@ -243,7 +243,7 @@ private:
                 {unpropagated, divergence, machine}};
     }
     // A rank left before the others timed out, and not because of a time-out of its own.
-    Waited gone_before() const {
+    Waited find_early_exit() const {
         for (const Event* event : evidence_.each<RankExit>()) {
             const auto* exit = event->as<RankExit>();
             const bool ended = exit->code != 0 && exit->signal != sigterm && exit->signal != sigabrt;
@@ -261,7 +261,7 @@ private:
         for (const auto& [rank, one] : by_rank_) {
             if (!one.call.empty()) calls[rank] = one.call;
         }
-        const auto few = few_with_another(calls);
+        const auto few = find_minority_ranks(calls);
         if (few.empty()) return {};
         return {few,
                 fmt::format("{} timed out in {}, the others elsewhere", analysis::ranks_text(few),
@@ -281,14 +281,14 @@ private:
                 {other_order, divergence}};
     }
     // Ranks that have enqueued fewer calls than the others are behind.
-    Waited behind_others() const {
+    Waited find_ranks_behind() const {
         std::map<Rank, std::int64_t> asked, at;
         for (const auto& [rank, one] : by_rank_) {
             if (one.enqueued >= -1) asked[rank] = one.enqueued;
             if (one.seq >= 0) at[rank] = one.seq;
         }
         for (const auto* values : {&asked, &at}) {
-            const auto few = few_with_another(*values);
+            const auto few = find_minority_ranks(*values);
             if (few.empty()) continue;
             const auto other = std::find_if(values->begin(), values->end(), [&](const auto& one) {
                 return std::count(few.begin(), few.end(), one.first) == 0;
@@ -303,13 +303,13 @@ private:
     }
     // The world size is known and most ranks timed out: the few that did not are to blame.
     Waited silent() const {
-        const auto world = static_cast<std::size_t>(reading_.ranks_told);
+        const auto world = static_cast<std::size_t>(reading_.ranks_stated);
         if (by_rank_.size() < 2 || world <= by_rank_.size() ||
             (world - by_rank_.size()) * 2 > by_rank_.size() ||
-            by_rank_.rbegin()->first >= static_cast<Rank>(reading_.ranks_told))
+            by_rank_.rbegin()->first >= static_cast<Rank>(reading_.ranks_stated))
             return {};
         std::vector<Rank> silent;
-        for (Rank rank = 0; rank < reading_.ranks_told; ++rank) {
+        for (Rank rank = 0; rank < reading_.ranks_stated; ++rank) {
             if (!by_rank_.contains(rank)) silent.push_back(rank);
         }
         return {silent,

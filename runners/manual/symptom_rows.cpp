@@ -1,5 +1,5 @@
-// runners/manual/told.cpp — All rows of what is told, and how the example of one is played.
-#include "runners/manual/told.h"
+// runners/manual/symptom_rows.cpp — All rows, and how the example of one is played.
+#include "runners/manual/symptom_rows.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -14,8 +14,8 @@ namespace deadrank::runners::manual {
 
 namespace {
 
-ToldExample example_of(const scenarios::Plan& plan, const Record& record, const Library& library) {
-    ToldExample example{.finding = {}, .culprit = record.truth.culprit(), .everybody = {}};
+SymptomExample example_of(const scenarios::Plan& plan, const Record& record, const Library& library) {
+    SymptomExample example{.finding = {}, .culprit = record.truth.culprit(), .everybody = {}};
     const auto findings = results::detect(record.evidence, library.detectors());
     const auto wanted = std::find_if(findings.begin(), findings.end(), [&](const results::Finding& one) {
         return one.symptom == plan.expect.symptom;
@@ -32,7 +32,7 @@ ToldExample example_of(const scenarios::Plan& plan, const Record& record, const 
 }
 
 // A job of four ranks that does this in each step; with no fault, since the program itself is wrong.
-scenarios::Scenario small_job(const ToldRow& row) {
+scenarios::Scenario small_job(const SymptomRow& row) {
     scenarios::Scenario scenario;
     scenario.id = "manual/example";
     scenario.workload_kind = scenarios::python_workload;
@@ -74,17 +74,17 @@ dist.destroy_process_group()
     return "BODY = '''\n" + std::string(body) + "\n'''\n" + text;
 }
 
-const std::vector<ToldRow>& told_rows() {
-    static const std::vector<ToldRow> all = [] {
-        std::vector<ToldRow> rows = told_of_failures();
-        const std::vector<ToldRow> more = told_of_values();
+const std::vector<SymptomRow>& symptom_rows() {
+    static const std::vector<SymptomRow> all = [] {
+        std::vector<SymptomRow> rows = failure_symptom_rows();
+        const std::vector<SymptomRow> more = value_symptom_rows();
         rows.insert(rows.end(), more.begin(), more.end());
         return rows;
     }();
     return all;
 }
 
-scenarios::Result<ToldExample> play_told(const Library& library, const ToldRow& row) {
+scenarios::Result<SymptomExample> play_symptom_example(const Library& library, const SymptomRow& row) {
     scenarios::Scenario scenario;
     if (row.scenario.empty()) {
         scenario = small_job(row);

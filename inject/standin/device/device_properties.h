@@ -1,6 +1,6 @@
-// inject/standin/device/portrait.h — What runtime, driver and NVML report of every device alike: what all
-// models have in common (gpu_model.h has the rest), and the place on the bus by the device's number on the
-// machine.
+// inject/standin/device/device_properties.h — What runtime, driver and NVML report of every device alike:
+// what all models have in common (gpu_model.h has the rest), and the place on the bus by the device's number
+// on the machine.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// inject/standin/device/portrait.cpp — Attributes by number, as runtime and driver both count them.
-#include "inject/standin/device/portrait.h"
+// inject/standin/device/device_properties.cpp — Attributes by number, as runtime and driver both count them.
+#include "inject/standin/device/device_properties.h"
 
 #include <array>
 #include <cstdio>

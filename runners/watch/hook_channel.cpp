@@ -1,6 +1,6 @@
-// runners/watch/hook_talk.cpp — The pipe is open for reading and writing, so that it does not end between two
-// hooks.
-#include "runners/watch/hook_talk.h"
+// runners/watch/hook_channel.cpp — The pipe is open for reading and writing, so that it does not end between
+// two hooks.
+#include "runners/watch/hook_channel.h"
 
 #include <algorithm>
 #include <array>
@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 
 constexpr Nanoseconds stacks_wait = 2'000'000'000;
 
-ToldPipe::~ToldPipe() {
+HookPipe::~HookPipe() {
     if (pipe_ < 0) return;
     close(pipe_);
     unlink(path_.c_str());
 }
 
-void ToldPipe::open(const fs::path& directory) {
+void HookPipe::open(const fs::path& directory) {
     path_ = directory / "told";
     if (mkfifo(path_.c_str(), 0600) != 0 && errno != EEXIST) return;
     const int pipe = ::open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -37,7 +37,7 @@ void ToldPipe::open(const fs::path& directory) {
         close(pipe);
 }
 
-void ToldPipe::read(const std::function<void(std::string_view)>& line) {
+void HookPipe::read(const std::function<void(std::string_view)>& line) {
     std::array<char, 4096> part{};
     for (ssize_t came; pipe_ >= 0 && (came = ::read(pipe_, part.data(), part.size())) > 0;)
         begun_.append(part.data(), static_cast<std::size_t>(came));

@@ -1,5 +1,5 @@
-// runners/backends/process/left_lines.h — Reads what a job's processes left in files of JSON lines: evidence,
-// and what was done to them.
+// runners/backends/process/process_records.h — Reads what a job's processes left in files of JSON lines:
+// evidence, and what was done to them.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,18 @@ int read_left_events(const std::filesystem::path& directory, std::int64_t starte
 std::vector<nlohmann::json> read_left_truth(const std::filesystem::path& directory);
 
 // A line of truth: which fault, at what moment. `started` as above.
-struct SaidOfFault {
+struct FaultLine {
     std::size_t fault = 0;
     std::string call, says;
     inject::Moment moment;  // its call is a view of `call`
 
-    SaidOfFault(const nlohmann::json& said, std::int64_t started);
-    SaidOfFault(const SaidOfFault&) = delete;
-    SaidOfFault& operator=(const SaidOfFault&) = delete;
+    FaultLine(const nlohmann::json& said, std::int64_t started);
+    FaultLine(const FaultLine&) = delete;
+    FaultLine& operator=(const FaultLine&) = delete;
 };
 
 // The mark that a line of this kind leaves; none for other kinds.
-std::optional<results::Mark> parse_mark(std::string_view kind, const SaidOfFault& said,
+std::optional<results::Mark> parse_mark(std::string_view kind, const FaultLine& said,
                                         const inject::PlannedFault& planned, const inject::Levers& levers);
 
 void sort_by_time(std::vector<results::Mark>& marks);

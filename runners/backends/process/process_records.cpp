@@ -1,6 +1,6 @@
-// runners/backends/process/left_lines.cpp — A killed process leaves truncated lines: they are counted, never
-// fatal.
-#include "runners/backends/process/left_lines.h"
+// runners/backends/process/process_records.cpp — A killed process leaves truncated lines: they are counted,
+// never fatal.
+#include "runners/backends/process/process_records.h"
 
 #include <algorithm>
 #include <fstream>
@@ -49,7 +49,7 @@ std::vector<json> read_left_truth(const fs::path& directory) {
     return lines;
 }
 
-SaidOfFault::SaidOfFault(const json& said, std::int64_t started)
+FaultLine::FaultLine(const json& said, std::int64_t started)
     : fault(said.value("fault", std::numeric_limits<std::size_t>::max())),
       call(said.value("call", "")),
       says(said.value("says", "")) {
@@ -59,7 +59,7 @@ SaidOfFault::SaidOfFault(const json& said, std::int64_t started)
     moment.call = call;
 }
 
-std::optional<results::Mark> parse_mark(std::string_view word, const SaidOfFault& said,
+std::optional<results::Mark> parse_mark(std::string_view word, const FaultLine& said,
                                         const inject::PlannedFault& planned, const inject::Levers& levers) {
     const inject::Moment& moment = said.moment;
     const auto kind = results::mark_kind_named(word);

@@ -1,5 +1,5 @@
-// runners/backends/local/paper.cpp — Lists what the hook finds in any program, and checks each setting that
-// differs from its default.
+// runners/backends/local/check_plan.cpp — Lists what the hook finds in any program, and checks each setting
+// that differs from its default.
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ using scenarios::Value;
 
 namespace {
 
-constexpr const char* in_the_simulator = "play this scenario with --runner sim";
+constexpr const char* use_simulator = "play this scenario with --runner sim";
 
 // Same as EVERYWHERE in hook/deadrank_hook/seams.py.
 constexpr std::array<std::string_view, 8> everywhere = {
@@ -66,7 +66,7 @@ scenarios::Result<void> check_settings(const scenarios::Plan& plan, const Manife
         if (known == kind->parameters.end() || is_usual(*known, value)) continue;
         if (known->optional && !known->choices.empty() && value.text == known->choices.front()) continue;
         return refuse(ErrorCode::unsupported,
-                      fmt::format("the program played for real has no setting '{}'", name), in_the_simulator);
+                      fmt::format("the program played for real has no setting '{}'", name), use_simulator);
     }
     return {};
 }
@@ -79,7 +79,7 @@ scenarios::Result<void> check_variables(const scenarios::Plan& plan) {
         if (!name.starts_with("NCCL_")) continue;
         return refuse(ErrorCode::unsupported,
                       fmt::format("real processes talk over gloo, and nothing reads '{}'", name),
-                      in_the_simulator);
+                      use_simulator);
     }
     return {};
 }
@@ -94,7 +94,7 @@ scenarios::Result<void> check_packages(const scenarios::Plan& plan, const Manife
             continue;
         return refuse(ErrorCode::unsupported,
                       fmt::format("the program played for real does not import '{}'", package),
-                      in_the_simulator);
+                      use_simulator);
     }
     return {};
 }
@@ -106,7 +106,7 @@ scenarios::Result<void> check_files(const scenarios::Plan& plan) {
         if (path.find("latest") == std::string::npos) continue;
         return refuse(ErrorCode::unsupported,
                       fmt::format("the hook does not see the file '{}', which torch does not write", path),
-                      in_the_simulator);
+                      use_simulator);
     }
     return {};
 }
@@ -141,10 +141,10 @@ scenarios::Result<void> check_shown(const std::vector<HookPull>& pulls, const Su
 scenarios::Result<void> check_moment(const scenarios::Trigger& when, const Subject& subject) {
     if (when.before.empty() || among(moments, when.before) || shows(subject, when.before)) return {};
     return refuse(ErrorCode::unsupported,
-                  fmt::format("a hook cannot observe '{}' in a real process", when.before), in_the_simulator);
+                  fmt::format("a hook cannot observe '{}' in a real process", when.before), use_simulator);
 }
 
-scenarios::Result<void> nothing_left_out(const scenarios::Plan& plan, const Manifest& manifest) {
+scenarios::Result<void> check_plan_applies(const scenarios::Plan& plan, const Manifest& manifest) {
     if (auto settings = check_settings(plan, manifest); !settings) return settings;
     if (auto variables = check_variables(plan); !variables) return variables;
     if (auto packages = check_packages(plan, manifest); !packages) return packages;

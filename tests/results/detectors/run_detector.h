@@ -1,5 +1,5 @@
-// tests/results/detectors/asked.h — Asks one detector about hand-made evidence; a failure shows all that it
-// said.
+// tests/results/detectors/run_detector.h — Asks one detector about hand-made evidence; a failure shows all
+// that it said.
 #pragma once
 
 #include <gmock/gmock.h>

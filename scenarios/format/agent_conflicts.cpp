@@ -1,5 +1,5 @@
-// scenarios/format/meeting.cpp — Refuses settings of [cluster] about agents and their store that contradict
-// each other, or that the workload cannot play.
+// scenarios/format/agent_conflicts.cpp — Refuses settings of [cluster] about agents and their store that
+// contradict each other, or that the workload cannot play.
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +21,7 @@ Found needs_torchrun(const Plan& plan, const char* setting, std::string says) {
     const LauncherKind launcher = launcher_of(plan);
     if (launcher == LauncherKind::torchrun) return std::nullopt;
     return Contradiction{std::string("cluster.") + setting,
-                         fmt::format("{} has no agents that {}", word_of(launcher), says),
+                         fmt::format("{} has no agents that {}", enum_name(launcher), says),
                          "say launcher = \"torchrun\""};
 }
 

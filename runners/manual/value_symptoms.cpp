@@ -1,12 +1,12 @@
-// runners/manual/told_values.cpp — What is told of values and samples, of speed and memory, and of saved
-// state.
-#include "runners/manual/told.h"
+// runners/manual/value_symptoms.cpp — Symptoms of wrong values and samples, of speed, of memory and of
+// saved state.
+#include "runners/manual/symptom_rows.h"
 
 namespace deadrank::runners::manual {
 
 namespace {
 
-constexpr ToldRow value_rows[] = {
+constexpr SymptomRow value_rows[] = {
     {.part = "Values and samples",
      .symptom = "wrong_intermediate_value",
      .shows = "a value is not what its definition beside it says (`check`, `audit`)",
@@ -236,6 +236,6 @@ constexpr ToldRow value_rows[] = {
 
 }  // namespace
 
-std::vector<ToldRow> told_of_values() { return {std::begin(value_rows), std::end(value_rows)}; }
+std::vector<SymptomRow> value_symptom_rows() { return {std::begin(value_rows), std::end(value_rows)}; }
 
 }  // namespace deadrank::runners::manual

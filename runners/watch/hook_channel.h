@@ -1,4 +1,4 @@
-// runners/watch/hook_talk.h — What the watcher and its hooks say to each other beside evidence: a hook,
+// runners/watch/hook_channel.h — What the watcher and its hooks say to each other beside evidence: a hook,
 // through a pipe, that it has turned itself off; the watcher, that it wants to see where ranks stand.
 #pragma once
 
@@ -13,12 +13,12 @@
 namespace deadrank::runners::watch {
 
 // A pipe takes no room on a full disk.
-class ToldPipe {
+class HookPipe {
 public:
-    ToldPipe() = default;
-    ToldPipe(const ToldPipe&) = delete;
-    ToldPipe& operator=(const ToldPipe&) = delete;
-    ~ToldPipe();  // removes it
+    HookPipe() = default;
+    HookPipe(const HookPipe&) = delete;
+    HookPipe& operator=(const HookPipe&) = delete;
+    ~HookPipe();  // removes it
 
     // Does nothing where no pipe can be made: hooks then write a line of evidence instead.
     void open(const std::filesystem::path& directory);
