@@ -73,7 +73,9 @@ test_command() {
     [ $quick = yes ] && labels=fast
     for label in $labels; do
       [ $ci$label != yesdevice ] || is_late 1800 || beside compile_builds "$watched"
-      run_tests "$directory" "$label" "$only"
+      if [ $ci$label = yesdevice ]; then run_in_shares "$directory" "$label"
+      else run_tests "$directory" "$label" "$only"
+      fi
     done
     [ -z "${besides[compile_builds]:-}" ] || await compile_builds "the rest of what was compiled meanwhile"
   fi
@@ -107,13 +109,27 @@ say_what_tests_need() {
     "detectors and frameworks.${PLAIN}"
 }
 
-# The outcome is read from the JUnit files at the end, so that one failing label does not hide the next.
+# run_tests BUILD LABEL REGEX [SHARE NUMBERS]: the outcome is read from the JUnit files at the end, so that one failing
+# label does not hide the next.
 run_tests() {
-  local directory=$1 label=$2 only=$3 code=0
-  phase_may_fail "$label tests" ctest --test-dir "$directory" -L "^$label\$" \
-    ${only:+-R "$only"} -j "$JOBS" --no-tests=ignore --output-junit "$RESULTS/$label.xml" || code=$?
-  [ $code = 0 ] || [ -e "$RESULTS/$label.xml" ] ||
-    die "ctest could not run the $label tests at all: $(tail -n 2 "$log")"
+  local directory=$1 label=$2 only=$3 share=${4:-} numbers=${5:-} code=0 file=$RESULTS/$2${4:+-$4}.xml
+  phase_may_fail "$label tests${share:+, share $share of 3}" ctest --test-dir "$directory" -L "^$label\$" \
+    ${only:+-R "$only"} ${numbers:+-I "0,0,0,$numbers"} -j "$JOBS" --no-tests=ignore --output-junit "$file" || code=$?
+  [ $code = 0 ] || [ -e "$file" ] || die "ctest could not run the $label tests at all: $(tail -n 2 "$log")"
+}
+
+# CI has a limit of time, so a label that mostly waits is played in three shares, each day another one first. No share
+# begins after 40 minutes; its tests are counted as skipped.
+run_in_shares() {
+  local directory=$1 label=$2 share numbers
+  for share in 1 2 3; do
+    if [ $share != 1 ] && is_late 2400; then
+      python3 "$ROOT/.ci/shares.py" "$directory" "$label" $((share - 1)) 3 --skip "$RESULTS/$label-$share.xml"
+    else
+      numbers=$(python3 "$ROOT/.ci/shares.py" "$directory" "$label" $((share - 1)) 3)
+      run_tests "$directory" "$label" '' $share "$numbers"
+    fi
+  done
 }
 
 # Every framework under every bug of the resilience table, judged by runners/backends/local/reactions.toml.
