@@ -24,7 +24,8 @@ install(DIRECTORY sim/managed/python/deadrank sim/managed/python/suite_hook DEST
 # The operators of simulated GPUs are compiled on the user's machine, for the torch that is installed there.
 install(DIRECTORY inject/standin/operators DESTINATION ${deadrank_data}/inject/standin
         FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
-install(FILES inject/standin/device/virtual_time.h DESTINATION ${deadrank_data}/inject/standin/device)
+install(FILES inject/standin/device/captured_work.h inject/standin/device/virtual_time.h
+  DESTINATION ${deadrank_data}/inject/standin/device)
 install(DIRECTORY runners/promises DESTINATION ${deadrank_data}/runners
         FILES_MATCHING PATTERN "*.py" PATTERN "*.toml" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY runners/suites/pytest runners/suites/ci runners/suites/agents DESTINATION ${deadrank_data}

@@ -33,6 +33,7 @@ struct Program {
     std::map<std::string, std::string> environment;   // below the launcher's
     std::map<std::string, std::string> options = {};  // for the Python side, each as JSON: "hook", "gpus", …
     std::uint64_t seed = 0;
+    std::int64_t restarts_max = 0;  // of the launcher, as torchrun tells its ranks
     std::string temporary = {};  // the ranks' TMPDIR; evidence shows `temporary_shown` in its place
     std::string temporary_shown = {};
     // Called with each line that a rank prints, as it prints it; empty: lines are evidence only.

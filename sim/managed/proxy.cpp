@@ -112,8 +112,14 @@ json exception_of(std::string_view text) {
 
 std::string dumped(const json& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace); }
 
+// What srun sets where the job has a SLURM_JOB_ID.
+constexpr const char* slurm_names[] = {"SLURM_PROCID",        "SLURM_LOCALID",         "SLURM_NODEID",
+                                       "SLURM_NTASKS",        "SLURM_NPROCS",          "SLURM_NNODES",
+                                       "SLURM_JOB_NUM_NODES", "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE",
+                                       "SLURM_JOB_NODELIST",  "SLURM_NODELIST",        "SLURMD_NODENAME"};
+
 // What torch's agent sets besides the variables that the simulated launcher has.
-void name_agents_group(std::map<std::string, std::string>& variables) {
+void name_agents_group(std::map<std::string, std::string>& variables, std::int64_t restarts_max) {
     const auto of = [&](const char* name) {
         const auto found = variables.find(name);
         return found == variables.end() ? std::string() : found->second;
@@ -126,6 +132,7 @@ void name_agents_group(std::map<std::string, std::string>& variables) {
     variables["ROLE_RANK"] = of("RANK");
     variables["ROLE_WORLD_SIZE"] = of("WORLD_SIZE");
     variables["ROLE_NAME"] = "default";
+    variables["TORCHELASTIC_MAX_RESTARTS"] = std::to_string(restarts_max);
 }
 
 // The store keeps bytes, JSON text: each byte is one code point.
@@ -194,7 +201,9 @@ RankSpec Proxy::spec() const {
     spec.cwd = program.cwd;
     spec.environment = program.environment;
     for (const auto& [name, value] : world_.env().variables()) spec.environment[name] = value;
-    name_agents_group(spec.environment);
+    name_agents_group(spec.environment, program.restarts_max);
+    for (const char* name : slurm_names)
+        if (const auto value = world_.env().get(name)) spec.environment[name] = *value;
     for (const char* name :
          {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
         if (!world_.env().get(name)) spec.environment.erase(name);

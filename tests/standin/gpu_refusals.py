@@ -10,9 +10,17 @@ x, host = torch.ones(3, 3, device="cuda"), torch.ones(3, 3)
 there = torch.ones(3, 3, device="cuda:1")
 
 
-def capture():
-    with torch.cuda.graph(torch.cuda.CUDAGraph()):
-        x + 1
+def read_while_captured():
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        graph.capture_begin()
+        try:
+            x.sum().item()
+        finally:
+            try:
+                graph.capture_end()
+            except RuntimeError:
+                pass  # the capture is spoilt
 
 
 CASES = {
@@ -30,7 +38,7 @@ CASES = {
         x, x, x, None, None, 1, 1, 0.0, False, False
     ),
     "quantized": lambda: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8),
-    "graph": capture,
+    "value of a graph": read_while_captured,
     "shared between processes": lambda: x.untyped_storage()._share_cuda_(),
     "memory": lambda: torch.empty(1 << 36, device="cuda"),
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "inject/standin/device/capture.h"
 #include "inject/standin/device/gpu_model.h"
 #include "inject/standin/device/memory_keeper.h"
 #include "inject/standin/device/virtual_memory.h"
@@ -217,6 +218,9 @@ std::vector<Stream*> Devices::of(int device) {
 }
 
 void Devices::push(Stream& stream, Stream::Work work) {
+    if (Captures::of_this_process().any() &&
+        Captures::of_this_process().add(stream, [this, work](Stream& into) { push(into, work); }))
+        return;
     Stream& standard = default_stream(stream.device);
     if (&stream != &standard) {
         if (!(stream.flags & non_blocking) && !standard.idle()) {
@@ -257,6 +261,7 @@ bool Devices::close_event(const void* handle) {
     const std::lock_guard lock(mutex_);
     const auto found = find_in(events_, handle);
     if (found == events_.end()) return false;
+    Captures::of_this_process().forget(**found);
     events_.erase(found);
     return true;
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "inject/standin/device/capture.h"
 #include "inject/standin/device/standin_memory.h"
 #include "inject/standin/exchange/arithmetic.h"
 #include "inject/standin/nccl/call_evidence.h"
@@ -217,12 +218,7 @@ Stream* stream_of(const Planned& call) {
     return stream;
 }
 
-}  // namespace
-
-bool put_into_stream(std::vector<Planned> calls) {
-    Devices& devices = Devices::of_this_process();
-    Stream* stream = stream_of(calls.front());
-    if (!stream) return false;
+void enqueue(std::vector<Planned> calls, Stream& stream) {
     ncclComm& comm = *calls.front().comm;
     for (Planned& planned : calls) {
         Call& call = planned.call;
@@ -232,7 +228,18 @@ bool put_into_stream(std::vector<Planned> calls) {
         Watch::of_this_process().enter(comm, call);
     }
     comm.outstanding += 1;
-    devices.push(*stream, [calls = std::move(calls)]() mutable { run(calls); });
+    Devices::of_this_process().push(stream, [calls = std::move(calls)]() mutable { run(calls); });
+}
+
+}  // namespace
+
+bool put_into_stream(std::vector<Planned> calls) {
+    Stream* stream = stream_of(calls.front());
+    if (!stream) return false;
+    // A captured call gets its place in the sequence by each launch of its graph.
+    Captures& captures = Captures::of_this_process();
+    if (captures.any() && captures.add(*stream, [calls](Stream& into) { enqueue(calls, into); })) return true;
+    enqueue(std::move(calls), *stream);
     return true;
 }
 

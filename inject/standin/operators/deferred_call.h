@@ -73,6 +73,20 @@ public:
         TORCH_CHECK(false, "deadrank: in a stream, ", failure());
     }
 
+    // Runs work of a stream, which belongs to no call of the program.
+    template <class Work>
+    static void run_in_stream(const c10::OperatorHandle& op, Work work) {
+        const at::AutoDispatchBelowADInplaceOrView below_autograd;
+        const c10::impl::ExcludeDispatchKeyGuard without_autocast{c10::autocast_dispatch_keyset};
+        try {
+            work();
+        } catch (const std::exception& error) {
+            const std::lock_guard lock(failure_mutex());
+            failure() = op.schema().name() + ": " + error.what();
+            failed() = true;
+        }
+    }
+
     c10::OperatorHandle op;
     c10::DispatchKey key;
     torch::jit::Stack arguments;
@@ -80,15 +94,7 @@ public:
 
 private:
     void run() {
-        const at::AutoDispatchBelowADInplaceOrView below_autograd;
-        const c10::impl::ExcludeDispatchKeyGuard without_autocast{c10::autocast_dispatch_keyset};
-        try {
-            op.redispatchBoxed(c10::DispatchKeySet(key), &arguments);
-        } catch (const std::exception& error) {
-            const std::lock_guard lock(failure_mutex());
-            failure() = op.schema().name() + ": " + error.what();
-            failed() = true;
-        }
+        run_in_stream(op, [this] { op.redispatchBoxed(c10::DispatchKeySet(key), &arguments); });
     }
     static std::atomic<bool>& failed() {
         static std::atomic<bool> any{false};

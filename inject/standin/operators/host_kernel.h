@@ -13,6 +13,7 @@
 
 #include "inject/standin/operators/deferred_call.h"
 #include "inject/standin/operators/device_check.h"
+#include "inject/standin/operators/graph_capture.h"
 #include "inject/standin/operators/host_call.h"
 #include "inject/standin/operators/host_generator.h"
 #include "inject/standin/operators/operator_cost.h"
@@ -46,35 +47,48 @@ struct OperatorFacts {
     }
 };
 
+// While it lives, a random operator draws the numbers of its device. A call that is captured draws numbers
+// that nobody sees, and leaves the generators as they are.
+class DeviceNumbers {
+public:
+    DeviceNumbers(const OperatorFacts& facts, Stack& stack, std::size_t begin, c10::Device device,
+                  bool captured) {
+        if (!facts.random) return;
+        c10::IValue none,
+            &given = facts.generator < 0 ? none : stack[begin + static_cast<std::size_t>(facts.generator)];
+        const auto seed_of = [&](auto generator) { return captured ? 0 : next_seed(generator()); };
+        if (given.isGenerator()) {
+            if (given.toGenerator().device().is_cuda())
+                given = seeded_generator(seed_of([&] { return given.toGenerator(); }));
+        } else if (captured || !draws_from_cpu()) {
+            const std::uint64_t seed = seed_of([&] { return at::globalContext().defaultGenerator(device); });
+            if (facts.generator < 0)
+                loan_.emplace(seed);
+            else
+                given = seeded_generator(seed);
+        }
+    }
+
+private:
+    std::optional<DefaultGeneratorOnLoan> loan_;
+};
+
 // Runs the CPU kernel over lowered arguments, which are the stack from `begin` on. Results take their place.
 inline void compute_on_host(HostCall& call, const c10::OperatorHandle& op, const OperatorFacts& facts,
-                            c10::DispatchKey key, Stack& stack, std::size_t begin) {
+                            c10::DispatchKey key, Stack& stack, std::size_t begin, bool captured) {
     const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
     if (!call.device || !call.device->has_index()) call.device = guard.getDevice();
     const c10::DeviceGuard on_device(*call.device);
-    // Work that was enqueued before this call comes first. In virtual time it is done already.
-    if (!VirtualDevice::instance().in_use()) {
+    // Work that was enqueued before this call comes first. In virtual time it is done already, and a captured
+    // stream has none.
+    if (!VirtualDevice::instance().in_use() && !captured) {
         guard.synchronizeStream(guard.getStream(*call.device));
         for (const c10::Device other : call.others) guard.synchronizeStream(guard.getStream(other));
     }
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     const c10::impl::ExcludeDispatchKeyGuard without_autocast{c10::autocast_dispatch_keyset};
-    std::optional<DefaultGeneratorOnLoan> loan;
-    if (facts.random) {
-        c10::IValue none,
-            &given = facts.generator < 0 ? none : stack[begin + static_cast<std::size_t>(facts.generator)];
-        if (given.isGenerator()) {
-            if (given.toGenerator().device().is_cuda())
-                given = seeded_generator(next_seed(given.toGenerator()));
-        } else if (!draws_from_cpu()) {
-            const std::uint64_t seed = next_seed(at::globalContext().defaultGenerator(*call.device));
-            if (facts.generator < 0)
-                loan.emplace(seed);
-            else
-                given = seeded_generator(seed);
-        }
-    }
     {
+        const DeviceNumbers numbers(facts, stack, begin, *call.device, captured);
         const LendingAllocator::Loan lending;
         op.redispatchBoxed(c10::DispatchKeySet(key), &stack);
     }
@@ -114,6 +128,87 @@ private:
     std::optional<at::ScalarType> result_;
 };
 
+// The device to which a call belongs: that of its first cuda tensor, or the current one.
+inline c10::Device device_of(c10::ArrayRef<c10::IValue> arguments) {
+    for (const at::Tensor& tensor : tensors_of(arguments)) {
+        if (tensor.defined() && tensor.is_cuda()) return tensor.device();
+    }
+    return c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice();
+}
+
+// A call of a CUDA graph.
+class CapturedCall {
+public:
+    // Null where the stream of the call is not captured. A call for which the host waits is refused by the
+    // stream, in torch's words, and spoils the capture.
+    static std::unique_ptr<CapturedCall> of(const c10::OperatorHandle& op, const OperatorFacts& facts,
+                                            c10::DispatchKey key, c10::ArrayRef<c10::IValue> arguments) {
+        if (!GraphCapture::instance().any()) return nullptr;
+        const c10::Device device = device_of(arguments);
+        void* stream = current_stream(device);
+        if (!GraphCapture::instance().has(stream)) return nullptr;
+        if (facts.cost.waits || (facts.cost.is_copy && copy_waits(arguments))) {
+            const c10::impl::VirtualGuardImpl guard(c10::kCUDA);
+            guard.synchronizeStream(guard.getStream(device));
+        }
+        return std::unique_ptr<CapturedCall>(new CapturedCall(op, facts, key, device, stream));
+    }
+
+    // `stack` from `begin` on: lowered arguments.
+    void take(const Stack& stack, std::size_t begin) {
+        arguments_.assign(stack.begin() + static_cast<std::ptrdiff_t>(begin), stack.end());
+        for (std::size_t i = 0; i < arguments_.size(); ++i) {
+            if (!writes_into(op_.schema(), i)) continue;
+            for (const at::Tensor& tensor : tensors_of(c10::ArrayRef<c10::IValue>(arguments_[i])))
+                OverwrittenMemory::instance().save(stream_, tensor);
+        }
+    }
+
+    static void finish(std::unique_ptr<CapturedCall> call, c10::ArrayRef<c10::IValue> results,
+                       OperatorCost* cost) {
+        for (const at::Tensor& tensor : tensors_of(results)) {
+            TORCH_CHECK_NOT_IMPLEMENTED(
+                !tensor.defined() || tensor.layout() == c10::kStrided,
+                "deadrank: sparse tensors cannot be captured into a CUDA graph of a simulated GPU. ",
+                "Compute them outside the graph.");
+            call->places_.push_back(tensor.defined() ? place_of(tensor) : tensor);
+        }
+        const std::int64_t ns = cost ? cost->of_kernel(call->device_, results) : 0;
+        void* stream = call->stream_;
+        GraphCapture::instance().add(stream, std::move(call), ns);
+    }
+
+    void play() const {
+        DeferredCall::run_in_stream(op_, [this] {
+            Stack stack = arguments_;
+            const Conversion conversion(facts_, stack, 0);
+            {
+                const DeviceNumbers numbers(facts_, stack, 0, device_, false);
+                op_.redispatchBoxed(c10::DispatchKeySet(key_), &stack);
+            }
+            conversion.finish(stack);
+            const std::vector<at::Tensor> results = tensors_of(stack);
+            for (std::size_t i = 0; i < results.size(); ++i) {
+                if (results[i].defined() && results[i].data_ptr() != places_[i].data_ptr())
+                    places_[i].copy_(results[i]);
+            }
+        });
+    }
+
+private:
+    CapturedCall(const c10::OperatorHandle& op, const OperatorFacts& facts, c10::DispatchKey key,
+                 c10::Device device, void* stream)
+        : op_(op), facts_(facts), key_(key), device_(device), stream_(stream) {}
+
+    c10::OperatorHandle op_;
+    const OperatorFacts& facts_;  // of a kernel, which lives as long as the process
+    c10::DispatchKey key_;
+    c10::Device device_;
+    void* stream_;
+    Stack arguments_;
+    std::vector<at::Tensor> places_;
+};
+
 class HostKernel final : public c10::OperatorKernel {
 public:
     HostKernel(const c10::OperatorHandle& op, c10::DispatchKey key) : facts_(op), key_(key) {}
@@ -126,7 +221,8 @@ public:
         HostCall call;
         DeviceCheck check(op, facts_.mixing);
         DeferredCall::raise_failure();
-        const bool defers = facts_.deferrable && !cost && is_busy(all.slice(begin)) &&
+        std::unique_ptr<CapturedCall> captured = CapturedCall::of(op, facts_, key_, all.slice(begin));
+        const bool defers = facts_.deferrable && !cost && !captured && is_busy(all.slice(begin)) &&
                             DeferredCall::cannot_fail(op, all.slice(begin));
         const c10::IValue self = defers ? all[begin] : c10::IValue();
         for (std::size_t i = begin; i < stack->size(); ++i) {
@@ -142,10 +238,15 @@ public:
             DeferredCall::enqueue(current_stream(*call.device), op, key_, std::move(lowered), call.memory());
             return;
         }
+        if (captured) captured->take(*stack, begin);
         const Conversion conversion(facts_, *stack, begin);
-        compute_on_host(call, op, facts_, key_, *stack, begin);
+        compute_on_host(call, op, facts_, key_, *stack, begin, captured != nullptr);
         conversion.finish(*stack);
-        if (cost) cost->charge(*call.device, c10::ArrayRef<c10::IValue>(*stack).slice(begin));
+        const auto results = c10::ArrayRef<c10::IValue>(*stack).slice(begin);
+        if (captured)
+            CapturedCall::finish(std::move(captured), results, cost ? &*cost : nullptr);
+        else if (cost)
+            cost->charge(*call.device, results);
     }
 
 private:
@@ -192,9 +293,14 @@ public:
         HostCall call;
         std::optional<OperatorCost> cost;
         if (VirtualDevice::instance().in_use()) cost.emplace(facts_.cost, stack);
+        std::unique_ptr<CapturedCall> captured = CapturedCall::of(op_, facts_, c10::DispatchKey::CPU, stack);
         for (c10::IValue& value : stack) value = call.lower(value);
-        compute_on_host(call, op_, facts_, c10::DispatchKey::CPU, stack, 0);
-        if (cost) cost->charge(*call.device, stack);
+        if (captured) captured->take(stack, 0);
+        compute_on_host(call, op_, facts_, c10::DispatchKey::CPU, stack, 0, captured != nullptr);
+        if (captured)
+            CapturedCall::finish(std::move(captured), stack, cost ? &*cost : nullptr);
+        else if (cost)
+            cost->charge(*call.device, stack);
         return stack;
     }
 

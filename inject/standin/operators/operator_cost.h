@@ -66,6 +66,13 @@ inline CostKind cost_kind_of(const c10::OperatorHandle& op) {
     return kind;
 }
 
+// A copy between host and device for which the host waits.
+inline bool copy_waits(c10::ArrayRef<c10::IValue> arguments) {
+    const at::Tensor &to = arguments[0].toTensor(), &from = arguments[1].toTensor();
+    const bool non_blocking = arguments.size() > 2 && arguments[2].isBool() && arguments[2].toBool();
+    return (to.is_cpu() || from.is_cpu()) && !non_blocking;
+}
+
 class OperatorCost {
 public:
     OperatorCost(const CostKind& kind, c10::ArrayRef<c10::IValue> arguments) : kind_(kind) {
@@ -77,15 +84,17 @@ public:
 
     void charge(c10::Device device, c10::ArrayRef<c10::IValue> results) {
         if (kind_.is_view) return;
-        for (const c10::IValue& value : results) add_bytes(value);
-        if (per_result_ > 0 && !results.empty() && results[0].isTensor() && results[0].toTensor().defined())
-            flops_ += per_result_ * static_cast<double>(results[0].toTensor().numel());
         const VirtualDevice& time = VirtualDevice::instance();
         const deadrank_device_rates rates = time.rates(device.index());
         void* stream = current_stream(device);
         time.charge_host(rates.launch_ns);
-        time.charge(stream, duration(rates));
+        time.charge(stream, duration(rates, results));
         if (kind_.waits || waits_) time.synchronize(stream);
+    }
+
+    // Of the kernel alone, in ns.
+    std::int64_t of_kernel(c10::Device device, c10::ArrayRef<c10::IValue> results) {
+        return kind_.is_view ? 0 : duration(VirtualDevice::instance().rates(device.index()), results);
     }
 
 private:
@@ -129,11 +138,13 @@ private:
         const at::Tensor &to = arguments[0].toTensor(), &from = arguments[1].toTensor();
         crosses_host_ = to.is_cpu() || from.is_cpu();
         crosses_devices_ = !crosses_host_ && to.device() != from.device();
-        const bool non_blocking = arguments.size() > 2 && arguments[2].isBool() && arguments[2].toBool();
-        waits_ = crosses_host_ && !non_blocking;
+        waits_ = copy_waits(arguments);
         if (crosses_host_ || crosses_devices_) bytes_ /= 2;  // each byte passes the link once
     }
-    std::int64_t duration(const deadrank_device_rates& rates) const {
+    std::int64_t duration(const deadrank_device_rates& rates, c10::ArrayRef<c10::IValue> results) {
+        for (const c10::IValue& value : results) add_bytes(value);
+        if (per_result_ > 0 && !results.empty() && results[0].isTensor() && results[0].toTensor().defined())
+            flops_ += per_result_ * static_cast<double>(results[0].toTensor().numel());
         const double rate = crosses_host_      ? rates.host_bytes_per_second
                             : crosses_devices_ ? rates.peer_bytes_per_second
                                                : rates.bytes_per_second;

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <string>
 
+#include "inject/standin/device/capture.h"
 #include "inject/standin/device/standin_memory.h"
 
 namespace deadrank::inject::standin {
@@ -22,7 +23,7 @@ cudaError_t give(int* into, int value);
 // Writes the four fields that both releases have, and no others.
 cudaError_t describe_pointer(cudaPointerAttributes* attributes, const void* at);
 
-// Where cudaStreamGetCaptureInfo writes that nothing is captured. All but the status may be null.
+// Where cudaStreamGetCaptureInfo writes. All but the status may be null.
 struct CaptureInfo {
     cudaStreamCaptureStatus* status;
     unsigned long long* id = nullptr;
@@ -31,9 +32,10 @@ struct CaptureInfo {
     const cudaGraphEdgeData** edges = nullptr;
     std::size_t* count = nullptr;
 };
-cudaError_t answer_no_capture(cudaStream_t stream, const CaptureInfo& into);
+cudaError_t describe_capture(cudaStream_t stream, const CaptureInfo& into);
 
 inline Devices& devices() { return Devices::of_this_process(); }
+inline Captures& captures() { return Captures::of_this_process(); }
 
 // cudaErrorInvalidResourceHandle when there is no such stream.
 template <class Work>

@@ -66,6 +66,7 @@ cudaError_t cudaGetDeviceFlags(unsigned* flags) {
     return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
+    if (captures().spoil_device(devices().current())) return answer(cudaErrorStreamCaptureUnsupported);
     devices().drain(devices().current());
     return cudaSuccess;
 }
@@ -163,6 +164,17 @@ constexpr Text texts[] = {
      "no kernel image is available for execution on the device"},
     {cudaErrorIllegalState, "cudaErrorIllegalState",
      "the operation cannot be performed in the present state"},
+    {cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
+     "operation not permitted when stream is capturing"},
+    {cudaErrorStreamCaptureInvalidated, "cudaErrorStreamCaptureInvalidated",
+     "operation failed due to a previous error during capture"},
+    {cudaErrorStreamCaptureUnmatched, "cudaErrorStreamCaptureUnmatched",
+     "capture was not ended in the same stream as it began"},
+    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
+    {cudaErrorStreamCaptureIsolation, "cudaErrorStreamCaptureIsolation",
+     "dependency created on uncaptured work in another stream"},
+    {cudaErrorCapturedEvent, "cudaErrorCapturedEvent",
+     "operation not permitted on an event last recorded in a capturing stream"},
 };
 
 const Text* find(cudaError_t code) {
@@ -211,7 +223,7 @@ int deadrank_standin_refuses(const char* name) {
         std::fprintf(stderr, "deadrank: %s is not there without a GPU\n", name);
     const std::string_view function(name);
     std::string why = std::string(function) + " is not there without a GPU";
-    if (function.starts_with("cudaStreamBeginCapture")) why += "; run without CUDA graphs";
+    if (function.starts_with("cudaGraph")) why += "; capture the graph from a stream";
     if (function.starts_with("cudaIpc")) why += "; share CPU tensors between processes";
     return refuse(cudaErrorNotSupported, why);
 }

@@ -1,5 +1,7 @@
 // inject/standin/runtime/streams.cpp — Streams and events. A query says not ready while anything before it is
-// unfinished: that one rule gives hangs, stragglers and time-outs.
+// unfinished: that one rule gives hangs, stragglers and time-outs. What a captured stream is told goes into
+// its graph (graphs.cpp).
+#include "inject/standin/device/capture.h"
 #include "inject/standin/device/clock.h"
 #include "inject/standin/runtime/runtime.h"
 
@@ -40,28 +42,30 @@ cudaError_t ready(Question done) {
 
 cudaError_t record(cudaEvent_t handle, cudaStream_t stream) {
     return with_event(handle, [&](Event& event) {
-        if (!devices().stream(stream)) return answer(cudaErrorInvalidResourceHandle);
+        Stream* into = devices().stream(stream);
+        if (!into) return answer(cudaErrorInvalidResourceHandle);
+        if (captures().record(event, *into)) return cudaSuccess;
         return push(stream, event.record());
     });
 }
 
-}  // namespace
-
-namespace deadrank::inject::standin {
-
-cudaError_t answer_no_capture(cudaStream_t handle, const CaptureInfo& into) {
-    return with_stream(handle, [&](Stream&) {
-        *into.status = cudaStreamCaptureStatusNone;
-        if (into.id) *into.id = 0;
-        if (into.graph) *into.graph = nullptr;
-        if (into.nodes) *into.nodes = nullptr;
-        if (into.edges) *into.edges = nullptr;
-        if (into.count) *into.count = 0;
-        return cudaSuccess;
+// A captured stream or event has no time at which it is ready.
+template <class Action>
+cudaError_t with_stream_at_work(cudaStream_t handle, Action action) {
+    return with_stream(handle, [&](Stream& stream) {
+        if (captures().spoil(stream)) return answer(cudaErrorStreamCaptureUnsupported);
+        return action(stream);
+    });
+}
+template <class Action>
+cudaError_t with_event_at_work(cudaEvent_t handle, Action action) {
+    return with_event(handle, [&](Event& event) {
+        if (captures().is_captured(event)) return answer(cudaErrorCapturedEvent);
+        return action(event);
     });
 }
 
-}  // namespace deadrank::inject::standin
+}  // namespace
 
 extern "C" {
 
@@ -75,16 +79,29 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
-    return with_stream(handle, [](Stream& stream) { return ready([&] { return stream.idle(); }); });
+    return with_stream_at_work(handle, [](Stream& stream) { return ready([&] { return stream.idle(); }); });
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
-    return with_stream(handle, [](Stream& stream) {
+    return with_stream_at_work(handle, [](Stream& stream) {
         stream.drain();
         return cudaSuccess;
     });
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t handle, unsigned) {
-    return with_event(handle, [&](Event& event) { return push(stream, event.barrier()); });
+    return with_event(handle, [&](Event& event) {
+        Stream* waiting = devices().stream(stream);
+        if (!waiting) return answer(cudaErrorInvalidResourceHandle);
+        switch (captures().wait(*waiting, event)) {
+            case Captures::Wait::joined:
+                return cudaSuccess;
+            case Captures::Wait::isolated:
+                captures().spoil(*waiting);
+                return answer(cudaErrorStreamCaptureIsolation);
+            case Captures::Wait::not_captured:
+                break;
+        }
+        return push(stream, event.barrier());
+    });
 }
 
 cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
@@ -113,12 +130,6 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t func
     return push(stream, [=] { function(stream, cudaSuccess, data); });
 }
 
-// Nothing is ever being captured; cudaStreamBeginCapture refuses.
-cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
-    return with_stream(handle, [&](Stream&) { return *status = cudaStreamCaptureStatusNone, cudaSuccess; });
-}
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
-
 cudaError_t cudaEventCreate(cudaEvent_t* into) { return open_event(into, 0); }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* into, unsigned flags) { return open_event(into, flags); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
@@ -129,10 +140,10 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
     return record(event, stream);
 }
 cudaError_t cudaEventQuery(cudaEvent_t handle) {
-    return with_event(handle, [](Event& event) { return ready([&] { return event.done(); }); });
+    return with_event_at_work(handle, [](Event& event) { return ready([&] { return event.done(); }); });
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
-    return with_event(handle, [](Event& event) {
+    return with_event_at_work(handle, [](Event& event) {
         event.wait();
         return cudaSuccess;
     });

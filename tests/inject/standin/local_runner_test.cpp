@@ -55,7 +55,8 @@ TEST(DeviceLocalRunnerOnTheStandIn, HearsTheRealWatchdogAndSeesWhomTheLauncherBl
     ASSERT_NE(timeout, found.end()) << answer.out;
     EXPECT_THAT((*timeout)["says"].get<std::string>(),
                 HasSubstr("Watchdog caught collective operation timeout"));
-    EXPECT_EQ(said["stood"]["says"], "rank 1 is called the root cause; it was rank 0") << answer.out;
+    EXPECT_EQ(said["stood"]["says"], "the job's report calls rank 1 the root cause; it was rank 0")
+        << answer.out;
 }
 
 // Where there is CUDA, DistributedDataParallel's buckets are seen by a communication hook of ours, which

@@ -85,6 +85,23 @@ TEST(DeviceStandIn, HasEveryPublicFunctionOfNccl) {
     EXPECT_EQ(of_28, names(other, "nccl")) << "the NCCL that is installed here has other names";
 }
 
+// Fails if a capture does what it only has to keep, a launch forgets what was kept, or a misuse is no error.
+TEST(DeviceStandIn, KeepsTheWorkOfACapturedStreamInAGraph) {
+    if (!built("standin_graphs")) GTEST_SKIP() << not_built;
+    const Answer answer = shell(with_libraries((programs / "standin_graphs").string()) + " 2>/dev/null");
+    EXPECT_EQ(answer.code, 0);
+    EXPECT_EQ(answer.out,
+              "nodes 1\nnodes 1\nafter the capture 1 2\nafter launch 1 3 3\nafter launch 2 6 6\n"
+              "query of a captured event cudaErrorCapturedEvent\nnodes 1\njoined 0 0x1010101\n"
+              "unjoined cudaErrorStreamCaptureUnjoined\n"
+              "ended elsewhere cudaErrorStreamCaptureUnmatched\nbegun twice cudaErrorIllegalState\n"
+              "waited for cudaErrorStreamCaptureUnsupported\ninvalidated 1\n"
+              "ended after that cudaErrorStreamCaptureInvalidated\nended again cudaErrorIllegalState\n"
+              "waits for what is outside cudaErrorStreamCaptureIsolation\n"
+              "ended after that cudaErrorStreamCaptureInvalidated\n"
+              "default stream cudaErrorStreamCaptureUnsupported\n");
+}
+
 // A torch that is linked to CUDA 12 is 3 GB to fetch. This program calls what differs between the two
 // releases, and both runtimes are in its process, as `--gpus` loads them.
 TEST(DeviceStandIn, ServesAProgramOfCuda12) {

@@ -123,6 +123,17 @@ TEST_F(DeviceSimulatedGpusOfCuda12, TrainInParallelOverTorchsOwnNcclGroup) {
     EXPECT_EQ(found, wanted);
 }
 
+// A graph is captured eagerly and played again: on one GPU, and with torch's own NCCL group inside the graph.
+TEST_F(DeviceSimulatedGpus, ReplayACapturedGraphAsTheStepsItWasMadeOf) {
+    const json all{{"losses", true},     {"fall", true},
+                   {"state", true},      {"capture changes nothing", true},
+                   {"draws anew", true}, {"graphed callable", true}};
+    EXPECT_EQ(numbers_of(on_gpus(scripts + "gpu_graphs.py")), (std::map<std::string, json>{{"rank 0", all}}));
+    const std::string two = "-m torch.distributed.run --standalone --nproc-per-node 2 ";
+    EXPECT_EQ(numbers_of(on_gpus(two + scripts + "gpu_graphs.py")),
+              (std::map<std::string, json>{{"rank 0", all}, {"rank 1", all}}));
+}
+
 // Where kernels do nothing, the same comparison finds wrong values: it can fail.
 TEST_F(DeviceSimulatedGpus, AreCheckedByAComparisonThatCanFail) {
     const Answer answer = shell(on_gpus(scripts + "operator_database.py --only mul",
@@ -175,10 +186,8 @@ TEST_F(DeviceSimulatedGpus, RefuseByNameWhatTheyCannotCompute) {
         {"only on CUDA", "NotImplementedError: deadrank: aten::_flash_attention_forward has no CPU kernel"},
         {"quantized",
          "NotImplementedError: deadrank: quantized cuda tensors cannot be computed on the host."},
-        {"graph",
-         "AcceleratorError: CUDA error: operation not supported (deadrank: cudaStreamBeginCapture is not "
-         "there "
-         "without a GPU; run without CUDA graphs)"},
+        {"value of a graph",
+         "AcceleratorError: CUDA error: operation not permitted when stream is capturing"},
         {"shared between processes",
          "AcceleratorError: CUDA error: operation not supported (deadrank: cudaIpcGetMemHandle is not there "
          "without "

@@ -36,6 +36,7 @@ const std::set<std::string_view>& doors() {
         "suspend_until",
         "notify",
         "copy_data",
+        "deadrank_graph_add_call",
         "deadrank_host_now",
         "deadrank_keep_memory",
         "deadrank_stream_time",

@@ -38,19 +38,19 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 
 // Three forms, each with more to fill than the one before.
 cudaError_t first_capture_info(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id) {
-    return answer_no_capture(stream, {.status = status, .id = id});
+    return describe_capture(stream, {.status = status, .id = id});
 }
 cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, cudaStreamCaptureStatus* status,
                                         unsigned long long* id, cudaGraph_t* graph,
                                         const cudaGraphNode_t** nodes, std::size_t* count) {
-    return answer_no_capture(stream,
-                             {.status = status, .id = id, .graph = graph, .nodes = nodes, .count = count});
+    return describe_capture(stream,
+                            {.status = status, .id = id, .graph = graph, .nodes = nodes, .count = count});
 }
 cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t stream, cudaStreamCaptureStatus* status,
                                         unsigned long long* id, cudaGraph_t* graph,
                                         const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges,
                                         std::size_t* count) {
-    return answer_no_capture(stream, {status, id, graph, nodes, edges, count});
+    return describe_capture(stream, {status, id, graph, nodes, edges, count});
 }
 
 // The earlier forms, which take the number of a device, are in runtime_memory.cpp: they look at no argument.

@@ -23,6 +23,6 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
                                      unsigned long long* id, cudaGraph_t* graph,
                                      const cudaGraphNode_t** nodes, const cudaGraphEdgeData** edges,
                                      std::size_t* count) {
-    return answer_no_capture(stream, {status, id, graph, nodes, edges, count});
+    return describe_capture(stream, {status, id, graph, nodes, edges, count});
 }
 }

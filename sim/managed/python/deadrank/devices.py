@@ -7,6 +7,7 @@ import sys
 import torch
 
 from . import channel as wire
+from . import graphs
 from .channel import Channel, here
 
 
@@ -46,6 +47,10 @@ class Devices:
             library.deadrank_stream_wait_until, None, ctypes.c_void_p, ctypes.c_int64
         )
         self.stream_synchronize = typed(library.deadrank_stream_synchronize, None, ctypes.c_void_p)
+        self.captures_open = typed(library.deadrank_captures_open, ctypes.c_int)
+        self.graph_add_call = typed(
+            library.deadrank_graph_add_call, ctypes.c_int, ctypes.c_void_p, graphs.PLAY, graphs.PLAY, ctypes.c_void_p
+        )
         self.keeper = Keeper(TAKE(take), GIVE_BACK(give_back), LEFT(left))
         library.deadrank_keep_memory(ctypes.byref(self.keeper))
 

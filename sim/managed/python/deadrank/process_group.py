@@ -19,7 +19,7 @@ from torch._C._distributed_c10d import (
 )
 
 from . import channel as wire
-from . import dispatcher, gloo_checks, nccl_checks
+from . import dispatcher, gloo_checks, graphs, nccl_checks
 from .store import patience_of
 from .channel import NotSimulated, here, refuse_child
 from .observers import reduced
@@ -860,6 +860,7 @@ class ProcessGroup(dist.ProcessGroup):
 
 
 dispatcher.show_calls(ProcessGroup)
+graphs.keep_calls(ProcessGroup)
 
 
 class Options:

@@ -52,6 +52,7 @@ def sources():
     return [
         *sorted(OPERATORS.glob("*.h")),
         OPERATORS / "operators_library.cpp",
+        OPERATORS.parent / "device" / "captured_work.h",
         OPERATORS.parent / "device" / "virtual_time.h",
     ]
 

@@ -27,8 +27,13 @@ def install():
     torch.backends.cuda.enable_mem_efficient_sdp(False)
     torch.backends.cuda.enable_cudnn_sdp(False)
     written_out.install()
+    torch.cuda.CUDAGraph.capture_begin = refuse_graph
     _mode = HostMode()
     _mode.__enter__()
+
+
+def refuse_graph(*arguments, **settings):
+    raise NotImplementedError("deadrank: CUDA graphs need the compiled operators. Install g++, or run without graphs.")
 
 
 def changes_metadata_alone(operator):

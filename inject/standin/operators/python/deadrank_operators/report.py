@@ -53,7 +53,7 @@ def rows(catalog, refusals, written_out, way):
         yield "sparse", f"{coo} operators of COO tensors, {compressed} of CSR and its like"
     else:
         yield "sparse", "refused; install g++"
-    yield "refused", f"{len(refused)} operators without a CPU kernel, own extensions, CUDA graphs, CUDA IPC"
+    yield "refused", f"{len(refused)} operators without a CPU kernel, own extensions, CUDA IPC"
     yield "compile", "torch.compile uses aot_eager instead of inductor"
     yield "values", "the CPU's: no TF32, and random numbers are not Philox's"
     for package, advice in refusals.PACKAGES.items():
