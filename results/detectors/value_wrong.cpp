@@ -191,7 +191,9 @@ ValuesByName collect_role_values(const Evidence& evidence) {
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* sample = event->as<ValueSample>();
         const std::string name = lowered(evidence.text(sample->name));
-        if (std::isnan(sample->expected) && name != SampleName::learning_rate && !is_rank_specific(name))
+        const bool may_differ =
+            name == SampleName::learning_rate || name == SampleName::random_state || is_rank_specific(name);
+        if (std::isnan(sample->expected) && !may_differ)
             add(*event, evidence.text(sample->name), sample->step);
     }
     for (const Event* event : evidence.each<StepEnd>()) add(*event, "grad_norm", event->as<StepEnd>()->step);

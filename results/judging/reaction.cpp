@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <fmt/format.h>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "results/judging/error_texts.h"
+#include "results/judging/first_difference.h"
+#include "results/judging/given_ranks.h"
 #include "results/judging/weigh_words.h"
 #include "results/record/subject.h"
 #include "results/record/words.h"
@@ -146,32 +147,14 @@ std::int64_t find_last_saved_step(const Evidence& evidence) {
     return last;
 }
 
-// RANK as the launcher gave it. Events name processes: where ranks 0 and 1 are exchanged, process 0 has the results of
-// rank 1.
-Rank given_rank(const Evidence& evidence, const RankStart& start, Rank process) {
-    std::string_view lines = evidence.text(start.environment);
-    while (!lines.empty()) {
-        const std::string_view line = lines.substr(0, lines.find('\n'));
-        lines.remove_prefix(std::min(line.size() + 1, lines.size()));
-        Rank rank = no_rank;
-        if (!line.starts_with("RANK=")) continue;
-        const auto [end, error] = std::from_chars(line.data() + 5, line.data() + line.size(), rank);
-        if (error == std::errc() && end == line.data() + line.size()) return rank;
-    }
-    return process;
-}
-
 EndResult result_of(const Evidence& evidence) {
     EndResult result;
     result.saved = find_last_saved_step(evidence);
-    std::map<Rank, Rank> ranks;  // by process
-    const auto rank_of = [&](Rank process) {
-        const auto given = ranks.find(process);
-        return given == ranks.end() ? process : given->second;
-    };
+    GivenRanks ranks(evidence);
+    const auto rank_of = [&](Rank process) { return ranks.of(process); };
     for (const Event& event : evidence.events()) {
         if (const auto* start = event.as<RankStart>()) {
-            ranks[event.rank] = given_rank(evidence, *start, event.rank);
+            ranks.start(event.rank, *start);
             if (const auto before = result.last.find(rank_of(event.rank)); before != result.last.end())
                 before->second.in_last_life = false;
         } else if (const auto* step = event.as<StepEnd>()) {
@@ -314,10 +297,13 @@ private:
             grade.untold = "there is no control to compare with";
             return grade;
         }
-        const std::string differs =
+        std::string differs =
             difference(result_of(job_.evidence), result_of(*job_.control), ending_.restarted);
         if (differs.empty()) return grade;
-        if (job_.unpromised.empty()) return {.reaction = Reaction::silent_wrong_result, .says = differs};
+        if (job_.unpromised.empty()) {
+            if (ending_.restarted) differs += first_difference_since_restart(job_.evidence, *job_.control);
+            return {.reaction = Reaction::silent_wrong_result, .says = differs};
+        }
         return {.reaction = Reaction::not_checked,
                 .says = fmt::format("{}; nobody promised to compare {}", differs, job_.unpromised)};
     }

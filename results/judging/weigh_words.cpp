@@ -140,8 +140,9 @@ public:
         if (const ErrorText* cause = cause_text()) return {Reaction::clear_error, quoted(*cause)};
         const bool one_was_blamed = root_ != no_rank && !culprit.ranks.empty() && !everybody();
         if (one_was_blamed && !is_culprit(root_))
-            return {Reaction::wrong_rank, fmt::format("rank {} is called the root cause; it was rank {}",
-                                                      root_, ranges_text(culprit.ranks))};
+            return {Reaction::wrong_rank,
+                    fmt::format("the job's report calls rank {} the root cause; it was rank {}", root_,
+                                ranges_text(culprit.ranks))};
         return {Reaction::misleading_error, texts_.empty() ? "no words at all" : quoted(last_error())};
     }
 

@@ -38,10 +38,12 @@ enum class SampleName : std::uint8_t {
     processor_wait,      // seconds that a rank's own thread had no processor
     transfer_wait,       // the same of the library's thread that reports the end of calls
     message_wait,        // seconds until now that a rank's own thread waited for messages, sent or received
+    random_state,        // a digest of all generators as a step begins, in jobs that may be restarted
 };
 constexpr auto enum_words(SampleName) {
     return std::to_array<std::string_view>({"step_time", "learning_rate", "loss_scale", "evaluation.samples",
-                                            "resident_memory", "processor_wait", "transfer_wait", "message_wait"});
+                                            "resident_memory", "processor_wait", "transfer_wait",
+                                            "message_wait", "random_state"});
 }
 
 // Of ParametersDigest: what a checkpoint gave back.

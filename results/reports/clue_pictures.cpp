@@ -300,7 +300,7 @@ Clue sample_clue(const Evidence& evidence, const Evidence* good) {
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* what = event->as<ValueSample>();
         const std::string name(evidence.text(what->name));
-        if (name == SampleName::message_wait) continue;
+        if (name == SampleName::message_wait || name == SampleName::random_state) continue;
         const Place place{event->rank, what->step, name};
         const auto found = then.find(place);
         const std::size_t nth = times[place]++;
