@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # .ci/shares.py — Deals the tests of a ctest label into shares by the day, so that CI can end in time on a slow machine.
 #
-#   shares.py BUILD LABEL SHARE OF              ctest's numbers of the tests of a share, for ctest -I
+#   shares.py BUILD LABEL SHARE OF              numbers of the tests of a share, for ctest -L and -I
 #   shares.py BUILD LABEL SHARE OF --skip FILE  a JUnit file that counts these tests as skipped
 import argparse
 import datetime
@@ -11,14 +11,11 @@ import xml.etree.ElementTree as ET
 
 
 def tests_of(build, label):
-    """[(ctest's number, name)] of a label, by name, so that tests of one suite go to different shares."""
-    shown = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True, capture_output=True)
-    found = []
-    for number, test in enumerate(json.loads(shown.stdout)["tests"], 1):
-        labels = next((one["value"] for one in test.get("properties", []) if one["name"] == "LABELS"), [])
-        if label in labels:
-            found.append((number, test["name"]))
-    return sorted(found, key=lambda one: one[1])
+    """[(number, name)] of a label, by name, so that tests of one suite go to different shares. With -L, ctest's -I counts
+    the tests of that label alone."""
+    listing = ["ctest", "--test-dir", build, "-L", f"^{label}$", "--show-only=json-v1"]
+    tests = json.loads(subprocess.run(listing, check=True, capture_output=True).stdout)["tests"]
+    return sorted(enumerate((test["name"] for test in tests), 1), key=lambda one: one[1])
 
 
 def share_of(tests, share, of, day):

@@ -115,6 +115,8 @@ run_tests() {
   local directory=$1 label=$2 only=$3 share=${4:-} numbers=${5:-} code=0 file=$RESULTS/$2${4:+-$4}.xml
   phase_may_fail "$label tests${share:+, share $share of 3}" ctest --test-dir "$directory" -L "^$label\$" \
     ${only:+-R "$only"} ${numbers:+-I "0,0,0,$numbers"} -j "$JOBS" --no-tests=ignore --output-junit "$file" || code=$?
+  # At once, in case the end is not reached.
+  [ $code = 0 ] || sed -n '/The following tests FAILED/,/^Errors/{/^\t/p}' "$log"
   [ $code = 0 ] || [ -e "$file" ] || die "ctest could not run the $label tests at all: $(tail -n 2 "$log")"
 }
 

@@ -112,8 +112,15 @@ Result<std::size_t> take_options(LaunchCommand& command, const Words& words, std
         if (word.size() < 2 || word[0] != '-') return at;
         const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
         const std::string spelled = word.substr(0, equals);
-        const std::string option =
-            spelled.starts_with("--") ? "--" + with_dashes(spelled.substr(2)) : spelled;
+        std::string option = spelled.starts_with("--") ? "--" + with_dashes(spelled.substr(2)) : spelled;
+        const auto takes_value = [&known](const std::string& name) {
+            return known.meaning.contains(name) || known.ignored.contains(name);
+        };
+        // srun's -N2.
+        const bool has_value_behind = !spelled.starts_with("--") && spelled.size() > 2 &&
+                                      !known.flags.contains(option) && !takes_value(option) &&
+                                      takes_value(option.substr(0, 2));
+        if (has_value_behind) option.resize(2);
         if (option == "-m" || option == "--module") {
             module = true;
             continue;
@@ -127,9 +134,11 @@ Result<std::size_t> take_options(LaunchCommand& command, const Words& words, std
         if (meaning == known.meaning.end() && !known.ignored.contains(option))
             return refuse(ErrorCode::usage, fmt::format("the simulated launcher does not know '{}'", spelled),
                           fmt::format("leave it out, or {}", in_real_time));
-        if (equals == std::string::npos && at + 1 >= words.size())
+        if (equals == std::string::npos && !has_value_behind && at + 1 >= words.size())
             return refuse(ErrorCode::usage, fmt::format("'{}' lacks its value", spelled), "state it");
-        const std::string value = equals == std::string::npos ? words[++at] : word.substr(equals + 1);
+        const std::string value = has_value_behind              ? word.substr(2)
+                                  : equals == std::string::npos ? words[++at]
+                                                                : word.substr(equals + 1);
         if (meaning == known.meaning.end()) continue;
         if (const auto taken = meaning->second(command, value); !taken) return tl::unexpected(taken.error());
     }
@@ -291,7 +300,7 @@ Result<LaunchCommand> read_deepspeed(const Words& words) {
     if (!program) return tl::unexpected(program.error());
     if (const auto taken = take_program(command, words, *program, module); !taken)
         return tl::unexpected(taken.error());
-    command.local_rank_argument = !module;
+    command.local_rank_argument = "--local_rank";
     return command;
 }
 
@@ -310,8 +319,10 @@ Result<LaunchCommand> read_srun(const Words& words) {
     bool module = false, no_python = false;
     const auto program = take_options(command, words, 1, options_of_srun(), module, no_python);
     if (!program) return tl::unexpected(program.error());
-    const bool of_all = std::any_of(words.begin(), words.end(), [](const std::string& word) {
-        return word == "-n" || word.starts_with("--ntasks=") || word == "--ntasks";
+    command.environment["SLURM_JOB_ID"] = "1";  // with it the simulated launcher sets the others
+    const auto end_of_options = words.begin() + static_cast<std::ptrdiff_t>(*program);
+    const bool of_all = std::any_of(words.begin(), end_of_options, [](const std::string& word) {
+        return word.starts_with("-n") || word.starts_with("--ntasks=") || word == "--ntasks";
     });
     if (of_all && command.ranks_per_node % command.nodes != 0)
         return refuse(
@@ -339,7 +350,16 @@ Result<LaunchCommand> read_python(const Words& words) {
     const bool runs_launcher =
         words.size() > 2 && words[1] == "-m" &&
         (words[2] == "torch.distributed.run" || words[2] == "torch.distributed.launch");
-    if (runs_launcher) return read_torchrun(words, 3);
+    if (runs_launcher) {
+        auto launched = read_torchrun(words, 3);
+        if (!launched || words[2] == "torch.distributed.run") return launched;
+        const auto end_of_options = words.end() - static_cast<std::ptrdiff_t>(launched->argv.size());
+        const bool by_environment = std::any_of(words.begin(), end_of_options, [](const std::string& word) {
+            return with_dashes(word) == "--use-env";
+        });
+        if (!by_environment) launched->local_rank_argument = "--local-rank";
+        return launched;
+    }
     LaunchCommand command{.launcher = LauncherKind::bare};
     if (const auto taken = take_python(command, words, 0); !taken) return tl::unexpected(taken.error());
     if (spawns_ranks(command.argv.front())) command.launcher = LauncherKind::spawn;

@@ -20,7 +20,7 @@ struct LaunchCommand {
     std::int64_t monitor_interval = 0;  // nanoseconds; 0: the launcher's own
     std::vector<std::string> argv;  // of a rank, behind the interpreter: "train.py", …; or "-m", "module", …
     std::map<std::string, std::string> environment;  // variables that the launcher adds for all ranks
-    bool local_rank_argument = false;                // --local_rank=N is put behind the script's name
+    std::string local_rank_argument;  // "--local_rank": =N is put behind the script's name; empty: nothing is
 
     std::int64_t ranks() const { return nodes * ranks_per_node; }
 };

@@ -146,13 +146,15 @@ sim::managed::Program program_of(const ManagedSettings& settings, const scenario
     for (const auto& [name, value] : settings.variables) program.environment[name] = value;
     for (const auto& [name, value] : settings.command.environment) program.environment[name] = value;
     program.seed = plan.seed.number;
+    program.restarts_max = scenarios::cluster_number(plan, "restarts_max", 0);
     program.real_limit = settings.real_limit;
     program.print = settings.print;
     program.options["armed"] = plan.faults.empty() ? "false" : "true";
     if (settings.compute > 0) program.options["compute"] = std::to_string(settings.compute);
     if (settings.tell_lines) program.options["tell_lines"] = "true";
     program.options["ranks_per_node"] = std::to_string(settings.command.ranks_per_node);
-    if (settings.command.local_rank_argument) program.options["local_rank_argument"] = "true";
+    if (const std::string& name = settings.command.local_rank_argument; !name.empty())
+        program.options["local_rank_argument"] = quoted(name);
     if (!settings.hook.empty()) {
         program.options["hook"] = quoted(settings.hook.string());
         program.options["plan"] = "{}";
@@ -178,7 +180,8 @@ void pass_on_settings(scenarios::Settings& cluster, const LaunchCommand& command
     std::map<std::string, std::string> variables = own_environment();
     for (const auto& [name, value] : command.environment) variables[name] = value;
     std::erase_if(variables, [](const auto& one) {
-        return !one.first.starts_with("TORCH_") && !one.first.starts_with("NCCL_");
+        return !one.first.starts_with("TORCH_") && !one.first.starts_with("NCCL_") &&
+               one.first != "SLURM_JOB_ID";
     });
     if (const auto stated = cluster.find("environment"); stated != cluster.end())
         for (const auto& [name, value] : stated->second.options.front().table) variables[name] = value;

@@ -215,6 +215,52 @@ TEST_F(DeviceExplore, ATornCheckpointIsWhatTheRestartFinds) {
     }
 }
 
+constexpr const char* forgetful = R"(
+import os, sys, torch, torch.nn as nn, torch.distributed as dist
+left_out = sys.argv[1:]
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 1))
+model = nn.parallel.DistributedDataParallel(net)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+first = 0
+if os.path.exists("last.pt"):
+    saved = torch.load("last.pt")
+    net.load_state_dict(saved["net"])
+    if "optimizer" not in left_out:
+        optimizer.load_state_dict(saved["optimizer"])
+    if "numbers" not in left_out:
+        torch.set_rng_state(saved["numbers"])
+    first = saved["step"] + 1
+for step in range(first, 6):
+    optimizer.zero_grad()
+    model(torch.full((2, 4), step + 1.0)).pow(2).mean().backward()
+    optimizer.step()
+    if dist.get_rank() == 0:
+        state = {"net": net.state_dict(), "optimizer": optimizer.state_dict()}
+        torch.save({**state, "numbers": torch.get_rng_state(), "step": step}, "last.pt")
+    dist.barrier()
+)";
+
+// What a checkpoint lacks shows at the step after the restart, each in its own way.
+TEST_F(DeviceExplore, AWrongResultAfterARestartTellsWhatDifferedFirst) {
+    settings_.command.restarts_max = 1;
+    std::ofstream(scratch_->path() / "train.py") << forgetful;
+    const ProgramRun whole = inject("kill rank 1 at step 3");
+    EXPECT_EQ(whole.outcome, Outcome::recovered) << whole.says;
+    const std::map<std::string, std::string> told{
+        {"numbers", "; step 3 is the first that differs: the random generators of rank 0 had another state"},
+        {"optimizer",
+         "; step 3 is the first that differs: rank 0 had the right loss and changed its parameters "
+         "otherwise"}};
+    for (const auto& [left_out, words] : told) {
+        settings_.command.argv = {"train.py"};
+        const ProgramRun run = inject("kill rank 1 at step 3", {left_out});
+        EXPECT_EQ(run.outcome, Outcome::wrong_result) << left_out << ": " << run.says;
+        EXPECT_THAT(run.says, HasSubstr(words));
+    }
+}
+
 TEST_F(DeviceExplore, AMomentThatNeverComesNamesThoseThatExist) {
     const ProgramRun run = inject("kill rank 1 before all_reduce 99");
     EXPECT_EQ(run.outcome, Outcome::never_came);

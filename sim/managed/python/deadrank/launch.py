@@ -58,12 +58,21 @@ def run(spawn, channel, out, err, arena):
     try:
         prepare(spawn, channel, arena)
         here.channel.wait_for_go()
-        ending = run_program(spawn["argv"])
+        ending = run_program(with_local_rank(spawn["argv"]))
     except BaseException as trouble:  # ours: the program's are caught where it runs
         traceback.print_exc()
         ending = Ending(1, repr(trouble), f"internal error: {trouble!r}")
     finally:
         end(*ending)
+
+
+def with_local_rank(argv):
+    """DeepSpeed's launcher and torch.distributed.launch pass it behind the script's name."""
+    name = here.options.get("local_rank_argument")
+    if not name:
+        return argv
+    behind = 2 if argv[0] == "-m" else 1
+    return [*argv[:behind], f"{name}={os.environ['LOCAL_RANK']}", *argv[behind:]]
 
 
 def redirect(out, err):

@@ -8,22 +8,27 @@ import select
 import signal
 import subprocess
 import time
+from multiprocessing import util
 
 from .channel import NEVER, here
 
 SHORT, LONG, FOREVER = 0.02, 2.0, 3600.0  # seconds
+COMPUTING = 60.0  # seconds for which a child that computes is waited for beyond that
 PAUSE = 0.001
 PR_SET_PDEATHSIG = 1
 
 monotonic = time.monotonic
+real_open = open
 real_waitpid = os.waitpid
 
 
 class Children:
-    """`busy`: whether something may still come from one of them. It stays so until a wait was in vain."""
+    """`busy`: whether something may still come from one of them. It stays so until a wait was in vain. `ticks`: of the
+    processor that each had used when it was last asked."""
 
     started = 0
     busy = False
+    ticks = {}
 
 
 children = Children()
@@ -38,6 +43,26 @@ def patience(simulated, timed):
         return LONG if timed else FOREVER
     was, children.busy = children.busy, False
     return SHORT if was else 0.0
+
+
+def compute():
+    """Whether a child has used the processor since this was last asked: one that is spawned imports torch for seconds."""
+    before, children.ticks = children.ticks, ticks_of_children()
+    return children.ticks != before
+
+
+def ticks_of_children():
+    ticks = {}
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with real_open(f"/proc/self/task/{task}/children") as file:
+                processes = file.read().split()
+            for process in processes:
+                with real_open(f"/proc/{process}/stat") as file:
+                    ticks[process] = file.read().rpartition(")")[2].split()[11:13]
+        except OSError:  # it has ended meanwhile, or this kernel does not tell
+            pass
+    return ticks
 
 
 def heard():
@@ -167,16 +192,18 @@ def install():
     os.waitpid = waitpid
     subprocess.Popen._wait = waited(subprocess.Popen._wait)
     subprocess.Popen.__init__ = counted(subprocess.Popen.__init__)
+    util.spawnv_passfds = counted(util.spawnv_passfds)  # children of multiprocessing that are spawned
 
 
 def counted(begin):
     @functools.wraps(begin)
-    def init(self, *args, **said):
+    def begin_child(*args, **said):
         take_turn()
-        begin(self, *args, **said)
+        made = begin(*args, **said)
         started()
+        return made
 
-    return init
+    return begin_child
 
 
 def install_pipes(connection):

@@ -210,14 +210,18 @@ class Turns:
         timed = any(actor.deadline != NEVER for actor in self.waiting)
         patience = subprocesses.patience(simulated, timed)
         end = subprocesses.monotonic() + patience
+        latest = end if simulated else end + subprocesses.COMPUTING
         while True:
             for actor in waits:
                 if found_outside(actor):
                     self.wake(actor)
                     subprocesses.heard()
                     return True
-            if subprocesses.monotonic() >= end:
-                return False
+            now = subprocesses.monotonic()
+            if now >= end:
+                if now >= latest or not subprocesses.compute():
+                    return False
+                end = now + subprocesses.SHORT
             found_outside(waits[0], 0.001)
 
     # Threads come and go

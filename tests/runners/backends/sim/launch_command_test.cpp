@@ -48,14 +48,27 @@ TEST(LaunchCommand, CountsAccelerateProcessesOverAllMachines) {
 }
 
 TEST(LaunchCommand, ReadsDeepspeedMpirunSrunAndPython) {
-    EXPECT_TRUE(read({"deepspeed", "--num_gpus=4", "t.py"}).local_rank_argument);
+    EXPECT_EQ(read({"deepspeed", "--num_gpus=4", "t.py"}).local_rank_argument, "--local_rank");
     const LaunchCommand mpi =
         read({"mpirun", "-np", "4", "-x", "A=b", "--bind-to", "none", "python", "-u", "t.py"});
     EXPECT_EQ(mpi.launcher, scenarios::LauncherKind::mpirun);
     EXPECT_EQ(mpi.environment.at("A"), "b");
     EXPECT_THAT(mpi.argv, ElementsAre("t.py"));
     EXPECT_EQ(read({"srun", "-N", "2", "-n", "16", "python", "t.py"}).ranks_per_node, 8);
+    const LaunchCommand joined = read({"srun", "-N2", "-n16", "-Jname", "python", "t.py", "-n", "3"});
+    EXPECT_EQ(joined.nodes, 2);
+    EXPECT_EQ(joined.environment.at("SLURM_JOB_ID"), "1");
+    EXPECT_EQ(joined.ranks_per_node, 8);
+    EXPECT_THAT(joined.argv, ElementsAre("t.py", "-n", "3"));
+    EXPECT_EQ(read({"srun", "-N2", "python", "t.py", "-n", "3"}).ranks_per_node, 1);
     EXPECT_EQ(read({"python", "t.py"}, 6).ranks(), 6);
+    const std::vector<std::string> older{"python", "-m", "torch.distributed.launch"};
+    const auto launched = [&](std::vector<std::string> rest) {
+        rest.insert(rest.begin(), older.begin(), older.end());
+        return read(rest).local_rank_argument;
+    };
+    EXPECT_EQ(launched({"--nproc_per_node=2", "t.py", "--use-env"}), "--local-rank");
+    EXPECT_EQ(launched({"--use_env", "t.py"}), "");
 }
 
 // Otherwise a rank that fails would leave the others waiting: nobody but the main program ends them.

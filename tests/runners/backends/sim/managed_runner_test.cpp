@@ -15,6 +15,7 @@
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/process/simulated_gpus.h"
 #include "scenarios/model/python_program.h"
+#include "tests/support/shell.h"
 
 namespace deadrank::runners {
 namespace {
@@ -257,6 +258,58 @@ TEST_F(DeviceManagedRanks, ComputeOnSimulatedGpus) {
     EXPECT_THAT(lines(*record, 1), Contains("NVIDIA H100  27.0"));
 }
 
+// Fails if a call of a captured group is made when it is captured, or is not made by each launch.
+TEST_F(DeviceManagedRanks, MakeTheCallsOfACapturedGraphWithEachLaunch) {
+    auto variables = variables_of({.count = 2});
+    if (!variables) GTEST_SKIP() << variables.error().text();
+    settings_.variables = *variables;
+    settings_.warm = std::make_shared<WarmPython>();
+    std::ifstream file(DEADRANK_SOURCE_DIRECTORY "/tests/standin/gpu_graphs.py");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto record = play(text, {}, {}, 2), again = play(text, {}, {}, 2);
+    ASSERT_TRUE(record && again);
+    for (const results::Rank rank : {0, 1})
+        EXPECT_THAT(lines(*record, rank),
+                    Contains(testing::AllOf(HasSubstr("\"losses\": true"), HasSubstr("\"state\": true"),
+                                            testing::Not(HasSubstr("false")))));
+    EXPECT_EQ(record->trace_hash, again->trace_hash);
+    // Six parameters: 3 + 5 steps without a graph and 3 before the capture. The graph's fourth launch is the
+    // 86th to 91st.
+    const auto killed = play(text, {}, {at_call("kill_rank", 1, 86)}, 2);
+    ASSERT_TRUE(killed) << killed.error().text();
+    EXPECT_THAT(lines(*killed, 0), Contains(HasSubstr("graph.replay()")));
+    EXPECT_THAT(lines(*killed, 0), testing::Not(Contains(HasSubstr("\"losses\""))));
+}
+
+std::vector<std::int64_t> steps_of(const Record& record, results::Rank rank) {
+    std::vector<std::int64_t> steps;
+    for (const results::Event* event : record.evidence.each<results::StepBegin>())
+        if (event->rank == rank) steps.push_back(event->as<results::StepBegin>()->step);
+    return steps;
+}
+
+// Fails if an overflow of the scaled loss is taken for the loss, if experts are taken for replicas, or if the fused
+// optimizer asks for a compiler.
+TEST_F(DeviceManagedRanks, TrainUnderDeepspeedAsItsExamplesConfigureIt) {
+    auto variables = variables_of({.count = 4});
+    if (!variables) GTEST_SKIP() << variables.error().text();
+    const std::string looks = "import importlib.util, sys; sys.exit(not importlib.util.find_spec(\"deepspeed\"))";
+    if (tests::shell(std::filesystem::path(settings_.python).string() + " -c '" + looks + "'").code != 0)
+        GTEST_SKIP() << "no DeepSpeed: ./dev tools --frameworks";
+    settings_.variables = *variables;
+    settings_.warm = std::make_shared<WarmPython>();
+    settings_.command.local_rank_argument = "--local_rank";
+    std::ifstream file(DEADRANK_SOURCE_DIRECTORY "/tests/sim/managed/programs/deepspeed_gpus.py");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    for (const char* kind : {"half", "experts"}) {
+        const auto record = play(text, {kind}, {}, 4);
+        ASSERT_TRUE(record) << record.error().text();
+        EXPECT_THAT(lines(*record, 3), Contains("optimizer FusedAdam")) << kind;
+        EXPECT_THAT(steps_of(*record, 3), testing::ElementsAre(0, 1, 2, 3)) << kind;
+        EXPECT_THAT(results::detect(record->evidence, results::all_detectors()), testing::IsEmpty()) << kind;
+    }
+}
+
 constexpr const char* with_a_side_stream = R"(
 import sys, torch
 torch.cuda.set_device(0)
@@ -308,13 +361,6 @@ print("same" if torch.equal(saved, loaded) else "other")
     ASSERT_TRUE(record) << record.error().text();
     for (const results::Rank rank : {0, 1}) EXPECT_THAT(lines(*record, rank), Contains("same"));
     EXPECT_TRUE(results::detect(record->evidence, results::all_detectors()).empty());
-}
-
-std::vector<std::int64_t> steps_of(const Record& record, results::Rank rank) {
-    std::vector<std::int64_t> steps;
-    for (const results::Event* event : record.evidence.each<results::StepBegin>())
-        if (event->rank == rank) steps.push_back(event->as<results::StepBegin>()->step);
-    return steps;
 }
 
 TEST_F(DeviceManagedRanks, HaveStepsWithoutAnyModule) {
@@ -499,6 +545,68 @@ TEST_F(DeviceManagedRanks, RunInstalledPackagesAsAPatchChangesThem) {
     scenarios::FaultSpec one_rank = epoch;
     one_rank.parameters["rank"] = {.type = scenarios::ValueType::ranks, .list = {1}};
     EXPECT_THAT(refusal(one_rank), HasSubstr("would be on some ranks only"));
+}
+
+TEST_F(DeviceManagedRanks, AreToldTheirLocalRankAsDeepspeedTellsIt) {
+    settings_.command.local_rank_argument = "--local_rank";
+    const auto record = play("import sys; print(sys.argv)", {"x"}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(lines(*record, 1), Contains("['train.py', '--local_rank=1', 'x']"));
+}
+
+TEST_F(DeviceManagedRanks, FindTheirPlaceInSlurmsVariablesUnderSrun) {
+    settings_.command.environment["SLURM_JOB_ID"] = "1";
+    launcher_ = scenarios::LauncherKind::bare;
+    const char* told =
+        "import os; print(*(os.environ['SLURM_' + name] for name in ('PROCID', 'NTASKS', 'NODELIST')))";
+    const auto record = play(told, {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(lines(*record, 1), Contains("1 2 node0"));
+}
+
+// Fails if a child that is spawned is not known, or if virtual time passes while it imports torch: the loader looks every 5 s.
+TEST_F(DeviceManagedRanks, WaitForLoadersWorkersThatAreSpawned) {
+    const auto record = play(R"(
+import time, torch
+from torch.utils.data import DataLoader, TensorDataset
+if __name__ == "__main__":
+    data = TensorDataset(torch.arange(32.0).view(16, 2))
+    for batch, in DataLoader(data, batch_size=8, num_workers=1, multiprocessing_context="spawn"):
+        print(batch.sum().item(), time.monotonic() < 5)
+)",
+                             {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    for (const results::Rank rank : {0, 1})
+        EXPECT_THAT(lines(*record, rank), testing::ElementsAre("120.0 True", "376.0 True"));
+}
+
+// The loop of ignite's example: metrics on the training data behind each epoch, in a mode that is set by the first batch.
+TEST_F(DeviceManagedRanks, TrainOnNoBatchThatTheyEvaluate) {
+    const auto record = play(R"(
+import torch, torch.nn as nn, torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+dist.init_process_group("gloo")
+model = nn.parallel.DistributedDataParallel(nn.Linear(2, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+data = TensorDataset(torch.randn(16, 2))
+sampler = DistributedSampler(data)
+loader = DataLoader(data, batch_size=2, sampler=sampler)
+for epoch in range(2):
+    sampler.set_epoch(epoch)
+    for batch, in loader:
+        model.train()
+        optimizer.zero_grad()
+        model(batch).mean().backward()
+        optimizer.step()
+    for batch, in loader:
+        model.eval()
+        with torch.no_grad():
+            model(batch)
+)",
+                             {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_EQ(record->evidence.each<results::DataBatch>().size(), 16U);
+    EXPECT_THAT(results::detect(record->evidence, results::all_detectors()), testing::IsEmpty());
 }
 
 TEST_F(DeviceManagedRanks, SleepInVirtualTime) {

@@ -115,10 +115,12 @@ class Replicas:
         for engine in sorted(self.engines, key=lambda one: one.deadrank_number):
             seen.update(map(id, engine.parameters()))
             if engine.zero_optimization_stage() < 3:
-                ranks = torch.distributed.get_process_group_ranks(engine.data_parallel_group)
                 number = engine.deadrank_number
                 name = "parameters" if number == 1 else f"parameters of engine {number}"
-                parts[span(ranks), name] = list(engine.parameters())
+                for parameter in engine.parameters():
+                    ranks = deepspeed_replicas(engine, parameter)
+                    if len(ranks) > 1:
+                        parts.setdefault((span(ranks), name), []).append(parameter)
         for optimizer in self.all_stepped():
             ranks = self.by_hand.get(optimizer)
             for parameter in self.whole_parameters(optimizer):
@@ -174,8 +176,17 @@ def placed(parameter):
 
 
 def is_dense(parameter):
-    """Megatron marks experts, which have a data-parallel group of their own, by `allreduce`."""
+    """Megatron and DeepSpeed mark experts, which have a data-parallel group of their own, by `allreduce`."""
     return getattr(parameter, "allreduce", True)
+
+
+def deepspeed_replicas(engine, parameter):
+    import torch
+
+    group = engine.data_parallel_group
+    if not is_dense(parameter):
+        group = sys.modules["deepspeed.utils.groups"]._get_expert_data_parallel_group(parameter.group_name)
+    return tuple(torch.distributed.get_process_group_ranks(group))
 
 
 def megatron_replicas(parameter):

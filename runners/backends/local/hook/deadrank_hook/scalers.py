@@ -28,13 +28,32 @@ def watch(training):
         training.step_taken()
 
     scaler.update = update
-    watch_scale(training, scaler)
+    watch_scale(training, scaler, "scale")
+    of_deepspeed = "deepspeed.runtime.fp16.loss_scaler"
+    imports.after(of_deepspeed, lambda: watch_deepspeed(training, sys.modules[of_deepspeed]))
     of_shards = "torch.distributed.fsdp.sharded_grad_scaler"
-    imports.after(of_shards, lambda: watch_scale(training, sys.modules[of_shards].ShardedGradScaler))
+    imports.after(of_shards, lambda: watch_scale(training, sys.modules[of_shards].ShardedGradScaler, "scale"))
 
 
-def watch_scale(training, scaler):
-    real = scaler.scale
+def watch_deepspeed(training, module):
+    """0.18 and later: the engine scales before it calls backward(). Its first scales overflow half precision."""
+    if hasattr(module.LossScalerBase, "scale_loss"):
+        watch_scale(training, module.LossScalerBase, "scale_loss")
+    scaler = module.DynamicLossScaler
+    real = scaler.update_scale
+
+    @functools.wraps(real)
+    def update_scale(self, overflow):
+        real(self, overflow)
+        if overflow:  # the optimizer will not step
+            training.norm = 0.0
+            training.step_taken()
+
+    scaler.update_scale = update_scale
+
+
+def watch_scale(training, scaler, name):
+    real = getattr(scaler, name)
 
     @functools.wraps(real)
     def scale(self, outputs):
@@ -43,4 +62,4 @@ def watch_scale(training, scaler):
             training.scaled = weakref.ref(made), outputs
         return made
 
-    scaler.scale = scale
+    setattr(scaler, name, scale)

@@ -41,6 +41,7 @@ class Shares:
         self.hook, self.dealer = hook, DistributedSampler
         self.chosen = None  # the kind of the training data
         self.recent = self.trained_on = None  # the pass whose batch came last; the one trained on last
+        self.latest = None  # of a pass whose batch is the last that any loader gave, and was not used yet
         self.number, self.taken = -1, -1  # of that pass; optimizer steps when it began
         self.used = False  # whether a batch was trained on since the last step
         self.held, self.later = [], None  # trained on since the last step; the batch that may end a pass
@@ -95,6 +96,7 @@ class Shares:
     # --- batches that a loader returns
     def passed_over(self, iterator):
         """A batch of an evaluation."""
+        self.latest = None
         asked = iterator.__dict__.get("deadrank_asked")
         if asked:
             asked.popleft()
@@ -116,6 +118,7 @@ class Shares:
         if said is None and not self.deals_torch(iterator):
             said = self.read(iterator, own, batch, samples)
         own.waiting.append(said)
+        self.latest = own
         if own.ahead is None:
             own.beginnings.append(beginnings_of(batch))
 
@@ -182,6 +185,13 @@ class Shares:
         return not whole and iterator._num_yielded >= own.batches > 0
 
     # --- batches that the model trains on
+    def evaluated(self):
+        """The model evaluates the batch that came last. It was set to evaluate when it had the first one."""
+        own, self.latest = self.latest, None
+        if own is not None and own.waiting:
+            own.waiting.pop()
+            del own.beginnings[len(own.waiting) :]
+
     def forward(self, inputs):
         """A model begins a forward pass of training: of the batch that came first, unless a resumed program has passed
         over what it trained on before."""
@@ -197,6 +207,7 @@ class Shares:
 
     def take(self, own):
         said = own.waiting.pop(0)
+        self.latest = None
         del own.beginnings[:1]
         self.used = True
         if self.chosen is None:

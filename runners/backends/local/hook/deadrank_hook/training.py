@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 
-from . import later, memory, scalers, seams, waits
+from . import later, memory, randomness, scalers, seams, waits
 from .later import graphs
 from .lines import Lines
 
@@ -45,6 +45,7 @@ class Training:
         self.mark = time.monotonic()  # end of the last communication: what follows is this rank's own work
         self.inside = Inside()
         self.memory = memory.Memory(hook)
+        self.random_states = randomness.may_be_restarted()
 
     def new_work(self):
         """The rank begins a new batch. True if a step begins with it."""
@@ -83,6 +84,8 @@ class Training:
         if not follows:
             self.starved = self.waits.here()
         self.held_up = 0
+        if self.random_states and not graphs.recording:
+            self.record_value("random_state", randomness.digest())
         if self.hook.injector.armed:
             self.hook.injector.at("step")
 
@@ -164,6 +167,9 @@ class Training:
             return self.hook.replicas.digests()
         model = self.model()
         return [] if model is None else [(stated, "parameters", Known(digest(model.parameters())))]
+
+    def evaluated(self):
+        self.hook.shares.evaluated()
 
     def evaluates(self):
         model = self.model()
@@ -340,6 +346,8 @@ def watch_forward(training):
             return real(self, *args, **settings)  # a loss or an activation is no model
         if not (trains(self) and torch.is_grad_enabled()):  # a rollout or a teacher leaves its mode as it is
             training.aside()
+            if self is training.model() and not trains(self):
+                training.evaluated()
             return real(self, *args, **settings)
         training.forward(self, (args, settings))
         try:

@@ -114,7 +114,8 @@ def install(hook):
     hook.injector.at = harmless(hook, hook.injector.at)
     for owner, names in (
         (training.Training,
-         ("new_work", "no_work", "aside", "finish", "loaded", "phase", "evaluates", "forward", "backward",
+         ("new_work", "no_work", "aside", "finish", "loaded", "phase", "evaluates", "evaluated", "forward",
+          "backward",
           "optimizer", "optimized", "step_taken")),
         (Observer, ("begin", "landed", "failed", "issued")),
         (flight_recorder.Flight, ("dump",)),
