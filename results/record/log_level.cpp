@@ -15,8 +15,8 @@ bool holds(const std::string& line, std::string_view words) { return line.find(w
 
 int log_level(const std::string& line, bool error) {
     if (!error) return 0;
-    for (const std::string_view words :
-         {"Error", "Traceback", "terminate called", "what():", "FAILED", "Signal ", "exitcode"}) {
+    for (const std::string_view words : {"Error", "Traceback", "terminate called", "what():", "FAILED",
+                                         "Signal ", "exitcode", ": error: "}) {
         if (holds(line, words)) return 2;
     }
     static const std::regex table(R"(^\s+(rank|error_file|traceback)\s*:)");  // of torchrun's failures

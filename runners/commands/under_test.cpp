@@ -183,9 +183,14 @@ std::vector<std::string> with_program(std::string_view command, std::vector<std:
     if (!takes_program(command)) return words;
     const auto dashes = std::find(words.begin(), words.end(), "--");
     if (dashes == words.end()) return words;
-    for (auto word = dashes + 1; word != words.end(); ++word) *word = "--command=" + *word;
-    words.erase(dashes);
-    return words;
+    std::vector<std::string> named(words.begin(), dashes);
+    for (auto word = dashes + 1; word != words.end(); ++word) {
+        if (word->empty())  // "--command=" would take the next word
+            named.insert(named.end(), {"--command", ""});
+        else
+            named.push_back("--command=" + *word);
+    }
+    return named;
 }
 
 // ── The page gets views of the runs, which only need to live until it has read them.

@@ -23,6 +23,17 @@ def read_while_captured():
                 pass  # the capture is spoilt
 
 
+def use_operator_of_a_package():
+    """A package brings kernels for both, as torchvision does. That for GPUs would compute nothing."""
+    package = torch.library.Library("package", "DEF")
+    package.define("twice(Tensor x) -> Tensor")
+    package.impl("twice", lambda tensor: tensor * 2, "CPU")
+    package.impl("twice", lambda tensor: tensor * 0, "CUDA")
+    torch.ops.load_library(next(iter(torch.ops.loaded_libraries)))  # here a package is looked for
+    assert torch.ops.package.twice(x).sum().item() == 18
+    globals()["package"] = package  # its kernels go with it
+
+
 CASES = {
     "add host": lambda: x + host,
     "add device": lambda: x + there,
@@ -46,6 +57,7 @@ ALLOWED = {
     "scalars of the host": lambda: torch.tensor(2.0) * x + torch.tensor(1.0),
     "indices of the host": lambda: x[torch.tensor([0])],
     "copies": lambda: torch._foreach_copy_([x.clone()], [host]),
+    "operator of a package": use_operator_of_a_package,
     "mask of the host": lambda: x[torch.ones(3, 3, dtype=torch.bool)],
 }
 

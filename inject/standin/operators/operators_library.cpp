@@ -24,15 +24,15 @@ public:
 };
 
 // A library that is destroyed takes its kernels with it, so these live as long as the process.
-torch::Library& library_for(c10::DispatchKey key) {
-    return *new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
+torch::Library& library_for(const std::string& space, c10::DispatchKey key) {
+    return *new torch::Library(torch::Library::IMPL, space, key, __FILE__, __LINE__);
 }
 
-// "add.Tensor" is overload "Tensor" of aten::add.
-c10::OperatorHandle handle_of(const std::string& name) {
+// "add.Tensor" of aten is overload "Tensor" of aten::add.
+c10::OperatorHandle handle_of(const std::string& space, const std::string& name) {
     const std::size_t dot = name.find('.');
     return c10::Dispatcher::singleton().findSchemaOrThrow(
-        ("aten::" + name.substr(0, dot)).c_str(),
+        (space + "::" + name.substr(0, dot)).c_str(),
         dot == std::string::npos ? "" : name.substr(dot + 1).c_str());
 }
 
@@ -48,21 +48,22 @@ KeyPair keys_of(const std::string& layout) {
 
 using Names = std::vector<std::string>;
 
-void override_operators(const std::string& layout, const Names& on_host, const Names& refused,
-                        const std::string& advice) {
+// `space`: "aten", or the namespace of a package of operators.
+void override_operators(const std::string& space, const std::string& layout, const Names& on_host,
+                        const Names& refused, const std::string& advice) {
     Silence silence;
     const c10::WarningUtils::WarningHandlerGuard quietly(&silence);
     const KeyPair keys = keys_of(layout);
-    torch::Library& library = library_for(keys.device);
+    torch::Library& library = library_for(space, keys.device);
     for (const std::string& name : on_host) {
         library.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunctor(
-                                       std::make_unique<HostKernel>(handle_of(name), keys.host)));
+                                       std::make_unique<HostKernel>(handle_of(space, name), keys.host)));
     }
     for (const std::string& name : refused) {
         library.impl(name.c_str(),
                      torch::CppFunction::makeFromBoxedFunctor(std::make_unique<RefusedKernel>(advice)));
     }
-    if (keys.device == c10::DispatchKey::CUDA) {
+    if (keys.device == c10::DispatchKey::CUDA && space == "aten") {
         LendingAllocator::install();
         install_attention(library);
     }
@@ -79,8 +80,9 @@ at::Tensor host_view(const at::Tensor& tensor) {
 }  // namespace
 
 TORCH_LIBRARY(deadrank, library) {
-    library.def("override_operators(str layout, str[] on_host, str[] refused, str advice) -> ()",
-                &override_operators);
+    library.def(
+        "override_operators(str space, str layout, str[] on_host, str[] refused, str advice) -> ()",
+        &override_operators);
     library.def("host_view(Tensor tensor) -> Tensor", &host_view);
     library.def(
         "record_communication(str call, str group, str description, int rank, int size, int sent, int "

@@ -127,7 +127,7 @@ TEST(DeviceStandIn, ServesAProgramOfCuda12) {
                 "of_nobody() has no host version; compute this on the CPU, or set "
                 "DEADRANK_STANDIN_LENIENT=1 to let such kernels do nothing)\n"
                 "graph 801\noperation not supported (deadrank: cudaGraphAddNode_v2 is not there without "
-                "a GPU)\nother runtime 0\ntype 2\n")
+                "a GPU; capture the graph from a stream)\nother runtime 0\ntype 2\n")
             << preload;
     }
 }

@@ -198,7 +198,8 @@ TEST_F(DeviceSimulatedGpus, RefuseByNameWhatTheyCannotCompute) {
          "GiB of which "},
     };
     for (const auto& [name, text] : expected) EXPECT_THAT(said.value(name, ""), StartsWith(text)) << name;
-    for (const char* name : {"scalars of the host", "indices of the host", "copies", "mask of the host"})
+    for (const char* name : {"scalars of the host", "indices of the host", "copies", "mask of the host",
+                             "operator of a package"})
         EXPECT_EQ(said.value(name, ""), "no error") << name;
     EXPECT_EQ(said["visible"], "None") << "programs that probe for triton must not find it";
     EXPECT_EQ(said["after"], json({7.0, 7.0, 7.0, 7.0}));

@@ -20,6 +20,8 @@ TEST(UnderTest, TakesEachWordBehindTheDashes) {
         ElementsAre("run", "a", "--runner", "local", "--command=torchrun", "--command=--x", "--command=a b"));
     EXPECT_THAT(with_program("replay determinism", {"replay", "determinism", "--", "a"}),
                 ElementsAre("replay", "determinism", "--command=a"));
+    EXPECT_THAT(with_program("watch", {"watch", "--", "a", "", "b"}),
+                ElementsAre("watch", "--command=a", "--command", "", "--command=b"));
     EXPECT_THAT(with_program("list", {"list", "--", "a"}), ElementsAre("list", "--", "a"));
 }
 

@@ -114,6 +114,7 @@ TEST(JobLog, ReadsEndsFromTorchrun) {
 TEST(JobLog, GradesLinesByWhatTheySay) {
     EXPECT_EQ(results::log_level("step=1 loss=2", false), 0);
     EXPECT_EQ(results::log_level("UserWarning: slow", true), 1);
+    EXPECT_EQ(results::log_level("t.py: error: argument --lr: expected one argument", true), 2);
     EXPECT_EQ(results::log_level("RuntimeError: Timed out waiting 5000ms", true), 2);
 }
 

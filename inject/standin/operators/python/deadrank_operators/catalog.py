@@ -1,5 +1,7 @@
 # inject/standin/operators/python/deadrank_operators/catalog.py — Which operators are overridden. Torch
 # itself is asked, so that a new release needs no new list.
+import functools
+
 import torch
 
 # CUDA's own kernels of these only make views, allocate, or ask: they launch nothing.
@@ -35,15 +37,15 @@ COMPOSITES = (
 ADVICE = "Use operators that torch also has for the CPU, or run this part of the program on the CPU."
 
 
-def operators_of(layout):
-    """Takes a layout of LAYOUTS, and returns names of operators: computed on the host, and refused."""
+def operators_of(layout, space="aten"):
+    """Takes a layout of LAYOUTS and a namespace, and returns names of operators: computed on the host, and refused."""
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     device_key, host_key = LAYOUTS[layout]
     kept = KEPT | WRITTEN_IN_CPP if layout == "strided" else KEPT_SPARSE
     on_host, refused = [], []
     for full_name in torch._C._dispatch_get_all_op_names():
         namespace, _, name = full_name.partition("::")
-        if namespace != "aten" or name in kept:
+        if namespace != space or name in kept:
             continue
         if has(full_name, device_key):
             computable = has(full_name, host_key) or any(has(full_name, key) for key in COMPOSITES)
@@ -54,7 +56,25 @@ def operators_of(layout):
 
 
 def override_all():
-    """Gives all of them their new kernels."""
+    """Gives all of them their new kernels, and those of packages when they are loaded."""
     for layout in LAYOUTS:
-        on_host, refused = operators_of(layout)
-        torch.ops.deadrank.override_operators(layout, on_host, refused, ADVICE)
+        override(layout, "aten")
+    load, known = torch.ops.load_library, spaces()
+
+    @functools.wraps(load)
+    def load_library(path):
+        load(path)
+        for space in sorted(spaces() - known):
+            known.add(space)
+            override("strided", space)  # torchvision's, and others'
+
+    torch.ops.load_library = load_library
+
+
+def override(layout, space):
+    on_host, refused = operators_of(layout, space)
+    torch.ops.deadrank.override_operators(space, layout, on_host, refused, ADVICE)
+
+
+def spaces():
+    return {name.partition("::")[0] for name in torch._C._dispatch_get_all_op_names()}

@@ -81,7 +81,7 @@ def watch_batches(hook, dataloader):
         if hook.training.evaluates():
             hook.training.aside()
             batch = following(self)
-            shares.passed_over(self)
+            shares.passed_over(self, batch, first)
             return batch
         if first and "groups" not in hook.plan:
             # A loader restarts, perhaps with its workers: that time belongs to no step.

@@ -1,5 +1,6 @@
 # runners/backends/local/hook/deadrank_hook/shares.py — Which samples a rank trains on. A batch belongs to the step
 # of the forward pass that follows it, however far ahead its loader reads.
+import collections
 import functools
 import os
 
@@ -42,6 +43,7 @@ class Shares:
         self.chosen = None  # the kind of the training data
         self.recent = self.trained_on = None  # the pass whose batch came last; the one trained on last
         self.latest = None  # of a pass whose batch is the last that any loader gave, and was not used yet
+        self.passed = None  # the last batch that came while the model evaluated, and was not used yet
         self.number, self.taken = -1, -1  # of that pass; optimizer steps when it began
         self.used = False  # whether a batch was trained on since the last step
         self.held, self.later = [], None  # trained on since the last step; the batch that may end a pass
@@ -94,12 +96,10 @@ class Shares:
         return {**said, "stride": sampler.num_replicas}
 
     # --- batches that a loader returns
-    def passed_over(self, iterator):
-        """A batch of an evaluation."""
-        self.latest = None
+    def passed_over(self, iterator, batch, first):
+        """A batch of an evaluation, or the first of training behind one."""
         asked = iterator.__dict__.get("deadrank_asked")
-        if asked:
-            asked.popleft()
+        self.latest, self.passed = None, (iterator, batch, first, asked.popleft() if asked else None)
 
     def came(self, iterator, batch, first):
         asked = iterator.__dict__.get("deadrank_asked")
@@ -187,7 +187,7 @@ class Shares:
     # --- batches that the model trains on
     def evaluated(self):
         """The model evaluates the batch that came last. It was set to evaluate when it had the first one."""
-        own, self.latest = self.latest, None
+        own, self.latest, self.passed = self.latest, None, None
         if own is not None and own.waiting:
             own.waiting.pop()
             del own.beginnings[len(own.waiting) :]
@@ -195,6 +195,11 @@ class Shares:
     def forward(self, inputs):
         """A model begins a forward pass of training: of the batch that came first, unless a resumed program has passed
         over what it trained on before."""
+        if self.passed is not None:
+            iterator, batch, first, asked = self.passed
+            self.passed = None
+            iterator.__dict__.setdefault("deadrank_asked", collections.deque()).appendleft(asked)
+            self.came(iterator, batch, first)
         own = self.recent
         if own is None or (self.chosen is not None and own.kind != self.chosen):
             return
