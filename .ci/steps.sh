@@ -227,13 +227,13 @@ is_late() {
   [ "${passed%.*}" -gt "$1" ]
 }
 
-# In CI, once 50 minutes have passed, what is not built yet is left out and counted as skipped. A machine that took 30
+# In CI, once 40 minutes have passed, what is not built yet is left out and counted as skipped. A machine that took 30
 # minutes to come to the device tests has them alone.
-too_late_for_more() { [ $ci = yes ] && is_late 3000; }
+too_late_for_more() { [ $ci = yes ] && is_late 2400; }
 # left_out NAME TEST
 left_out() {
   printf '<testsuite><testcase name="Builds.%s" status="disabled"><system-out>: Skipped\n%s</system-out>' \
-    "$2" "50 minutes were over: ./dev test --builds" > "$RESULTS/builds-$1.xml"
+    "$2" "40 minutes were over: ./dev test --builds" > "$RESULTS/builds-$1.xml"
   printf '</testcase></testsuite>\n' >> "$RESULTS/builds-$1.xml"
 }
 

@@ -8,4 +8,14 @@ namespace deadrank::results {
 // 0 info, 1 warning, 2 error. `error`: the line came from stderr; what stdout prints is information.
 int log_level(const std::string& line, bool error);
 
+// Of the lines of one process, in their order: the line that ends a traceback is an error, whatever its
+// exception is called. Who asks for an end by itself (SystemExit, KeyboardInterrupt) makes none.
+class LogLevels {
+public:
+    int of_next(const std::string& line, bool error);
+
+private:
+    bool in_traceback_ = false;
+};
+
 }  // namespace deadrank::results

@@ -51,7 +51,7 @@ UnderTest program(std::string words, Manifest manifest) {
 
 scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string>& words, std::int64_t ranks,
                                                    const SimulatedGpus& gpus) {
-    auto command = read_launch_command(words, ranks);
+    auto command = read_launch_command(words, ranks, gpus.count);
     if (!command) return tl::unexpected(command.error());
     auto settings = python_settings(gpus);
     if (settings) settings->command = std::move(*command);

@@ -15,7 +15,6 @@
 
 #include "results/record/codes.h"
 #include "results/record/event_names.h"
-#include "results/record/log_level.h"
 #include "sim/managed/managed_job.h"
 
 namespace deadrank::sim::managed {
@@ -229,7 +228,7 @@ void Proxy::print(bool error, std::string_view line) {
 void Proxy::log_printed() {
     auto printed = std::exchange(printed_, {});
     std::stable_partition(printed.begin(), printed.end(), [](const auto& one) { return !one.first; });
-    for (const auto& [error, line] : printed) world_.log(line, results::log_level(line, error));
+    for (const auto& [error, line] : printed) world_.log(line, levels_.of_next(line, error));
 }
 
 void Proxy::enter_files_of(pid_t pid) {

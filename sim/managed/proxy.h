@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "results/record/log_level.h"
 #include "sim/managed/rank_process.h"
 #include "sim/world/failure.h"
 #include "sim/world/world.h"
@@ -110,6 +111,7 @@ private:
     std::uint32_t next_comm_ = 0;
     std::optional<RankFailure> failed_post_;
     std::vector<std::pair<bool, std::string>> printed_;  // and not in the evidence yet; true: to stderr
+    results::LogLevels levels_;
     std::optional<RankFailure> exit_;                    // how the process said that it ends
     std::optional<Reply> reply_;  // the process does not know it yet
     bool yields_turn_ = false;    // what it asked took time: others that are due now go on beside it

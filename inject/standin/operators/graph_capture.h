@@ -72,7 +72,7 @@ public:
         const std::lock_guard lock(mutex_);
         auto [saved, first] = saved_.try_emplace({storage.mutable_data(), storage.nbytes()});
         if (!first) return;
-        saved->second.assign(static_cast<const char*>(storage.data()), storage.nbytes());
+        saved->second = {storage, std::string(static_cast<const char*>(storage.data()), storage.nbytes())};
         order_.push_back(saved->first);
         if (order_.size() == 1)
             GraphCapture::instance().at_end(
@@ -81,18 +81,22 @@ public:
 
 private:
     using Place = std::pair<void*, std::size_t>;
+    struct Saved {
+        c10::Storage storage;  // of the host's own memory, which the program may let go meanwhile
+        std::string bytes;
+    };
 
     // The last first: storages may overlap.
     void restore() {
         const std::lock_guard lock(mutex_);
         for (auto place = order_.rbegin(); place != order_.rend(); ++place)
-            std::memcpy(place->first, saved_.at(*place).data(), place->second);
+            std::memcpy(place->first, saved_.at(*place).bytes.data(), place->second);
         order_.clear();
         saved_.clear();
     }
 
     std::mutex mutex_;
-    std::map<Place, std::string> saved_;
+    std::map<Place, Saved> saved_;
     std::vector<Place> order_;
 };
 

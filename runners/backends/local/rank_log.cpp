@@ -1,13 +1,14 @@
 // runners/backends/local/rank_log.cpp — Patterns of our own training program and of torchrun 1.13 to 2.11.
 #include "runners/backends/local/rank_log.h"
 
-#include "results/record/log_level.h"
-
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <regex>
+
+#include "results/record/log_level.h"
 
 namespace deadrank::runners {
 
@@ -142,9 +143,12 @@ LogReading read_log(std::span<const Line> lines, Nanoseconds started, results::E
                     const StepPattern& steps) {
     LogReading reading;
     results::Rank named = results::no_rank;
+    std::map<results::Rank, results::LogLevels> levels;
     for (const Line& line : lines) {
         const results::Time at(line.at - started);
-        sink.record({at, line.rank, results::RankLog{results::log_level(line.text, line.error), sink.text(line.text)}});
+        sink.record(
+            {at, line.rank,
+             results::RankLog{levels[line.rank].of_next(line.text, line.error), sink.text(line.text)}});
         read_exit(line.text, reading.exits);
         read_end(line.text, named, reading.ends);
         if (!steps.fields.empty()) read_step(line, steps, reading);

@@ -320,6 +320,7 @@ Result<LaunchCommand> read_srun(const Words& words) {
     const auto program = take_options(command, words, 1, options_of_srun(), module, no_python);
     if (!program) return tl::unexpected(program.error());
     command.environment["SLURM_JOB_ID"] = "1";  // with it the simulated launcher sets the others
+    command.environment["SLURM_JOBID"] = "1";   // its older name
     const auto end_of_options = words.begin() + static_cast<std::ptrdiff_t>(*program);
     const bool of_all = std::any_of(words.begin(), end_of_options, [](const std::string& word) {
         return word.starts_with("-n") || word.starts_with("--ntasks=") || word == "--ntasks";
@@ -381,8 +382,9 @@ Result<LaunchCommand> read_by_name(const Words& words) {
 
 }  // namespace
 
-Result<LaunchCommand> read_launch_command(const Words& words, std::int64_t ranks) {
+Result<LaunchCommand> read_launch_command(const Words& words, std::int64_t ranks, std::int64_t gpus) {
     auto command = read_by_name(words);
+    if (command && ranks <= 0 && command->launcher == LauncherKind::spawn) ranks = gpus;
     if (!command || ranks <= 0 || ranks == command->ranks()) return command;
     // --ranks plays the same job at another size.
     command->nodes = ranks % command->nodes == 0 ? command->nodes : 1;

@@ -26,9 +26,10 @@ struct LaunchCommand {
 };
 
 // Reads torchrun, python -m torch.distributed.run and .launch, accelerate launch, deepspeed, mpirun, mpiexec,
-// srun, and plain python, whose ranks `--ranks` gives. `ranks`: of --ranks; 0: as the command says. Errors:
-// usage, naming the word that cannot be played.
+// srun, and plain python, whose ranks `--ranks` gives. `ranks`: of --ranks; 0: as the command says. `gpus`:
+// of --gpus; a program that spawns its ranks itself starts one for each, unless --ranks says otherwise.
+// Errors: usage, naming the word that cannot be played.
 scenarios::Result<LaunchCommand> read_launch_command(const std::vector<std::string>& words,
-                                                     std::int64_t ranks);
+                                                     std::int64_t ranks, std::int64_t gpus = 0);
 
 }  // namespace deadrank::runners

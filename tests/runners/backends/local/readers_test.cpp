@@ -118,6 +118,22 @@ TEST(JobLog, GradesLinesByWhatTheySay) {
     EXPECT_EQ(results::log_level("RuntimeError: Timed out waiting 5000ms", true), 2);
 }
 
+TEST(JobLog, TakesTheEndOfATracebackForAnErrorWhateverItIsCalled) {
+    const auto last_level = [](const std::string& last) {
+        results::LogLevels levels;
+        EXPECT_EQ(levels.of_next("[rank1]: " + last, true), 0) << "it ends no traceback";
+        EXPECT_EQ(levels.of_next("[rank1]: Traceback (most recent call last):", true), 2);
+        EXPECT_EQ(levels.of_next("[rank1]:   File \"t.py\", line 5, in <module>", true), 0);
+        const int level = levels.of_next("[rank1]: " + last, true);
+        EXPECT_EQ(levels.of_next("[rank1]: Unsupported: later", true), 0) << "the traceback is over";
+        return level;
+    };
+    EXPECT_EQ(last_level("torch._dynamo.exc.Unsupported: no such method"), 2);
+    EXPECT_EQ(last_level("NothingToTrain"), 2);
+    EXPECT_EQ(last_level("KeyboardInterrupt"), 0);
+    EXPECT_EQ(last_level("and a sentence: of another thread"), 0);
+}
+
 // Goal: a file is read as it grows, line by line, and its torn end last.
 TEST(Follow, GivesEachLineOnce) {
     const auto file = std::filesystem::path(testing::TempDir()) / "deadrank-follow-test";

@@ -76,6 +76,9 @@ TEST(LaunchCommand, SeesThatAScriptSpawnsItsRanks) {
     const std::string script = testing::TempDir() + "spawns.py";
     std::ofstream(script) << "import torch.multiprocessing as mp\nmp.spawn(work, nprocs=4)\n";
     EXPECT_EQ(read({"python", script}, 4).launcher, scenarios::LauncherKind::spawn);
+    EXPECT_EQ(read_launch_command({"python", script}, 0, 8)->ranks(), 8);
+    EXPECT_EQ(read_launch_command({"python", script}, 4, 8)->ranks(), 4);
+    EXPECT_EQ(read_launch_command({"torchrun", "t.py"}, 0, 8)->ranks(), 1);
     EXPECT_EQ(read({"torchrun", script}).launcher, scenarios::LauncherKind::torchrun);
     std::ofstream(script) << "import torch\n";
     EXPECT_EQ(read({"python", script}, 4).launcher, scenarios::LauncherKind::bare);

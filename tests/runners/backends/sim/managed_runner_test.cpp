@@ -609,6 +609,39 @@ for epoch in range(2):
     EXPECT_THAT(results::detect(record->evidence, results::all_detectors()), testing::IsEmpty());
 }
 
+// Dynamo reads what is written for a thread as if it were the class's: a compiled layer would contain the
+// hook.
+TEST_F(DeviceManagedRanks, CompileALayerWholeWithoutTheHook) {
+    const auto record = play(R"(
+import torch, torch.nn as nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.compile(nn.Sequential(nn.Linear(4, 4), nn.Tanh()), backend="eager", fullgraph=True)
+    def forward(self, x):
+        return self.layer(x).sum()
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    net(torch.ones(2, 4)).backward()
+    optimizer.step()
+print("compiled")
+)",
+                             {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    EXPECT_THAT(lines(*record, 1), Contains("compiled"));
+}
+
+// A line that names no Error ends the traceback.
+TEST_F(DeviceManagedRanks, AreQuotedByTheEndOfTheirTraceback) {
+    const auto record =
+        play("class Unsupported(Exception): pass\nraise Unsupported('no such thing')", {}, {}, 2);
+    ASSERT_TRUE(record) << record.error().text();
+    const auto findings = results::detect(record->evidence, results::all_detectors());
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_THAT(findings[0].says, HasSubstr("Unsupported: no such thing"));
+}
+
 TEST_F(DeviceManagedRanks, SleepInVirtualTime) {
     const auto began = std::chrono::steady_clock::now();
     const auto record =

@@ -335,10 +335,11 @@ def watch_forward(training):
     real, inside = nn.Module.__call__, training.inside
     known = real is getattr(nn.Module, "_wrapped_call_impl", None)
     known = known and hasattr(nn.Module, "_compiled_call_impl")
+    traced = torch.compiler.is_dynamo_compiling  # which reads `inside.forward` of the class, not of the thread
 
     def called(self, *args, **settings):
         # An inner module: does what torch's own function would do with one more call.
-        if inside.forward or graphs.recording:
+        if inside.forward or traced() or graphs.recording:
             if known:
                 return (self._compiled_call_impl or self._call_impl)(*args, **settings)
             return real(self, *args, **settings)
