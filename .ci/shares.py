@@ -9,13 +9,23 @@ import json
 import subprocess
 import xml.etree.ElementTree as ET
 
+# Those that take minutes are dealt first, so that no share has all of them.
+LONG = (
+    "DeviceManagedRanks",
+    "DeviceRealCode.IsCaughtAndItsFixedProgramIsQuiet",
+    "DeviceBlocks.README.md",
+    "DeviceTorchSuite",
+    "DeviceParity.RealProcessesAndTheSimulatorAgreeOnFindings",
+    "DeviceManagedPython.ShowsAProgramWhatItsTestsAskFor",
+)
+
 
 def tests_of(build, label):
     """[(number, name)] of a label, by name, so that tests of one suite go to different shares. With -L, ctest's -I counts
     the tests of that label alone."""
     listing = ["ctest", "--test-dir", build, "-L", f"^{label}$", "--show-only=json-v1"]
     tests = json.loads(subprocess.run(listing, check=True, capture_output=True).stdout)["tests"]
-    return sorted(enumerate((test["name"] for test in tests), 1), key=lambda one: one[1])
+    return sorted(enumerate((test["name"] for test in tests), 1), key=lambda one: (one[1] not in LONG, one[1]))
 
 
 def share_of(tests, share, of, day):
