@@ -67,7 +67,7 @@ TEST(DeviceLocalRunnerOnTheStandIn, SeesReplicasThatAreReducedByNccl) {
         fs::temp_directory_path() / ("deadrank-standin-watch-" + std::to_string(::getpid()));
     fs::create_directories(folder);
     const Answer answer =
-        shell(DEADRANK_BINARY_DIRECTORY "/deadrank watch -q --gpus 2 --record " + (folder / "kept").string() +
+        shell(DEADRANK_BINARY_DIRECTORY "/deadrank watch --gpus 2 --record " + (folder / "kept").string() +
               " -- " + python_with_torch().string() +
               " -m torch.distributed.run --standalone --nproc-per-node 2 " DEADRANK_SOURCE_DIRECTORY
               "/tests/standin/replicas_train.py 2>&1");
