@@ -14,19 +14,15 @@
 #include "results/analysis/error_quote.h"
 #include "results/analysis/phrases.h"
 #include "results/record/event_names.h"
+#include "results/record/log_level.h"
 
 namespace deadrank::results::analysis {
 
 namespace {
 
-// The last line of a traceback, where the exception has a name of another kind: "NothingToTrain: rank 3". Who
-// asks for an end by itself does not complain.
+// The last line of a traceback, where the exception has a name of another kind: "NothingToTrain: rank 3".
 bool ends_a_traceback(std::string_view text, std::string_view last) {
-    if (!text.starts_with("Traceback") || last.starts_with("Traceback")) return false;
-    std::string_view name = last.substr(0, last.find(':'));
-    if (const auto dot = name.rfind('.'); dot != name.npos) name.remove_prefix(dot + 1);
-    const bool word = !name.empty() && name.find(' ') == name.npos && name[0] >= 'A' && name[0] <= 'Z';
-    return word && name != "SystemExit" && name != "KeyboardInterrupt";
+    return text.starts_with("Traceback") && !last.starts_with("Traceback") && names_exception(last);
 }
 
 // argparse ends the process with code 2, without a traceback.

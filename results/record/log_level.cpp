@@ -17,15 +17,14 @@ std::string_view without_rank(std::string_view line) {
     return line.starts_with("[rank") && end != std::string_view::npos ? line.substr(end + 3) : line;
 }
 
-// "torch._dynamo.exc.Unsupported: no such method"
+}  // namespace
+
 bool names_exception(std::string_view line) {
     std::string_view name = line.substr(0, line.find(':'));
     if (const std::size_t dot = name.rfind('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
     return !name.empty() && std::isupper(static_cast<unsigned char>(name[0])) &&
            name.find(' ') == std::string_view::npos && name != "SystemExit" && name != "KeyboardInterrupt";
 }
-
-}  // namespace
 
 int LogLevels::of_next(const std::string& line, bool error) {
     const int level = log_level(line, error);

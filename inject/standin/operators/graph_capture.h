@@ -8,7 +8,6 @@
 #include <ATen/core/stack.h>
 #include <ATen/ops/from_blob.h>
 #include <cstring>
-#include <dlfcn.h>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "inject/standin/device/captured_work.h"
+#include "inject/standin/operators/virtual_device.h"
 
 namespace deadrank::inject::standin::operators {
 
@@ -39,15 +39,11 @@ public:
 
 private:
     GraphCapture() {
-        find("deadrank_captures_open", open_);
-        find("deadrank_stream_is_captured", is_captured_);
-        find("deadrank_graph_add", add_);
-        find("deadrank_capture_at_end", at_end_);
+        find_in_process("deadrank_captures_open", open_);
+        find_in_process("deadrank_stream_is_captured", is_captured_);
+        find_in_process("deadrank_graph_add", add_);
+        find_in_process("deadrank_capture_at_end", at_end_);
         if (!is_captured_ || !add_ || !at_end_) open_ = nullptr;
-    }
-    template <class Function>
-    static void find(const char* name, Function& function) {
-        function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
     }
 
     decltype(&deadrank_captures_open) open_ = nullptr;

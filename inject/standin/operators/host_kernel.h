@@ -164,8 +164,13 @@ public:
         }
     }
 
+    // The call is over. It is a step of a graph, or else (null) its cost is due now, where time is virtual.
     static void finish(std::unique_ptr<CapturedCall> call, c10::ArrayRef<c10::IValue> results,
-                       OperatorCost* cost) {
+                       std::optional<OperatorCost>& cost, c10::Device device) {
+        if (!call) {
+            if (cost) cost->charge(device, results);
+            return;
+        }
         for (const at::Tensor& tensor : tensors_of(results)) {
             TORCH_CHECK_NOT_IMPLEMENTED(
                 !tensor.defined() || tensor.layout() == c10::kStrided,
@@ -242,11 +247,8 @@ public:
         const Conversion conversion(facts_, *stack, begin);
         compute_on_host(call, op, facts_, key_, *stack, begin, captured != nullptr);
         conversion.finish(*stack);
-        const auto results = c10::ArrayRef<c10::IValue>(*stack).slice(begin);
-        if (captured)
-            CapturedCall::finish(std::move(captured), results, cost ? &*cost : nullptr);
-        else if (cost)
-            cost->charge(*call.device, results);
+        CapturedCall::finish(std::move(captured), c10::ArrayRef<c10::IValue>(*stack).slice(begin), cost,
+                             *call.device);
     }
 
 private:
@@ -297,10 +299,7 @@ public:
         for (c10::IValue& value : stack) value = call.lower(value);
         if (captured) captured->take(stack, 0);
         compute_on_host(call, op_, facts_, c10::DispatchKey::CPU, stack, 0, captured != nullptr);
-        if (captured)
-            CapturedCall::finish(std::move(captured), stack, cost ? &*cost : nullptr);
-        else if (cost)
-            cost->charge(*call.device, stack);
+        CapturedCall::finish(std::move(captured), stack, cost, *call.device);
         return stack;
     }
 

@@ -11,6 +11,12 @@
 
 namespace deadrank::inject::standin::operators {
 
+// Null where the process has no such function.
+template <class Function>
+void find_in_process(const char* name, Function& function) {
+    function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
 class VirtualDevice {
 public:
     static const VirtualDevice& instance() {
@@ -30,16 +36,12 @@ public:
 
 private:
     VirtualDevice() {
-        find("deadrank_time_is_virtual", in_use_);
-        find("deadrank_host_advance", advance_);
-        find("deadrank_stream_charge", charge_);
-        find("deadrank_stream_synchronize", synchronize_);
-        find("deadrank_device_rates_of", rates_);
+        find_in_process("deadrank_time_is_virtual", in_use_);
+        find_in_process("deadrank_host_advance", advance_);
+        find_in_process("deadrank_stream_charge", charge_);
+        find_in_process("deadrank_stream_synchronize", synchronize_);
+        find_in_process("deadrank_device_rates_of", rates_);
         if (!advance_ || !charge_ || !synchronize_ || !rates_) in_use_ = nullptr;
-    }
-    template <class Function>
-    static void find(const char* name, Function& function) {
-        function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
     }
 
     decltype(&deadrank_time_is_virtual) in_use_ = nullptr;

@@ -117,10 +117,10 @@ class Replicas:
             if engine.zero_optimization_stage() < 3:
                 number = engine.deadrank_number
                 name = "parameters" if number == 1 else f"parameters of engine {number}"
-                for parameter in engine.parameters():
-                    ranks = deepspeed_replicas(engine, parameter)
+                for group, own in by_group(engine):
+                    ranks = torch.distributed.get_process_group_ranks(group)
                     if len(ranks) > 1:
-                        parts.setdefault((span(ranks), name), []).append(parameter)
+                        parts.setdefault((span(ranks), name), []).extend(own)
         for optimizer in self.all_stepped():
             ranks = self.by_hand.get(optimizer)
             for parameter in self.whole_parameters(optimizer):
@@ -180,13 +180,16 @@ def is_dense(parameter):
     return getattr(parameter, "allreduce", True)
 
 
-def deepspeed_replicas(engine, parameter):
-    import torch
-
-    group = engine.data_parallel_group
-    if not is_dense(parameter):
-        group = sys.modules["deepspeed.utils.groups"]._get_expert_data_parallel_group(parameter.group_name)
-    return tuple(torch.distributed.get_process_group_ranks(group))
+def by_group(engine):
+    """DeepSpeed's groups that hold replicas, each with its parameters."""
+    parts = {}
+    for parameter in engine.parameters():
+        parts.setdefault(None if is_dense(parameter) else parameter.group_name, []).append(parameter)
+    for name, own in parts.items():
+        group = engine.data_parallel_group
+        if name is not None:
+            group = sys.modules["deepspeed.utils.groups"]._get_expert_data_parallel_group(name)
+        yield group, own
 
 
 def megatron_replicas(parameter):
