@@ -45,7 +45,7 @@ if(DEADRANK_WERROR)
   add_compile_options(-Werror)
 endif()
 # Paths in messages are those of the repository, so that a report reveals nothing about the machine.
-# Build directories are named alike too: ccache then shares objects between them. The last match wins.
+# Build directories are named alike too. The last match wins.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
 add_link_options(-Wl,-z,now)
 
@@ -73,8 +73,12 @@ endif()
 
 find_program(DEADRANK_CCACHE ccache)
 if(DEADRANK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_C_COMPILER_LAUNCHER ${DEADRANK_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${DEADRANK_CCACHE})
+  # One cache serves each clone and each build directory of one preset: ccache tells gcc relative paths.
+  file(RELATIVE_PATH to_sources ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+  add_compile_options(-ffile-prefix-map=${to_sources}=)
+  set(with_cache ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${DEADRANK_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${with_cache})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${with_cache})
 endif()
 find_program(DEADRANK_MOLD mold)
 find_program(DEADRANK_LLD ld.lld)

@@ -14,6 +14,7 @@ from .channel import NEVER, here
 
 SHORT, LONG, FOREVER = 0.02, 2.0, 3600.0  # seconds
 COMPUTING = 60.0  # seconds for which a child that computes is waited for beyond that
+IDLE = 0.5  # seconds after which a child that used no processor is taken to wait: its files may come from a slow disk
 PAUSE = 0.001
 PR_SET_PDEATHSIG = 1
 
@@ -24,7 +25,7 @@ real_waitpid = os.waitpid
 
 class Children:
     """`busy`: whether something may still come from one of them. It stays so until a wait was in vain. `ticks`: of the
-    processor that each had used when it was last asked."""
+    processor that each process had used when it was last asked."""
 
     started = 0
     busy = False
@@ -46,23 +47,31 @@ def patience(simulated, timed):
 
 
 def compute():
-    """Whether a child has used the processor since this was last asked: one that is spawned imports torch for seconds."""
-    before, children.ticks = children.ticks, ticks_of_children()
-    return children.ticks != before
+    """Whether a process that this one started, or one of theirs, is runnable, reads a disk, or has used the processor
+    since this was last asked: a child that is spawned imports torch for seconds."""
+    before, children.ticks = children.ticks, {}
+    works = False
+    for process, (state, ticks) in descendants().items():
+        children.ticks[process] = ticks
+        works |= state in "RD"
+    return works or children.ticks != before
 
 
-def ticks_of_children():
-    ticks = {}
-    for task in os.listdir("/proc/self/task"):
+def descendants():
+    """State and ticks of the processor of each, by process: proc(5)."""
+    found, parents = {}, {}
+    for process in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with real_open(f"/proc/self/task/{task}/children") as file:
-                processes = file.read().split()
-            for process in processes:
-                with real_open(f"/proc/{process}/stat") as file:
-                    ticks[process] = file.read().rpartition(")")[2].split()[11:13]
-        except OSError:  # it has ended meanwhile, or this kernel does not tell
-            pass
-    return ticks
+            with real_open(f"/proc/{process}/stat") as file:
+                state, parent, *fields = file.read().rpartition(")")[2].split()
+        except OSError:  # it has ended meanwhile
+            continue
+        found[process], parents[process] = (state, fields[9:11]), parent
+    own, generation = {}, {str(os.getpid())}
+    while generation:
+        generation = {process for process, parent in parents.items() if parent in generation}
+        own.update((process, found[process]) for process in generation)
+    return own
 
 
 def heard():

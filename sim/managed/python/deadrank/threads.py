@@ -221,7 +221,7 @@ class Turns:
             if now >= end:
                 if now >= latest or not subprocesses.compute():
                     return False
-                end = now + subprocesses.SHORT
+                end = now + subprocesses.IDLE
             found_outside(waits[0], 0.001)
 
     # Threads come and go
