@@ -1,6 +1,9 @@
 # tests/standin/gpu_refusals.py — What a simulated GPU refuses. Prints each error's type and text as JSON.
 import importlib.util
 import json
+import os
+import sys
+import tempfile
 import warnings
 
 import torch
@@ -41,7 +44,6 @@ CASES = {
     "index of host": lambda: host[torch.tensor([0], device="cuda")],
     "target": lambda: torch.nn.functional.cross_entropy(x, torch.tensor([0, 1, 2])),
     "lists": lambda: torch._foreach_add([x], [host]),
-    "triton": lambda: __import__("triton"),
     "flash_attn": lambda: __import__("flash_attn"),
     "apex": lambda: __import__("apex"),
     "transformer_engine": lambda: __import__("transformer_engine"),
@@ -61,7 +63,11 @@ ALLOWED = {
     "mask of the host": lambda: x[torch.ones(3, 3, dtype=torch.bool)],
 }
 
-answers = {"visible": str(importlib.util.find_spec("triton"))}
+with tempfile.TemporaryDirectory() as place:
+    os.mkdir(os.path.join(place, "xformers"))
+    sys.path.append(place)
+    answers = {"visible": str(importlib.util.find_spec("xformers"))}
+    sys.path.remove(place)
 for name, action in {**CASES, **ALLOWED}.items():
     try:
         action()

@@ -54,6 +54,7 @@ scenarios::Result<std::map<std::string, std::string>> variables_of(const Simulat
         {"PYTHONPATH", in_front(operators.string(), "PYTHONPATH")},
         {"DEADRANK_STANDIN_DEVICES", std::to_string(gpus.count)},
         {"DEADRANK_STANDIN_GPU", gpus.model},
+        {"TRITON_INTERPRET", "1"},  // deadrank_operators/triton_interpreter.py
     };
 }
 

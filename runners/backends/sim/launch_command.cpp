@@ -248,6 +248,15 @@ Result<void> take_program(LaunchCommand& command, const Words& words, std::size_
     return {};
 }
 
+// Behind the options of a launcher that reads its words by argparse, whose REMAINDER leaves out the first "--" behind the
+// script, unless one ended the options. Tried with Python 3.11.
+Result<void> take_remainder(LaunchCommand& command, const Words& words, std::size_t at, bool module) {
+    if (const auto taken = take_program(command, words, at, module); !taken) return taken;
+    const auto first = command.argv.begin() + (module ? 2 : 1);
+    if (words[at - 1] != "--" && first != command.argv.end() && *first == "--") command.argv.erase(first);
+    return {};
+}
+
 bool is_python(const std::string& word) {
     const std::string name = std::filesystem::path(word).filename().string();
     return name == "python" || name == "python3" || name.starts_with("python3.");
@@ -272,7 +281,7 @@ Result<LaunchCommand> read_torchrun(const Words& words, std::size_t at) {
     const auto program = take_options(command, words, at, options_of_torchrun(), module, no_python);
     if (!program) return tl::unexpected(program.error());
     const auto taken =
-        no_python ? take_python(command, words, *program) : take_program(command, words, *program, module);
+        no_python ? take_python(command, words, *program) : take_remainder(command, words, *program, module);
     if (!taken) return tl::unexpected(taken.error());
     return command;
 }
@@ -288,7 +297,7 @@ Result<LaunchCommand> read_accelerate(const Words& words) {
             fmt::format("{} processes do not divide into {} machines", command.ranks_per_node, command.nodes),
             "state a multiple with --num_processes");
     command.ranks_per_node /= command.nodes;  // accelerate counts the processes of all machines
-    if (const auto taken = take_program(command, words, *program, module); !taken)
+    if (const auto taken = take_remainder(command, words, *program, module); !taken)
         return tl::unexpected(taken.error());
     return command;
 }
@@ -298,7 +307,7 @@ Result<LaunchCommand> read_deepspeed(const Words& words) {
     bool module = false, no_python = false;
     const auto program = take_options(command, words, 1, options_of_deepspeed(), module, no_python);
     if (!program) return tl::unexpected(program.error());
-    if (const auto taken = take_program(command, words, *program, module); !taken)
+    if (const auto taken = take_remainder(command, words, *program, module); !taken)
         return tl::unexpected(taken.error());
     command.local_rank_argument = "--local_rank";
     return command;

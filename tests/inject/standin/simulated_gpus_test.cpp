@@ -178,9 +178,8 @@ TEST_F(DeviceSimulatedGpus, RefuseByNameWhatTheyCannotCompute) {
          "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"},
         {"target", "RuntimeError: Expected all tensors to be on the same device, but got target is on cpu"},
         {"lists", "RuntimeError: Expected all tensors to be on the same device"},
-        {"triton",
-         "HiddenPackage: deadrank: triton brings kernels for GPUs, which cannot run on a simulated one."},
-        {"flash_attn", "HiddenPackage: deadrank: flash_attn brings kernels for GPUs"},
+        {"flash_attn",
+         "HiddenPackage: deadrank: flash_attn brings kernels for GPUs, which cannot run on a simulated one."},
         {"apex", "HiddenPackage: deadrank: apex brings kernels for GPUs"},
         {"transformer_engine", "HiddenPackage: deadrank: transformer_engine brings kernels for GPUs"},
         {"only on CUDA", "NotImplementedError: deadrank: aten::_flash_attention_forward has no CPU kernel"},
@@ -201,8 +200,16 @@ TEST_F(DeviceSimulatedGpus, RefuseByNameWhatTheyCannotCompute) {
     for (const char* name : {"scalars of the host", "indices of the host", "copies", "mask of the host",
                              "operator of a package"})
         EXPECT_EQ(said.value(name, ""), "no error") << name;
-    EXPECT_EQ(said["visible"], "None") << "programs that probe for triton must not find it";
+    EXPECT_EQ(said["visible"], "None") << "programs that probe for a package must not find it";
     EXPECT_EQ(said["after"], json({7.0, 7.0, 7.0, 7.0}));
+}
+
+TEST_F(DeviceSimulatedGpus, RunTritonKernelsByTritonsInterpreter) {
+    const std::string looks = " -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec(\"triton\"))'";
+    if (shell(python_with_torch().string() + looks).code != 0) GTEST_SKIP() << "no Triton: ./dev tools --frameworks";
+    const Answer answer = shell("{ " + on_gpus(scripts + "gpu_triton.py", "TRITON_INTERPRET=1") + "; } 2>&1");
+    EXPECT_EQ(answer.code, 0) << answer.out;
+    EXPECT_THAT(answer.out, HasSubstr("8 kernels gave what torch gives"));
 }
 
 // The sizes: 3 blocks of 1 GiB fit beside torch's own small ones.

@@ -357,6 +357,22 @@ class Imports(unittest.TestCase):
         self.assertEqual([one for one in warm.ready["modules"] if one in ("mine", "mpi4py.MPI")], [])
         self.assertEqual(warm.ready["failed"], {})
 
+    def test_a_module_beside_the_script_comes_before_an_installed_one(self):
+        """`taker` is installed and imports `hid`, which it would find beside the script."""
+        with tempfile.TemporaryDirectory() as place:
+            installed = os.path.join(place, "site-packages")
+            for name, text in (("hid", "OWN = False"), ("taker", "import hid"), ("other", "")):
+                os.makedirs(os.path.join(installed, name))
+                with open(os.path.join(installed, name, "__init__.py"), "w", encoding="utf-8") as module:
+                    module.write(text)
+            os.mkdir(os.path.join(place, "hid"))
+            script = os.path.join(place, "train.py")
+            with open(script, "w", encoding="utf-8") as text:
+                text.write("import hid.core, taker, other\n")
+            warm = small_engine.Zygote(program=script, path=installed)
+            warm.close()
+        self.assertEqual([one for one in warm.ready["modules"] if one in ("hid.core", "taker", "other")], ["other"])
+        self.assertEqual(warm.ready["failed"], {})
 
     @unittest.skipUnless(importlib.util.find_spec("tqdm"), "tqdm is not installed")
     def test_a_progress_bar_starts_no_thread(self):

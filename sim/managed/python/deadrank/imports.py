@@ -1,9 +1,11 @@
 # sim/managed/python/deadrank/imports.py — Which installed packages a script imports, without running it. The zygote
-# imports them once. The program's own modules stay to the ranks: what they do on import is the program's.
+# imports them once. The program's own modules stay to the ranks: what they do on import is the program's, and where
+# one has the name of an installed package (`datasets`, a repository's own `megatron`), the rank finds it first.
 import ast
 import importlib
 import importlib.util
 import os
+import sys
 import sysconfig
 
 # They start threads or processes, or open connections, when they are imported.
@@ -28,7 +30,36 @@ def packages_of(script):
             found += [(one.name, ()) for one in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             found.append((node.module, tuple(one.name for one in node.names)))
-    return [(name, words) for name, words in found if is_installed(name)]
+    own = own_names(script)
+    return [(name, words) for name, words in found if name.split(".")[0] not in own and is_installed(name)]
+
+
+def own_names(script):
+    """Names of modules that may stand beside a script, which come before installed ones."""
+    try:
+        entries = list(os.scandir(os.path.dirname(os.path.realpath(script))))
+    except OSError:
+        return set()
+    names = {entry.name.removesuffix(".py") for entry in entries if entry.is_dir() or entry.name.endswith(".py")}
+    return {name for name in names if name.isidentifier()}
+
+
+def hidden_by(script):
+    """Installed modules that a rank must not have before the program finds its own of that name."""
+    return {name for name in own_names(script) if script and name not in sys.modules and is_installed(name)}
+
+
+def brings_in(name, words, unwanted):
+    """Whether an import of `name` imports one of `unwanted`, as `evaluate` imports `datasets`. A child tries it."""
+    child = os.fork()
+    if child == 0:
+        found = True
+        try:
+            load(name, words, {})
+            found = any(module in sys.modules for module in unwanted)
+        finally:
+            os._exit(found)
+    return os.waitpid(child, 0)[1] != 0
 
 
 def top_level(body):

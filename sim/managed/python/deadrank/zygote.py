@@ -49,7 +49,7 @@ def main():
     if not getattr(sys.flags, "safe_path", False):  # since Python 3.11
         del sys.path[0]  # the directory in which the zygote was started: no program's
     with output_on_stderr():
-        loaded, failed = preload([*arguments.preload, *observers], imports.packages_of(arguments.program))
+        loaded, failed = preload([*arguments.preload, *observers], arguments.program)
     subprocesses.install_pipes(multiprocessing.connection)
     subprocesses.install_semaphores(multiprocessing.synchronize)
     clocks.rebind()
@@ -113,8 +113,8 @@ def fix_layout():
     os.execv(sys.executable, [sys.executable, "-m", "deadrank.zygote", *sys.argv[1:]])
 
 
-def preload(names, packages=()):
-    """torch first. A module that cannot be imported is left to the program, which shows the trouble."""
+def preload(names, program=""):
+    """torch first, the packages that `program` imports last. A module that cannot be imported is left to the program, which shows the trouble."""
     os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # the other check makes forked children fail
     for library in ("OMP", "OPENBLAS", "MKL"):
         os.environ[f"{library}_NUM_THREADS"] = "1"  # their threads would not be there after a fork
@@ -133,7 +133,10 @@ def preload(names, packages=()):
 
             sys.modules["torch"].set_num_threads(1)
             c10d.install()  # before other modules take what it replaces
-    for name, words in packages:
+    hidden = imports.hidden_by(program)
+    for name, words in imports.packages_of(program):
+        if hidden and imports.brings_in(name, words, hidden):
+            continue
         if imports.load(name, words, failed):
             loaded.append(name)
     return loaded, failed

@@ -36,6 +36,11 @@ TEST(LaunchCommand, ReadsTorchrun) {
 
 TEST(LaunchCommand, ReadsModulesAndTheModuleOfTorchrun) {
     EXPECT_THAT(read({"torchrun", "-m", "pkg.train", "x"}).argv, ElementsAre("-m", "pkg.train", "x"));
+    EXPECT_THAT(read({"torchrun", "-m", "pkg.train", "--", "--lr", "1", "--", "x"}).argv,
+                ElementsAre("-m", "pkg.train", "--lr", "1", "--", "x"));
+    EXPECT_THAT(read({"torchrun", "--", "t.py", "--", "x"}).argv, ElementsAre("t.py", "--", "x"));
+    EXPECT_THAT(read({"accelerate", "launch", "t.py", "--", "x"}).argv, ElementsAre("t.py", "x"));
+    EXPECT_THAT(read({"python", "t.py", "--", "x"}).argv, ElementsAre("t.py", "--", "x"));
     EXPECT_EQ(read({"python3", "-m", "torch.distributed.run", "--nproc-per-node=2", "t.py"}).ranks(), 2);
 }
 

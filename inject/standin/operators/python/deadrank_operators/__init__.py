@@ -31,9 +31,10 @@ def install():
     if not torch.version.cuda:
         _say("this torch was built without CUDA, so it sees no simulated GPU. Install torch's CUDA build.")
         return None
-    from . import extensions, refusals, sleep
+    from . import extensions, refusals, sleep, triton_interpreter
 
     refusals.install()
+    triton_interpreter.install()
     extensions.install()
     sleep.install()
     _installed = _install_compiled() if choice == "compiled" else _install_dispatch()

@@ -6,6 +6,8 @@ import types
 
 import torch
 
+from . import triton_interpreter
+
 
 @torch.no_grad()
 def multi_tensor_adam(chunk, skipped, lists, lr, beta1, beta2, epsilon, step, mode, corrects_bias, decay):
@@ -33,7 +35,7 @@ def deepspeed_fused_adam(module):
     module.FusedAdamBuilder.is_compatible = lambda self, verbose=False: True
 
 
-CHANGES = {"deepspeed.ops.op_builder.fused_adam": deepspeed_fused_adam}
+CHANGES = {"deepspeed.ops.op_builder.fused_adam": deepspeed_fused_adam, **triton_interpreter.CHANGES}
 
 
 class Finder:

@@ -6,7 +6,6 @@ import sys
 ATTENTION = "Use torch.nn.functional.scaled_dot_product_attention"
 # Packages that bring device code. They are hidden, so that a program which can do without one does so.
 PACKAGES = {
-    "triton": "Call the operator's version in plain torch.",
     "flash_attn": ATTENTION + " (in transformers: attn_implementation='sdpa').",
     "flash_attn_interface": ATTENTION + ".",
     "xformers": ATTENTION + ".",
