@@ -213,9 +213,11 @@ Complaints::Complaints(const Evidence& evidence) {
         add(*event, where == MemoryPlace::device || where.empty() ? Trouble::memory : Trouble::host, where,
             0);
     }
-    // A program may catch the error and try less: then it is how the program finds its batch size.
+    // A program may catch the error and try less, as it finds its batch size, or do without the package.
     std::erase_if(all_, [&](const Complaint& complaint) {
-        return complaint.trouble == Trouble::memory && !complaint.final &&
+        const bool has_another_way =
+            complaint.trouble == Trouble::memory || complaint.trouble == Trouble::import;
+        return has_another_way && !complaint.final &&
                continued_training(evidence, complaint.process, complaint.at);
     });
     std::stable_sort(all_.begin(), all_.end(),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
@@ -14,6 +15,7 @@
 #include "runners/backends/local/local_job.h"
 #include "runners/backends/local/local_runner.h"
 #include "runners/backends/local/shared_controls.h"
+#include "runners/backends/sim/accelerate_launch.h"
 #include "runners/backends/sim/python_play.h"
 #include "runners/commands/trust.h"
 
@@ -51,10 +53,18 @@ UnderTest program(std::string words, Manifest manifest) {
 
 scenarios::Result<ManagedSettings> managed_program(const std::vector<std::string>& words, std::int64_t ranks,
                                                    const SimulatedGpus& gpus) {
-    auto command = read_launch_command(words, ranks, gpus.count);
-    if (!command) return tl::unexpected(command.error());
+    if (words.empty() || std::filesystem::path(words[0]).filename() != "accelerate") {
+        const auto readable = read_launch_command(words, ranks, gpus.count);  // before a Python is looked for
+        if (!readable) return tl::unexpected(readable.error());
+    }
     auto settings = python_settings(gpus);
-    if (settings) settings->command = std::move(*command);
+    if (!settings) return settings;
+    auto started = words_behind_accelerate(words, *settings, gpus.count);
+    if (!started) return tl::unexpected(started.error());
+    auto command = read_launch_command(started->words, ranks, gpus.count);
+    if (!command) return tl::unexpected(command.error());
+    command->environment.merge(started->environment);
+    settings->command = std::move(*command);
     return settings;
 }
 

@@ -2,6 +2,7 @@
 import torch
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 
 @triton.jit
@@ -14,7 +15,7 @@ def added(x, y, out, n, BLOCK: tl.constexpr):
 @triton.jit
 def scaled(x, out, n, factor, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out + at, tl.load(x + at, mask=at < n) * factor, mask=at < n)
+    tl.store(out + at, tl.load(x + at, mask=at < n) * factor.to(tl.float32), mask=at < n)
 
 
 @triton.heuristics({"BLOCK": lambda known: triton.next_power_of_2(known["n"])})
@@ -34,8 +35,22 @@ def product(a, b, out, n, SIZE: tl.constexpr):
 
 @triton.jit
 def total(x, out, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.atomic_add(out, tl.sum(tl.load(x + at, mask=at < n, other=0.0), axis=0))
+    for start in range(tl.program_id(0) * BLOCK, n, tl.num_programs(0) * BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        tl.atomic_add(out, tl.sum(tl.load(x + at, mask=at < n, other=0.0), axis=0))
+
+
+@triton.jit
+def by_libdevice(x, out, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    value = tl.load(x + at, mask=at < n, other=1.0)
+    value = libdevice.tanh(libdevice.pow(value, 2.0 + value * 0)) + libdevice.isnan(value)
+    tl.store(out + at, libdevice.rsqrt(value + 1.0), mask=at < n)
+
+
+@triton.jit
+def by_another_function(x):
+    tl.store(x, libdevice.round(tl.load(x)))
 
 
 def sum_of(x, y):
@@ -66,8 +81,16 @@ softmax[(8,)](soft_narrow, narrow, 50, 50)
 torch.testing.assert_close(soft_narrow, narrow.softmax(1))
 product[(1,)](square, square, squared, 16, SIZE=16)
 torch.testing.assert_close(squared, square @ square)
-total[(5,)](x, sums, 300, BLOCK=64)
+total[(2,)](x, sums, 300, BLOCK=64)
 torch.testing.assert_close(sums, x.sum())
+by_libdevice[(1,)](wide, soft, 400, BLOCK=512)
+torch.testing.assert_close(soft, ((wide**2).tanh() + 1).rsqrt())
+try:
+    by_another_function[(1,)](x)
+except Exception as trouble:
+    assert "libdevice.round of these arguments has no version" in str(trouble), trouble
+else:
+    raise AssertionError("libdevice.round rounds otherwise than torch")
 torch.testing.assert_close(torch.compile(lambda a, b: sum_of(a, b).sin())(x, y), (x + y).sin())
 torch.testing.assert_close(torch.compile(lambda a, b: opaque(a, b).sin(), fullgraph=True)(x, y), (x + y).sin())
-print("8 kernels gave what torch gives")
+print("9 kernels gave what torch gives")

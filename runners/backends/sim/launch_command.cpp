@@ -145,10 +145,22 @@ Result<std::size_t> take_options(LaunchCommand& command, const Words& words, std
     return at;
 }
 
+constexpr std::int64_t one_for_each_gpu = 0;
+
+// torchrun --nproc-per-node.
+Take processes() {
+    return [](LaunchCommand& command, const std::string& text) -> Result<void> {
+        if (text != "gpu" && text != "auto")
+            return count("--nproc-per-node", &LaunchCommand::ranks_per_node)(command, text);
+        command.ranks_per_node = one_for_each_gpu;
+        return {};
+    };
+}
+
 Options options_of_torchrun() {
     return {
         .meaning = {{"--nnodes", nodes("--nnodes")},
-                    {"--nproc-per-node", count("--nproc-per-node", &LaunchCommand::ranks_per_node)},
+                    {"--nproc-per-node", processes()},
                     {"--max-restarts", restarts()},
                     {"--monitor-interval", monitor_interval()}},
         .ignored = {"--rdzv-backend",
@@ -173,19 +185,6 @@ Options options_of_torchrun() {
                     "--event-log-handler",
                     "--numa-binding"},
         .flags = {"--standalone", "--run-path", "--use-env", "--signals-to-handle", "--virtual-local-rank"}};
-}
-
-Options options_of_accelerate() {
-    return {.meaning = {{"--num-processes", count("--num_processes", &LaunchCommand::ranks_per_node)},
-                        {"--num-machines", count("--num_machines", &LaunchCommand::nodes)},
-                        {"--mixed-precision", variable("ACCELERATE_MIXED_PRECISION")},
-                        {"--gradient-accumulation-steps", variable("ACCELERATE_GRADIENT_ACCUMULATION_STEPS")},
-                        {"--max-restarts", restarts()},
-                        {"--monitor-interval", monitor_interval()}},
-            .ignored = {"--machine-rank", "--main-process-ip", "--main-process-port",
-                        "--num-cpu-threads-per-process", "--rdzv-backend", "--rdzv-conf", "--gpu-ids",
-                        "--dynamo-backend", "--same-network", "--role"},
-            .flags = {"--multi-gpu", "--cpu", "--quiet", "-q"}};
 }
 
 Options options_of_deepspeed() {
@@ -286,24 +285,8 @@ Result<LaunchCommand> read_torchrun(const Words& words, std::size_t at) {
     return command;
 }
 
-Result<LaunchCommand> read_accelerate(const Words& words) {
-    LaunchCommand command{.launcher = LauncherKind::torchrun};
-    bool module = false, no_python = false;
-    const auto program = take_options(command, words, 2, options_of_accelerate(), module, no_python);
-    if (!program) return tl::unexpected(program.error());
-    if (command.ranks_per_node % command.nodes != 0)
-        return refuse(
-            ErrorCode::usage,
-            fmt::format("{} processes do not divide into {} machines", command.ranks_per_node, command.nodes),
-            "state a multiple with --num_processes");
-    command.ranks_per_node /= command.nodes;  // accelerate counts the processes of all machines
-    if (const auto taken = take_remainder(command, words, *program, module); !taken)
-        return tl::unexpected(taken.error());
-    return command;
-}
-
 Result<LaunchCommand> read_deepspeed(const Words& words) {
-    LaunchCommand command{.launcher = LauncherKind::torchrun};
+    LaunchCommand command{.launcher = LauncherKind::torchrun, .ranks_per_node = one_for_each_gpu};
     bool module = false, no_python = false;
     const auto program = take_options(command, words, 1, options_of_deepspeed(), module, no_python);
     if (!program) return tl::unexpected(program.error());
@@ -379,7 +362,6 @@ Result<LaunchCommand> read_python(const Words& words) {
 Result<LaunchCommand> read_by_name(const Words& words) {
     const std::string name = words.empty() ? "" : std::filesystem::path(words[0]).filename().string();
     if (name == "torchrun") return read_torchrun(words, 1);
-    if (name == "accelerate" && words.size() > 1 && words[1] == "launch") return read_accelerate(words);
     if (name == "deepspeed") return read_deepspeed(words);
     if (name == "mpirun" || name == "mpiexec") return read_mpirun(words);
     if (name == "srun") return read_srun(words);
@@ -393,8 +375,15 @@ Result<LaunchCommand> read_by_name(const Words& words) {
 
 Result<LaunchCommand> read_launch_command(const Words& words, std::int64_t ranks, std::int64_t gpus) {
     auto command = read_by_name(words);
-    if (command && ranks <= 0 && command->launcher == LauncherKind::spawn) ranks = gpus;
-    if (!command || ranks <= 0 || ranks == command->ranks()) return command;
+    if (!command) return command;
+    if (ranks <= 0 && command->launcher == LauncherKind::spawn) ranks = gpus;
+    if (command->ranks_per_node == one_for_each_gpu) {
+        if (gpus <= 0 && ranks <= 0)
+            return refuse(ErrorCode::usage, "the command starts a process for each GPU of a node",
+                          "say how many with --gpus, or name the number of processes");
+        command->ranks_per_node = gpus > 0 ? gpus : ranks / command->nodes;
+    }
+    if (ranks <= 0 || ranks == command->ranks()) return command;
     // --ranks plays the same job at another size.
     command->nodes = ranks % command->nodes == 0 ? command->nodes : 1;
     command->ranks_per_node = ranks / command->nodes;

@@ -25,7 +25,7 @@ struct LaunchCommand {
     std::int64_t ranks() const { return nodes * ranks_per_node; }
 };
 
-// Reads torchrun, python -m torch.distributed.run and .launch, accelerate launch, deepspeed, mpirun, mpiexec,
+// Reads torchrun, python -m torch.distributed.run and .launch, deepspeed, mpirun, mpiexec,
 // srun, and plain python, whose ranks `--ranks` gives. `ranks`: of --ranks; 0: as the command says. `gpus`:
 // of --gpus; a program that spawns its ranks itself starts one for each, unless --ranks says otherwise.
 // Errors: usage, naming the word that cannot be played.

@@ -359,6 +359,15 @@ TEST(PackageFailure, QuotesWhatTheProgramSaidAndNotItsLines) {
                 testing::HasSubstr("ImportError: no package"));
 }
 
+TEST(PackageFailure, IsSilentOnAnImportThatTheProgramDoesWithout) {
+    EvidenceBuilder job(2);
+    job.start().world().step(0);
+    job.log(1, "Backend of 'cross_entropy' could not be imported: ImportError: it needs the package cutlass");
+    EXPECT_EQ(found_by("package_failure", job.watched()).blame.ranks, ranks({1}));
+    job.step(1);
+    expect_silence_of("package_failure", job.watched());
+}
+
 TEST(PackageFailure, TellsABuildFromAnImport) {
     EvidenceBuilder job(4);
     job.start();

@@ -39,17 +39,19 @@ TEST(LaunchCommand, ReadsModulesAndTheModuleOfTorchrun) {
     EXPECT_THAT(read({"torchrun", "-m", "pkg.train", "--", "--lr", "1", "--", "x"}).argv,
                 ElementsAre("-m", "pkg.train", "--lr", "1", "--", "x"));
     EXPECT_THAT(read({"torchrun", "--", "t.py", "--", "x"}).argv, ElementsAre("t.py", "--", "x"));
-    EXPECT_THAT(read({"accelerate", "launch", "t.py", "--", "x"}).argv, ElementsAre("t.py", "x"));
+    EXPECT_THAT(read({"deepspeed", "--num_gpus=2", "t.py", "--", "x"}).argv, ElementsAre("t.py", "x"));
     EXPECT_THAT(read({"python", "t.py", "--", "x"}).argv, ElementsAre("t.py", "--", "x"));
     EXPECT_EQ(read({"python3", "-m", "torch.distributed.run", "--nproc-per-node=2", "t.py"}).ranks(), 2);
 }
 
-TEST(LaunchCommand, CountsAccelerateProcessesOverAllMachines) {
-    const LaunchCommand command = read({"accelerate", "launch", "--num_processes", "16", "--num_machines",
-                                        "2", "--mixed_precision", "bf16", "t.py"});
-    EXPECT_EQ(command.nodes, 2);
-    EXPECT_EQ(command.ranks_per_node, 8);
-    EXPECT_EQ(command.environment.at("ACCELERATE_MIXED_PRECISION"), "bf16");
+TEST(LaunchCommand, StartsAProcessForEachGpuWhereTheLauncherDoes) {
+    for (const auto& words : {std::vector<std::string>{"torchrun", "--nproc-per-node=gpu", "t.py"},
+                              {"torchrun", "--nproc_per_node", "auto", "t.py"},
+                              {"deepspeed", "t.py"}}) {
+        EXPECT_EQ(read_launch_command(words, 0, 8)->ranks_per_node, 8);
+        EXPECT_EQ(read_launch_command(words, 4, 0)->ranks(), 4);
+        EXPECT_THAT(refusal(words), HasSubstr("a process for each GPU of a node"));
+    }
 }
 
 TEST(LaunchCommand, ReadsDeepspeedMpirunSrunAndPython) {
@@ -91,15 +93,13 @@ TEST(LaunchCommand, SeesThatAScriptSpawnsItsRanks) {
 
 TEST(LaunchCommand, RefusesWhatItCannotPlayWithASentence) {
     EXPECT_THAT(refusal({"torchrun", "--nnodes=1:4", "t.py"}), HasSubstr("--nnodes is '1:4', a range"));
-    EXPECT_THAT(refusal({"torchrun", "--nproc-per-node=gpu", "t.py"}),
-                HasSubstr("--nproc-per-node is 'gpu'"));
+    EXPECT_THAT(refusal({"torchrun", "--nproc-per-node=cpu", "t.py"}),
+                HasSubstr("--nproc-per-node is 'cpu'"));
     EXPECT_THAT(refusal({"torchrun", "--no-such", "t.py"}), HasSubstr("does not know '--no-such'"));
     EXPECT_THAT(refusal({"torchrun", "--nproc-per-node=2"}), HasSubstr("names no program"));
     EXPECT_THAT(refusal({"torchrun", "--nnodes"}), HasSubstr("'--nnodes' lacks its value"));
     EXPECT_THAT(refusal({"mpirun", "-n", "2", "./a.out"}), HasSubstr("'./a.out' is no Python"));
     EXPECT_THAT(refusal({"ray", "job", "t.py"}), HasSubstr("does not know the launcher 'ray'"));
-    EXPECT_THAT(refusal({"accelerate", "launch", "--num_processes=3", "--num_machines=2", "t.py"}),
-                HasSubstr("3 processes do not divide into 2 machines"));
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include "runners/backends/process/mpirun.h"
 #include "runners/backends/process/scratch.h"
 #include "runners/backends/process/simulated_gpus.h"
+#include "runners/backends/sim/accelerate_launch.h"
+#include "runners/backends/sim/launch_command.h"
 #include "scenarios/model/python_program.h"
 #include "tests/support/shell.h"
 
@@ -552,6 +554,43 @@ TEST_F(DeviceManagedRanks, AreToldTheirLocalRankAsDeepspeedTellsIt) {
     const auto record = play("import sys; print(sys.argv)", {"x"}, {}, 2);
     ASSERT_TRUE(record) << record.error().text();
     EXPECT_THAT(lines(*record, 1), Contains("['train.py', '--local_rank=1', 'x']"));
+}
+
+// Fails if an option of accelerate or a line of its configuration file does not count.
+TEST_F(DeviceManagedRanks, AreStartedAsAcceleratesOwnCodeWouldStartThem) {
+    const std::string looks =
+        "import importlib.util, sys; sys.exit(not importlib.util.find_spec(\"accelerate\"))";
+    if (tests::shell(std::filesystem::path(settings_.python).string() + " -c '" + looks + "'").code != 0)
+        GTEST_SKIP() << "no accelerate: ./dev tools --frameworks";
+    const std::string file = testing::TempDir() + "accelerate.yaml";
+    std::ofstream(file)
+        << "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\n"
+           "num_machines: 1\nnum_processes: 2\nmain_training_function: main\n"
+           "fsdp_config:\n  fsdp_version: 2\n";
+    const auto words_behind = [this](std::vector<std::string> words, int gpus) {
+        words.insert(words.begin(), {"accelerate", "launch"});
+        return words_behind_accelerate(words, settings_, gpus);
+    };
+    const auto by_file = words_behind({"--config_file", file, "t.py", "--", "x"}, 2);
+    ASSERT_TRUE(by_file) << by_file.error().text();
+    const auto command = read_launch_command(by_file->words, 0);
+    ASSERT_TRUE(command) << command.error().text();
+    EXPECT_EQ(command->ranks(), 2);
+    EXPECT_THAT(command->argv, testing::ElementsAre("t.py", "x"));
+    EXPECT_EQ(by_file->environment.at("FSDP_VERSION"), "2");
+    EXPECT_EQ(by_file->environment.at("ACCELERATE_MIXED_PRECISION"), "bf16");
+    const auto on_two_nodes =
+        words_behind({"--num_processes", "16", "--num_machines", "2", "--main_process_ip", "a",
+                      "--main_process_port", "29500", "--machine_rank", "0", "-m", "pkg.t"},
+                     0);
+    ASSERT_TRUE(on_two_nodes) << on_two_nodes.error().text();
+    const auto spread = read_launch_command(on_two_nodes->words, 0);
+    ASSERT_TRUE(spread) << spread.error().text();
+    EXPECT_EQ(spread->nodes, 2);
+    EXPECT_EQ(spread->ranks_per_node, 8);
+    EXPECT_THAT(spread->argv, testing::ElementsAre("-m", "pkg.t"));
+    EXPECT_THAT(words_behind({"--no-such", "t.py"}, 0).error().text(),
+                HasSubstr("unrecognized arguments: --no-such"));
 }
 
 TEST_F(DeviceManagedRanks, FindTheirPlaceInSlurmsVariablesUnderSrun) {

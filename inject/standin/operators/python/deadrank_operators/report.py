@@ -55,6 +55,8 @@ def rows(catalog, refusals, written_out, way):
         yield "sparse", "refused; install g++"
     yield "refused", f"{len(refused)} operators without a CPU kernel, own extensions, CUDA IPC"
     yield "compile", "torch.compile uses aot_eager instead of inductor"
+    if version := installed_version("triton"):
+        yield "triton", f"kernels of triton {version} run by its interpreter; Gluon and inline assembly are refused"
     yield "values", "the CPU's: no TF32, and random numbers are not Philox's"
     for package, advice in refusals.PACKAGES.items():
         if version := installed_version(package):
