@@ -80,13 +80,6 @@ Take monitor_interval() {
     };
 }
 
-Take variable(std::string name) {
-    return [name = std::move(name)](LaunchCommand& command, const std::string& text) -> Result<void> {
-        command.environment[name] = text;
-        return {};
-    };
-}
-
 // mpirun -x NAME=VALUE; without a value it is this process's, which ranks have anyway.
 Take exported() {
     return [](LaunchCommand& command, const std::string& text) -> Result<void> {
