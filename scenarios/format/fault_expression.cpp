@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 #include "scenarios/model/kind_ids.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/text.h"

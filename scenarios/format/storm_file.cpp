@@ -8,7 +8,7 @@
 
 #include "scenarios/format/reader.h"
 #include "scenarios/model/chance.h"
-#include "scenarios/model/text.h"
+#include "scenarios/format/opening_comment.h"
 
 namespace deadrank::scenarios {
 
