@@ -6,8 +6,8 @@
 
 namespace deadrank::scenarios {
 
-// The comment without '#' and without a first line that only names the file. Lines are joined, paragraphs kept
-// apart. `explain` and `learn` show it.
+// The comment without '#' and without a first line that only names the file. Lines are joined, paragraphs
+// kept apart. `explain` and `learn` show it.
 std::string story_of(std::string_view text);
 
 }  // namespace deadrank::scenarios
