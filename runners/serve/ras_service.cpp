@@ -18,6 +18,7 @@
 
 #include "results/emitters/snapshot.h"
 #include "results/external/foreign_detectors.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::runners::serve {
 
@@ -28,6 +29,7 @@ using asio::ip::tcp;
 using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
+using scenarios::Symptom;
 using Trouble = boost::system::error_code;
 
 namespace {
@@ -217,7 +219,8 @@ private:
 }  // namespace
 
 std::vector<std::string_view> RasPoller::symptoms() const {
-    return {"collective_deadlock_hang", "collective_timeout_abort", "remote_peer_connection_error"};
+    return {id_of(Symptom::collective_deadlock_hang), id_of(Symptom::collective_timeout_abort),
+            id_of(Symptom::remote_peer_connection_error)};
 }
 
 std::vector<results::Finding> RasPoller::examine(const results::Evidence& evidence) const {
@@ -239,7 +242,7 @@ std::vector<results::Finding> RasPoller::examine(const results::Evidence& eviden
     std::map<std::pair<std::string, int>, results::Rank> processes;
     for (const auto& [process, place] : results::emitters::places_of(evidence, at))
         processes[{place.host, place.pid}] = process;
-    results::Finding finding{.symptom = "collective_deadlock_hang",
+    results::Finding finding{.symptom = id_of(Symptom::collective_deadlock_hang),
                              .detector = std::string(name()),
                              .blame = {},
                              .at = at,
