@@ -77,6 +77,10 @@ TEST(TidyHouse, NamesOnlyWhatExistsInItsPages) {
     const Complaints complaints = check_names_in_pages(tree());
     EXPECT_TRUE(complaints.empty()) << complaints.size() << " complaints:" << listed(complaints);
 }
+TEST(TidyHouse, QuotesItsCodeAsItIs) {
+    const Complaints complaints = check_quoted_code(tree());
+    EXPECT_TRUE(complaints.empty()) << complaints.size() << " complaints:" << listed(complaints);
+}
 TEST(TidyHouse, KeepsCommentsAtWhatTheyDescribe) { expect_none(check_torn_comments); }
 TEST(TidyHouse, IsDrawn) {
     const std::filesystem::path file = DEADRANK_SOURCE_DIRECTORY "/docs/structure.md";
@@ -189,6 +193,34 @@ TEST(TidyRules, SeeANameInAPageThatDoesNotExist) {
     expect_complaints(page("`sim/motor/` and `engine/watch` and `motor/clock.h`\n"),
                       {"names sim/motor/", "names engine/watch", "names motor/clock.h"});
     expect_complaints(page("[watch](engine/watch.h)\n"), {"links to engine/watch.h"});
+    expect_complaints(page("`program/` and `parts/clock.*` and `watch.py`\n"),
+                      {"names program/", "names parts/clock.*", "names watch.py"});
+    expect_complaints(
+        page("`evidence.jsonl`, `mine.toml`, `FAULT.rules.json`, `.toml`, `1/100`, `Suite.*`\n"), {});
+}
+
+TEST(TidyRules, SeeAScenarioInAPageThatDoesNotExist) {
+    const SourceFile scenario{"scenarios/catalog/memory/leak.toml", ""};
+    const auto page = [&](const std::string& text) {
+        return check_names_in_pages({scenario, {"README.md", text}});
+    };
+    expect_complaints(page("`memory/leak`\n"), {});
+    expect_complaints(page("`memory/lake`\n"), {"README.md:1: names memory/lake"});
+}
+
+TEST(TidyRules, SeeQuotedCodeThatChanged) {
+    const SourceFile clock{"sim/clock.h", "Time now(const Clock& clock,\n         int zone);\nint idle();\n"};
+    const auto page = [&](const std::string& fence, const std::string& code) {
+        return check_quoted_code({clock, {"README.md", "```" + fence + "\n" + code + "```\n"}});
+    };
+    expect_complaints(page("cpp", "// sim/clock.h: time\nTime now(const Clock& clock, int zone);\n"), {});
+    expect_complaints(page("cpp", "// sim/clock.h\nTime now(…);\nint idle() { … }\n"),
+                      {"README.md:4: quotes `int idle() {`", "README.md:4: quotes `}`"});
+    expect_complaints(page("cpp", "Time of_a_user();\n"), {});
+    expect_complaints(page("cpp", "// sim/watch.h\n"), {"README.md:2: quotes sim/watch.h"});
+    expect_complaints(page("diff", " // sim/clock.h\n-int idle();\n+int busy();\n"), {});
+    expect_complaints(page("diff", " // sim/clock.h\n-int busy();\n"), {"README.md:3: quotes `int busy();`"});
+    expect_complaints(page("sh", "// sim/clock.h\nint busy();\n"), {});
 }
 
 TEST(TidyRules, SeeACommentThatIsTornFromWhatItDescribes) {
@@ -197,6 +229,10 @@ TEST(TidyRules, SeeACommentThatIsTornFromWhatItDescribes) {
     expect_complaints(check_torn_comments({"sim/a.h", head + "// ── Clocks.\n\nint now();\n"}), {});
     expect_complaints(check_torn_comments({"sim/a.h", head + "// Now,\n// in hours.\n\nint now();\n"}),
                       {"sim/a.h:4: this comment"});
+    expect_complaints(
+        check_torn_comments(
+            {"sim/a.h", head + "class A {\n    int now();\n    // In hours.\n\nprivate:\n};\n"}),
+        {"sim/a.h:5: this comment"});
 }
 
 TEST(TidyRules, SeeAMemberWhoseClassIsDeclaredOutOfSight) {

@@ -34,7 +34,7 @@ results::Blame complete(results::Blame blame, Rank rank, const Moment& moment, c
     return blame;
 }
 
-std::string whose(Rank rank, const std::vector<Rank>& blamed = {}) {
+std::string on_rank(Rank rank, const std::vector<Rank>& blamed = {}) {
     if (rank >= 0) return fmt::format(" on rank {}", rank);
     if (blamed.empty()) return {};
     return fmt::format(" on {} {}", blamed.size() == 1 ? "rank" : "ranks", fmt::join(blamed, ", "));
@@ -54,11 +54,12 @@ results::Mark applied_mark(std::size_t fault, const PlannedFault& planned, Rank 
                                      ? results::Blame{}
                                      : complete(planned.fault->blame(levers), rank, moment, levers);
     const bool few = blame.ranks.size() <= 8;
-    return {.at = moment.now,
-            .kind = results::MarkKind::applied,
-            .fault = static_cast<std::int32_t>(fault),
-            .blame = blame,
-            .says = planned.spec.kind + whose(rank, few ? blame.ranks : std::vector<Rank>()) + where(moment)};
+    return {
+        .at = moment.now,
+        .kind = results::MarkKind::applied,
+        .fault = static_cast<std::int32_t>(fault),
+        .blame = blame,
+        .says = planned.spec.kind + on_rank(rank, few ? blame.ranks : std::vector<Rank>()) + where(moment)};
 }
 
 results::Mark reverted_mark(std::size_t fault, const PlannedFault& planned, Rank rank, Time now) {
@@ -66,7 +67,7 @@ results::Mark reverted_mark(std::size_t fault, const PlannedFault& planned, Rank
             .kind = results::MarkKind::reverted,
             .fault = static_cast<std::int32_t>(fault),
             .blame = {},
-            .says = planned.spec.kind + whose(rank)};
+            .says = planned.spec.kind + on_rank(rank)};
 }
 
 std::string sighting_text(const Sighting& sighting) {
@@ -120,7 +121,7 @@ results::Mark refused_mark(std::size_t fault, const PlannedFault& planned, Rank 
             .kind = results::MarkKind::refused,
             .fault = static_cast<std::int32_t>(fault),
             .blame = {},
-            .says = fmt::format("{}{}{}: {}", planned.spec.kind, whose(rank), where(moment), error.text())};
+            .says = fmt::format("{}{}{}: {}", planned.spec.kind, on_rank(rank), where(moment), error.text())};
 }
 
 }  // namespace deadrank::inject

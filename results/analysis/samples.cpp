@@ -275,19 +275,20 @@ void add_configured(const Evidence& evidence, std::int64_t from, std::int64_t to
 
 Amounts amounts_between(const Evidence& evidence, std::int64_t from, std::int64_t to, int attempt) {
     const Lives& lives = evidence.facts<Lives>();
-    const auto asked = [&](const Event& event, std::int64_t step) {
+    const auto is_in_window = [&](const Event& event, std::int64_t step) {
         return event.rank >= 0 && step >= from && step < to && lives.attempt_at(event.at) == attempt;
     };
     Amounts amounts;
     for (const Event* event : evidence.each<ValueSample>()) {
         const auto* sample = event->as<ValueSample>();
         const std::string_view name = evidence.text(sample->name);
-        if (is_work_metric(name) && asked(*event, sample->step)) amounts[name].push_back(sample->value);
+        if (is_work_metric(name) && is_in_window(*event, sample->step))
+            amounts[name].push_back(sample->value);
     }
     std::map<std::pair<std::int64_t, Rank>, double> read;
     for (const Event* event : evidence.each<DataBatch>()) {
         const auto* batch = event->as<DataBatch>();
-        if (asked(*event, batch->step)) read[{batch->step, event->rank}] += batch->count;
+        if (is_in_window(*event, batch->step)) read[{batch->step, event->rank}] += batch->count;
     }
     for (const auto& [where, count] : read) amounts["samples"].push_back(count);
     add_configured(evidence, from, to, attempt, amounts);

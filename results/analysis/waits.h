@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "results/analysis/odd_ranks.h"
+#include "results/analysis/call_disagreement.h"
 
 namespace deadrank::results::analysis {
 

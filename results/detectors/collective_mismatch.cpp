@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "results/analysis/call_disagreement.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/complaints.h"
-#include "results/analysis/odd_ranks.h"
 #include "results/detectors/shared.h"
 #include "scenarios/model/taxonomy_ids.h"
 

@@ -41,8 +41,8 @@ using Detectors = std::vector<std::unique_ptr<Detector>>;
 // A detector over this row, which must outlive it; its findings carry the row's name.
 std::unique_ptr<Detector> make_detector(const DetectorRow& row);
 
-// ── Runs detectors over one run's evidence and settles their findings. Where two describe the same event,
-// the more specific one stays: an explicit mismatch beats a time-out, a time-out a hang.
+// ── Detectors run over the evidence of one run, and their findings are settled: where two describe the same
+// event, the more specific one stays.
 
 // Our own detectors, one line each in detector_catalog.cpp.
 const std::vector<const DetectorRow*>& detector_catalog();

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "results/analysis/complaints.h"
+#include "results/analysis/devices_in_use.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/lives.h"
-#include "results/analysis/odd_ranks.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/record/event_names.h"

@@ -164,11 +164,11 @@ namespace {
 // A failure that says what it is ends its attempt. The next one begins anew: what fails in it is reported
 // too.
 bool of_a_later_attempt(const analysis::Lives* lives, const Finding& root, const Finding& other) {
-    const auto says_what = [](const Finding& one) {
+    const auto names_cause = [](const Finding& one) {
         return causality_of(one).layer == Layer::failure && !is_vague(one) &&
                one.symptom != Symptom::restart_or_recovery_failure;
     };
-    return lives && root.symptom != other.symptom && says_what(root) && says_what(other) &&
+    return lives && root.symptom != other.symptom && names_cause(root) && names_cause(other) &&
            lives->attempt_at(root.at) < lives->attempt_at(other.at);
 }
 

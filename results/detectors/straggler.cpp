@@ -108,7 +108,8 @@ public:
     explicit Profiled(const Evidence& evidence) {
         for (const Event* event : evidence.each<RankLog>()) {
             const auto* log = event->as<RankLog>();
-            if (event->rank < 0 || log->level > 1 || !tells(lowered(evidence.text(log->line)))) continue;
+            if (event->rank < 0 || log->level > 1 || !reports_profile(lowered(evidence.text(log->line))))
+                continue;
             const auto step = step_at(evidence, event->rank, event->at);
             std::set<std::int64_t>& steps = steps_[event->rank];
             for (std::int64_t one = 0; step && one < profile_steps && steps.size() < profiled_max; ++one)
@@ -121,7 +122,7 @@ public:
     }
 
 private:
-    static bool tells(const std::string& line) {
+    static bool reports_profile(const std::string& line) {
         return has_any(line, {"profil"}) || (has_any(line, {"trace"}) && !has_any(line, {"traceback"}) &&
                                              has_any(line, {"export", "writ", "wrote", "saved"}));
     }

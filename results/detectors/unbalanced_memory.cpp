@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "results/analysis/devices_in_use.h"
 #include "results/analysis/findings.h"
 #include "results/analysis/meetings.h"
-#include "results/analysis/odd_ranks.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"
 #include "results/record/event_names.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "results/analysis/complaints.h"
-#include "results/analysis/odd_ranks.h"
+#include "results/analysis/devices_in_use.h"
 #include "results/analysis/pairs.h"
 #include "results/detectors/detector.h"
 #include "results/detectors/shared.h"

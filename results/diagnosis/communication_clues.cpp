@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
+#include "results/analysis/call_disagreement.h"
 #include "results/analysis/call_order.h"
 #include "results/analysis/calls.h"
 #include "results/analysis/findings.h"
-#include "results/analysis/odd_ranks.h"
 #include "results/analysis/waits.h"
 #include "results/diagnosis/clue.h"
 #include "results/record/event_names.h"

@@ -29,7 +29,7 @@ struct TimedOut {
     std::string call;  // "ALLREDUCE of 4821568"
 };
 
-std::string_view behind(std::string_view text, std::string_view words) {
+std::string_view text_after(std::string_view text, std::string_view words) {
     const std::size_t at = text.find(words);
     return at == text.npos ? std::string_view() : text.substr(at + words.size());
 }
@@ -41,18 +41,18 @@ std::int64_t whole(std::string_view text, std::int64_t otherwise) {
 }
 
 void read_time_out(std::string_view text, TimedOut& one) {
-    if (const auto seq = behind(text, "SeqNum="); !seq.empty() && one.seq < 0) one.seq = whole(seq, -1);
-    if (const auto op = behind(text, "OpType="); !op.empty() && one.call.empty()) {
+    if (const auto seq = text_after(text, "SeqNum="); !seq.empty() && one.seq < 0) one.seq = whole(seq, -1);
+    if (const auto op = text_after(text, "OpType="); !op.empty() && one.call.empty()) {
         one.call = op.substr(0, op.find_first_of(",)"));
-        if (const auto size = behind(text, "NumelIn="); !size.empty())
+        if (const auto size = text_after(text, "NumelIn="); !size.empty())
             one.call += fmt::format(" of {}", whole(size, 0));
     }
-    if (const auto ran = behind(text, "ran for "); !ran.empty()) one.ran_ms = whole(ran, -1);
+    if (const auto ran = text_after(text, "ran for "); !ran.empty()) one.ran_ms = whole(ran, -1);
     for (const std::string_view words : {"last enqueued NCCL work: ", "last enqueued work: "}) {
-        if (const auto last = behind(text, words); !last.empty()) one.enqueued = whole(last, -2);
+        if (const auto last = text_after(text, words); !last.empty()) one.enqueued = whole(last, -2);
     }
     for (const std::string_view words : {"last completed NCCL work: ", "last completed work: "}) {
-        if (const auto last = behind(text, words); !last.empty()) one.completed = whole(last, -2);
+        if (const auto last = text_after(text, words); !last.empty()) one.completed = whole(last, -2);
     }
 }
 
@@ -60,8 +60,8 @@ void read_time_out(std::string_view text, TimedOut& one) {
 std::vector<Rank> named_by_barrier(std::string_view text) {
     std::vector<Rank> ranks;
     // JAX: "Timed out task names:" and a line "/job:jax_worker/replica:0/task:3" for each
-    for (auto rest = behind(text, "imed out task names"); !rest.empty();) {
-        rest = behind(rest, "/task:");
+    for (auto rest = text_after(text, "imed out task names"); !rest.empty();) {
+        rest = text_after(rest, "/task:");
         const Rank rank = static_cast<Rank>(whole(rest, no_rank));
         if (rank != no_rank && std::find(ranks.begin(), ranks.end(), rank) == ranks.end())
             ranks.push_back(rank);
@@ -78,7 +78,7 @@ std::vector<Rank> named_by_barrier(std::string_view text) {
             return numbers_in(text.substr(open + 1, close - open - 1));
     }
     if (text.find("onitored") == text.npos) return ranks;
-    const auto from = behind(text, "send/recv from rank ");
+    const auto from = text_after(text, "send/recv from rank ");
     if (!from.empty()) return {static_cast<Rank>(whole(from, no_rank))};
     const std::size_t failed = text.find(" failed to pass");
     if (failed == text.npos) return ranks;
@@ -103,7 +103,7 @@ Rank rank_without_heartbeat(std::string_view text) {
 // HCCL: "has not received the Notify record from remote rank [4]", "remote rank:4"; no_rank otherwise.
 Rank remote_rank(std::string_view text) {
     for (const std::string_view words : {"emote rank", "emote Rank", "emoteRank", "emoteUserRank"}) {
-        std::string_view rest = behind(text, words);
+        std::string_view rest = text_after(text, words);
         rest.remove_prefix(std::min(rest.find_first_not_of(" :=[("), rest.size()));
         if (!rest.empty() && rest[0] >= '0' && rest[0] <= '9') return static_cast<Rank>(whole(rest, no_rank));
     }
@@ -158,9 +158,9 @@ public:
     // report. A tensor that waits for ranks 0, 1, 3 and one that waits for 0 and 1: rank 3 came, later than
     // others.
     void read_missing(std::string_view text) {
-        const auto list = behind(text, "[missing ranks: ");
+        const auto list = text_after(text, "[missing ranks: ");
         if (list.empty()) {
-            const Rank rank = static_cast<Rank>(whole(behind(text, "Missing ranks: "), no_rank));
+            const Rank rank = static_cast<Rank>(whole(text_after(text, "Missing ranks: "), no_rank));
             if (rank != no_rank) missing_.insert(rank);
             return;
         }

@@ -25,7 +25,7 @@ double duration(const scenarios::Node& node, double otherwise) {
     return node ? seconds_of(node.text_or()) : otherwise;
 }
 
-Result<Whom> whom(const scenarios::Node& node, const std::string& file) {
+Result<Whom> read_target(const scenarios::Node& node, const std::string& file) {
     const std::string word = node.text_or("target");
     if (word == "target") return Whom::target;
     if (word == "node") return Whom::node;
@@ -41,7 +41,7 @@ Result<Change> change_of(const scenarios::Node& node, const std::string& file) {
         "rate",   "ramp",   "cap",    "offset", "every", "for",   "gone",   "freeze",   "rate_scale",
         "nan",    "reset",  "boot",   "noise",  "after", "lasts", "labels", "recovers", "cools"};
     if (auto checked = check_members(node, keys, file); !checked) return tl::unexpected(checked.error());
-    auto on = whom(node["on"], file);
+    auto on = read_target(node["on"], file);
     if (!on) return tl::unexpected(on.error());
     Change change{.metrics = node["metric"].texts(),
                   .except = node["except"].text_or(),

@@ -26,44 +26,46 @@ public:
         ++number_;
         if (line.find_first_not_of(" \t\r") == std::string::npos) return {};
         const OrderedJson json = OrderedJson::parse(line, nullptr, false);
-        if (!json.is_object()) return no(fmt::format("'{}' is no JSON object", line.substr(0, 80)));
+        if (!json.is_object())
+            return refuse_answer(fmt::format("'{}' is no JSON object", line.substr(0, 80)));
         try {
             return json.contains("symptom") ? finding(json) : introduction(json);
         } catch (const OrderedJson::exception& wrong) {
-            return no(fmt::format("a field has the wrong type: {}", wrong.what()));
+            return refuse_answer(fmt::format("a field has the wrong type: {}", wrong.what()));
         }
     }
 
     Answer done() { return std::move(answer_); }
 
 private:
-    tl::unexpected<scenarios::Error> no(std::string what) const {
+    tl::unexpected<scenarios::Error> refuse_answer(std::string what) const {
         return scenarios::refuse(ErrorCode::bad_input, fmt::format("line {}: {}", number_, what),
                                  R"(a finding is {"symptom": "…", "blame": {"ranks": [3]}, "says": "…"})");
     }
 
     Result<void> keys_known(const OrderedJson& json, const std::set<std::string>& known) const {
         for (const auto& [key, value] : json.items()) {
-            if (known.count(key) == 0) return no(fmt::format("unknown key '{}'", key));
+            if (known.count(key) == 0) return refuse_answer(fmt::format("unknown key '{}'", key));
         }
         return {};
     }
 
     Result<void> introduction(const OrderedJson& json) {
         if (auto known = keys_known(json, {"detector", "version", "symptoms"}); !known) return known;
-        if (!json.contains("detector")) return no("neither 'symptom' nor 'detector'");
+        if (!json.contains("detector")) return refuse_answer("neither 'symptom' nor 'detector'");
         if (!answer_.findings.empty() || !answer_.name.empty())
-            return no("who the detector is comes once, and first");
+            return refuse_answer("who the detector is comes once, and first");
         answer_.name = json.at("detector").get<std::string>();
         answer_.version = json.value("version", "");
         answer_.symptoms = json.value("symptoms", std::vector<std::string>());
         for (const std::string& symptom : answer_.symptoms) {
-            if (!knows(symptom)) return no(fmt::format("'{}' is not a symptom of the taxonomy", symptom));
+            if (!may_report(symptom))
+                return refuse_answer(fmt::format("'{}' is not a symptom of the taxonomy", symptom));
         }
         return {};
     }
 
-    bool knows(const std::string& symptom) const {
+    bool may_report(const std::string& symptom) const {
         return limits_.symptoms.empty() ||
                std::count(limits_.symptoms.begin(), limits_.symptoms.end(), symptom) > 0;
     }
@@ -73,21 +75,21 @@ private:
             return known;
         Finding finding;
         finding.symptom = json.at("symptom").get<std::string>();
-        if (!knows(finding.symptom))
-            return no(fmt::format("'{}' is not a symptom of the taxonomy", finding.symptom));
+        if (!may_report(finding.symptom))
+            return refuse_answer(fmt::format("'{}' is not a symptom of the taxonomy", finding.symptom));
         finding.detector = json.value("detector", "");
         finding.says = json.value("says", "");
         finding.causes = json.value("causes", finding.causes);
         finding.at = limits_.observed_until;
         if (json.contains("at")) finding.at = Time{json.at("at").get<std::int64_t>()};
         if (finding.at < Time{0} || finding.at > limits_.observed_until) {
-            return no(fmt::format("at {} ns nothing was observed; the evidence ends at {} ns",
-                                  finding.at.count(), limits_.observed_until.count()));
+            return refuse_answer(fmt::format("at {} ns nothing was observed; the evidence ends at {} ns",
+                                             finding.at.count(), limits_.observed_until.count()));
         }
         if (auto blamed = blame(json.value("blame", OrderedJson::object()), finding.blame); !blamed)
             return blamed;
         if (answer_.findings.size() >= findings_most)
-            return no(fmt::format("more than {} findings", findings_most));
+            return refuse_answer(fmt::format("more than {} findings", findings_most));
         answer_.findings.push_back(std::move(finding));
         return {};
     }
@@ -104,7 +106,7 @@ private:
         }
         for (const Rank rank : blame.ranks) {
             if (rank < 0 || (limits_.world_size > 0 && rank >= limits_.world_size))
-                return no(fmt::format("there is no rank {}", rank));
+                return refuse_answer(fmt::format("there is no rank {}", rank));
         }
         return {};
     }

@@ -11,7 +11,7 @@
 
 namespace deadrank::results {
 
-bool says(const std::string& text, const std::string& word) {
+bool contains_word(const std::string& text, const std::string& word) {
     if (word.empty()) return false;
     const auto joins = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
     for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
@@ -41,11 +41,11 @@ bool names_part(const std::string& text, const std::string& part) {
 bool names_rank(const std::string& text, Rank rank) {
     for (const char* form :
          {"rank {}", "rank: {}", "rank={}", "ranks {}", "ranks [{}", "rank {{{}", "[rank{}]"}) {
-        if (says(text, fmt::format(fmt::runtime(form), rank))) return true;
+        if (contains_word(text, fmt::format(fmt::runtime(form), rank))) return true;
     }
     // torch.multiprocessing.spawn, whose processes are its ranks.
-    return says(text, fmt::format("Process {} terminated", rank)) ||
-           says(text, fmt::format("process {} terminated", rank));
+    return contains_word(text, fmt::format("Process {} terminated", rank)) ||
+           contains_word(text, fmt::format("process {} terminated", rank));
 }
 
 std::vector<ErrorText> error_texts(const Evidence& evidence) {

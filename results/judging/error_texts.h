@@ -18,7 +18,7 @@ struct ErrorText {
 std::vector<ErrorText> error_texts(const Evidence& evidence);  // in order of time
 
 // `word` in `text`, but not inside a longer word or number: "rank 1" is not in "rank 12". Both in lower case.
-bool says(const std::string& text, const std::string& word);
+bool contains_word(const std::string& text, const std::string& word);
 // As `says`, but not inside a path or a module name: "torch.distributed.DistStoreError" does not name torch.
 bool names_part(const std::string& text, const std::string& part);
 bool names_rank(const std::string& text, Rank rank);

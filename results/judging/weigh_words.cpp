@@ -111,8 +111,8 @@ bool is_reason_of_stop(const Evidence& evidence, const ErrorText& error) {
 
 // A name such as RANK is an everyday word unless it is spelled exactly so.
 bool names_variable(const std::string& text, const std::string& variable) {
-    return variable.find('_') == std::string::npos ? says(text, variable)
-                                                   : says(lowered(text), lowered(variable));
+    return variable.find('_') == std::string::npos ? contains_word(text, variable)
+                                                   : contains_word(lowered(text), lowered(variable));
 }
 
 class ErrorWords {
@@ -166,7 +166,8 @@ private:
         if (own == node_of_.end() || culprit.nodes.size() != 2 || !culprit.component.starts_with("link")) return false;
         const auto& ends = culprit.nodes;
         const std::int32_t other = ends.front() == own->second ? ends.back() : ends.front();
-        return (ends.front() == own->second || ends.back() == own->second) && says(text, fmt::format("node{}", other));
+        return (ends.front() == own->second || ends.back() == own->second) &&
+               contains_word(text, fmt::format("node{}", other));
     }
 
     // A text that leads to the cause: it names the variable, part or file; or a culprit describes itself,
@@ -176,7 +177,7 @@ private:
             const std::string text = lowered(error.text);
             const Blame& culprit = job_.culprit;
             if (names_variable(error.text, culprit.variable) ||
-                names_part(text, lowered(culprit.component)) || says(text, lowered(culprit.shard)))
+                names_part(text, lowered(culprit.component)) || contains_word(text, lowered(culprit.shard)))
                 return &error;
             const bool believed = root_ == no_rank || is_culprit(root_);
             if (culprit.component == "storage" && is_cause(text) && names_storage(text)) return &error;
@@ -208,8 +209,9 @@ private:
     }
 
     bool names_whole_node(const std::string& text) const {
-        return std::any_of(whole_nodes_.begin(), whole_nodes_.end(),
-                           [&](std::int32_t node) { return says(text, fmt::format("node{}", node)); });
+        return std::any_of(whole_nodes_.begin(), whole_nodes_.end(), [&](std::int32_t node) {
+            return contains_word(text, fmt::format("node{}", node));
+        });
     }
 
     const ErrorText& last_error() const {

@@ -10,8 +10,8 @@ namespace {
 
 constexpr const char* launch_source = "torchrun's documentation; c10d's env:// rendezvous";
 
-void say(Remarks& remarks, std::vector<std::size_t> processes, std::string_view subject, std::string says,
-         std::string remedy) {
+void add_error(Remarks& remarks, std::vector<std::size_t> processes, std::string_view subject,
+               std::string says, std::string remedy) {
     if (processes.empty()) return;
     remarks.push_back({.weight = Weight::error,
                        .processes = std::move(processes),
@@ -23,16 +23,16 @@ void say(Remarks& remarks, std::vector<std::size_t> processes, std::string_view 
 
 void check_presence(const Job& job, Remarks& remarks) {
     for (const std::string_view name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
-        say(remarks, processes_where(job, [&](const Snapshot& one) { return !one.has(name); }), name,
-            fmt::format("{} is not set", name),
-            "start the job with torchrun, or set it in the launch script");
+        add_error(remarks, processes_where(job, [&](const Snapshot& one) { return !one.has(name); }), name,
+                  fmt::format("{} is not set", name),
+                  "start the job with torchrun, or set it in the launch script");
     }
     std::map<std::string, int> on_host;
     for (const Snapshot& one : job) ++on_host[one.host];
     const auto unplaced = processes_where(
         job, [&](const Snapshot& one) { return !one.has("LOCAL_RANK") && on_host[one.host] > 1; });
-    say(remarks, unplaced, "LOCAL_RANK", "LOCAL_RANK is not set, and others run on the same host",
-        "without it every process of a host takes device 0");
+    add_error(remarks, unplaced, "LOCAL_RANK", "LOCAL_RANK is not set, and others run on the same host",
+              "without it every process of a host takes device 0");
 }
 
 void check_numbers(const Job& job, Remarks& remarks) {
@@ -42,7 +42,8 @@ void check_numbers(const Job& job, Remarks& remarks) {
             return one.has(name) && (!number || *number < 0);
         });
         if (bad.empty()) continue;
-        say(remarks, bad, name,
+        add_error(
+            remarks, bad, name,
             fmt::format("{}='{}' is not a whole number from 0 up", name, job[bad.front()].variable(name)),
             "a launcher writes digits alone; look for an expansion that failed");
     }
@@ -51,9 +52,9 @@ void check_numbers(const Job& job, Remarks& remarks) {
         return one.has("MASTER_PORT") && (!port || *port < 1 || *port > 65535);
     });
     if (!bad.empty()) {
-        say(remarks, bad, "MASTER_PORT",
-            fmt::format("MASTER_PORT='{}' is not a port", job[bad.front()].variable("MASTER_PORT")),
-            "name a port from 1 to 65535");
+        add_error(remarks, bad, "MASTER_PORT",
+                  fmt::format("MASTER_PORT='{}' is not a port", job[bad.front()].variable("MASTER_PORT")),
+                  "name a port from 1 to 65535");
     }
 }
 
@@ -64,10 +65,10 @@ void check_fit(const Job& job, Remarks& remarks) {
     });
     if (!beyond.empty()) {
         const Snapshot& first = job[beyond.front()];
-        say(remarks, beyond, "RANK",
-            fmt::format("RANK={} does not fit WORLD_SIZE={}", first.variable("RANK"),
-                        first.variable("WORLD_SIZE")),
-            "ranks count from 0 to WORLD_SIZE - 1");
+        add_error(remarks, beyond, "RANK",
+                  fmt::format("RANK={} does not fit WORLD_SIZE={}", first.variable("RANK"),
+                              first.variable("WORLD_SIZE")),
+                  "ranks count from 0 to WORLD_SIZE - 1");
     }
     if (job.size() < 2) return;
     const auto missized = processes_where(job, [&](const Snapshot& one) {
@@ -75,10 +76,10 @@ void check_fit(const Job& job, Remarks& remarks) {
         return size && *size != static_cast<std::int64_t>(job.size());
     });
     if (!missized.empty()) {
-        say(remarks, missized, "WORLD_SIZE",
-            fmt::format("WORLD_SIZE={} where {} processes came", job[missized.front()].variable("WORLD_SIZE"),
-                        job.size()),
-            "the rendezvous waits for ranks that are never started");
+        add_error(remarks, missized, "WORLD_SIZE",
+                  fmt::format("WORLD_SIZE={} where {} processes came",
+                              job[missized.front()].variable("WORLD_SIZE"), job.size()),
+                  "the rendezvous waits for ranks that are never started");
     }
     std::map<std::int64_t, std::vector<std::size_t>> claims;
     for (std::size_t i = 0; i < job.size(); ++i) {
@@ -86,8 +87,9 @@ void check_fit(const Job& job, Remarks& remarks) {
     }
     for (auto& [rank, processes] : claims) {
         if (processes.size() > 1)
-            say(remarks, processes, "RANK", fmt::format("{} processes claim rank {}", processes.size(), rank),
-                "each process needs a rank of its own");
+            add_error(remarks, processes, "RANK",
+                      fmt::format("{} processes claim rank {}", processes.size(), rank),
+                      "each process needs a rank of its own");
     }
 }
 

@@ -93,21 +93,23 @@ void check_interfaces(const Job& job, const Knowledge&, Remarks& remarks) {
 }
 
 void check_master(const Job& job, const Knowledge&, Remarks& remarks) {
-    const auto say = [&](std::vector<std::size_t> processes, const char* subject, std::string says,
-                         std::string remedy) {
+    const auto add_error = [&](std::vector<std::size_t> processes, const char* subject, std::string says,
+                               std::string remedy) {
         if (processes.empty()) return;
         remarks.push_back({Weight::error, "", std::move(processes), subject, std::move(says),
                            std::move(remedy), "c10d's env:// rendezvous"});
     };
     const auto lost = processes_where(job, [](const Snapshot& one) { return one.master_resolves == false; });
     if (!lost.empty())
-        say(lost, "MASTER_ADDR",
+        add_error(
+            lost, "MASTER_ADDR",
             fmt::format("MASTER_ADDR='{}' has no address here", job[lost.front()].variable("MASTER_ADDR")),
             "use an address, or a name that every host resolves");
     const auto taken =
         processes_where(job, [](const Snapshot& one) { return one.master_port_taken == true; });
     if (!taken.empty())
-        say(taken, "MASTER_PORT",
+        add_error(
+            taken, "MASTER_PORT",
             fmt::format("port {} is taken by another program", job[taken.front()].variable("MASTER_PORT")),
             "choose a free port, or end the job that was left behind");
     std::set<std::string> hosts;
@@ -118,10 +120,10 @@ void check_master(const Job& job, const Knowledge&, Remarks& remarks) {
         return address == "localhost" || address.starts_with("127.") || address == "::1";
     });
     if (!loopback.empty())
-        say(loopback, "MASTER_ADDR",
-            fmt::format("MASTER_ADDR='{}' means another machine on each of {} hosts",
-                        job[loopback.front()].variable("MASTER_ADDR"), hosts.size()),
-            "name the first host's address on the network");
+        add_error(loopback, "MASTER_ADDR",
+                  fmt::format("MASTER_ADDR='{}' means another machine on each of {} hosts",
+                              job[loopback.front()].variable("MASTER_ADDR"), hosts.size()),
+                  "name the first host's address on the network");
 }
 
 void check_devices(const Job& job, const Knowledge&, Remarks& remarks) {

@@ -328,6 +328,13 @@ const Exit& Child::wait() {
     return *exit_;
 }
 
+const std::optional<Exit>& Child::wait_within(std::chrono::milliseconds limit) {
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (!poll() && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return exit_;
+}
+
 void Child::send(int signal) const {
     if (pid_ > 0 && (leads_group_ || !exit_)) kill(leads_group_ ? -pid_ : pid_, signal);
 }
@@ -336,11 +343,7 @@ void Child::end() {
     if (pid_ <= 0 || poll()) return;
     if (grace_.count() > 0) {
         send(SIGTERM);
-        const auto deadline = std::chrono::steady_clock::now() + grace_;
-        while (std::chrono::steady_clock::now() < deadline) {
-            if (poll()) return;
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        }
+        if (wait_within(grace_)) return;
     }
     send(SIGKILL);
     wait();

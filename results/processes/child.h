@@ -85,6 +85,8 @@ public:
     // Returns the exit if the child has exited.
     const std::optional<Exit>& poll();
     const Exit& wait();
+    // The same as poll(), at the latest after this time.
+    const std::optional<Exit>& wait_within(std::chrono::milliseconds limit);
     // Sends the signal to the child's group if the child leads one, also after the child's own exit.
     void send(int signal) const;
     // Sends SIGTERM, after the command's grace SIGKILL, and waits for the exit.

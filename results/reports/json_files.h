@@ -23,8 +23,6 @@ Json finding_json(const Finding& finding);
 Json findings_json(const std::vector<Finding>& findings);
 Json judgement_json(const Judgement& judgement);
 
-// ── Throws nlohmann's exceptions on a wrong type; the reader of the file turns them into an Error.
-
 // Bytes that are not UTF-8 (a third-party log may hold any) are replaced, never an error.
 std::string dumped(const Json& json, int indent = -1);
 

@@ -19,10 +19,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class MpiCrew final : public Crew {
+class MpiPeers final : public Peers {
 public:
-    MpiCrew(const MpiBridge& bridge, int rank, int size) : bridge_(bridge), rank_(rank), size_(size) {}
-    ~MpiCrew() override { bridge_.end(); }
+    MpiPeers(const MpiBridge& bridge, int rank, int size) : bridge_(bridge), rank_(rank), size_(size) {}
+    ~MpiPeers() override { bridge_.end(); }
 
     int rank() const override { return rank_; }
     int size() const override { return size_; }
@@ -65,7 +65,7 @@ Started detect_launcher() {
     return {};
 }
 
-fs::path crew_library(const fs::path& executable) {
+fs::path find_mpi_bridge(const fs::path& executable) {
     const fs::path beside = executable.parent_path();
     std::error_code ignored;
     for (const char* place : {"", "../lib/deadrank", "../lib/x86_64-linux-gnu/deadrank",
@@ -76,7 +76,7 @@ fs::path crew_library(const fs::path& executable) {
     return {};
 }
 
-scenarios::Result<std::unique_ptr<Crew>> join_crew(const fs::path& library) {
+scenarios::Result<std::unique_ptr<Peers>> join_peers(const fs::path& library) {
     void* opened = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!opened) return cannot(dlerror());
     using Open = const MpiBridge* (*)();
@@ -84,7 +84,7 @@ scenarios::Result<std::unique_ptr<Crew>> join_crew(const fs::path& library) {
     if (!open) return cannot(fmt::format("{} is not ours", library.string()));
     int rank = 0, size = 1;
     if (!open()->begin(&rank, &size)) return cannot("it did not begin");
-    return std::make_unique<MpiCrew>(*open(), rank, size);
+    return std::make_unique<MpiPeers>(*open(), rank, size);
 }
 
 // ── The manager plays too, so no core idles. A worker holds one trial more than it plays, so that it never
@@ -110,15 +110,15 @@ Ended ended_from(const json& fields) {
 
 class Manager {
 public:
-    Manager(const Work& work, const std::vector<std::uint64_t>& numbers, Crew* crew,
+    Manager(const Work& work, const std::vector<std::uint64_t>& numbers, Peers* peers,
             const std::function<Result<void>(const Ended&, int)>& take)
-        : work_(work), numbers_(numbers), crew_(crew), take_(take), children_(work.budget) {}
+        : work_(work), numbers_(numbers), peers_(peers), take_(take), children_(work.budget) {}
 
     Result<void> run() {
         Result<void> well;
         while (well && answered_ < numbers_.size() && !stopped()) well = once();
         children_.end_all();
-        if (crew_) dismiss();
+        if (peers_) dismiss();
         return well;
     }
 
@@ -132,10 +132,10 @@ private:
             auto started = children_.start(number, [&] { return work_.play(number); });
             if (!started) return started;
         }
-        for (auto message = crew_ ? crew_->receive() : std::nullopt; message; message = crew_->receive()) {
+        for (auto message = peers_ ? peers_->receive() : std::nullopt; message; message = peers_->receive()) {
             if (auto heard = handle_message(*message); !heard) return heard;
         }
-        for (const Ended& ended : children_.wait(crew_ ? look_every : milliseconds(100))) {
+        for (const Ended& ended : children_.wait(peers_ ? look_every : milliseconds(100))) {
             if (auto taken = answer(ended, 0); !taken) return taken;
         }
         return work_.look ? work_.look() : Result<void>();
@@ -155,15 +155,15 @@ private:
             if (auto taken = answer(ended_from(json::parse(message.text)), message.from); !taken)
                 return taken;
         }
-        if (left()) crew_->send(message.from, fmt::format("play {}", numbers_[next_++]));
+        if (left()) peers_->send(message.from, fmt::format("play {}", numbers_[next_++]));
         return {};
     }
 
     // Waits until each worker has said goodbye; answers that are still on their way are dropped.
     void dismiss() {
-        for (int rank = 1; rank < crew_->size(); ++rank) crew_->send(rank, "end");
-        for (int gone = 1; gone < crew_->size();) {
-            const auto message = crew_->receive();
+        for (int rank = 1; rank < peers_->size(); ++rank) peers_->send(rank, "end");
+        for (int gone = 1; gone < peers_->size();) {
+            const auto message = peers_->receive();
             if (!message) std::this_thread::sleep_for(look_every);
             gone += message && message->text == "bye";
         }
@@ -176,7 +176,7 @@ private:
 
     const Work& work_;
     const std::vector<std::uint64_t>& numbers_;
-    Crew* crew_;
+    Peers* peers_;
     const std::function<Result<void>(const Ended&, int)>& take_;
     Children children_;
     std::size_t next_ = 0, answered_ = 0;
@@ -184,29 +184,29 @@ private:
 
 }  // namespace
 
-Result<void> manage(const Work& work, const std::vector<std::uint64_t>& numbers, Crew* crew,
+Result<void> manage(const Work& work, const std::vector<std::uint64_t>& numbers, Peers* peers,
                     const std::function<Result<void>(const Ended&, int)>& take) {
-    return Manager(work, numbers, crew, take).run();
+    return Manager(work, numbers, peers, take).run();
 }
 
-void serve(const Work& work, Crew& crew) {
+void serve(const Work& work, Peers& peers) {
     Children children(work.budget);
     std::deque<std::uint64_t> given;
-    crew.send(0, "hello " + work.definition);
-    for (int i = 0; i < 2 * work.slots; ++i) crew.send(0, "more");
+    peers.send(0, "hello " + work.definition);
+    for (int i = 0; i < 2 * work.slots; ++i) peers.send(0, "more");
     for (;;) {
-        for (auto message = crew.receive(); message; message = crew.receive()) {
-            if (message->text == "end") return crew.send(0, "bye");
+        for (auto message = peers.receive(); message; message = peers.receive()) {
+            if (message->text == "end") return peers.send(0, "bye");
             given.push_back(std::stoull(message->text.substr(5)));
         }
         while (!given.empty() && children.running() < static_cast<std::size_t>(work.slots)) {
             const std::uint64_t number = given.front();
             given.pop_front();
             const auto started = children.start(number, [&] { return work.play(number); });
-            if (!started) crew.send(0, ended_text(Ended{number, started.error().text(), 1, 0, false, 0}));
+            if (!started) peers.send(0, ended_text(Ended{number, started.error().text(), 1, 0, false, 0}));
         }
         if (children.running() == 0) std::this_thread::sleep_for(look_every);
-        for (const Ended& ended : children.wait(look_every)) crew.send(0, ended_text(ended));
+        for (const Ended& ended : children.wait(look_every)) peers.send(0, ended_text(ended));
     }
 }
 

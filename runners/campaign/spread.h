@@ -13,12 +13,6 @@
 #include "runners/campaign/children.h"
 #include "scenarios/model/error.h"
 
-// The processes that mpirun or srun started together, which send each other text messages. A process started
-// alone has no crew.
-namespace deadrank::runners {
-struct MpiBridge;
-}
-
 namespace deadrank::runners::campaign {
 
 struct Message {
@@ -26,10 +20,11 @@ struct Message {
     std::string text;
 };
 
-// One conversation between a manager (rank 0) and its workers. All calls come from one thread.
-class Crew {
+// The processes that mpirun or srun started together, which send each other text messages: rank 0 is the
+// manager, the others are workers. A process started alone has none. All calls come from one thread.
+class Peers {
 public:
-    virtual ~Crew() = default;
+    virtual ~Peers() = default;
     virtual int rank() const = 0;
     virtual int size() const = 0;
     virtual void send(int to, const std::string& text) = 0;
@@ -45,18 +40,14 @@ Started detect_launcher();
 
 // Path of the library that links MPI: beside the program, or in the installed lib/deadrank. Empty: this build
 // has none.
-std::filesystem::path crew_library(const std::filesystem::path& executable);
+std::filesystem::path find_mpi_bridge(const std::filesystem::path& executable);
 
 // Joins the other processes; leaving waits for all of them. Errors: environment, when the library cannot be
 // loaded or MPI does not initialize.
-scenarios::Result<std::unique_ptr<Crew>> join_crew(const std::filesystem::path& library);
+scenarios::Result<std::unique_ptr<Peers>> join_peers(const std::filesystem::path& library);
 
-}  // namespace deadrank::runners::campaign
-
-namespace deadrank::runners::campaign {
-
-// ── Numbers are handed out one by one, to our own children and to the crew's; answers are taken as they
-// arrive. They do not depend on who played what, or on how many played.
+// ── Numbers are handed out one by one, to children of this process and to its peers; answers are taken as
+// they arrive. They do not depend on who played what, or on how many played.
 
 struct Work {
     std::string definition;  // must be equal in all processes: it identifies the campaign
@@ -69,12 +60,12 @@ struct Work {
 };
 
 // The manager: plays and hands out until all numbers are answered, or a stop. `take` gets each child's end
-// and the rank it was played on; its error ends the campaign. `crew` may be null. Errors: environment, for a
+// and the rank it was played on; its error ends the campaign. `peers` may be null. Errors: environment, for a
 // worker with another definition.
-scenarios::Result<void> manage(const Work& work, const std::vector<std::uint64_t>& numbers, Crew* crew,
+scenarios::Result<void> manage(const Work& work, const std::vector<std::uint64_t>& numbers, Peers* peers,
                                const std::function<scenarios::Result<void>(const Ended&, int)>& take);
 
 // A worker: plays what it is given until the manager dismisses it.
-void serve(const Work& work, Crew& crew);
+void serve(const Work& work, Peers& peers);
 
 }  // namespace deadrank::runners::campaign

@@ -11,7 +11,7 @@
 
 #include "runners/backends/process/scratch.h"
 #include "scenarios/model/release.h"
-#include "scenarios/model/text.h"
+#include "scenarios/model/toml_text.h"
 
 namespace deadrank::runners::commands {
 

@@ -16,7 +16,6 @@
 #include "runners/pipeline/run_files.h"
 #include "runners/pipeline/workers.h"
 
-// The programs that --subject or a command after `--` puts under test, and how each reacted to a scenario.
 namespace deadrank::runners {
 struct Extension;
 }

@@ -12,7 +12,7 @@
 #include "results/processes/bounded.h"
 #include "scenarios/format/plan_file.h"
 
-namespace deadrank::runners {
+namespace deadrank::runners::find {
 
 scenarios::Result<std::string> output_of(const std::vector<std::string>& command,
                                          const std::atomic<bool>& stop) {
@@ -218,4 +218,4 @@ scenarios::Result<Traced> trace_one(const Job& job, Variant variant, const Windo
     return traced(*record);
 }
 
-}  // namespace deadrank::runners
+}  // namespace deadrank::runners::find

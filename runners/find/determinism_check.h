@@ -12,7 +12,7 @@
 #include "runners/pipeline/campaign.h"
 #include "scenarios/model/error.h"
 
-namespace deadrank::runners {
+namespace deadrank::runners::find {
 
 // This program again, in a process of its own: other addresses, another history.
 // Runs the command to its end and returns what it wrote to standard output. When `stop` is set it is ended
@@ -62,4 +62,4 @@ scenarios::Result<Traced> trace_one(const Job& job, scenarios::Variant variant, 
                                     Runner& runner, const scenarios::Vocabulary& vocabulary,
                                     const PipelineOptions& options);
 
-}  // namespace deadrank::runners
+}  // namespace deadrank::runners::find

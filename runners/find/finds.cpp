@@ -12,7 +12,7 @@
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/model/error.h"
-#include "scenarios/model/text.h"
+#include "scenarios/model/toml_text.h"
 
 namespace deadrank::runners::find {
 

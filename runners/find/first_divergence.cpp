@@ -7,7 +7,7 @@
 #include "runners/find/run_digest.h"
 #include "sim/engine/trace_hash.h"
 
-namespace deadrank::runners {
+namespace deadrank::runners::find {
 
 namespace {
 
@@ -103,4 +103,4 @@ std::string text_of(const std::optional<TraceEvent>& event) {
                        static_cast<double>(event->at.count()) / 1e9, who, event->what, event->digest);
 }
 
-}  // namespace deadrank::runners
+}  // namespace deadrank::runners::find

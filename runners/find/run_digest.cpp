@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <xxhash.h>
 
-namespace deadrank::runners {
+namespace deadrank::runners::find {
 
 namespace {
 
@@ -134,4 +134,4 @@ std::optional<Disagreement> disagreement(const TrialDigest& one, const TrialDige
     return {};
 }
 
-}  // namespace deadrank::runners
+}  // namespace deadrank::runners::find

@@ -13,7 +13,7 @@
 #include "runners/backend/runner.h"
 #include "runners/pipeline/play_trial.h"
 
-namespace deadrank::runners {
+namespace deadrank::runners::find {
 
 struct RunDigest {
     std::uint64_t trace_hash = 0, ranks = 0, evidence = 0, findings = 0;
@@ -77,4 +77,4 @@ scenarios::Result<std::optional<Divergence>> find_first_divergence(const Tracer&
 // "event 57 at 0.1 s, rank 3, value.sample"
 std::string text_of(const std::optional<TraceEvent>& event);
 
-}  // namespace deadrank::runners
+}  // namespace deadrank::runners::find

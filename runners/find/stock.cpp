@@ -12,6 +12,7 @@ namespace deadrank::runners::find {
 
 namespace {
 
+using scenarios::FaultId;
 using scenarios::FaultSpec;
 using scenarios::Kind;
 using scenarios::Parameter;
@@ -19,34 +20,35 @@ using scenarios::Value;
 using scenarios::ValueType;
 
 struct EffectiveValue {
-    std::string_view kind, parameter, value;
+    FaultId kind;
+    std::string_view parameter, value;
 };
 
 // Required parameters, and optional ones that must be set for the fault to have an effect.
 constexpr EffectiveValue effective_values[] = {
-    {"break_package", "package", "nccl"},
-    {"leak_memory", "bytes", "8GiB"},
-    {"limit_host", "shared_memory", "1MiB"},
-    {"limit_memory", "bytes", "1MiB"},
-    {"reroot_collective", "to", "1"},
-    {"set_env", "name", "NCCL_SOCKET_IFNAME"},
-    {"set_env", "value", "ib9"},
-    {"skew_version", "package", "nccl"},
-    {"skew_version", "version", "2.19.3"},
-    {"swap_operation", "to", "all_gather"},
-    {"unset_env", "name", "RANK"},
-    {"shift_clock", "by", "30s"},
-    {"bend_value", "add", "1"},
-    {"delay_collective", "by", "2s"},
-    {"slow_rank", "factor", "4x"},
-    {"throttle_device", "factor", "4x"},
-    {"slow_link", "factor", "1000x"},
-    {"lose_packets", "share", "20%"},
+    {FaultId::break_package, "package", "nccl"},
+    {FaultId::leak_memory, "bytes", "8GiB"},
+    {FaultId::limit_host, "shared_memory", "1MiB"},
+    {FaultId::limit_memory, "bytes", "1MiB"},
+    {FaultId::reroot_collective, "to", "1"},
+    {FaultId::set_env, "name", "NCCL_SOCKET_IFNAME"},
+    {FaultId::set_env, "value", "ib9"},
+    {FaultId::skew_version, "package", "nccl"},
+    {FaultId::skew_version, "version", "2.19.3"},
+    {FaultId::swap_operation, "to", "all_gather"},
+    {FaultId::unset_env, "name", "RANK"},
+    {FaultId::shift_clock, "by", "30s"},
+    {FaultId::bend_value, "add", "1"},
+    {FaultId::delay_collective, "by", "2s"},
+    {FaultId::slow_rank, "factor", "4x"},
+    {FaultId::throttle_device, "factor", "4x"},
+    {FaultId::slow_link, "factor", "1000x"},
+    {FaultId::lose_packets, "share", "20%"},
 };
 
 std::optional<Value> felt_value(const std::string& kind, const Parameter& parameter) {
     for (const EffectiveValue& one : effective_values) {
-        if (one.kind != kind || one.parameter != parameter.name) continue;
+        if (kind != one.kind || one.parameter != parameter.name) continue;
         if (parameter.type == ValueType::text || parameter.type == ValueType::choice)
             return Value{.type = parameter.type, .text = std::string(one.value)};
         const auto value = scenarios::parse_value(parameter.type, one.value);
@@ -56,7 +58,7 @@ std::optional<Value> felt_value(const std::string& kind, const Parameter& parame
 }
 
 Aim aim_of(const Kind& kind) {
-    if (kind.name == scenarios::FaultId::swap_ranks) return Aim::two_ranks;
+    if (kind.name == FaultId::swap_ranks) return Aim::two_ranks;
     for (const Parameter& parameter : kind.parameters) {
         if (parameter.type == ValueType::ranks) return Aim::rank;
         if (parameter.type == ValueType::nodes) return Aim::node;

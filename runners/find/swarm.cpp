@@ -75,7 +75,7 @@ std::vector<bool> faults_that_acted(const TrialedPlan& tried) {
     return acted;
 }
 
-void ask(const SwarmOptions& options, const TrialedPlan& tried, PlanTrials& trials, Seen& seen) {
+void check_properties(const SwarmOptions& options, const TrialedPlan& tried, PlanTrials& trials, Seen& seen) {
     for (const Property& property : all_properties()) {
         if (property.modality == Modality::sometimes) seen.sometimes[property.name] = property.look(tried);
     }
@@ -107,7 +107,7 @@ Seen look_at(std::uint64_t seed, const SwarmOptions& options, const Coverage& co
     if (!seen.job) return seen;
     seen.acted = faults_that_acted(*tried);
     seen.effect = plan.faults.empty() || tried->fault.record.truth.applied();
-    ask(options, *tried, trials, seen);
+    check_properties(options, *tried, trials, seen);
     return seen;
 }
 

@@ -15,6 +15,7 @@
 #include "scenarios/format/plan_file.h"
 #include "scenarios/format/scenario_file.h"
 #include "scenarios/model/python_program.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::runners::manual {
 
@@ -23,6 +24,7 @@ namespace {
 using results::Detector;
 using results::Evidence;
 using results::Finding;
+using scenarios::Symptom;
 
 constexpr std::size_t scenarios_most = 3;
 
@@ -132,32 +134,35 @@ std::string sources_text() {
 
 // A value that a job logs beside what it should be, and what a difference is reported as.
 struct CheckRow {
-    const char *value, *setting, *beside, *symptom;
+    const char *value, *setting, *beside;
+    Symptom symptom;
 };
 
 constexpr CheckRow checks[] = {
     {"gradient.accumulated", "audit",
      "the sum of the gradients of a rank's micro-batches, each as it was computed",
-     "wrong_intermediate_value"},
+     Symptom::wrong_intermediate_value},
     {"gradient.reduced", "audit",
      "the sum of all ranks' gradients, each before it is packed into a buffer or sent",
-     "wrong_intermediate_value"},
+     Symptom::wrong_intermediate_value},
     {"reference.parameters, reference.loss, reference.gradient_norm", "reference",
-     "the same training on one rank, of the same samples", "parallel_result_mismatch"},
+     "the same training on one rank, of the same samples", Symptom::parallel_result_mismatch},
     {"reference.token", "reference", "what one device answers (serving)",
-     "inference_output_inconsistency_across_devices"},
-    {"", "assert_equal", "the same; the job then fails as a test does", "ci_or_test_failure"},
+     Symptom::inference_output_inconsistency_across_devices},
+    {"", "assert_equal", "the same; the job then fails as a test does", Symptom::ci_or_test_failure},
     {"weights.sum", "saved_ranks or pretrained", "the numbers in the files that were loaded",
-     "model_or_data_loading_failure"},
-    {"optimizer.step", "optimizer_steps", "the steps that training has made", "wrong_intermediate_value"},
-    {"evaluation.samples", "evaluate_every", "the size of the evaluation set", "wrong_sample_coverage"},
+     Symptom::model_or_data_loading_failure},
+    {"optimizer.step", "optimizer_steps", "the steps that training has made",
+     Symptom::wrong_intermediate_value},
+    {"evaluation.samples", "evaluate_every", "the size of the evaluation set",
+     Symptom::wrong_sample_coverage},
     {"step_time", "expected_step_time",
      "what was measured elsewhere; more than 1150‰ of it, in 4 steps in a row of a rank",
-     "low_throughput_uniform"},
+     Symptom::low_throughput_uniform},
     {"dropout.seed", "dropout", "those of ranks that train on other samples, which must differ",
-     "wrong_intermediate_value"},
+     Symptom::wrong_intermediate_value},
     {"learning_rate", "", "those of other ranks, and what the configuration says",
-     "wrong_intermediate_value"},
+     Symptom::wrong_intermediate_value},
 };
 
 // Workloads that have the setting.
@@ -181,60 +186,61 @@ std::string checks_text(const Library& library) {
         "by definition is reported, not the reference run's.\n\n" +
         heading_row({"value", "setting", "compared with", "reported as", "in workloads"});
     for (const CheckRow& check : checks)
-        text += row({check.value, check.setting, cell(check.beside), fmt::format("`{}`", check.symptom),
-                     who_has(library, check.setting)});
+        text += row({check.value, check.setting, cell(check.beside),
+                     fmt::format("`{}`", id_of(check.symptom)), who_has(library, check.setting)});
     return text + "\n";
 }
 
-std::string_view symptom_of(results::analysis::Trouble trouble) {
+Symptom symptom_of(results::analysis::Trouble trouble) {
     using enum results::analysis::Trouble;
     switch (trouble) {
         case mismatch:
-            return "collective_mismatch_error";
+            return Symptom::collective_mismatch_error;
         case timeout:
-            return "collective_timeout_abort";
+            return Symptom::collective_timeout_abort;
         case connection:
-            return "remote_peer_connection_error";
+            return Symptom::remote_peer_connection_error;
         case setup:
-            return "communication_setup_failure";
+            return Symptom::communication_setup_failure;
         case memory:
-            return "device_out_of_memory";
+            return Symptom::device_out_of_memory;
         case host:
-            return "host_resource_exhaustion";
+            return Symptom::host_resource_exhaustion;
         case build:
-            return "build_or_install_failure";
+            return Symptom::build_or_install_failure;
         case import:
-            return "import_or_symbol_error";
+            return Symptom::import_or_symbol_error;
         case device:
-            return "device_fault_reported";
+            return Symptom::device_fault_reported;
         case native:
-            return "native_crash_or_illegal_access";
+            return Symptom::native_crash_or_illegal_access;
         case unreadable:
-            return "checkpoint_unreadable";
+            return Symptom::checkpoint_unreadable;
         case saving:
-            return "checkpoint_save_failure";
+            return Symptom::checkpoint_save_failure;
         case reshard:
-            return "reshard_restore_failure";
+            return Symptom::reshard_restore_failure;
         case loading:
-            return "model_or_data_loading_failure";
+            return Symptom::model_or_data_loading_failure;
         case shape:
-            return "tensor_shape_or_dtype_error";
+            return Symptom::tensor_shape_or_dtype_error;
         case placement:
-            return "wrong_device_used";
+            return Symptom::wrong_device_used;
         case exception:
-            return "framework_runtime_exception";
+            return Symptom::framework_runtime_exception;
         case none:
         case launcher:
-            return "";
+            return Symptom::none;
     }
-    return "";
+    return Symptom::none;
 }
 
 std::string words_text() {
     std::vector<std::pair<std::string_view, std::vector<std::string>>> known;
     for (const auto& [words, trouble] : results::analysis::list_known_phrases()) {
-        const std::string_view symptom = symptom_of(trouble);
-        if (symptom.empty()) continue;
+        const Symptom reported_as = symptom_of(trouble);
+        if (reported_as == Symptom::none) continue;
+        const std::string_view symptom = id_of(reported_as);
         const auto row =
             std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == symptom; });
         auto& all = row == known.end() ? known.emplace_back(symptom, std::vector<std::string>()) : *row;

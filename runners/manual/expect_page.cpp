@@ -91,7 +91,7 @@ std::string expect_page(const Library& library) {
             text += fmt::format("\n## {}\n\n", row_of.part) +
                     heading_row({"symptom", "what shows", "who is named", "how soon", "for example"});
         part = row_of.part;
-        text += row({fmt::format("`{}`", row_of.symptom), cell(row_of.shows), cell(row_of.who),
+        text += row({fmt::format("`{}`", id_of(row_of.symptom)), cell(row_of.shows), cell(row_of.who),
                      cell(row_of.soon), example_cell(library, row_of)});
     }
     return text;

@@ -9,7 +9,7 @@
 #include "runners/manual/markdown.h"
 #include "runners/manual/output_words.h"
 #include "scenarios/format/file_words.h"
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::runners::manual {

@@ -48,7 +48,7 @@ scenarios::Scenario small_job(const SymptomRow& row) {
     if (const auto equals = row.cluster.find(" = "); equals != std::string_view::npos)
         set(scenario.cluster, scenarios::cluster_parameters(), std::string(row.cluster.substr(0, equals)),
             std::string(row.cluster.substr(equals + 3)));
-    scenario.expect.symptom = row.symptom;
+    scenario.expect.symptom = id_of(row.symptom);
     return scenario;
 }
 

@@ -9,12 +9,13 @@
 #include "results/record/finding.h"
 #include "results/record/time.h"
 #include "runners/pipeline/library.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::runners::manual {
 
 struct SymptomRow {
     std::string_view part;  // heading of the page
-    std::string_view symptom;
+    scenarios::Symptom symptom;
     std::string_view shows;  // what is in the evidence
     std::string_view who;    // who is named
     std::string_view soon;

@@ -33,12 +33,12 @@ const Parameter* setting_named(const std::vector<Parameter>& settings, std::stri
 
 Values usual_settings(const sim::WorkloadKind& kind) {
     Values said;
-    const auto say = [&](const char* name, std::int64_t number) {
+    const auto add_setting = [&](const char* name, std::int64_t number) {
         if (const Parameter* setting = setting_named(kind.words.parameters, name))
             said.emplace(name, scenarios::Value{.type = setting->type, .number = number});
     };
-    say("steps", steps_played);
-    say("checkpoint_every", saves_every);
+    add_setting("steps", steps_played);
+    add_setting("checkpoint_every", saves_every);
     return said;
 }
 

@@ -31,7 +31,7 @@ namespace deadrank::runners {
 namespace {
 
 // Calls a library's function that writes its version into an int and returns 0.
-std::optional<int> asked(const char* library, const char* function) {
+std::optional<int> version_from(const char* library, const char* function) {
     void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
     if (!handle) return std::nullopt;
     const auto version = reinterpret_cast<int (*)(int*)>(dlsym(handle, function));
@@ -50,9 +50,9 @@ std::string nccl_text(int code) {
 
 std::string library_versions() {
     nlohmann::ordered_json found = nlohmann::ordered_json::object();
-    if (const auto nccl = asked("libnccl.so.2", "ncclGetVersion")) found["nccl"] = nccl_text(*nccl);
+    if (const auto nccl = version_from("libnccl.so.2", "ncclGetVersion")) found["nccl"] = nccl_text(*nccl);
     for (const char* runtime : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"}) {
-        if (const auto cuda = asked(runtime, "cudaRuntimeGetVersion")) {
+        if (const auto cuda = version_from(runtime, "cudaRuntimeGetVersion")) {
             found["cuda"] = fmt::format("{}.{}", *cuda / 1000, *cuda / 10 % 100);
             break;
         }

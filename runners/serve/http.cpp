@@ -256,13 +256,14 @@ std::string random_access() {
 }
 
 scenarios::Result<Address> address_of(const std::string& url) {
-    const auto no = [&](const std::string& why, const std::string& remedy) {
+    const auto refuse_address = [&](const std::string& why, const std::string& remedy) {
         return refuse(ErrorCode::usage, fmt::format("'{}' {}", url, why), remedy);
     };
     if (url.starts_with("https://"))
-        return no("asks for TLS, which is not spoken here",
-                  "give an http:// address: a port of the server itself, or one that is forwarded to it");
-    if (!url.starts_with("http://")) return no("is no address", "write http://HOST:PORT");
+        return refuse_address(
+            "asks for TLS, which is not spoken here",
+            "give an http:// address: a port of the server itself, or one that is forwarded to it");
+    if (!url.starts_with("http://")) return refuse_address("is no address", "write http://HOST:PORT");
     std::string rest = url.substr(7);
     Address there;
     if (const std::size_t slash = rest.find('/'); slash != std::string::npos) {
@@ -271,7 +272,8 @@ scenarios::Result<Address> address_of(const std::string& url) {
         while (there.prefix.ends_with('/')) there.prefix.pop_back();
     }
     if (rest.find('@') != std::string::npos)
-        return no("holds a password", "forward the port instead: nothing is sent but the questions");
+        return refuse_address("holds a password",
+                              "forward the port instead: nothing is sent but the questions");
     const std::size_t colon = rest.rfind(':');
     if (colon != std::string::npos && rest.find(']', colon) == std::string::npos) {
         there.port = rest.substr(colon + 1);
@@ -279,7 +281,7 @@ scenarios::Result<Address> address_of(const std::string& url) {
     }
     const bool digits = !there.port.empty() && there.port.size() < 6 &&
                         there.port.find_first_not_of("0123456789") == std::string::npos;
-    if (rest.empty() || !digits) return no("is no address", "write http://HOST:PORT");
+    if (rest.empty() || !digits) return refuse_address("is no address", "write http://HOST:PORT");
     there.host = rest.starts_with('[') ? rest.substr(1, rest.size() - 2) : rest;
     return there;
 }

@@ -18,6 +18,7 @@
 
 #include "results/emitters/snapshot.h"
 #include "results/external/foreign_detectors.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::runners::serve {
 
@@ -28,6 +29,7 @@ using asio::ip::tcp;
 using scenarios::ErrorCode;
 using scenarios::refuse;
 using scenarios::Result;
+using scenarios::Symptom;
 using Trouble = boost::system::error_code;
 
 namespace {
@@ -57,7 +59,7 @@ bool read_line(tcp::socket& socket, asio::streambuf& buffer, std::string& line) 
     return true;
 }
 
-bool say(tcp::socket& socket, const std::string& text) {
+bool send_text(tcp::socket& socket, const std::string& text) {
     Trouble trouble;
     asio::write(socket, asio::buffer(text), trouble);
     return !trouble;
@@ -78,31 +80,33 @@ struct RasServer::Inside {
         while (read_line(socket, buffer, line)) {
             const std::string command = upper(line);
             if (command.starts_with("CLIENT PROTOCOL")) {
-                if (!say(socket, "SERVER PROTOCOL 2\n")) return;
+                if (!send_text(socket, "SERVER PROTOCOL 2\n")) return;
             } else if (command.starts_with("TIMEOUT ")) {
                 const bool number =
                     command.size() > 8 && command.find_first_not_of("0123456789", 8) == command.npos;
-                if (!say(socket,
-                         number ? "OK\n" : fmt::format("ERROR: Invalid timeout value {}\n", line.substr(8))))
+                if (!send_text(
+                        socket,
+                        number ? "OK\n" : fmt::format("ERROR: Invalid timeout value {}\n", line.substr(8))))
                     return;
             } else if (command.starts_with("SET FORMAT ")) {
                 const std::string form = command.substr(11);
                 json = form == "JSON";
-                if (!say(socket, json || form == "TEXT"
-                                     ? "OK\n"
-                                     : fmt::format("ERROR: Invalid format {}\n", line.substr(11))))
+                if (!send_text(socket, json || form == "TEXT"
+                                           ? "OK\n"
+                                           : fmt::format("ERROR: Invalid format {}\n", line.substr(11))))
                     return;
             } else if (command == "STATUS" || command == "VERBOSE STATUS") {
                 const auto status = report();
-                say(socket, json ? results::emitters::ras_json(status) : results::emitters::ras_text(status));
+                send_text(socket,
+                          json ? results::emitters::ras_json(status) : results::emitters::ras_text(status));
                 return;
             } else if (command == "MONITOR" || command.starts_with("MONITOR ")) {
                 // NCCL 2.29 and newer stream events from here on; ncclras shows this line and ends.
-                if (!say(socket,
-                         "ERROR: MONITOR is not served: a run that is over has no events to come; "
-                         "ask for STATUS\n"))
+                if (!send_text(socket,
+                               "ERROR: MONITOR is not served: a run that is over has no events to come; "
+                               "ask for STATUS\n"))
                     return;
-            } else if (!say(socket, fmt::format("ERROR: Unknown command {}\n", line))) {
+            } else if (!send_text(socket, fmt::format("ERROR: Unknown command {}\n", line))) {
                 return;
             }
         }
@@ -163,7 +167,7 @@ Result<std::string> query_ras(const RasQuestion& question) {
     asio::streambuf buffer(line_most);
     const auto exchange = [&](const std::string& command, std::string_view expected) -> Result<void> {
         std::string line;
-        if (say(socket, command + "\n") && read_line(socket, buffer, line) &&
+        if (send_text(socket, command + "\n") && read_line(socket, buffer, line) &&
             upper(line).starts_with(expected))
             return {};
         return refuse(
@@ -175,7 +179,7 @@ Result<std::string> query_ras(const RasQuestion& question) {
     if (done) done = exchange(fmt::format("TIMEOUT {}", question.timeout_seconds), "OK");
     if (done) done = exchange(fmt::format("SET FORMAT {}", question.json ? "json" : "text"), "OK");
     if (!done) return tl::unexpected(done.error());
-    if (!say(socket, question.verbose ? "VERBOSE STATUS\n" : "STATUS\n"))
+    if (!send_text(socket, question.verbose ? "VERBOSE STATUS\n" : "STATUS\n"))
         return refuse(ErrorCode::environment, "it closed the connection before it could be asked");
     asio::streambuf rest(body_most);
     asio::read(socket, rest, trouble);
@@ -215,7 +219,8 @@ private:
 }  // namespace
 
 std::vector<std::string_view> RasPoller::symptoms() const {
-    return {"collective_deadlock_hang", "collective_timeout_abort", "remote_peer_connection_error"};
+    return {id_of(Symptom::collective_deadlock_hang), id_of(Symptom::collective_timeout_abort),
+            id_of(Symptom::remote_peer_connection_error)};
 }
 
 std::vector<results::Finding> RasPoller::examine(const results::Evidence& evidence) const {
@@ -237,7 +242,7 @@ std::vector<results::Finding> RasPoller::examine(const results::Evidence& eviden
     std::map<std::pair<std::string, int>, results::Rank> processes;
     for (const auto& [process, place] : results::emitters::places_of(evidence, at))
         processes[{place.host, place.pid}] = process;
-    results::Finding finding{.symptom = "collective_deadlock_hang",
+    results::Finding finding{.symptom = id_of(Symptom::collective_deadlock_hang),
                              .detector = std::string(name()),
                              .blame = {},
                              .at = at,

@@ -8,6 +8,7 @@
 
 #include "scenarios/model/document.h"
 #include "scenarios/model/text.h"
+#include "scenarios/model/toml_text.h"
 
 namespace deadrank::runners::web {
 

@@ -1,5 +1,5 @@
 // scenarios/format/closed_words.cpp — The closed lists of words of a scenario that no other folder owns.
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 
 namespace deadrank::scenarios {
 

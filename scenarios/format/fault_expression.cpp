@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 #include "scenarios/model/kind_ids.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/text.h"
@@ -180,7 +180,7 @@ private:
                                          [](std::string_view part, const Word& word) { return part == word.text; });
             if (same) longest = &verb, length = parts.size();
         }
-        const std::string name = longest ? std::string(longest->kind) : words_.front().text;
+        const std::string name = longest ? id_of(longest->kind) : words_.front().text;
         kind_ = vocabulary_.fault(name);
         verb_ = words_.front();
         if (!kind_) {
@@ -394,36 +394,36 @@ private:
 
 const std::vector<FaultVerb>& fault_verbs() {
     static const std::vector<FaultVerb> verbs = {
-        {"kill", "kill_rank", "kill rank 1 before all_reduce 7"},
-        {"crash", "kill_rank", "crash rank 1 in backward"},
-        {"exit", "exit_rank", "exit rank 2 at step 3"},
-        {"stop", "stop_rank", "stop rank 0 before barrier"},
-        {"pause", "pause_rank", "pause rank 1 for 90s at step 4"},
-        {"slow", "slow_rank", "slow rank 3 x4 from step 5"},
-        {"preempt", "preempt_job", "preempt at step 5"},
-        {"lose", "lose_node", "lose node 1 at step 5"},
-        {"set", "set_env", "set NCCL_ALGO=Ring rank 0"},
-        {"unset", "unset_env", "unset MASTER_PORT rank 1"},
-        {"swap", "swap_ranks", "swap ranks 1,2"},
-        {"skip", "skip_collective", "skip all_reduce 7 rank 1"},
-        {"swap call", "reorder_collective", "swap call all_reduce 3 rank 1"},
-        {"resize", "resize_collective", "resize all_reduce 7 by -1 rank 1"},
-        {"retype", "retype_collective", "retype all_reduce 7 to f16 rank 1"},
-        {"delay", "delay_collective", "delay all_reduce 7 30s rank 1"},
-        {"fail", "fail_call", "fail all_reduce 7 rank 1"},
-        {"hang", "hang_kernel", "hang all_reduce 7 rank 1"},
-        {"flip", "flip_bits", "flip bit 30 of all_gather 3 rank 0"},
-        {"disk full", "fill_storage", "disk full at checkpoint"},
-        {"slow disk", "slow_storage", "slow disk x100 at checkpoint"},
-        {"tear write", "tear_write", "tear write at checkpoint"},
-        {"lose write", "lose_write", "lose write at checkpoint"},
-        {"corrupt checkpoint", "corrupt_checkpoint", "corrupt checkpoint at step 3"},
-        {"cut", "drop_link", "cut link node0-node1 for 20s at step 2"},
-        {"slow link", "slow_link", "slow link node0-node1 x10 from step 2"},
-        {"partition", "partition", "partition node 1 at step 2"},
-        {"limit memory", "limit_memory", "limit memory bytes=1GiB rank 0"},
-        {"throttle", "throttle_device", "throttle rank 0 x3 from step 2"},
-        {"xid", "device_fault", "xid xid=79 rank 0 at step 2"},
+        {"kill", FaultId::kill_rank, "kill rank 1 before all_reduce 7"},
+        {"crash", FaultId::kill_rank, "crash rank 1 in backward"},
+        {"exit", FaultId::exit_rank, "exit rank 2 at step 3"},
+        {"stop", FaultId::stop_rank, "stop rank 0 before barrier"},
+        {"pause", FaultId::pause_rank, "pause rank 1 for 90s at step 4"},
+        {"slow", FaultId::slow_rank, "slow rank 3 x4 from step 5"},
+        {"preempt", FaultId::preempt_job, "preempt at step 5"},
+        {"lose", FaultId::lose_node, "lose node 1 at step 5"},
+        {"set", FaultId::set_env, "set NCCL_ALGO=Ring rank 0"},
+        {"unset", FaultId::unset_env, "unset MASTER_PORT rank 1"},
+        {"swap", FaultId::swap_ranks, "swap ranks 1,2"},
+        {"skip", FaultId::skip_collective, "skip all_reduce 7 rank 1"},
+        {"swap call", FaultId::reorder_collective, "swap call all_reduce 3 rank 1"},
+        {"resize", FaultId::resize_collective, "resize all_reduce 7 by -1 rank 1"},
+        {"retype", FaultId::retype_collective, "retype all_reduce 7 to f16 rank 1"},
+        {"delay", FaultId::delay_collective, "delay all_reduce 7 30s rank 1"},
+        {"fail", FaultId::fail_call, "fail all_reduce 7 rank 1"},
+        {"hang", FaultId::hang_kernel, "hang all_reduce 7 rank 1"},
+        {"flip", FaultId::flip_bits, "flip bit 30 of all_gather 3 rank 0"},
+        {"disk full", FaultId::fill_storage, "disk full at checkpoint"},
+        {"slow disk", FaultId::slow_storage, "slow disk x100 at checkpoint"},
+        {"tear write", FaultId::tear_write, "tear write at checkpoint"},
+        {"lose write", FaultId::lose_write, "lose write at checkpoint"},
+        {"corrupt checkpoint", FaultId::corrupt_checkpoint, "corrupt checkpoint at step 3"},
+        {"cut", FaultId::drop_link, "cut link node0-node1 for 20s at step 2"},
+        {"slow link", FaultId::slow_link, "slow link node0-node1 x10 from step 2"},
+        {"partition", FaultId::partition, "partition node 1 at step 2"},
+        {"limit memory", FaultId::limit_memory, "limit memory bytes=1GiB rank 0"},
+        {"throttle", FaultId::throttle_device, "throttle rank 0 x3 from step 2"},
+        {"xid", FaultId::device_fault, "xid xid=79 rank 0 at step 2"},
     };
     return verbs;
 }

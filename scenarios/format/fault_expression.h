@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scenarios/model/kind_ids.h"
 #include "scenarios/model/scenario.h"
 
 namespace deadrank::scenarios {
@@ -21,7 +22,7 @@ namespace deadrank::scenarios {
 // A short word of the line and the kind of fault that it means.
 struct FaultVerb {
     std::string_view words;    // "disk full"
-    std::string_view kind;     // "fill_storage"
+    FaultId kind;
     std::string_view example;  // a whole line
 };
 const std::vector<FaultVerb>& fault_verbs();

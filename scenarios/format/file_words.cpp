@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 
 namespace deadrank::scenarios {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 #include "scenarios/model/kind_ids.h"
 #include "scenarios/model/plan.h"
 

@@ -7,9 +7,9 @@
 #include <xxhash.h>
 
 #include "scenarios/format/closing.h"
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 #include "scenarios/model/plan.h"
-#include "scenarios/model/text.h"
+#include "scenarios/model/toml_text.h"
 
 namespace deadrank::scenarios {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 #include "scenarios/model/document.h"
 #include "scenarios/model/kind_ids.h"
 #include "scenarios/model/pattern.h"

@@ -6,11 +6,11 @@
 #include <optional>
 #include <xxhash.h>
 
-#include "scenarios/format/parts.h"
+#include "scenarios/format/opening_comment.h"
+#include "scenarios/format/scenario_tables.h"
 #include "scenarios/model/plan.h"
 #include "scenarios/model/python_program.h"
 #include "scenarios/model/scenario.h"
-#include "scenarios/model/text.h"
 
 namespace deadrank::scenarios {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/format/file_words.h"
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 #include "scenarios/model/plan.h"
 
 namespace deadrank::scenarios {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 #include "scenarios/model/selector.h"
 
 namespace deadrank::scenarios {

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 #include "scenarios/model/python_program.h"
-#include "scenarios/model/text.h"
+#include "scenarios/model/toml_text.h"
 #include "scenarios/model/value.h"
 
 namespace deadrank::scenarios {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "scenarios/format/opening_comment.h"
 #include "scenarios/format/reader.h"
 #include "scenarios/model/chance.h"
-#include "scenarios/model/text.h"
 
 namespace deadrank::scenarios {
 

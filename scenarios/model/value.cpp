@@ -10,6 +10,7 @@
 #include "scenarios/model/document.h"
 #include "scenarios/model/error.h"
 #include "scenarios/model/text.h"
+#include "scenarios/model/toml_text.h"
 
 namespace deadrank::scenarios {
 

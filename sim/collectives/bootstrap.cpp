@@ -219,7 +219,7 @@ void Bootstrap::wait_for_wrappers(Process& process, const Gathering& met) {
 void Bootstrap::inform(const Process& process, const Gathering& met, Rank place) {
     const NcclSettings& settings = settings_of(process.id);
     if (!settings.informs) return;
-    const auto say = [&](const std::string& words) {
+    const auto log_line = [&](const std::string& words) {
         machine_.recorder.log(
             process.id, 0,
             fmt::format("{}:{}:{} [{}] NCCL INFO {}", machine_.topology.host_name(process.node), process.pid,
@@ -231,13 +231,13 @@ void Bootstrap::inform(const Process& process, const Gathering& met, Rank place)
             fmt::format("NCCL version {}+cuda{}", machine_.environment.version(process, "nccl"),
                         machine_.environment.version(process, "cuda")));
     }
-    say(fmt::format("Bootstrap: Using {}:10.0.{}.1<0>", settings.interface, process.node));
+    log_line(fmt::format("Bootstrap: Using {}:10.0.{}.1<0>", settings.interface, process.node));
     if (met.text.starts_with("NET/IB") && settings.direct == results::DirectAccess::copied) {
-        say(fmt::format("NET/IB : GPU Direct RDMA Disabled for HCA {} 'mlx5_{}'", process.card,
-                        process.card));
+        log_line(fmt::format("NET/IB : GPU Direct RDMA Disabled for HCA {} 'mlx5_{}'", process.card,
+                             process.card));
     }
-    say(fmt::format("ncclCommInitRank comm {} rank {} nranks {} cudaDev {} busId {:x} - Init COMPLETE",
-                    met.id, place, met.came, process.device, machine_.devices.bus_id(process.device)));
+    log_line(fmt::format("ncclCommInitRank comm {} rank {} nranks {} cudaDev {} busId {:x} - Init COMPLETE",
+                         met.id, place, met.came, process.device, machine_.devices.bus_id(process.device)));
 }
 
 // Each says for itself whether its cards reach its device; over sockets all use what the first one chose.

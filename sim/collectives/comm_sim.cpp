@@ -293,14 +293,14 @@ void SimComm::abort() {
 // torch 2.11.
 void SimComm::destroy() {
     if (!comm_ || comm_->over_gloo() || comm_->has_crowd() || comm_->is_over_for(index_)) return;
-    const auto say = [&](std::string_view words) {
+    const auto log_line = [&](std::string_view words) {
         machine_.recorder.log(process_.id, 0, group_prefix(*comm_, index_) + std::string(words));
     };
-    say("Starting to destroy process group, flushing operations.");
+    log_line("Starting to destroy process group, flushing operations.");
     comm_->destroy(index_);
     machine_.wait(process_, {.kind = WaitKind::destroy, .comm = comm_},
                   [&] { return comm_->may_be_freed(index_) || comm_->is_over_for(index_); });
-    say("Operations flushed, joining watchdog thread.");
+    log_line("Operations flushed, joining watchdog thread.");
 }
 
 // ProcessGroupWrapper: all compare what they are about to call, and rank 0 counts who came, before anything

@@ -132,8 +132,6 @@ public:
     bool stands_still(Rank from, Rank to) const;  // a process at one end is stopped
     bool crosses(const LinkChange& change) const;
 
-    // What its ring sends from one node to others, for the port counters.
-
 private:
     PendingCollective& open(std::int64_t seq);
     void try_start();

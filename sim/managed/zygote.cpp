@@ -3,33 +3,31 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
-#include <cstdlib>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sim/managed/trouble.h"
 #include "sim/managed/wire.h"
 
-extern char** environ;
-
 namespace deadrank::sim::managed {
 
 using nlohmann::json;
+using results::processes::Child;
+using results::processes::Command;
 
 namespace {
 
 // Imports of a cold disk on a busy machine take longest. A process that ends closes its end, which is noticed
 // at once.
 constexpr int answer_limit_ms = 600'000;
+constexpr std::chrono::seconds end_limit{2};
 
 [[noreturn]] void fail(std::string what, std::string help) {
     throw HostTrouble(std::move(what), std::move(help));
@@ -37,8 +35,7 @@ constexpr int answer_limit_ms = 600'000;
 
 std::vector<std::string> environment_of(const ZygoteSettings& settings) {
     std::map<std::string, std::string> variables;
-    for (char** entry = environ; *entry; ++entry) {
-        const std::string text = *entry;
+    for (const std::string& text : results::processes::own_environment()) {
         const std::size_t equals = text.find('=');
         if (equals != std::string::npos) variables[text.substr(0, equals)] = text.substr(equals + 1);
     }
@@ -54,13 +51,6 @@ std::vector<std::string> environment_of(const ZygoteSettings& settings) {
     std::vector<std::string> lines;
     for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
     return lines;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-    std::vector<char*> made;
-    for (std::string& word : words) made.push_back(word.data());
-    made.push_back(nullptr);
-    return made;
 }
 
 // Inherited, at its begin.
@@ -94,20 +84,13 @@ Zygote::Zygote(const ZygoteSettings& settings) : holds_(settings.holds) {
     if (patched) words.insert(words.end(), {"--patched", std::to_string(patched.get())});
     words.emplace_back("--preload");
     words.insert(words.end(), settings.preload.begin(), settings.preload.end());
-    std::vector<std::string> variables = environment_of(settings);
-    auto argv = pointers(words), envp = pointers(variables);
-    posix_spawnattr_t attributes;
-    ::posix_spawnattr_init(&attributes);
-    ::posix_spawnattr_setflags(&attributes,
-                               POSIX_SPAWN_SETPGROUP);  // Ctrl-C is for deadrank, which then ends it
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    const int code = ::posix_spawn(&pid_, argv[0], nullptr, &attributes, argv.data(), envp.data());
-    ::posix_spawnattr_destroy(&attributes);
-    if (code != 0) {
-        pid_ = -1;
-        fail(fmt::format("cannot start '{}': {}", settings.python.string(), std::strerror(code)),
-             "name a Python that has torch with DEADRANK_PYTHON");
-    }
+    auto started =
+        Child::start({.argv = std::move(words),
+                      .environment = environment_of(settings),
+                      .group = Command::Group::own_group,  // Ctrl-C is for deadrank, which then ends it
+                      .streams = Command::Streams::inherited});
+    if (!started) fail(started.error().what, "name a Python that has torch with DEADRANK_PYTHON");
+    interpreter_ = std::move(*started);
     control_ = std::move(ours);
     theirs.close();
     inherited.close();
@@ -127,13 +110,7 @@ Zygote::~Zygote() { stop(); }
 
 void Zygote::stop() {
     control_.close();  // it ends its children, then itself
-    if (pid_ <= 0) return;
-    for (int i = 0; i < 200; ++i) {
-        if (::waitpid(pid_, nullptr, WNOHANG) != 0) return;
-        ::usleep(10'000);
-    }
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
+    if (interpreter_ && !interpreter_->wait_within(end_limit)) interpreter_->end();
 }
 
 // The mutex is held, or nobody else knows this object yet.

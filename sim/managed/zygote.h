@@ -6,11 +6,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <utility>
 #include <vector>
 
+#include "results/processes/child.h"
 #include "sim/managed/descriptor.h"
 
 namespace deadrank::sim::managed {
@@ -77,7 +79,7 @@ private:
     const std::shared_ptr<void> holds_;
     std::mutex mutex_;
     Descriptor control_;
-    pid_t pid_ = -1;
+    std::optional<results::processes::Child> interpreter_;
     std::uint64_t spawned_ = 0;
     std::map<std::uint64_t, std::pair<pid_t, std::string>> answers_;  // by spawn: a pid, or why not
     std::map<pid_t, int> ended_;

@@ -25,21 +25,21 @@ void Settings::list(const Row& row, std::initializer_list<Text> words) {
     listed.least = row.least;
 }
 
-const scenarios::Value* Settings::said(const Row& row) const {
+const scenarios::Value* Settings::find_value(const Row& row) const {
     const auto found = source_.plan->find(std::string(row.name));
     return found == source_.plan->end() ? nullptr : &found->second;
 }
 
 std::int64_t Settings::number(const Row& row) {
     if (source_.rows) return list(row), 0;
-    const scenarios::Value* value = said(row);
+    const scenarios::Value* value = find_value(row);
     if (value || row.usual.empty()) return value ? value->number : 0;
     return scenarios::parse_value(row.type, row.usual).value().number;
 }
 
 int Settings::place(const Row& row, std::initializer_list<Text> words) {
     if (source_.rows) return list(row, words), 0;
-    const scenarios::Value* value = said(row);
+    const scenarios::Value* value = find_value(row);
     if (!value && row.usual.empty()) return 0;
     const auto found = std::find(words.begin(), words.end(), value ? Text(value->text) : row.usual);
     CHECK(found != words.end());
@@ -54,7 +54,7 @@ std::string Settings::text_or_file(Text name, Text what, Text suffix) {
         source_.rows->back().suffixes = {std::string(suffix)};
         return {};
     }
-    const scenarios::Value* const value = said(row);
+    const scenarios::Value* const value = find_value(row);
     return value ? value->text : std::string();
 }
 

@@ -93,7 +93,7 @@ private:
     std::int64_t number(const Row& row);
     int place(const Row& row, std::initializer_list<Text> words);
     void list(const Row& row, std::initializer_list<Text> words = {});
-    const scenarios::Value* said(const Row& row) const;
+    const scenarios::Value* find_value(const Row& row) const;
 
     Source source_;
 };

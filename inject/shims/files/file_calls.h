@@ -11,7 +11,7 @@
 namespace deadrank::inject::shims {
 
 template <class Call>
-Call behind(const char* name) {
+Call next_symbol(const char* name) {
     return reinterpret_cast<Call>(::dlsym(RTLD_NEXT, name));
 }
 

@@ -63,8 +63,8 @@ std::size_t total(const iovec* parts, int count) {
 template <class Usual>
 ssize_t wrote(int descriptor, const iovec* parts, int count, off_t offset, const Usual& real) {
     const auto usual = [&] { return noted(real(), descriptor, nullptr); };
-    static const auto plain = behind<ssize_t (*)(int, const void*, size_t)>("write");
-    static const auto placed = behind<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
+    static const auto plain = next_symbol<ssize_t (*)(int, const void*, size_t)>("write");
+    static const auto placed = next_symbol<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
     if (Keeper::on() && !Inside::now()) Keeper::here().beat();
     if (!watched()) return usual();
     const Inside guard;
@@ -176,44 +176,44 @@ using namespace deadrank::inject::shims;
 extern "C" {
 
 ssize_t write(int file, const void* data, size_t bytes) {
-    static const auto real = behind<ssize_t (*)(int, const void*, size_t)>("write");
+    static const auto real = next_symbol<ssize_t (*)(int, const void*, size_t)>("write");
     const iovec part = part_of(data, bytes);
     return wrote(file, &part, 1, -1, [&] { return real(file, data, bytes); });
 }
 ssize_t pwrite(int file, const void* data, size_t bytes, off_t at) {
-    static const auto real = behind<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
+    static const auto real = next_symbol<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
     const iovec part = part_of(data, bytes);
     return wrote(file, &part, 1, at, [&] { return real(file, data, bytes, at); });
 }
 ssize_t writev(int file, const iovec* parts, int count) {
-    static const auto real = behind<ssize_t (*)(int, const iovec*, int)>("writev");
+    static const auto real = next_symbol<ssize_t (*)(int, const iovec*, int)>("writev");
     return wrote(file, parts, count, -1, [&] { return real(file, parts, count); });
 }
 ssize_t pwritev(int file, const iovec* parts, int count, off_t at) {
-    static const auto real = behind<ssize_t (*)(int, const iovec*, int, off_t)>("pwritev");
+    static const auto real = next_symbol<ssize_t (*)(int, const iovec*, int, off_t)>("pwritev");
     return wrote(file, parts, count, at, [&] { return real(file, parts, count, at); });
 }
 ssize_t pwrite64(int, const void*, size_t, off64_t) __attribute__((alias("pwrite")));
 ssize_t pwritev64(int, const iovec*, int, off64_t) __attribute__((alias("pwritev")));
 
 ssize_t read(int file, void* data, size_t bytes) {
-    static const auto real = behind<ssize_t (*)(int, void*, size_t)>("read");
+    static const auto real = next_symbol<ssize_t (*)(int, void*, size_t)>("read");
     const iovec part = part_of(data, bytes);
     return was_read(file, &part, 1, [&] { return real(file, data, bytes); });
 }
 ssize_t pread(int file, void* data, size_t bytes, off_t at) {
-    static const auto real = behind<ssize_t (*)(int, void*, size_t, off_t)>("pread");
+    static const auto real = next_symbol<ssize_t (*)(int, void*, size_t, off_t)>("pread");
     const iovec part = part_of(data, bytes);
     return was_read(file, &part, 1, [&] { return real(file, data, bytes, at); });
 }
 ssize_t readv(int file, const iovec* parts, int count) {
-    static const auto real = behind<ssize_t (*)(int, const iovec*, int)>("readv");
+    static const auto real = next_symbol<ssize_t (*)(int, const iovec*, int)>("readv");
     return was_read(file, parts, count, [&] { return real(file, parts, count); });
 }
 ssize_t pread64(int, void*, size_t, off64_t) __attribute__((alias("pread")));
 
 int open(const char* path, int flags, ...) {
-    static const auto real = behind<int (*)(const char*, int, ...)>("open");
+    static const auto real = next_symbol<int (*)(const char*, int, ...)>("open");
     va_list more;
     va_start(more, flags);
     const auto mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
@@ -221,7 +221,7 @@ int open(const char* path, int flags, ...) {
     return opened(AT_FDCWD, path, flags, [&] { return real(path, flags, mode); });
 }
 int openat(int directory, const char* path, int flags, ...) {
-    static const auto real = behind<int (*)(int, const char*, int, ...)>("openat");
+    static const auto real = next_symbol<int (*)(int, const char*, int, ...)>("openat");
     va_list more;
     va_start(more, flags);
     const auto mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, mode_t) : 0;
@@ -231,39 +231,39 @@ int openat(int directory, const char* path, int flags, ...) {
 int open64(const char*, int, ...) __attribute__((alias("open")));
 int openat64(int, const char*, int, ...) __attribute__((alias("openat")));
 int creat(const char* path, mode_t mode) {
-    static const auto real = behind<int (*)(const char*, mode_t)>("creat");
+    static const auto real = next_symbol<int (*)(const char*, mode_t)>("creat");
     return opened(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, [&] { return real(path, mode); });
 }
 int creat64(const char*, mode_t) __attribute__((alias("creat")));
 // The names under which compilers call them with checks of their arguments.
 int __open_2(const char* path, int flags) {
-    static const auto real = behind<int (*)(const char*, int)>("__open_2");
+    static const auto real = next_symbol<int (*)(const char*, int)>("__open_2");
     return opened(AT_FDCWD, path, flags, [&] { return real(path, flags); });
 }
 int __openat_2(int directory, const char* path, int flags) {
-    static const auto real = behind<int (*)(int, const char*, int)>("__openat_2");
+    static const auto real = next_symbol<int (*)(int, const char*, int)>("__openat_2");
     return opened(directory, path, flags, [&] { return real(directory, path, flags); });
 }
 int __open64_2(const char*, int) __attribute__((alias("__open_2")));
 int __openat64_2(int, const char*, int) __attribute__((alias("__openat_2")));
 
 FILE* fopen(const char* path, const char* mode) {
-    static const auto real = behind<FILE* (*)(const char*, const char*)>("fopen");
+    static const auto real = next_symbol<FILE* (*)(const char*, const char*)>("fopen");
     return streamed(path, mode, [&] { return real(path, mode); });
 }
 FILE* freopen(const char* path, const char* mode, FILE* stream) {
-    static const auto real = behind<FILE* (*)(const char*, const char*, FILE*)>("freopen");
+    static const auto real = next_symbol<FILE* (*)(const char*, const char*, FILE*)>("freopen");
     return streamed(path, mode, [&] { return real(path, mode, stream); });
 }
 FILE* fopen64(const char*, const char*) __attribute__((alias("fopen")));
 FILE* freopen64(const char*, const char*, FILE*) __attribute__((alias("freopen")));
 
 int fsync(int file) {
-    static const auto real = behind<int (*)(int)>("fsync");
+    static const auto real = next_symbol<int (*)(int)>("fsync");
     return synced(file, [&] { return real(file); });
 }
 int fdatasync(int file) {
-    static const auto real = behind<int (*)(int)>("fdatasync");
+    static const auto real = next_symbol<int (*)(int)>("fdatasync");
     return synced(file, [&] { return real(file); });
 }
 

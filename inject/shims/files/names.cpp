@@ -96,76 +96,76 @@ using namespace deadrank::inject::shims;
 extern "C" {
 
 int rename(const char* from, const char* to) noexcept {
-    static const auto real = behind<int (*)(const char*, const char*)>("rename");
+    static const auto real = next_symbol<int (*)(const char*, const char*)>("rename");
     return moved(AT_FDCWD, from, AT_FDCWD, to, [&] { return real(from, to); });
 }
 int renameat(int there, const char* from, int here, const char* to) noexcept {
-    static const auto real = behind<int (*)(int, const char*, int, const char*)>("renameat");
+    static const auto real = next_symbol<int (*)(int, const char*, int, const char*)>("renameat");
     return moved(there, from, here, to, [&] { return real(there, from, here, to); });
 }
 int renameat2(int there, const char* from, int here, const char* to, unsigned flags) noexcept {
-    static const auto real = behind<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
+    static const auto real = next_symbol<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
     return moved(there, from, here, to, [&] { return real(there, from, here, to, flags); });
 }
 int link(const char* from, const char* to) noexcept {
-    static const auto real = behind<int (*)(const char*, const char*)>("link");
+    static const auto real = next_symbol<int (*)(const char*, const char*)>("link");
     return linked(AT_FDCWD, from, AT_FDCWD, to, [&] { return real(from, to); });
 }
 int linkat(int there, const char* from, int here, const char* to, int flags) noexcept {
-    static const auto real = behind<int (*)(int, const char*, int, const char*, int)>("linkat");
+    static const auto real = next_symbol<int (*)(int, const char*, int, const char*, int)>("linkat");
     return linked(there, from, here, to, [&] { return real(there, from, here, to, flags); });
 }
 int symlink(const char* leads, const char* path) noexcept {
-    static const auto real = behind<int (*)(const char*, const char*)>("symlink");
+    static const auto real = next_symbol<int (*)(const char*, const char*)>("symlink");
     return changed(AT_FDCWD, path, false, [&] { return real(leads, path); });
 }
 int symlinkat(const char* leads, int directory, const char* path) noexcept {
-    static const auto real = behind<int (*)(const char*, int, const char*)>("symlinkat");
+    static const auto real = next_symbol<int (*)(const char*, int, const char*)>("symlinkat");
     return changed(directory, path, false, [&] { return real(leads, directory, path); });
 }
 int unlink(const char* path) noexcept {
-    static const auto real = behind<int (*)(const char*)>("unlink");
+    static const auto real = next_symbol<int (*)(const char*)>("unlink");
     return changed(AT_FDCWD, path, false, [&] { return real(path); });
 }
 int unlinkat(int directory, const char* path, int flags) noexcept {
-    static const auto real = behind<int (*)(int, const char*, int)>("unlinkat");
+    static const auto real = next_symbol<int (*)(int, const char*, int)>("unlinkat");
     return changed(directory, path, false, [&] { return real(directory, path, flags); });
 }
 int remove(const char* path) noexcept {
-    static const auto real = behind<int (*)(const char*)>("remove");
+    static const auto real = next_symbol<int (*)(const char*)>("remove");
     return changed(AT_FDCWD, path, false, [&] { return real(path); });
 }
 int rmdir(const char* path) noexcept {
-    static const auto real = behind<int (*)(const char*)>("rmdir");
+    static const auto real = next_symbol<int (*)(const char*)>("rmdir");
     return changed(AT_FDCWD, path, false, [&] { return real(path); });
 }
 int mkdir(const char* path, mode_t mode) noexcept {
-    static const auto real = behind<int (*)(const char*, mode_t)>("mkdir");
+    static const auto real = next_symbol<int (*)(const char*, mode_t)>("mkdir");
     return changed(AT_FDCWD, path, false, [&] { return real(path, mode); });
 }
 int mkdirat(int directory, const char* path, mode_t mode) noexcept {
-    static const auto real = behind<int (*)(int, const char*, mode_t)>("mkdirat");
+    static const auto real = next_symbol<int (*)(int, const char*, mode_t)>("mkdirat");
     return changed(directory, path, false, [&] { return real(directory, path, mode); });
 }
 int mkfifo(const char* path, mode_t mode) noexcept {
-    static const auto real = behind<int (*)(const char*, mode_t)>("mkfifo");
+    static const auto real = next_symbol<int (*)(const char*, mode_t)>("mkfifo");
     return changed(AT_FDCWD, path, false, [&] { return real(path, mode); });
 }
 int mkfifoat(int directory, const char* path, mode_t mode) noexcept {
-    static const auto real = behind<int (*)(int, const char*, mode_t)>("mkfifoat");
+    static const auto real = next_symbol<int (*)(int, const char*, mode_t)>("mkfifoat");
     return changed(directory, path, false, [&] { return real(directory, path, mode); });
 }
 int mknod(const char* path, mode_t mode, dev_t device) noexcept {
-    static const auto real = behind<int (*)(const char*, mode_t, dev_t)>("mknod");
+    static const auto real = next_symbol<int (*)(const char*, mode_t, dev_t)>("mknod");
     return changed(AT_FDCWD, path, false, [&] { return real(path, mode, device); });
 }
 int mknodat(int directory, const char* path, mode_t mode, dev_t device) noexcept {
-    static const auto real = behind<int (*)(int, const char*, mode_t, dev_t)>("mknodat");
+    static const auto real = next_symbol<int (*)(int, const char*, mode_t, dev_t)>("mknodat");
     return changed(directory, path, false, [&] { return real(directory, path, mode, device); });
 }
 // The address of a Unix socket is a path, except an abstract one, which begins with a zero byte.
 int bind(int socket, const sockaddr* address, socklen_t size) noexcept {
-    static const auto real = behind<int (*)(int, const sockaddr*, socklen_t)>("bind");
+    static const auto real = next_symbol<int (*)(int, const sockaddr*, socklen_t)>("bind");
     const auto usual = [&] { return real(socket, address, size); };
     const auto* local = reinterpret_cast<const sockaddr_un*>(address);
     constexpr auto head = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path));
@@ -175,21 +175,21 @@ int bind(int socket, const sockaddr* address, socklen_t size) noexcept {
     return changed(AT_FDCWD, path.c_str(), false, usual);
 }
 int truncate(const char* path, off_t bytes) noexcept {
-    static const auto real = behind<int (*)(const char*, off_t)>("truncate");
+    static const auto real = next_symbol<int (*)(const char*, off_t)>("truncate");
     return changed(AT_FDCWD, path, true, [&] { return real(path, bytes); });
 }
 int truncate64(const char*, off64_t) noexcept __attribute__((alias("truncate")));
 int chmod(const char* path, mode_t mode) noexcept {
-    static const auto real = behind<int (*)(const char*, mode_t)>("chmod");
+    static const auto real = next_symbol<int (*)(const char*, mode_t)>("chmod");
     return changed(AT_FDCWD, path, true, [&] { return real(path, mode); });
 }
 int fchmodat(int directory, const char* path, mode_t mode, int flags) noexcept {
-    static const auto real = behind<int (*)(int, const char*, mode_t, int)>("fchmodat");
+    static const auto real = next_symbol<int (*)(int, const char*, mode_t, int)>("fchmodat");
     return changed(directory, path, (flags & AT_SYMLINK_NOFOLLOW) == 0,
                    [&] { return real(directory, path, mode, flags); });
 }
 int fchmod(int file, mode_t mode) noexcept {
-    static const auto real = behind<int (*)(int, mode_t)>("fchmod");
+    static const auto real = next_symbol<int (*)(int, mode_t)>("fchmod");
     const std::string path = "/proc/self/fd/" + std::to_string(file);
     return changed(AT_FDCWD, path.c_str(), true, [&] { return real(file, mode); });
 }

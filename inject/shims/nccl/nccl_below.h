@@ -72,8 +72,8 @@ enum class Function : std::uint8_t {
 inline constexpr auto function_count = static_cast<std::size_t>(Function::count);
 
 const char* symbol_of(Function which);  // "ncclAllReduce"
-const char* moment_of(Function which);  // as a plan's `before` calls it: "all_reduce"; every way to a
-                                        // communicator is "comm_init"
+// The word for a plan's `before`: "all_reduce". Every function that makes a communicator is "comm_init".
+const char* moment_of(Function which);
 
 // The next ncclAllReduce after ours in the search order; else that of a libnccl.so.2 which a dlopen with
 // RTLD_LOCAL hides. Null when there is none.

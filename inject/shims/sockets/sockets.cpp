@@ -99,7 +99,7 @@ std::optional<ssize_t> with_a_bit_turned(Writev real, int descriptor, const iove
 }
 
 template <class Call>
-Call behind(const char* name) {
+Call next_symbol(const char* name) {
     return reinterpret_cast<Call>(dlsym(RTLD_NEXT, name));
 }
 
@@ -109,20 +109,20 @@ Call behind(const char* name) {
 extern "C" {
 
 ssize_t writev(int descriptor, const iovec* parts, int count) {
-    static const auto real = behind<Writev>("writev");
+    static const auto real = next_symbol<Writev>("writev");
     if (const auto answer = instead_of_sending(descriptor)) return *answer;
     if (const auto sent = with_a_bit_turned(real, descriptor, parts, count)) return *sent;
     return real(descriptor, parts, count);
 }
 
 ssize_t send(int descriptor, const void* data, size_t length, int flags) {
-    static const auto real = behind<ssize_t (*)(int, const void*, size_t, int)>("send");
+    static const auto real = next_symbol<ssize_t (*)(int, const void*, size_t, int)>("send");
     if (const auto answer = instead_of_sending(descriptor)) return *answer;
     return real(descriptor, data, length, flags);
 }
 
 ssize_t sendmsg(int descriptor, const msghdr* message, int flags) {
-    static const auto real = behind<ssize_t (*)(int, const msghdr*, int)>("sendmsg");
+    static const auto real = next_symbol<ssize_t (*)(int, const msghdr*, int)>("sendmsg");
     if (const auto answer = instead_of_sending(descriptor)) return *answer;
     return real(descriptor, message, flags);
 }

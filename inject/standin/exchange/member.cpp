@@ -109,7 +109,7 @@ results::Code Member::join(const std::string& address, const Hello& hello, std::
         why = "the job that this unique id belongs to is over, or on another machine";
         return results::Code::system_error;
     }
-    say(Kind::hello, view_of(hello));
+    send_message(Kind::hello, view_of(hello));
     Head head;
     Joined joined;
     do {
@@ -126,7 +126,7 @@ results::Code Member::join(const std::string& address, const Hello& hello, std::
     return static_cast<results::Code>(joined.code);
 }
 
-void Member::say(Kind kind, std::string_view said, std::string_view bytes) {
+void Member::send_message(Kind kind, std::string_view said, std::string_view bytes) {
     const Head head{kind, 0, said.size() + bytes.size()};
     const std::lock_guard lock(writing_);
     (void)(socket_.write(view_of(head)) && socket_.write(said) && socket_.write(bytes));
@@ -138,7 +138,7 @@ std::uint64_t Member::submit(Call call, std::string_view bytes, std::span<char> 
         call.number = ++last_;
         waiting_[call.number] = {into};
     }
-    if (!aborted_) say(Kind::call, view_of(call), bytes);
+    if (!aborted_) send_message(Kind::call, view_of(call), bytes);
     return call.number;
 }
 
@@ -158,7 +158,7 @@ void Member::abort() {
 }
 
 void Member::leave() {
-    say(Kind::leave, {});
+    send_message(Kind::leave, {});
     socket_.shut();
 }
 

@@ -74,7 +74,7 @@ private:
         bool done = false;
     };
 
-    void say(Kind kind, std::string_view said, std::string_view bytes = {});
+    void send_message(Kind kind, std::string_view said, std::string_view bytes = {});
     void listen();
     bool receive_result(std::size_t size);
 

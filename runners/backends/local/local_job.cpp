@@ -84,31 +84,31 @@ ChildSpec torchrun(const scenarios::Plan& plan, const Subject& subject, const Py
     own.try_emplace("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1");
     child.environment = lines(own);
     child.command = {python.program.string(), "-m", "torch.distributed.run"};
-    const auto say = [&](std::string name, std::string value) {
+    const auto add_option = [&](std::string name, std::string value) {
         child.command.push_back(std::move(name));
         child.command.push_back(std::move(value));
     };
-    say("--nproc_per_node", std::to_string(plan.world_size()));
+    add_option("--nproc_per_node", std::to_string(plan.world_size()));
     const std::int64_t restarts = cluster_number(plan, "restarts_max", 0);
     if (restarts == 0) {
-        say("--master_addr", place.address);
-        say("--master_port", std::to_string(place.port));
+        add_option("--master_addr", place.address);
+        add_option("--master_port", std::to_string(place.port));
     } else {
-        say("--rdzv_backend", "c10d");
-        say("--rdzv_endpoint", fmt::format("{}:{}", place.address, place.port));
-        say("--rdzv_id", "deadrank");
-        if (python.major() >= 2) say("--local_addr", place.address);
+        add_option("--rdzv_backend", "c10d");
+        add_option("--rdzv_endpoint", fmt::format("{}:{}", place.address, place.port));
+        add_option("--rdzv_id", "deadrank");
+        if (python.major() >= 2) add_option("--local_addr", place.address);
     }
-    say("--max_restarts", std::to_string(restarts));
+    add_option("--max_restarts", std::to_string(restarts));
     const std::int64_t looks_every = cluster_number(plan, "monitor_interval", usual_monitor_interval);
     if (looks_every != usual_monitor_interval)
-        say("--monitor_interval", fmt::format("{}", static_cast<double>(looks_every) / 1e9));
-    say("--log_dir", (place.directory / "logs").string());
+        add_option("--monitor_interval", fmt::format("{}", static_cast<double>(looks_every) / 1e9));
+    add_option("--log_dir", (place.directory / "logs").string());
     if (python.major() >= 2) {
-        say("--redirects", "3");
+        add_option("--redirects", "3");
     } else {  // torch 1.13 cannot read "3" under Python 3.11; both together mean the same
-        say("--redirects", "2");
-        say("--tee", "1");
+        add_option("--redirects", "2");
+        add_option("--tee", "1");
     }
     if (!subject.script) child.command.emplace_back("--no-python");
     child.command.insert(child.command.end(), subject.command.begin(), subject.command.end());

@@ -172,7 +172,7 @@ void put_job_into(const Surroundings& around, const LocalLevers& levers, JobPlac
     if (around.proxy) place.store = around.proxy->ports_json();
     if (!around.network) return;
     place.address = Namespaces::address(0);
-    place.network = around.network->told(levers);
+    place.network = around.network->places_of_ranks(levers);
     record.notes.push_back("each node is a network namespace of its own");
 }
 

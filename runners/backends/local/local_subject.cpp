@@ -23,7 +23,7 @@ std::int64_t number(const scenarios::Plan& plan, const std::string& name, std::i
 }
 
 // Durations in seconds and ratios as fractions, as programs expect them.
-std::string said(const Value& value) {
+std::string argument_text(const Value& value) {
     switch (value.type) {
         case ValueType::duration:
             return fmt::format("{:.6f}", static_cast<double>(value.number) / 1e9);
@@ -51,7 +51,7 @@ void add_words(std::vector<std::string>& command, std::string_view words) {
 }
 
 void add_argument(std::vector<std::string>& command, const Argument& argument, const Value& value) {
-    const std::string text = said(value);
+    const std::string text = argument_text(value);
     const auto by = argument.by_value.find(text);
     std::string words = by == argument.by_value.end() ? argument.words : by->second;
     replace_all(words, "{}", text);

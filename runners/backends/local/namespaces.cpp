@@ -124,7 +124,7 @@ std::vector<std::string> Namespaces::inside(int node, std::vector<std::string> c
     return command;
 }
 
-std::string Namespaces::told(const inject::Levers& levers) const {
+std::string Namespaces::places_of_ranks(const inject::Levers& levers) const {
     nlohmann::json of_rank = nlohmann::json::object();
     for (inject::Rank rank = 0; rank < levers.ranks(); ++rank) {
         const int node = levers.node_of(rank);

@@ -31,7 +31,7 @@ public:
     // The command that runs `command` on that node's network.
     std::vector<std::string> inside(int node, std::vector<std::string> command) const;
     // What hooks must know, as JSON: the namespace and bridge port of each rank, and the bridge's namespace.
-    std::string told(const inject::Levers& levers) const;
+    std::string places_of_ranks(const inject::Levers& levers) const;
 
 private:
     explicit Namespaces(Journal journal) : journal_(std::move(journal)) {}

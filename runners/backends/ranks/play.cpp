@@ -38,18 +38,18 @@ constexpr std::int64_t shortest_step = 1'000'000'000;
 constexpr std::chrono::seconds start_allowance{30};
 
 Result<void> playable(const scenarios::Plan& plan, std::string_view job) {
-    const auto no = [job](const std::string& why) {
+    const auto refuse_plan = [job](const std::string& why) {
         return refuse(ErrorCode::unsupported, fmt::format("{} cannot {}", job, why),
                       "play this scenario with --runner sim");
     };
-    if (launcher_of(plan) == scenarios::LauncherKind::test) return no("be a test of a test suite");
-    if (cluster_number(plan, "restarts_max", 0) > 0) return no("be started again by its launcher");
-    if (cluster_number(plan, "requeue_after", 0) > 0) return no("be queued again by a scheduler");
-    if (cluster_number(plan, "individuals", 0) > 0) return no("be a crowd");
+    if (launcher_of(plan) == scenarios::LauncherKind::test) return refuse_plan("be a test of a test suite");
+    if (cluster_number(plan, "restarts_max", 0) > 0) return refuse_plan("be started again by its launcher");
+    if (cluster_number(plan, "requeue_after", 0) > 0) return refuse_plan("be queued again by a scheduler");
+    if (cluster_number(plan, "individuals", 0) > 0) return refuse_plan("be a crowd");
     if (cluster_number(plan, "clock_offset", 0) != 0 || cluster_number(plan, "clock_drift", 0) != 0)
-        return no("have clocks that differ: all ranks are on one machine");
+        return refuse_plan("have clocks that differ: all ranks are on one machine");
     if (scenarios::cluster_choice<scenarios::DebugLevel>(plan, "debug") == scenarios::DebugLevel::detail)
-        return no("compare its calls beforehand, as TORCH_DISTRIBUTED_DEBUG=DETAIL does");
+        return refuse_plan("compare its calls beforehand, as TORCH_DISTRIBUTED_DEBUG=DETAIL does");
     return {};
 }
 

@@ -51,7 +51,7 @@ scenarios::Result<BoundedAnswer> pip(const Python& python, const std::vector<std
     return tl::unexpected(trouble_of(answer->err + answer->out, subject));
 }
 
-bool says(const std::string& text, std::initializer_list<std::string_view> words) {
+bool contains_any(const std::string& text, std::initializer_list<std::string_view> words) {
     for (const std::string_view word : words) {
         if (text.find(word) != std::string::npos) return true;
     }
@@ -74,23 +74,23 @@ std::string interpreter_version(const Python& python) {
 }
 
 Error trouble_of(const std::string& said, const std::string& subject) {
-    if (says(said, {"No space left", "Errno 28", "Disk quota exceeded"}))
+    if (contains_any(said, {"No space left", "Errno 28", "Disk quota exceeded"}))
         return {ErrorCode::environment, fmt::format("no room was left while {} was installed", subject),
                 "make room, or name another place with XDG_CACHE_HOME"};
-    if (says(said, {"Temporary failure in name resolution", "Failed to establish a new connection",
-                    "ConnectionError", "Connection refused", "ProxyError", "Network is unreachable",
-                    "ReadTimeoutError", "Max retries exceeded", "ConnectTimeoutError"}))
+    if (contains_any(said, {"Temporary failure in name resolution", "Failed to establish a new connection",
+                            "ConnectionError", "Connection refused", "ProxyError", "Network is unreachable",
+                            "ReadTimeoutError", "Max retries exceeded", "ConnectTimeoutError"}))
         return {ErrorCode::environment, fmt::format("the package index could not be reached for {}", subject),
                 "prepare releases on a machine with a network, or set PIP_INDEX_URL to a mirror"};
-    if (says(said, {"DO NOT MATCH THE HASHES", "do not match the hashes"}))
+    if (contains_any(said, {"DO NOT MATCH THE HASHES", "do not match the hashes"}))
         return {ErrorCode::environment,
                 fmt::format("the index gave another file for {} than the one that was pinned", subject),
                 "look at it before you trust it; `deadrank report releases --pin` writes down what there is"};
-    if (says(said, {"No matching distribution", "Could not find a version"}))
+    if (contains_any(said, {"No matching distribution", "Could not find a version"}))
         return {ErrorCode::environment,
                 fmt::format("the index has {} no more, or not for this Python and machine", subject),
                 "leave that bug out, or prepare it under another Python (DEADRANK_PYTHON)"};
-    if (says(said, {"No module named pip"}))
+    if (contains_any(said, {"No module named pip"}))
         return {ErrorCode::environment, "this Python has no pip", "`python -m ensurepip` brings it"};
     return {ErrorCode::environment, fmt::format("pip could not install {}: {}", subject, last_error(said)),
             "run it by hand to see more"};

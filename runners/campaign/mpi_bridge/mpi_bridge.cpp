@@ -45,7 +45,7 @@ void end() { MPI_Finalize(); }
 
 }  // namespace
 
-extern "C" const deadrank::runners::MpiBridge* deadrank_mpi_bridge_table() {
-    static const deadrank::runners::MpiBridge bridge{begin, send, receive, end};
+extern "C" const deadrank::runners::campaign::MpiBridge* deadrank_mpi_bridge_table() {
+    static const deadrank::runners::campaign::MpiBridge bridge{begin, send, receive, end};
     return &bridge;
 }

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace deadrank::runners {
+namespace deadrank::runners::campaign {
 
 struct MpiBridge {
     bool (*begin)(int* rank, int* size);  // MPI_Init
@@ -15,6 +15,6 @@ struct MpiBridge {
     void (*end)();  // MPI_Finalize: returns when all ranks have called it
 };
 
-}  // namespace deadrank::runners
+}  // namespace deadrank::runners::campaign
 
-extern "C" const deadrank::runners::MpiBridge* deadrank_mpi_bridge_table();
+extern "C" const deadrank::runners::campaign::MpiBridge* deadrank_mpi_bridge_table();

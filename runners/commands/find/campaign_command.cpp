@@ -127,7 +127,7 @@ public:
         }
         detectors_ = library_->detectors();
         const campaign::Work work = work_for(*selection, *seeds);
-        if (crew_ && crew_->rank() > 0) return campaign::serve(work, *crew_);
+        if (peers_ && peers_->rank() > 0) return campaign::serve(work, *peers_);
         keep_ledger(work);
     }
 
@@ -135,25 +135,25 @@ private:
     // False when this process has nothing to do.
     bool join() {
         if (!started_.together) return true;
-        const auto library = campaign::crew_library(session_.executable);
+        const auto library = campaign::find_mpi_bridge(session_.executable);
         if (library.empty()) {
             if (started_.rank > 0) return false;
             print_error("deadrank: this build has no MPI; rank 0 plays the whole campaign alone\n");
             return true;
         }
-        auto crew = campaign::join_crew(library);
-        if (!session_.take(crew)) return false;
-        if ((*crew)->size() > 1) crew_ = std::move(*crew);
+        auto peers = campaign::join_peers(library);
+        if (!session_.take(peers)) return false;
+        if ((*peers)->size() > 1) peers_ = std::move(*peers);
         return true;
     }
 
     // After an error no other process may hang: the manager dismisses the workers, a worker waits to be
     // dismissed.
     void leave() {
-        if (!crew_) return;
+        if (!peers_) return;
         const campaign::Work nothing{.definition = "an error"};
-        if (crew_->rank() > 0) return campaign::serve(nothing, *crew_);
-        (void)campaign::manage(nothing, {}, crew_.get(), {});
+        if (peers_->rank() > 0) return campaign::serve(nothing, *peers_);
+        (void)campaign::manage(nothing, {}, peers_.get(), {});
     }
 
     campaign::Work work_for(const Selection& selection, const std::vector<scenarios::Seed>& seeds) {
@@ -172,7 +172,7 @@ private:
                 {"healed", !arguments_.no_heal},
                 {"build", this_build().commit}}
                 .dump();
-        work.slots = arguments_.jobs > 0 ? arguments_.jobs : crew_ ? 1 : usual_jobs("sim");
+        work.slots = arguments_.jobs > 0 ? arguments_.jobs : peers_ ? 1 : usual_jobs("sim");
         work.budget = std::chrono::milliseconds(static_cast<std::int64_t>(arguments_.budget * 1000));
         work.stop = &stop_on_interrupt();
         work.play = [this](std::uint64_t number) { return play_one(number); };
@@ -203,8 +203,8 @@ private:
         }
         CampaignEnd end{.asked = jobs_.size(), .before = jobs_.size() - numbers.size()};
         end.file = arguments_.out;
-        end.where = crew_ ? fmt::format("{} processes, {} at once on each", crew_->size(), work.slots)
-                          : fmt::format("one machine, {} at once", work.slots);
+        end.where = peers_ ? fmt::format("{} processes, {} at once on each", peers_->size(), work.slots)
+                           : fmt::format("one machine, {} at once", work.slots);
         Progress progress;
         auto said = begin;
         std::uint64_t done = end.before;
@@ -218,7 +218,7 @@ private:
         work.look = [&] { return ledger ? ledger->settle() : scenarios::Result<void>(); };
         // Without a ledger nothing is played, but the workers must still be dismissed.
         const auto well =
-            campaign::manage(work, known ? numbers : std::vector<std::uint64_t>{}, crew_.get(), take);
+            campaign::manage(work, known ? numbers : std::vector<std::uint64_t>{}, peers_.get(), take);
         progress.clear();
         if (!known) return session_.complain(known.error());
         auto totals = ledger->totals();
@@ -226,7 +226,7 @@ private:
         end.totals = std::move(*totals);
         end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         // mpirun gives its processes terminals even when its own output is a pipe.
-        const auto style = crew_ ? results::reports::Style{} : style_of(stdout);
+        const auto style = peers_ ? results::reports::Style{} : style_of(stdout);
         print_out("{}", arguments_.json ? campaign_json(end) : campaign_text(end, style));
         conclude(end, well);
     }
@@ -246,7 +246,7 @@ private:
                         const std::string& words) const {
         progress.show("  " + words);
         const auto now = std::chrono::steady_clock::now();
-        if (!crew_ || arguments_.quiet || now - said < std::chrono::seconds(10)) return;
+        if (!peers_ || arguments_.quiet || now - said < std::chrono::seconds(10)) return;
         said = now;
         print_error("deadrank: {}\n", words);
     }
@@ -254,7 +254,7 @@ private:
     const CampaignArguments& arguments_;
     Session& session_;
     const campaign::Started started_;
-    std::unique_ptr<campaign::Crew> crew_;
+    std::unique_ptr<campaign::Peers> peers_;
     scenarios::Result<Library> library_;
     results::Detectors detectors_;
     std::vector<Job> jobs_;

@@ -306,7 +306,7 @@ std::string verbs_footer() {
         "files that it writes are put back.\n\n"
         "Faults, one line each:\n";
     for (const scenarios::FaultVerb& verb : scenarios::fault_verbs())
-        text += fmt::format("  {:42} {}\n", verb.example, verb.kind);
+        text += fmt::format("  {:42} {}\n", verb.example, id_of(verb.kind));
     return text +
            "The seed draws a rank that is not named. Any other kind of fault is written with its name and "
            "parameters: 'stale_read path=model.pt at step 3'. deadrank explain KIND describes each.\n\n"

@@ -10,7 +10,7 @@
 
 #include "results/record/words.h"
 #include "scenarios/format/closing.h"
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 
 namespace deadrank::runners::commands {
 

@@ -27,6 +27,7 @@
 #include "runners/find/swarm.h"
 #include "runners/pipeline/library.h"
 #include "scenarios/format/plan_file.h"
+#include "scenarios/model/taxonomy_ids.h"
 
 namespace deadrank::runners::commands {
 
@@ -188,12 +189,16 @@ struct SwarmArguments {
 
 // The symptom that was seen, else the one closest to the harm.
 std::string symptom_of(const find::Group& group) {
+    using scenarios::Symptom;
     const std::size_t by = group.signature.how.find(" by ");
     if (by != std::string::npos) return group.signature.how.substr(0, by);
-    if (group.signature.how == find::text_of(find::Harm::hung)) return "collective_deadlock_hang";
-    if (group.signature.how == find::text_of(find::Harm::slower)) return "straggler_step_time_skew";
-    if (group.signature.how == find::text_of(find::Harm::wrong_result)) return "replica_state_divergence";
-    return "framework_runtime_exception";
+    if (group.signature.how == find::text_of(find::Harm::hung))
+        return id_of(Symptom::collective_deadlock_hang);
+    if (group.signature.how == find::text_of(find::Harm::slower))
+        return id_of(Symptom::straggler_step_time_skew);
+    if (group.signature.how == find::text_of(find::Harm::wrong_result))
+        return id_of(Symptom::replica_state_divergence);
+    return id_of(Symptom::framework_runtime_exception);
 }
 
 class SwarmCommand {

@@ -58,7 +58,7 @@ constexpr const char* doctor_footer =
     "  deadrank doctor --pid 4711                             a process that runs already";
 
 // "rank 3", "ranks 0-3", or a host and a process where no rank can be read.
-std::string who(const ProbedJob& job, const Remark& remark) {
+std::string ranks_of(const ProbedJob& job, const Remark& remark) {
     std::vector<results::Rank> ranks;
     std::vector<std::string> others;
     for (const std::size_t at : remark.processes) {
@@ -85,7 +85,7 @@ nlohmann::ordered_json as_json(const ProbedJob& job, const std::vector<Remark>& 
     for (const Remark& remark : remarks) {
         all["remarks"].push_back({{"weight", remark.weight == Weight::error ? "error" : "warning"},
                                   {"rule", remark.rule},
-                                  {"who", who(job, remark)},
+                                  {"who", ranks_of(job, remark)},
                                   {"subject", remark.subject},
                                   {"says", remark.says},
                                   {"remedy", remark.remedy},
@@ -99,7 +99,7 @@ void print_job_text(const ProbedJob& job, const std::vector<Remark>& remarks) {
     for (const Remark& remark : remarks) {
         const bool error = remark.weight == Weight::error;
         print_out("{} {} · {} · {}\n", style.paint(error ? Ink::red : Ink::yellow, error ? "✘" : "!"),
-                  style.paint(Ink::bold, remark.subject), who(job, remark), remark.rule);
+                  style.paint(Ink::bold, remark.subject), ranks_of(job, remark), remark.rule);
         print_out("    {}\n    {}\n    {}\n", remark.says, style.paint(Ink::green, "do: " + remark.remedy),
                   style.paint(Ink::dim, remark.source));
     }

@@ -55,7 +55,7 @@ void serve_run(const Serving& arguments, Session& session) {
     (*server)->run(stop_on_interrupt());
 }
 
-void ask(const Asking& arguments, Session& session) {
+void query_service(const Asking& arguments, Session& session) {
     serve::RasQuestion question = arguments.question;
     question.port = static_cast<std::uint16_t>(arguments.port);
     question.json = !arguments.text;
@@ -116,7 +116,7 @@ void add_ras(CLI::App& command, Session& session) {
         ->check(CLI::Range(1, 600).description(""));
     ask_command->add_flag("--text", asking->text, "Its own report for people, as it is");
     add_json(*ask_command, asking->json, "Its answer as it is");
-    ask_command->callback([asking, &session] { ask(*asking, session); });
+    ask_command->callback([asking, &session] { query_service(*asking, session); });
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "runners/find/properties.h"
 #include "runners/manual/meanings.h"
 #include "runners/manual/symptom_rows.h"
+#include "scenarios/model/kind_ids.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners::commands {
@@ -162,8 +163,10 @@ void explain_vocabulary(const Library& library, const std::string& word, std::ve
     if (const auto* kind = library.vocabulary.fault(word)) found.push_back(explain_kind("fault", *kind));
     if (const auto* kind = library.vocabulary.workload(word))
         found.push_back(explain_kind("workload", *kind));
-    explain_place(library, "seam", "bend_value", &scenarios::Kind::seams, word, found);
-    explain_place(library, "block", "skip_block", &scenarios::Kind::blocks, word, found);
+    explain_place(library, "seam", id_of(scenarios::FaultId::bend_value), &scenarios::Kind::seams, word,
+                  found);
+    explain_place(library, "block", id_of(scenarios::FaultId::skip_block), &scenarios::Kind::blocks, word,
+                  found);
 }
 
 results::exporters::SignatureCatalog failures_of(const Library& library) {

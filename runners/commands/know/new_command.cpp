@@ -14,7 +14,9 @@
 #include "runners/pipeline/library.h"
 #include "scenarios/format/skeleton.h"
 #include "scenarios/model/document.h"
+#include "scenarios/model/kind_ids.h"
 #include "scenarios/model/python_program.h"
+#include "scenarios/model/taxonomy_ids.h"
 #include "sim/workloads/workload_catalog.h"
 
 namespace deadrank::runners::commands {
@@ -22,12 +24,14 @@ namespace deadrank::runners::commands {
 namespace {
 
 using scenarios::ErrorCode;
+using scenarios::FaultId;
+using scenarios::Symptom;
 namespace fs = std::filesystem;
 
 struct NewScenarioArguments {
     scenarios::SkeletonOptions wish{.id = {},
-                                    .symptom = "collective_deadlock_hang",
-                                    .fault = "kill_rank",
+                                    .symptom = id_of(Symptom::collective_deadlock_hang),
+                                    .fault = id_of(FaultId::kill_rank),
                                     .cause = {},
                                     .fix = {},
                                     .workload = {}};

@@ -22,6 +22,13 @@
 
 namespace deadrank::runners::commands {
 
+using find::Checked;
+using find::CheckOptions;
+using find::OtherProcess;
+using find::RunDigest;
+using find::TrialDigest;
+using find::Window;
+
 // ── What `deadrank replay determinism` prints about the trials that it compared.
 
 void print_checked_json(const std::vector<Checked>& all);
@@ -80,9 +87,9 @@ void print_story(const Checked& one, const Style& style) {
     row("differs", fmt::format("in {}: {} run, seed {}; the first run here against {}", one.what.what,
                                scenarios::variant_name(one.what.variant), one.print.seed, one.against));
     if (one.divergence) {
-        row("here", text_of(one.divergence->one));
+        row("here", find::text_of(one.divergence->one));
         row("", one.divergence->evidence_one);
-        row("there", text_of(one.divergence->other));
+        row("there", find::text_of(one.divergence->other));
         row("", one.divergence->evidence_other);
     }
     row("but", one.reason);
@@ -222,17 +229,17 @@ private:
     }
 
     void print(const std::vector<Job>& jobs, const MakeRunner& make, const Library& library) {
-        print_all(jobs, make, library.vocabulary, options(),
-                  [](const TrialDigest& print) { print_out("{}\n", to_line(print)); });
+        find::print_all(jobs, make, library.vocabulary, options(),
+                        [](const TrialDigest& print) { print_out("{}\n", find::to_line(print)); });
     }
 
     void trace(const std::vector<Job>& jobs, const MakeRunner& make, const Library& library) {
         const TraceRequest asked = read_trace(arguments_.trace);
         for (const Job& job : jobs) {
-            auto traced =
-                trace_one(job, asked.variant, asked.window, *make(), library.vocabulary, options().line);
+            auto traced = find::trace_one(job, asked.variant, asked.window, *make(), library.vocabulary,
+                                          options().line);
             if (!session_.take(traced)) return;
-            print_out("{}\n", to_line(*traced));
+            print_out("{}\n", find::to_line(*traced));
         }
     }
 
@@ -245,7 +252,8 @@ private:
             progress.show(fmt::format("  {} of {}", done, all));
         };
         const auto begin = std::chrono::steady_clock::now();
-        const std::vector<Checked> all = check_all(jobs, make, library.vocabulary, elsewhere(), options);
+        const std::vector<Checked> all =
+            find::check_all(jobs, make, library.vocabulary, elsewhere(), options);
         const double seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         progress.clear();

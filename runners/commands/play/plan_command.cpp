@@ -15,7 +15,7 @@
 #include "runners/extension/extension.h"
 #include "scenarios/format/plan_file.h"
 #include "scenarios/model/plan.h"
-#include "scenarios/model/text.h"
+#include "scenarios/model/toml_text.h"
 
 namespace deadrank::runners::commands {
 

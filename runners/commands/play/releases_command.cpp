@@ -51,10 +51,11 @@ public:
         auto collection = releases::open_collection(*library, names);
         if (!session_.take(collection)) return;
         for (const scenarios::Error& error : collection->broken) session_.complain(error);
-        const auto say = [](const std::string& line) { print_error("  {}\n", line); };
-        if (arguments_.pin) return done(releases::pin_all(*collection, say, &stop_on_interrupt()));
+        const auto print_line = [](const std::string& line) { print_error("  {}\n", line); };
+        if (arguments_.pin) return done(releases::pin_all(*collection, print_line, &stop_on_interrupt()));
         if (!arguments_.prepare.empty())
-            return done(releases::prepare(collection->bugs, collection->pins, say, &stop_on_interrupt()));
+            return done(
+                releases::prepare(collection->bugs, collection->pins, print_line, &stop_on_interrupt()));
         if (!arguments_.runs.empty()) {
             library->catalog = library->data / "releases";
             return print_releases(

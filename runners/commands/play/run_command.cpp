@@ -135,8 +135,8 @@ private:
         const auto collection = releases::open_collection(library, names);
         if (!collection) return session_.complain(collection.error()), false;
         std::atomic<bool>& stop = stop_on_interrupt();
-        const auto say = [](const std::string& line) { print_error("  {}\n", line); };
-        const auto prepared = releases::prepare(collection->bugs, collection->pins, say, &stop);
+        const auto print_line = [](const std::string& line) { print_error("  {}\n", line); };
+        const auto prepared = releases::prepare(collection->bugs, collection->pins, print_line, &stop);
         if (!prepared) session_.complain(prepared.error());
         if (stop.load()) session_.code = exit_interrupted;
         return !stop.load();

@@ -95,6 +95,18 @@ TEST(Child, AsksBeforeItKills) {
     EXPECT_EQ(child->wait().code, 7);
 }
 
+TEST(Child, IsAwaitedNoLongerThanTheLimit) {
+    auto child = Child::start(shell("read line; exit 3"));
+    auto slow = Child::start(shell("exec sleep 60"));
+    ASSERT_TRUE(child && slow);
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_FALSE(slow->wait_within(50ms));
+    EXPECT_GE(std::chrono::steady_clock::now() - began, 50ms);
+    ASSERT_TRUE(child->wait_within(60s));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 50s);
+    EXPECT_EQ(child->wait().code, 3);
+}
+
 TEST(Child, WritesToItsLog) {
     const auto log = std::filesystem::temp_directory_path() / fmt::format("deadrank-child-{}.log", getpid());
     {

@@ -72,10 +72,10 @@ TEST_F(CampaignCommand, ATrialOverItsBudgetIsUnknownAndTheRestGoesOn) {
 
 TEST_F(DeviceCampaign, TwoMpiRanksGiveTheAnswerOfOneProcess) {
     const auto one = answer(tests::shell(command("one", "1..40") + " --jobs 1"));
-    const auto crew = answer(tests::shell(mpirun + command("crew", "1..40")));
+    const auto peers = answer(tests::shell(mpirun + command("peers", "1..40")));
     ASSERT_EQ(one.value("done", 0), 40) << one.dump();
-    EXPECT_EQ(crew.value("answer", ""), one["answer"]) << crew.dump();
-    EXPECT_THAT(crew.value("where", ""), HasSubstr("2 processes"));
+    EXPECT_EQ(peers.value("answer", ""), one["answer"]) << peers.dump();
+    EXPECT_THAT(peers.value("where", ""), HasSubstr("2 processes"));
 }
 
 // A job as small as there is, so that many of them fit into a test.
@@ -119,15 +119,15 @@ TEST_F(DeviceCampaign, ManyTrialsOnTwoRanksKilledOnceAreThoseOfOneProcess) {
     const std::string count = fmt::format(
         "python3 -c \"import sqlite3,sys; print(sqlite3.connect('file:{}?mode=ro', uri=True, timeout=5)"
         ".execute('select count(*) from trials').fetchone()[0])\" 2>/dev/null || echo 0",
-        (place_ / "crew").string());
-    tests::shell("( " + mpirun + play("crew", "") + " ) >/dev/null 2>&1 & job=$!\n" +
+        (place_ / "peers").string());
+    tests::shell("( " + mpirun + play("peers", "") + " ) >/dev/null 2>&1 & job=$!\n" +
                  "for i in $(seq 600); do [ \"$(" + count + ")\" -ge 30 ] && break; sleep 0.1; done\n" +
                  "pid=$(ps -o pid= --ppid $job | head -1); kill -9 ${pid:-$job}; wait $job 2>/dev/null");
-    const auto crew = answer(tests::shell(mpirun + play("crew", "")));
-    EXPECT_EQ(crew.value("done", 0), 400) << crew.dump();
-    EXPECT_GE(crew.value("before", 0), 30) << "it began anew";
-    EXPECT_LT(crew.value("before", 0), 400) << "it was never killed";
-    EXPECT_EQ(crew.value("answer", ""), one["answer"]);
+    const auto peers = answer(tests::shell(mpirun + play("peers", "")));
+    EXPECT_EQ(peers.value("done", 0), 400) << peers.dump();
+    EXPECT_GE(peers.value("before", 0), 30) << "it began anew";
+    EXPECT_LT(peers.value("before", 0), 400) << "it was never killed";
+    EXPECT_EQ(peers.value("answer", ""), one["answer"]);
 }
 
 }  // namespace

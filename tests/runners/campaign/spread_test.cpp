@@ -37,9 +37,9 @@ private:
     std::map<int, std::deque<Message>> waiting_;
 };
 
-class FakeCrew final : public Crew {
+class FakePeers final : public Peers {
 public:
-    FakeCrew(Line& line, int rank, int size) : line_(line), rank_(rank), size_(size) {}
+    FakePeers(Line& line, int rank, int size) : line_(line), rank_(rank), size_(size) {}
     int rank() const override { return rank_; }
     int size() const override { return size_; }
     void send(int to, const std::string& text) override { line_.put(rank_, to, text); }
@@ -82,14 +82,14 @@ TEST_F(CampaignSpread, OneProcessAnswersAll) {
     EXPECT_THAT(answered_, testing::UnorderedElementsAreArray(numbers_));
 }
 
-TEST_F(CampaignSpread, ACrewAnswersEachOnce) {
+TEST_F(CampaignSpread, PeersAnswerEachOnce) {
     Line line;
-    FakeCrew first(line, 0, 3);
+    FakePeers first(line, 0, 3);
     std::vector<std::jthread> workers;
     for (int rank = 1; rank < 3; ++rank) {
         workers.emplace_back([&, rank] {
-            FakeCrew crew(line, rank, 3);
-            serve(work(), crew);
+            FakePeers peers(line, rank, 3);
+            serve(work(), peers);
         });
     }
     ASSERT_TRUE(manage(work(), numbers_, &first, keep()));
@@ -98,12 +98,12 @@ TEST_F(CampaignSpread, ACrewAnswersEachOnce) {
 
 TEST_F(CampaignSpread, AWorkerOfAnotherCampaignIsNamed) {
     Line line;
-    FakeCrew first(line, 0, 2);
+    FakePeers first(line, 0, 2);
     std::jthread worker([&] {
         Work other = work();
         other.definition = "another";
-        FakeCrew crew(line, 1, 2);
-        serve(other, crew);
+        FakePeers peers(line, 1, 2);
+        serve(other, peers);
     });
     Work slow = work();
     slow.play = [](std::uint64_t number) {

@@ -14,7 +14,7 @@
 #include "runners/backends/sim/played_calls.h"
 #include "runners/manual/meanings.h"
 #include "scenarios/format/file_words.h"
-#include "scenarios/format/parts.h"
+#include "scenarios/format/scenario_tables.h"
 #include "scenarios/model/plan.h"
 #include "sim/workloads/workload_catalog.h"
 #include "tests/support/shell.h"

@@ -25,7 +25,8 @@ const runners::Library& shipped() {
 }
 
 std::string place_of(const SymptomRow& row) {
-    return std::string(row.symptom) + ": " + std::string(row.scenario.empty() ? row.program : row.scenario);
+    return std::string(id_of(row.symptom)) + ": " +
+           std::string(row.scenario.empty() ? row.program : row.scenario);
 }
 
 bool is_real(const ShippedCatalog& catalog, const SymptomRow& row) {
@@ -37,7 +38,7 @@ void expect_told(const SymptomRow& row) {
     const auto played = runners::manual::play_symptom_example(shipped(), row);
     ASSERT_TRUE(played) << place_of(row) << ": " << played.error().text();
     const results::Blame& blame = played->finding.blame;
-    EXPECT_EQ(played->finding.symptom, row.symptom) << place_of(row) << ": " << played->finding.says;
+    EXPECT_EQ(played->finding.symptom, id_of(row.symptom)) << place_of(row) << ": " << played->finding.says;
     if (row.names == "fault") {
         EXPECT_FALSE(blame.ranks.empty()) << place_of(row);
         EXPECT_EQ(blame.ranks, played->culprit.ranks) << place_of(row) << ": " << played->finding.says;
@@ -72,8 +73,9 @@ TEST(Told, EverySymptomHasAScenarioThatExpectsIt) {
     for (const SymptomRow& row : runners::manual::symptom_rows()) {
         EXPECT_NE(row.scenario.empty(), row.program.empty()) << place_of(row) << " has one example";
         if (row.scenario.empty()) continue;
-        told.emplace(row.symptom);
-        EXPECT_EQ(catalog.named(std::string(row.scenario)).expect.symptom, row.symptom) << row.scenario;
+        told.emplace(id_of(row.symptom));
+        EXPECT_EQ(catalog.named(std::string(row.scenario)).expect.symptom, id_of(row.symptom))
+            << row.scenario;
     }
     for (const auto& symptom : shipped().taxonomy.symptoms)
         EXPECT_TRUE(told.contains(symptom.id)) << symptom.id << " is in no row";

@@ -85,7 +85,7 @@ TEST(FaultExpression, ReadsEachOfItsOwnExamples) {
     for (const FaultVerb& verb : fault_verbs()) {
         const auto fault = read_fault_expression(verb.example, words());
         ASSERT_TRUE(fault) << verb.example << ": " << fault.error().text();
-        EXPECT_EQ(fault->kind, verb.kind) << verb.example;
+        EXPECT_EQ(fault->kind, id_of(verb.kind)) << verb.example;
     }
 }
 

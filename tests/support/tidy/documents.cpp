@@ -1,10 +1,15 @@
-// tests/support/tidy/documents.cpp — Every file and folder that a page names exists.
+// tests/support/tidy/documents.cpp — Every file and folder that a page names exists, and quoted code is the
+// code.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <fnmatch.h>
+#include <map>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "tests/support/tidy/tidy.h"
 
@@ -13,6 +18,8 @@ namespace deadrank::tests {
 namespace {
 
 namespace fs = std::filesystem;
+
+bool is_page(std::string_view path) { return path.ends_with(".md") || path == "llms.txt"; }
 
 // Files and folders by path, and the files' names alone.
 struct Names {
@@ -43,9 +50,36 @@ bool is_path_in(const Names& names, const fs::path& path) {
     return normal == "." || matches_one(names.paths, normal);
 }
 
-bool is_source(std::string_view name) {
-    constexpr std::array<std::string_view, 4> endings = {".h", ".cpp", ".cu", ".cmake"};
-    return std::any_of(endings.begin(), endings.end(), [&](auto ending) { return name.ends_with(ending); });
+// Files that a page may name although they are not in the tree: users write them, runs write them, or they
+// belong to other projects. Each is a pattern of the whole word.
+bool is_elsewhere(const std::string& word) {
+    constexpr std::array files_of_users = {
+        "mine.*", "bugs.txt", "step3/model.pt", "communication/at_64.*", "bounded.py", "fixed.py"};
+    constexpr std::array files_of_runs = {"evidence.jsonl",   "plan.*",    "report.html",
+                                          "sweep.html",       "lessons/",  "lessons/*.html",
+                                          "lessons/*/*.html", "incident/", "out/alerts/*.test.yml",
+                                          "dist-info/sboms/*"};
+    // Tests of torch and of the projects in docs/measurements/mutation_of_suites.md; programs that were
+    // watched.
+    constexpr std::array files_of_others = {"test_*.py",       "*/test_*.py",         "*/*/test_*.py",
+                                            "*/*/*/test_*.py", "distributed_test.py", "users/*.py"};
+    const auto has = [&](const auto& patterns) {
+        return std::any_of(patterns.begin(), patterns.end(), [&](const char* pattern) {
+            return fnmatch(pattern, word.c_str(), FNM_PATHNAME) == 0;
+        });
+    };
+    return has(files_of_users) || has(files_of_runs) || has(files_of_others);
+}
+
+// True for a word that names a file or a folder by its form alone: sim/engine/, commands/*, train.py.
+bool has_form_of_path(std::string_view word) {
+    constexpr std::array<std::string_view, 14> endings = {".h",   ".cpp",  ".cu",  ".cmake", ".py",
+                                                          ".sh",  ".toml", ".md",  ".jsonl", ".json",
+                                                          ".yml", ".html", ".txt", ".js"};
+    const bool in_folder = word.find('/') != std::string_view::npos;
+    if (word.ends_with('/') || (in_folder && word.find('*') != std::string_view::npos)) return true;
+    return std::any_of(endings.begin(), endings.end(),
+                       [&](auto ending) { return word.size() > ending.size() && word.ends_with(ending); });
 }
 
 bool could_be_path(std::string_view text) {
@@ -59,22 +93,26 @@ bool could_be_path(std::string_view text) {
 // A component in capitals stands for any name: scenarios/catalog/STAGE/NAME.toml.
 bool has_placeholder(const fs::path& path) {
     return std::any_of(path.begin(), path.end(), [](const fs::path& part) {
-        const std::string name = part.stem().generic_string();
+        std::string name = part.generic_string();
+        name.resize(std::min(name.find('.'), name.size()));
         return !name.empty() && std::isupper(static_cast<unsigned char>(name.front())) &&
                std::none_of(name.begin(), name.end(), [](unsigned char c) { return std::islower(c); });
     });
 }
 
-// A word of the page names something of the repository if it begins with one of its folders or ends as its
-// sources do. All others are files of users and runs.
+// A word names something of the repository if it has the form of a path, or begins with a folder that is at
+// the root, beside the page, or a stage of the catalogue. A file may be named without its folder.
 bool is_dead(const Names& names, const fs::path& folder, const std::string& word) {
-    if (!could_be_path(word)) return false;
-    if (word.find('/') == std::string::npos) return is_source(word) && !matches_one(names.basenames, word);
-    const fs::path path(word);
+    if (!could_be_path(word) || is_elsewhere(word)) return false;
+    const fs::path path(word), catalog("scenarios/catalog");
+    const bool alone = word.find('/') == std::string::npos;
     const std::string first = path.begin()->generic_string();
-    const bool ours = is_source(word) || is_path_in(names, first) || is_path_in(names, folder / first);
-    return ours && !(has_placeholder(path) && !is_path_in(names, folder / path)) &&
-           !is_path_in(names, path) && !is_path_in(names, folder / path);
+    const bool begins_here = !alone && (is_path_in(names, first) || is_path_in(names, folder / first) ||
+                                        is_path_in(names, catalog / first));
+    if (!begins_here && !has_form_of_path(word)) return false;
+    if (is_path_in(names, path) || is_path_in(names, folder / path)) return false;
+    if (alone && matches_one(names.basenames, word)) return false;
+    return !has_placeholder(path) && !is_path_in(names, catalog / (word + ".toml"));
 }
 
 // The target of a link, without the place in its page; empty for one that leads out of the repository.
@@ -84,13 +122,42 @@ std::string local_target(std::string target) {
     return colon == std::string::npos ? target : std::string();
 }
 
+std::string without_white_space(std::string text) {
+    std::erase_if(text, [](unsigned char c) { return std::isspace(c); });
+    return text;
+}
+
+// "sim/clock.h" of the line "// sim/clock.h: time"; empty for a line that begins no quotation.
+std::string quoted_path(const std::string& line) {
+    if (!line.starts_with("// ")) return {};
+    std::string word = line.substr(3, line.find(' ', 3) - 3);
+    if (word.ends_with(':')) word.pop_back();
+    return is_cpp(word) && word.find('/') != std::string::npos ? word : std::string();
+}
+
+// What a quoted line has between its ellipses.
+std::vector<std::string> pieces_of(const std::string& line) {
+    constexpr std::string_view ellipsis = "…";
+    std::vector<std::string> pieces;
+    for (std::size_t at = 0; at <= line.size();) {
+        const std::size_t end = std::min(line.find(ellipsis, at), line.size());
+        const std::size_t first = line.find_first_not_of(' ', at);
+        if (first < end) {
+            const std::size_t last = line.find_last_not_of(' ', end - 1);
+            pieces.push_back(line.substr(first, last - first + 1));
+        }
+        at = end + ellipsis.size();
+    }
+    return pieces;
+}
+
 }  // namespace
 
 Complaints check_names_in_pages(const Tree& tree) {
     const Names names = names_of(tree);
     Complaints complaints;
     for (const SourceFile& page : tree) {
-        if (!page.path.ends_with(".md")) continue;
+        if (!is_page(page.path)) continue;
         const fs::path folder = fs::path(page.path).parent_path();
         bool fenced = false;  // commands and files of users
         std::size_t number = 0;
@@ -116,6 +183,44 @@ Complaints check_names_in_pages(const Tree& tree) {
                 const std::string target = local_target(line.substr(at + 2, close - at - 2));
                 if (!target.empty() && !is_path_in(names, folder / target))
                     complaints.push_back({where, "links to " + target + ", which does not exist"});
+            }
+        }
+    }
+    return complaints;
+}
+
+Complaints check_quoted_code(const Tree& tree) {
+    std::map<std::string, std::string> code;  // path -> text without white space
+    for (const SourceFile& file : tree) {
+        if (is_cpp(file.path)) code[file.path] = without_white_space(file.text);
+    }
+    Complaints complaints;
+    for (const SourceFile& page : tree) {
+        if (!is_page(page.path)) continue;
+        std::istringstream lines(page.text);
+        std::string fence, quoted;  // language of the block, empty outside of one; file that is quoted
+        std::size_t number = 0;
+        for (std::string line; std::getline(lines, line);) {
+            const std::string where = page.path + ":" + std::to_string(++number);
+            if (line.starts_with("```")) {
+                fence = fence.empty() ? line : std::string();
+                quoted.clear();
+                continue;
+            }
+            const bool is_diff = fence == "```diff";
+            if (!(is_diff || fence == "```cpp") || (is_diff && line.starts_with('+'))) continue;
+            if (is_diff && !line.empty()) line.erase(0, 1);
+            if (const std::string path = quoted_path(line); !path.empty()) {
+                quoted = path;
+                if (code.count(path) == 0)
+                    complaints.push_back({where, "quotes " + path + ", which does not exist"});
+                continue;
+            }
+            const auto file = code.find(quoted);
+            if (file == code.end()) continue;
+            for (const std::string& piece : pieces_of(line)) {
+                if (file->second.find(without_white_space(piece)) == std::string::npos)
+                    complaints.push_back({where, "quotes `" + piece + "`, which is not in " + quoted});
             }
         }
     }

@@ -158,7 +158,8 @@ Complaints check_torn_comments(const SourceFile& file) {
     Complaints complaints;
     std::string_view first;  // line of the comment that ends above
     for (std::size_t at = 0; at < file.text.size(); at += line_from(at).size() + 1) {
-        const std::string_view line = line_from(at);
+        std::string_view line = line_from(at);
+        line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
         if (line.starts_with("//")) {
             if (first.empty()) first = line;
             continue;

@@ -74,8 +74,11 @@ Complaints check_determinism(const SourceFile& file);
 Complaints check_habits(const SourceFile& file);
 Complaints check_opening(const SourceFile& file);
 
-// Files, folders and links that a Markdown page names exist. Names of one word count if they end as sources do.
+// Files, folders, scenarios and links that a Markdown page or llms.txt names exist.
 Complaints check_names_in_pages(const Tree& tree);
+// In a C++ or diff block of a page, the code behind a line such as "// sim/clock.h" is in that file. An
+// ellipsis stands for what is left out, and white space does not count.
+Complaints check_quoted_code(const Tree& tree);
 
 // A comment before an empty line describes nothing. The heading of a section begins with "// ── ".
 Complaints check_torn_comments(const SourceFile& file);

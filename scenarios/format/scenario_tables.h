@@ -1,5 +1,5 @@
-// scenarios/format/parts.h — The tables of a scenario file, each read into its part of the model; settings
-// are read by their declared parameters.
+// scenarios/format/scenario_tables.h — The tables of a scenario file, each read into its part of the model;
+// settings are read by their declared parameters.
 #pragma once
 
 #include <filesystem>

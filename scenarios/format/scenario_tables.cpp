@@ -1,5 +1,5 @@
-// scenarios/format/parts.cpp — The tables of a scenario file, each read into its part of the model.
-#include "scenarios/format/parts.h"
+// scenarios/format/scenario_tables.cpp — The tables of a scenario file, each read into its part of the model.
+#include "scenarios/format/scenario_tables.h"
 
 #include <algorithm>
 #include <fmt/format.h>
