@@ -61,7 +61,7 @@ TEST(Moments, AreCountedForEachRankAndKnowTheirStep) {
                 ElementsAre("0 at step 0 in 0", "0 at step 1 in 1", "1 at step 0 in 0", "1 at step 1 in 1"));
     EXPECT_THAT(texts(list_moments(evidence, MomentKind::files)), ElementsAre("0 before checkpoint_save 1 in -1"));
     EXPECT_EQ(describe_moments(evidence, 0),
-              "rank 0 has all_reduce × 2, broadcast × 1, checkpoint_save × 1, 2 steps (0-1)");
+              "rank 0 has all_reduce × 2, broadcast × 1, checkpoint_save × 1, 2 steps (0,1)");
 }
 
 // A trainer that goes on from a checkpoint begins at a later step.
